@@ -12,7 +12,12 @@ from benchmarks.candidate_findings import (
     mark_centre,
     restricted,
 )
-from benchmarks.candidate_tables import judge, judge_all, nodules_to_find, print_table
+from benchmarks.candidate_tables import (
+    nodules_to_find,
+    print_table,
+    score_all_members,
+    score_members,
+)
 from benchmarks.fold_weights import examples_from
 from benchmarks.lidc_character import with_character
 from benchmarks.proposals import findings_of, kept_proposals, said
@@ -51,7 +56,7 @@ def test_a_nodule_is_found_by_a_candidate_within_its_radius():
     # (13, 10, 10) is 3 mm from a's first nodule; (5, 30, 5) lies on b's ignored finding
     detect = at((13, 10, 10), (5, 30, 5))
     findings = find_candidates(CASES, {"isicad": detect})
-    found = judge(findings.reference, findings.submissions["isicad"], ("isicad",))
+    found = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
     assert found.is_hit.tolist() == [True, False, False]
     assert found.candidates == 4
     # in a the second candidate is off, in b the first one
@@ -67,7 +72,7 @@ def test_chance_is_that_of_as_many_points_anywhere_in_the_searched_region():
         for place, radius in ((10, 4), (30, 3), ((10, 10, 30), 2))
     ]
     expected = np.mean([1 - (1 - share) ** 2 for share in shares])
-    found = judge(findings.reference, findings.submissions["isicad"], ("isicad",))
+    found = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
     assert found.chance == pytest.approx(expected, rel=1e-12)
 
 
@@ -86,7 +91,7 @@ def test_a_combination_finds_what_its_members_find(capsys):
         "centre": mark_centre,
     }
     findings = find_candidates(CASES, chosen)
-    judged = {one.members: one for one in judge_all(findings)}
+    judged = {one.members: one for one in score_all_members(findings)}
     assert len(judged) == 1 + 5 + 26
     both = judged["isicad", "subsolidcad"]
     assert both.is_hit.tolist() == [True, True, False]
@@ -200,7 +205,9 @@ def test_what_is_kept_says_what_the_detector_itself_says_with_the_weights_of_its
         assert np.array_equal(found.center_mm, expected.center_mm)
         assert found.score == pytest.approx(expected.score, rel=1e-6)
     findings = findings_of(kept, [name, "centre"])
-    assert judge(findings.reference, findings.submissions[name], (name,)).is_hit.tolist() == [True]
+    assert score_members(
+        findings.reference, findings.submissions[name], (name,)
+    ).is_hit.tolist() == [True]
     assert findings.submissions["centre"].marks.height == 1
 
 

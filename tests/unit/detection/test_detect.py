@@ -47,11 +47,13 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
 def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
     mine = TrainingProvenance("m5lcad (our scans)", (1,))
     found = [
-        detect.Detection("a", learnt=(TrainingProvenance(LUNA16, ()),)),
-        detect.Detection("b", learnt=(mine, TrainingProvenance(LUNA16, (3,)))),
-        detect.Detection("c", learnt=(mine, TrainingProvenance(LUNA16, (3,)))),
-        detect.Detection("d", learnt=(TrainingProvenance(LUNA16, (0,)),)),
-        detect.Detection("known", learnt=(TrainingProvenance(LUNA16, (2,), knew_it=True),)),
+        detect.Detection("a", provenance=(TrainingProvenance(LUNA16, ()),)),
+        detect.Detection("b", provenance=(mine, TrainingProvenance(LUNA16, (3,)))),
+        detect.Detection("c", provenance=(mine, TrainingProvenance(LUNA16, (3,)))),
+        detect.Detection("d", provenance=(TrainingProvenance(LUNA16, (0,)),)),
+        detect.Detection(
+            "known", provenance=(TrainingProvenance(LUNA16, (2,), includes_scan=True),)
+        ),
         detect.Detection("e", problem="cannot be read", state="failed"),
     ]
     told = detect.submission_of(System(("isicad",)), found).facts["training_data"]
@@ -65,8 +67,8 @@ def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
 
 def test_stages_that_overlap_are_told_as_side_by_side() -> None:
     stages = (("isicad", 2.0), ("m5l", 3.0))
-    assert detect.Detection("a", stages=stages, seconds=3.5).is_side_by_side
-    assert not detect.Detection("a", stages=stages, seconds=5.1).is_side_by_side
+    assert detect.Detection("a", stages=stages, seconds=3.5).is_parallel
+    assert not detect.Detection("a", stages=stages, seconds=5.1).is_parallel
 
 
 def test_folds_are_named() -> None:

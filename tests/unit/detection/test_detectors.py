@@ -21,11 +21,11 @@ from nodulebench.detection.detectors import (
     candidates_of,
     cores,
     detect_nodules,
+    merge_detectors,
     near_lungs,
     proposed,
-    together,
 )
-from nodulebench.detection.scan import Candidates, no_candidates, see_chest
+from nodulebench.detection.scan import Candidates, no_candidates, prepare_scan
 from nodulebench.detection.systems import System
 from nodulebench.io.images import metaimage
 from nodulebench.runner.command import open_algorithm
@@ -66,7 +66,7 @@ def test_what_lies_far_from_the_lungs_is_no_candidate_and_the_best_come_first() 
 def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_lungs(
     name: str,
 ) -> None:
-    chest = see_chest(made_up_chest())
+    chest = prepare_scan(made_up_chest())
     proposed = near_lungs(DETECTORS[name](chest), chest)
     expected = candidates_to_score({name: proposed}, chest)[name]
     assert len(expected) <= len(proposed)
@@ -78,10 +78,10 @@ def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_l
 @pytest.mark.slow
 def test_however_many_detectors_look_at_once_they_propose_the_same_to_the_last_bit() -> None:
     volume = made_up_chest()
-    one_by_one = proposed(NAMES, see_chest(volume), threads=1)
+    one_by_one = proposed(NAMES, prepare_scan(volume), threads=1)
     assert sum(map(len, one_by_one.values())) > 0
     for threads, names in ((2, NAMES), (6, NAMES[::-1])):
-        at_once = proposed(names, see_chest(volume), threads=threads)
+        at_once = proposed(names, prepare_scan(volume), threads=threads)
         assert list(at_once) == list(names)
         for name in names:
             for column in ("center_mm", "score", "diameter_mm"):
@@ -148,21 +148,23 @@ def test_cores_are_those_of_this_process_unless_fewer_are_asked_for(
 
 
 def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:
-    found = together({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)})
+    found = merge_detectors({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)})
     # 8 and 4.5 are nearest; their mean is too far from 0
     assert found.center_mm[:, 0].tolist() == [4.5, 0.0]
-    mean = together({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)}, place="mean")
+    mean = merge_detectors({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)}, place="mean")
     assert mean.center_mm[:, 0].tolist() == [6.25, 0.0]
 
 
 def test_together_a_place_is_as_likely_as_detectors_say_in_the_mean() -> None:
-    found = together({"a": at(0.0, 100.0, score=0.2), "b": at(101.0, score=0.6)})
+    found = merge_detectors({"a": at(0.0, 100.0, score=0.2), "b": at(101.0, score=0.6)})
     assert found.center_mm[:, 0].tolist() == [101.0, 0.0]
     assert found.score.tolist() == pytest.approx([(0.2 + 0.6) / 2, (0.2 + 0.0) / 2])
     # two candidates of one detector are no agreement: the more likely one speaks for it
-    near = together({"a": at(0.0, 1.0, score=0.5), "b": at(90.0, score=0.2), "c": no_candidates()})
+    near = merge_detectors(
+        {"a": at(0.0, 1.0, score=0.5), "b": at(90.0, score=0.2), "c": no_candidates()}
+    )
     assert near.score.tolist() == pytest.approx([0.5 / 3, 0.2 / 3])
 
 
 def test_one_detector_keeps_its_own_scores() -> None:
-    assert together({"a": at(1.0, score=-3.0)}).score.tolist() == [-3.0]
+    assert merge_detectors({"a": at(1.0, score=-3.0)}).score.tolist() == [-3.0]

@@ -10,7 +10,7 @@ from builders.commands import run
 from nodulebench.core.errors import InputError
 from nodulebench.detection.catalogue import parts_of
 from nodulebench.detection.held_out import digests_by_fold, series_digest
-from nodulebench.detection.network_scores import Jury, averaged, read_jury
+from nodulebench.detection.network_scores import ClassifierPanel, averaged, read_panel
 from nodulebench.detection.networks import NETWORKS
 from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import read_weights, write_weights
@@ -64,8 +64,8 @@ def test_each_scan_is_judged_by_weights_that_never_saw_it(volume, weights, tmp_p
     scores = found["probability"].to_numpy().reshape(4, 2)
     expected = []
     for number in range(3):
-        alone = read_jury("m5lcad", [weights / f"w{number}.safetensors"])
-        expected.append(alone.judge(volume, "scan", np.array(PLACES), ["?"]).score)
+        alone = read_panel("m5lcad", [weights / f"w{number}.safetensors"])
+        expected.append(alone.score(volume, "scan", np.array(PLACES), ["?"]).score)
     assert np.allclose(scores, [expected[0], expected[1], expected[2], expected[2]], atol=1e-6)
 
 
@@ -100,20 +100,20 @@ def test_several_networks_are_averaged(volume, weights, tmp_path):
     torch.manual_seed(7)
     module = NETWORKS["cadimi"].build()
     write_weights(tmp_path / "c.safetensors", module, ModelCard("cadimi", 0, 1, "", "", ()))
-    both = read_jury("m5lcad+cadimi", [weights, tmp_path / "c.safetensors"])
+    both = read_panel("m5lcad+cadimi", [weights, tmp_path / "c.safetensors"])
     each = [
-        read_jury("m5lcad", [weights]),
-        read_jury("cadimi", [tmp_path / "c.safetensors"]),
+        read_panel("m5lcad", [weights]),
+        read_panel("cadimi", [tmp_path / "c.safetensors"]),
     ]
     place = np.array(PLACES)
-    mean = np.mean([one.judge(volume, "scan", place, ["?"]).score for one in each], axis=0)
+    mean = np.mean([one.score(volume, "scan", place, ["?"]).score for one in each], axis=0)
     assert both.name == "m5lcad+cadimi"
-    assert np.allclose(both.judge(volume, "scan", place, ["?"]).score, mean)
+    assert np.allclose(both.score(volume, "scan", place, ["?"]).score, mean)
 
 
 def test_no_candidates_are_no_probabilities(volume, weights):
-    jury = read_jury("m5lcad", [weights])
-    assert jury.judge(volume, "scan", np.empty((0, 3)), ["?"]).score.tolist() == []
+    panel = read_panel("m5lcad", [weights])
+    assert panel.score(volume, "scan", np.empty((0, 3)), ["?"]).score.tolist() == []
 
 
 def test_what_cannot_be_judged_is_told(volume, weights, tmp_path, capsys):
@@ -124,11 +124,11 @@ def test_what_cannot_be_judged_is_told(volume, weights, tmp_path, capsys):
     assert "has no image of case 'b'" in capsys.readouterr().err
     path.write_text("seriesuid,coordX,coordY,coordZ,class\na,500,0,0,0\n")
     assert run("rescore", "m5lcad", path, *given) == 1
-    assert "candidate 1 of case 'a': (500, 0, 0) lies outside the image" in capsys.readouterr().err
+    assert "candidate 1 of case 'a': (500, 0, 0) is outside the image" in capsys.readouterr().err
     with pytest.raises(
         InputError, match=r"no weights of the network 'znet'\. There are weights of"
     ):
-        read_jury("znet", [weights])
+        read_panel("znet", [weights])
 
 
 def test_nothing_is_judged_where_an_image_is_missing(
@@ -136,7 +136,7 @@ def test_nothing_is_judged_where_an_image_is_missing(
 ):
     metaimage.write_volume(volume, tmp_path / "a.mhd")
     asked = []
-    monkeypatch.setattr(Jury, "judge", lambda *given: asked.append(given))
+    monkeypatch.setattr(ClassifierPanel, "score", lambda *given: asked.append(given))
     given = ["rescore", "m5lcad", candidates_of(tmp_path, "a", "b", "c"), "--images", tmp_path]
     assert run(*given, "--weights", weights, "--out", tmp_path / "marks.csv") == 1
     told = capsys.readouterr().err
@@ -149,7 +149,7 @@ def test_a_network_that_finds_is_told_to_judge_nothing(tmp_path, capsys):
     given = ["rescore", "heatmap", candidates_of(tmp_path, "a"), "--images", tmp_path]
     assert run(*given, "--out", tmp_path / "marks.csv") == 1
     told = capsys.readouterr().err
-    assert "network 'heatmap': finds nodules itself, and judges no candidates of others" in told
+    assert "network 'heatmap': finds nodules itself, and does not score candidates" in told
     assert "nodulebench detect heatmap" in told
 
 

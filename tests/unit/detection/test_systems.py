@@ -25,16 +25,16 @@ from nodulebench.detection.held_out import Fold, series_digest
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import write_weights
-from nodulebench.detection.scan import Candidates, Chest, see_chest
+from nodulebench.detection.scan import Candidates, Chest, prepare_scan
 from nodulebench.detection.systems import (
     NOT_PROPOSED,
     System,
     agreed,
     candidates_in,
-    found_by_each,
+    detect_each,
     read_system,
     system_names,
-    with_positions_of,
+    with_network_positions,
 )
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import Volume, make_volume
@@ -80,7 +80,7 @@ def scan() -> tuple[Chest, Volume]:
     volume = make_volume(hu, spacing_mm=(0.8, 0.8, 0.8))
     label = np.zeros(hu.shape, dtype=np.uint8)
     label[10:50, 12:60, 24:70] = 1
-    return see_chest(volume, "scan", Lungs(label, volume.geometry)), volume
+    return prepare_scan(volume, "scan", Lungs(label, volume.geometry)), volume
 
 
 def test_names_tell_who_finds_and_who_judges() -> None:
@@ -89,11 +89,11 @@ def test_names_tell_who_finds_and_who_judges() -> None:
     # ZNET is both of its halves, beside others the second alone
     assert system_names("znet") == ("znet_unet", "znet")
     assert system_names("isicad+znet") == ("isicad", "znet")
-    with pytest.raises(InputError, match="judges candidates and finds none"):
+    with pytest.raises(InputError, match="scores candidates and finds none"):
         system_names("twoscale")
     with pytest.raises(InputError, match="names isicad twice"):
         system_names("isicad+isicad")
-    with pytest.raises(UnknownNameError, match="no candidate detector 'isicat'"):
+    with pytest.raises(UnknownNameError, match="'isicat' is not a candidate detector"):
         system_names("isicat+twoscale")
 
 
@@ -101,8 +101,8 @@ def test_given_weights_join_a_system_and_a_network_without_any_is_told(weights: 
     system = read_system("isicad", [weights])
 
     assert system.names == ("isicad", "heatmap", "m5lcad")
-    assert (system.detectors, system.finders) == (("isicad",), ("heatmap",))
-    assert system.judges == ("m5lcad",)
+    assert (system.detectors, system.detection_networks) == (("isicad",), ("heatmap",))
+    assert system.scoring_networks == ("m5lcad",)
     with pytest.raises(InputError, match="network 'znet': has no weights in the package"):
         read_system("isicad+znet")
 
@@ -243,7 +243,7 @@ def test_a_fold_that_no_weights_left_out_is_refused_before_a_scan_is_read(folded
     ):
         require_known_fold(system, 5)
     some = read_system("heatmap", [folded / "heatmap-0.safetensors"])
-    with pytest.raises(InputError, match="'heatmap': none of its weights learnt from all folds"):
+    with pytest.raises(InputError, match="'heatmap': none of its weights was trained on all folds"):
         require_known_fold(some, None)
     require_known_fold(read_system("nodulebench"), 9)
     require_known_fold(read_system("nodulebench"), None)
@@ -282,7 +282,7 @@ def test_likely_places_stand_where_the_network_has_them_and_keep_what_was_said_t
     detectors = along_x((0.0, 0.7), (3.0, 0.9), (20.0, 0.4), (40.0, 0.2))
     network = along_x((1.5, 0.8), (16.0, 0.049), (60.0, 0.05))
 
-    found = with_positions_of(detectors, network)
+    found = with_network_positions(detectors, network)
 
     # 0 and 3 mm lie within 5 mm of 1.5; what is less likely than 0.05 moves nobody
     assert found.center_mm[:, 0].tolist() == [1.5, 60.0, 20.0, 40.0]
@@ -292,9 +292,9 @@ def test_likely_places_stand_where_the_network_has_them_and_keep_what_was_said_t
 def test_without_places_or_without_detectors_nothing_is_lost() -> None:
     some = along_x((0.0, 0.7), (9.0, 0.9))
 
-    assert with_positions_of(some, along_x()).center_mm.tolist() == some.center_mm.tolist()
-    assert with_positions_of(along_x(), some).score.tolist() == [NOT_PROPOSED, NOT_PROPOSED]
-    assert len(with_positions_of(along_x(), along_x())) == 0
+    assert with_network_positions(some, along_x()).center_mm.tolist() == some.center_mm.tolist()
+    assert with_network_positions(along_x(), some).score.tolist() == [NOT_PROPOSED, NOT_PROPOSED]
+    assert len(with_network_positions(along_x(), along_x())) == 0
 
 
 def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
@@ -311,9 +311,9 @@ def test_each_finds_for_itself_and_a_network_not_where_it_learnt(
 ) -> None:
     monkeypatch.setattr(system_module, "packaged_weights", lambda _: weights)
     chest, _ = scan
-    found = found_by_each(("heatmap", "largecad"), chest, None, "unknown")
+    found = detect_each(("heatmap", "largecad"), chest, None, "unknown")
     assert list(found) == ["heatmap", "largecad"]
     assert np.linalg.norm(found["heatmap"].center_mm[0] - BALL_MM) < 2
-    with pytest.raises(InputError, match="learnt from 'known'") as told:
-        found_by_each(("heatmap",), chest, None, "known")
+    with pytest.raises(InputError, match="were trained on 'known'") as told:
+        detect_each(("heatmap",), chest, None, "known")
     assert "weights show" in str(told.value)

@@ -102,7 +102,7 @@ def test_a_detector_without_a_classifier_is_refused(data, tmp_path):
 
 
 def test_nothing_to_learn_from_is_refused():
-    with pytest.raises(InputError, match="no block of these folds and no scan"):
+    with pytest.raises(InputError, match="no blocks of these folds and no scans"):
         collect_examples("etrocad", [])
 
 
@@ -111,6 +111,6 @@ def test_images_of_two_files_as_luna16_has_them_are_one_scan_each(data, tmp_path
     hu = block_voxels(0).astype(np.int16) * 16 - 1024
     metaimage.write_volume(make_volume(hu, spacing_mm=(1, 1, 1)), tmp_path / "s0.mhd")
     assert len(list(tmp_path.iterdir())) == 2
-    monkeypatch.setattr(train_module, "see_chest", lambda volume, _: volume)
+    monkeypatch.setattr(train_module, "prepare_scan", lambda volume, _: volume)
     found = list(scan_examples(tmp_path, read_reference(truth), {"s0": 3}))
     assert [(one.name, one.fold, one.is_whole) for one in found] == [("s0", 3, True)]

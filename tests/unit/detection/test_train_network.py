@@ -13,11 +13,16 @@ from builders.commands import run
 from nodulebench.cli.train import _duration
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.examples import make_examples, read_examples, write_examples
+from nodulebench.detection.networks.examples import (
+    ExampleArrays,
+    make_examples,
+    read_examples,
+    write_examples,
+)
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.weights import read_card
 from nodulebench.detection.train_network import (
-    Wanted,
+    TrainOptions,
     prepare_training,
     recipe_of,
     train_fold,
@@ -40,21 +45,23 @@ def folder(tmp_path_factory):
             places.append((scan, *at))
         images.append(image.astype(np.uint8))
     at = np.array(places)
-    is_judged = np.arange(12) % 4 != 3
+    is_scored = np.arange(12) % 4 != 3
     scans = scans_of(images, [[1.0, 1.0, 1.0]] * 3, step_hu=16.0, lowest_hu=-1024.0)
     write_examples(
         out,
         make_examples(
             scans,
-            [0, 1, -1],
-            at[:, 0],
-            at[:, 1:],
-            np.tile([True, True, False, False], 3),
-            is_judged=is_judged,
-            series=["x", "y", "z"],
+            ExampleArrays(
+                fold=[0, 1, -1],
+                which=at[:, 0],
+                place=at[:, 1:],
+                is_nodule=np.tile([True, True, False, False], 3),
+                is_scored=is_scored,
+                series=["x", "y", "z"],
+            ),
         ),
     )
-    rows = [f"s{one[0]},{one[3]},{one[2]},{one[1]},0" for one in at[is_judged]]
+    rows = [f"s{one[0]},{one[3]},{one[2]},{one[1]},0" for one in at[is_scored]]
     header = "seriesuid,coordX,coordY,coordZ,probability"
     (out / "candidates.csv").write_text("\n".join([header, *rows]) + "\n")
     return out
@@ -65,7 +72,7 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w"]
     assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
     told = capsys.readouterr().out
-    assert "8 candidates to learn from, 4 of them nodules; about " in told
+    assert "8 candidates to train on, 4 of them nodules; about " in told
     assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", told)
     assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", told)
     of_fold = {
@@ -133,8 +140,8 @@ def test_a_network_that_learnt_nothing_is_told(folder, tmp_path, capsys, monkeyp
     monkeypatch.setitem(NETWORKS._loaded, "m5lcad", idle)
     assert run("train", "m5lcad", *given, tmp_path / "idle") == 0
     told = capsys.readouterr().err
-    assert "trained on all folds, it has learnt nothing: its loss never fell below" in told
-    assert "Train it anew with another --seed, into another folder." in told
+    assert "trained on all folds, it learned nothing: its loss never fell below" in told
+    assert "Train it again with another --seed, into another folder." in told
 
 
 def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
@@ -142,9 +149,9 @@ def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
     assert run(*given, "--patience", 3) == 2
     assert "--patience takes --stop-by too" in capsys.readouterr().err
     assert run(*given, "--without-fold", 0, "--folds", "1") == 2
-    assert "--without-fold and --folds say the same" in capsys.readouterr().err
+    assert "--without-fold and --folds mean the same" in capsys.readouterr().err
     assert run(*given, "--stop-by", "all") == 2
-    assert "--stop-by takes numbers of folds, not 'all'" in capsys.readouterr().err
+    assert "folds are numbers, not 'all'" in capsys.readouterr().err
     finder = ["train", "heatmap", "--examples", folder, "--out", tmp_path / "w"]
     assert run(*finder, "--stop-by", "1") == 1
     assert "no fold can decide when it stops" in capsys.readouterr().err
@@ -159,31 +166,31 @@ def test_long_times_are_told_in_days(seconds, told):
 
 
 def test_weights_to_begin_with_must_be_of_the_same_network(folder, tmp_path):
-    first = prepare_training(NAME, [folder], tmp_path / "a", Wanted(steps=2))
+    first = prepare_training(NAME, tmp_path / "a", TrainOptions(examples=(folder,), steps=2))
     done = train_fold(first, None)
-    wanted = Wanted(steps=2, start=done.path)
+    wanted = TrainOptions(examples=(folder,), steps=2, start=done.path)
     with pytest.raises(InputError, match="holds weights of 'm5lcad', not of 'cadimi'"):
-        prepare_training("cadimi", [folder], tmp_path / "b", wanted)
-    tuned = train_fold(prepare_training(NAME, [folder], tmp_path / "c", wanted), None)
+        prepare_training("cadimi", tmp_path / "b", wanted)
+    tuned = train_fold(prepare_training(NAME, tmp_path / "c", wanted), None)
     assert tuned.card.begun_from == done.card.parameters
 
 
 def test_printed_schedules_are_options():
-    jackfpr = recipe_of("jackfpr", Wanted(schedule="printed"))
+    jackfpr = recipe_of("jackfpr", TrainOptions(schedule="printed"))
     assert (jackfpr.steps, jackfpr.check_every) == (245_760, 1024)
-    stopped = recipe_of("diag_convnet", Wanted(schedule="printed", held_back=(1,)))
+    stopped = recipe_of("diag_convnet", TrainOptions(schedule="printed", held_back=(1,)))
     assert (stopped.batch, stopped.check_every, stopped.patience) == (64, 1024, 3)
-    assert recipe_of("cadimi", Wanted(schedule="printed")).steps == 80 * 40_000 // 128
+    assert recipe_of("cadimi", TrainOptions(schedule="printed")).steps == 80 * 40_000 // 128
     with pytest.raises(
         InputError, match=r"'twoscale': has no printed schedule\. These have: jackf"
     ):
-        recipe_of("twoscale", Wanted(schedule="printed"))
+        recipe_of("twoscale", TrainOptions(schedule="printed"))
 
 
 def test_patience_needs_folds_that_decide_and_short_trainings_are_checked_too():
-    assert recipe_of("twoscale", Wanted(patience=4)).patience == 0
-    assert recipe_of("twoscale", Wanted(patience=4, held_back=(0,))).patience == 4
-    assert recipe_of("twoscale", Wanted(steps=60)).check_every == 3
+    assert recipe_of("twoscale", TrainOptions(patience=4)).patience == 0
+    assert recipe_of("twoscale", TrainOptions(patience=4, held_back=(0,))).patience == 4
+    assert recipe_of("twoscale", TrainOptions(steps=60)).check_every == 3
 
 
 def test_candidates_of_other_examples_are_refused(folder, tmp_path):
@@ -192,7 +199,7 @@ def test_candidates_of_other_examples_are_refused(folder, tmp_path):
     lines = (folder / "candidates.csv").read_text().splitlines()
     (copied / "candidates.csv").write_text("\n".join(lines[:-1]) + "\n")
     with pytest.raises(InputError, match=r"candidates\.csv: does not fit the examples"):
-        prepare_training(NAME, [copied], tmp_path / "w")
+        prepare_training(NAME, tmp_path / "w", TrainOptions(examples=(copied,)))
 
 
 def test_a_network_wants_examples_and_a_classifier_blocks(folder, tmp_path):

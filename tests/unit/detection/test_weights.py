@@ -65,7 +65,7 @@ def test_a_card_shows_in_what_its_recipe_differs(
             held_back=(1,),
             recipe=recipe_facts(recipe, (1,)),
             steps_taken=6,
-            kept_step=3,
+            best_step=3,
         )
         write_weights(tmp_path / f"{name}.safetensors", NETWORKS["m5lcad"].build(), card)
     assert run("weights", "show", tmp_path) == 0
@@ -73,7 +73,7 @@ def test_a_card_shows_in_what_its_recipe_differs(
     assert "  recipe      the network's own\n" in told
     assert "  recipe      the network's own, but rate 0.5, not 0.1; patience 7, not 0\n" in told
     assert "  left out    2\n  held back   1\n" in told
-    assert "  seed        5\n  steps       6\n  kept step   3\n" in told
+    assert "  seed        5\n  steps       6\n  best step   3\n" in told
 
 
 def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_told(
@@ -89,7 +89,7 @@ def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_told(
     told = capsys.readouterr()
     assert told.out.count("ok ") == 1
     assert "m5lcad-2.safetensors: its numbers are not those of its card" in told.err
-    assert "m5lcad-3.safetensors: is no weight file of a network" in told.err
+    assert "m5lcad-3.safetensors: is not a weight file of a network" in told.err
 
 
 def test_weights_that_saw_the_fold_they_leave_out_before_are_told(
@@ -159,7 +159,7 @@ def test_good_weights_are_listed_and_bad_ones_are_told_at_the_end(
         assert run("weights", command, folder) == 1
         told = capsys.readouterr()
         assert "m5lcad-1.safetensors" in told.out
-        assert "a.safetensors: is no weight file of a network" in told.err
+        assert "a.safetensors: is not a weight file of a network" in told.err
         assert "b.safetensors: its card is damaged" in told.err
 
 
@@ -185,5 +185,5 @@ def test_a_folder_without_weights_is_told(
 @pytest.mark.parametrize("name", ["pipe.npz", "pipe.safetensors"])
 def test_a_pipe_is_refused_where_it_would_be_waited_for_for_ever(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InputError, match="it is no plain file"):
+    with pytest.raises(InputError, match="it is not a plain file"):
         given_weights([tmp_path / name])

@@ -9,7 +9,7 @@ from builders.lung_scenes import ball, lung_with, rod, world
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.detection.candidates import isicad, largecad, subsolidcad
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 
@@ -139,7 +139,7 @@ def test_a_scan_stored_the_other_way_round_has_the_same_candidates(module, axis)
         direction=direction,
     )
     # lungs are given in the patient's axes, like those of the plain scan
-    other = module.detect(see_chest(turned, lungs=chest.lungs))
+    other = module.detect(prepare_scan(turned, lungs=chest.lungs))
     assert np.allclose(plain.center_mm, other.center_mm)
     assert np.allclose(plain.score, other.score)
 
@@ -158,7 +158,7 @@ def real_scan(tmp_path_factory):
         rows = [row for row in csv.DictReader(file) if row["seriesuid"] == series]
     (nodule,) = rows
     place = np.array([float(nodule[f"coord{axis}"]) for axis in "XYZ"])
-    return see_chest(read_volume(folder)), place, float(nodule["diameter_mm"])
+    return prepare_scan(read_volume(folder)), place, float(nodule["diameter_mm"])
 
 
 @pytest.mark.slow

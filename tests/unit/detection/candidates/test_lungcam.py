@@ -8,12 +8,12 @@ from nodulebench.detection.candidates.lungcam import (
     Settings,
     attraction,
     chosen,
-    compact_things,
+    compact_regions,
     detect,
     explore,
     mixed,
 )
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.imaging.lungs.segmentation import Lungs
 
 
@@ -98,7 +98,7 @@ def test_a_cut_lung_keeps_its_marks():
     label = chest.lungs.label.copy()
     label[:, :, 57] = 0  # a layer of lung is missed, tissue there is cut away
     volume = chest.volume.part((slice(0, 64), slice(3, 64), slice(0, 62)))
-    cut = see_chest(volume, lungs=Lungs(label[:, 3:, :62], volume.geometry))
+    cut = prepare_scan(volume, lungs=Lungs(label[:, 3:, :62], volume.geometry))
     plain, other = detect(chest), detect(cut)
     assert len(plain) >= 2
     apart = np.linalg.norm(plain.center_mm[:, None] - other.center_mm, axis=2)
@@ -114,11 +114,11 @@ def test_a_ball_is_cut_off_its_vessel_by_a_rising_threshold():
     pheromone = np.zeros((48, 48, 48), np.float32)
     pheromone[:, 22:26, 22:26] = 1.0
     pheromone[distance_from((24, 24, 24), pheromone.shape) <= 6.0] = 3.0
-    found = compact_things(pheromone, Settings(levels=(0.5, 2.0)))
+    found = compact_regions(pheromone, Settings(levels=(0.5, 2.0)))
     assert len(found) == 1
     assert found.center_mm[0] == pytest.approx([24, 24, 24], abs=0.1)
     assert found.diameter_mm[0] == pytest.approx(12.0, rel=0.05)
-    assert not len(compact_things(pheromone, Settings(levels=(0.5,))))
+    assert not len(compact_regions(pheromone, Settings(levels=(0.5,))))
 
 
 def test_ants_find_a_nodule_and_leave_vessels_alone():

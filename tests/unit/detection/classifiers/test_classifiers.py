@@ -154,15 +154,15 @@ def test_a_file_of_other_features_is_refused(tmp_path):
 
 def test_what_is_no_file_of_weights_is_refused(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="is no file of weights"):
+    with pytest.raises(InputError, match="is not a file of weights"):
         read_weights(tmp_path / "w.npz", ())
-    with pytest.raises(InputError, match="is no file of weights"):
+    with pytest.raises(InputError, match="is not a file of weights"):
         read_weights(tmp_path / "absent.npz", ())
     np.savez(tmp_path / "w.npz", kind="tree")
     with pytest.raises(InputError, match="holds no classifier of this package"):
         read_weights(tmp_path / "w.npz", ())
     np.savez(tmp_path / "w.npz", kind=np.array({"a": 1}, dtype=object))
-    with pytest.raises(InputError, match="is no file of weights"):
+    with pytest.raises(InputError, match="is not a file of weights"):
         read_weights(tmp_path / "w.npz", ())
 
 

@@ -8,8 +8,8 @@ from nodulebench.detection.classifiers.features import (
     entropy_bits,
     measure,
     outline,
+    region_features,
     skewness,
-    thing_features,
 )
 
 
@@ -29,7 +29,7 @@ def test_there_are_fifteen_features():
 def test_a_digital_ball_by_hand():
     inside = distance_from((10, 10, 10), (21, 21, 21)) <= 5.0
     hu = np.where(inside, 40.0, -860.0)
-    found = _named(thing_features(_block(inside, hu)))
+    found = _named(region_features(_block(inside, hu)))
     # 515 voxels have their centre within 5: radius (3 x 515 / 4 pi)^(1/3)
     assert inside.sum() == 515
     assert found["radius_mm"] == pytest.approx(np.cbrt(3 * 515 / (4 * np.pi)))
@@ -51,7 +51,7 @@ def test_a_shandle_of_two_densities_by_hand():
     hu = np.full(inside.shape, -900.0)
     hu[4, 4, 2:6], hu[4, 4, 6:10] = -100.0, 100.0
     lungs = np.ones(inside.shape, bool)
-    found = _named(thing_features(_block(inside, hu, lungs)))
+    found = _named(region_features(_block(inside, hu, lungs)))
     assert found["mean_hu"] == 0.0
     assert found["sd_hu"] == 100.0
     assert found["max_hu"] == 100.0
@@ -71,7 +71,7 @@ def test_what_is_dense_or_outside_around_a_thing_is_told():
     hu[4, 4, 4] = hu[4, 4, 5] = 0.0
     lungs = np.ones(inside.shape, bool)
     lungs[:4] = False
-    found = _named(thing_features(_block(inside, hu, lungs)))
+    found = _named(region_features(_block(inside, hu, lungs)))
     # of the 24 voxels within two steps over faces, 6 lie below (5 at one slice, 1 at two)
     assert found["outside_shell"] == pytest.approx(6 / 24)
     assert found["dense_shell"] == pytest.approx(1 / 18)
@@ -80,7 +80,7 @@ def test_what_is_dense_or_outside_around_a_thing_is_told():
 def test_a_thing_with_nothing_but_chest_wall_around_it():
     inside = np.zeros((5, 5, 5), dtype=bool)
     inside[2, 2, 2] = True
-    found = _named(thing_features(_block(inside, np.zeros((5, 5, 5)), inside)))
+    found = _named(region_features(_block(inside, np.zeros((5, 5, 5)), inside)))
     assert (found["outside_shell"], found["dense_shell"], found["contrast_hu"]) == (1.0, 1.0, 0.0)
 
 

@@ -35,7 +35,7 @@ def test_size_centre_spread_and_means_are_those_of_the_voxels():
 
 def test_kept_regions_are_numbered_anew_and_united_ones_share_their_voxels():
     regions = find_regions(_two_boxes())
-    second = regions.kept(np.array([False, True]))
+    second = regions.chosen(np.array([False, True]))
     assert (second.count, second.size.tolist()) == (1, [3])
     both = regions.united(np.array([0, 0]))
     assert both.size.tolist() == [11]

@@ -52,7 +52,7 @@ def test_a_network_answers_for_every_patch_by_itself(name: str) -> None:
     network = NETWORKS[name]
     torch.manual_seed(1)
     module = network.build().eval()
-    patches = torch.rand(3, *network.look.shape)
+    patches = torch.rand(3, *network.grid.shape)
 
     with torch.inference_mode():
         together = module(patches).softmax(dim=1)
@@ -67,7 +67,7 @@ def test_planes_are_averaged_as_probabilities(name: str) -> None:
     network = NETWORKS[name]
     torch.manual_seed(1)
     module = network.build().eval()
-    patches = torch.rand(1, *network.look.shape)
+    patches = torch.rand(1, *network.grid.shape)
 
     with torch.inference_mode():
         mean = module(patches).softmax(dim=1)
@@ -78,7 +78,7 @@ def test_planes_are_averaged_as_probabilities(name: str) -> None:
 
 def test_cadimi_judges_five_patches_of_every_view() -> None:
     network = NETWORKS["cadimi"]
-    moved = [(one.offset_mm - network.look.offset_mm)[:, 0, 0, 0] for one in network.beside]
+    moved = [(one.offset_mm - network.grid.offset_mm)[:, 0, 0, 0] for one in network.extra_grids]
 
     # 4 pixels of 1 mm, either way along the rows and the columns of each of the three views
     assert np.abs(np.stack(moved)).sum(axis=2).tolist() == [[4.0] * 3] * 4
@@ -86,4 +86,4 @@ def test_cadimi_judges_five_patches_of_every_view() -> None:
 
 
 def test_znet_changes_patches_alike_when_it_learns_and_when_it_judges() -> None:
-    assert NETWORKS["znet"].judged == NETWORKS["znet"].recipe.augment
+    assert NETWORKS["znet"].scoring_augment == NETWORKS["znet"].recipe.augment

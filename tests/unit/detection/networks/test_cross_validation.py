@@ -14,7 +14,7 @@ from nodulebench.detection.networks.cross_validation import (
     Trained,
     train_without,
 )
-from nodulebench.detection.networks.examples import Examples, make_examples
+from nodulebench.detection.networks.examples import ExampleArrays, Examples, make_examples
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.training import Check
 from nodulebench.detection.networks.weights import read_weights, write_weights
@@ -39,12 +39,14 @@ def examples() -> Examples:
     at = np.array(places)
     return make_examples(
         scans_of(images, [[1.0, 1.0, 1.0]] * 4, step_hu=16.0, lowest_hu=-1024.0),
-        [0, 1, 2, -1],
-        at[:, 0],
-        at[:, 1:],
-        is_nodule,
-        series=[series_digest(f"s{scan}") for scan in range(4)],
-        about={"data": "dots"},
+        ExampleArrays(
+            fold=[0, 1, 2, -1],
+            which=at[:, 0],
+            place=at[:, 1:],
+            is_nodule=is_nodule,
+            series=[series_digest(f"s{scan}") for scan in range(4)],
+            about={"data": "dots"},
+        ),
     )
 
 
@@ -174,10 +176,10 @@ def test_a_state_without_a_word_of_its_training_is_told(examples: Examples, tmp_
     course = Course(examples, tmp_path, RECIPE)
     _kill(0, course)
     state = tmp_path / "m5lcad-0.state"
-    older = state.read_bytes().replace(b"checkpoint@2", b"checkpoint@1")
+    older = state.read_bytes().replace(b"training-state@3", b"training-state@2")
     state.write_bytes(older)
 
-    with pytest.raises(InputError, match=r"has the schema 'nodulebench/checkpoint@1', not '.*@2'"):
+    with pytest.raises(InputError, match=r"schema 'nodulebench/training-state@2', not '.*@3'"):
         train_without(NAME, 0, course)
 
 
@@ -273,7 +275,7 @@ def test_weights_that_do_not_tell_what_they_have_seen_leave_nothing_out(
 def test_a_series_in_two_folds_cannot_be_left_out(examples: Examples, tmp_path: Path) -> None:
     twice = replace(examples, series=(examples.series[1], *examples.series[1:]))
 
-    with pytest.raises(InputError, match="1 series of fold 0 stand in a fold that is learnt from"):
+    with pytest.raises(InputError, match="1 series of fold 0 are in a fold that is trained on"):
         train_without(NAME, 0, Course(twice, tmp_path, RECIPE))
 
 
@@ -298,7 +300,7 @@ def test_a_training_that_was_killed_after_it_stopped_is_not_taken_up_again(
     monkeypatch.setattr(cross_validation, "_score_held_out", lambda *_: {})
     done = train_without(NAME, 0, course)
 
-    assert (done.card.steps, done.card.steps_taken, done.card.kept_step) == (6, 4, 2)
+    assert (done.card.steps, done.card.steps_taken, done.card.best_step) == (6, 4, 2)
 
 
 def test_a_fold_that_is_not_there_is_told(examples: Examples, tmp_path: Path) -> None:

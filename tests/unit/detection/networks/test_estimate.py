@@ -21,8 +21,8 @@ from nodulebench.detection.networks.cross_validation import (
     seconds_of_a_step,
     train_without,
 )
-from nodulebench.detection.networks.detectors.search import FoundPositions
-from nodulebench.detection.networks.examples import Examples, make_examples
+from nodulebench.detection.networks.detectors.search import SearchResult
+from nodulebench.detection.networks.examples import ExampleArrays, Examples, make_examples
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.training import Check
 
@@ -38,11 +38,13 @@ def examples() -> Examples:
     places = [(8, 5 + 4 * number, 5 + 4 * number) for _ in range(4) for number in range(4)]
     return make_examples(
         scans_of(images, [[1.0, 1.0, 1.0]] * 4, step_hu=16.0, lowest_hu=-1024.0),
-        [0, 1, 2, -1],
-        np.repeat(range(4), 4),
-        places,
-        np.tile([True, True, False, False], 4),
-        series=[f"{scan}" for scan in range(4)],
+        ExampleArrays(
+            fold=[0, 1, 2, -1],
+            which=np.repeat(range(4), 4),
+            place=places,
+            is_nodule=np.tile([True, True, False, False], 4),
+            series=[f"{scan}" for scan in range(4)],
+        ),
     )
 
 
@@ -116,9 +118,9 @@ def test_a_finder_is_tried_on_the_first_shandle_of_a_scan(
     monkeypatch.setattr(estimate, "seconds_of_a_step", lambda *_: 2.0)
     seen = []
 
-    def look(*given: torch.Tensor) -> FoundPositions:
+    def look(*given: torch.Tensor) -> SearchResult:
         seen.append([one.tolist() for one in given[-2:]])
-        return FoundPositions(torch.zeros(0, 3), torch.zeros(0), torch.zeros(0))
+        return SearchResult(torch.zeros(0, 3), torch.zeros(0), torch.zeros(0))
 
     monkeypatch.setattr(estimate, "search", look)
     _clock(monkeypatch, iter([5.0, 8.0]))

@@ -6,14 +6,14 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS, network_named
 from nodulebench.detection.networks.inference import folded
 
 OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
 """Normalisations that are left; ZNET's residual network normalises before it convolves."""
 
 
-def learnt(module: nn.Module) -> nn.Module:
+def trained(module: nn.Module) -> nn.Module:
     """As after learning: normalisations that change something."""
     for layer in module.modules():
         if isinstance(layer, nn.BatchNorm2d | nn.BatchNorm3d):
@@ -32,9 +32,11 @@ def normalisations(module: nn.Module) -> int:
 @pytest.mark.parametrize("name", [*NETWORKS, *DETECTION_NETWORKS])
 def test_it_answers_the_same(name: str) -> None:
     torch.manual_seed(3)
-    one = NETWORKS[name] if name in NETWORKS else DETECTION_NETWORKS[name]
-    module = learnt(one.build())
-    patches = torch.rand(2, *one.look.shape)
+    is_detector = name in DETECTION_NETWORKS
+    network = network_named(name)
+    module = trained(network.build())
+    grid = DETECTION_NETWORKS[name].tile if is_detector else NETWORKS[name].grid
+    patches = torch.rand(2, *grid.shape)
     quick = folded(module)
     with torch.inference_mode():
         said, quickly_said = module(patches), quick(patches)
@@ -45,7 +47,7 @@ def test_it_answers_the_same(name: str) -> None:
 
 
 def test_the_network_itself_stays_and_can_learn_on() -> None:
-    module = learnt(nn.Sequential(nn.Conv3d(1, 2, 3), nn.BatchNorm3d(2)))
+    module = trained(nn.Sequential(nn.Conv3d(1, 2, 3), nn.BatchNorm3d(2)))
     before = {name: one.clone() for name, one in module.state_dict().items()}
     quick = folded(module)
     assert all(torch.equal(one, before[name]) for name, one in module.state_dict().items())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 from nodulebench.detection.networks import patches as module
-from nodulebench.detection.networks.network import SYMMETRY, cube, planes, together
+from nodulebench.detection.networks.network import SYMMETRY, cube, planes, stacked
 from nodulebench.detection.networks.patches import cut, scans_of
 
 
@@ -127,7 +127,7 @@ def test_boxes_are_cut_as_single_points_are(
     at: list[tuple[float, ...]], spacing: tuple[float, ...]
 ) -> None:
     scans = scans_of([a_scan(1), a_scan()], [[1.0, 1.0, 1.0], spacing])
-    look = together(cube((3, 4, 5), (1.0, 0.7, 1.5)), cube((3, 4, 5), (2.0, 2.0, 0.4)))
+    look = stacked(cube((3, 4, 5), (1.0, 0.7, 1.5)), cube((3, 4, 5), (2.0, 2.0, 0.4)))
     which = torch.arange(len(at)) % 2
     place = places(*(list(one) for one in at))
     low = torch.tensor([[1, 0, 2]]).repeat(len(at), 1)

@@ -127,44 +127,44 @@ def test_an_unknown_network_is_told(tmp_path: Path) -> None:
 def test_foreign_files_are_told(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "w").write_bytes(content)
 
-    with pytest.raises(InputError, match="is no weight file of a network"):
+    with pytest.raises(InputError, match="is not a weight file of a network"):
         read_weights(tmp_path / "w")
 
 
 def test_a_pickle_of_torch_is_no_weight_file(tmp_path: Path) -> None:
     torch.save(NETWORKS["m5lcad"].build().state_dict(), tmp_path / "w")
 
-    with pytest.raises(InputError, match="is no weight file of a network"):
+    with pytest.raises(InputError, match="is not a weight file of a network"):
         read_weights(tmp_path / "w")
 
 
 def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(2)}, tmp_path / "w")
 
-    with pytest.raises(InputError, match="is no weight file of a network"):
+    with pytest.raises(InputError, match="is not a weight file of a network"):
         read_card(tmp_path / "w")
 
 
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ([], "it is no table of names and values"),
-        ("text", "it is no table of names and values"),
-        ({"folds": "012"}, "'folds' is no list of whole numbers"),
-        ({"folds": [0, True]}, "'folds' is no list of whole numbers"),
-        ({"metrics": {"area": "high"}}, "'metrics' is no table of numbers"),
-        ({"metrics": {"area": float("nan")}}, "'metrics' is no table of numbers"),
-        ({"metrics": {"area": 10**400}}, "'metrics' is no table of numbers"),
-        ({"metrics": ["area"]}, "'metrics' is no table of numbers"),
-        ({"network": ["m5lcad"]}, "'network' is no text"),
-        ({"steps": "60"}, "'steps' is no whole number"),
-        ({"series": {"first": ["ab"]}}, "'series' is no table of folds and lists of digests"),
-        ({"series": {"0": "ab"}}, "'series' is no table of folds and lists of digests"),
-        ({"begun_from": None}, "'begun_from' is no text"),
-        ({"held_back": 1}, "'held_back' is no list of whole numbers"),
-        ({"seen_before": {"a": 1}}, "'seen_before' is no list of digests"),
-        ({"recipe": []}, "'recipe' is no table of names and values"),
-        ({"steps_taken": 1.5}, "'steps_taken' is no whole number"),
+        ([], "it is not a table of names and values"),
+        ("text", "it is not a table of names and values"),
+        ({"folds": "012"}, "'folds' is not a list of whole numbers"),
+        ({"folds": [0, True]}, "'folds' is not a list of whole numbers"),
+        ({"figures": {"area": "high"}}, "'figures' is not a table of numbers"),
+        ({"figures": {"area": float("nan")}}, "'figures' is not a table of numbers"),
+        ({"figures": {"area": 10**400}}, "'figures' is not a table of numbers"),
+        ({"figures": ["area"]}, "'figures' is not a table of numbers"),
+        ({"network": ["m5lcad"]}, "'network' is not a text"),
+        ({"steps": "60"}, "'steps' is not a whole number"),
+        ({"series": {"first": ["ab"]}}, "'series' is not a table of folds and lists of digests"),
+        ({"series": {"0": "ab"}}, "'series' is not a table of folds and lists of digests"),
+        ({"begun_from": None}, "'begun_from' is not a text"),
+        ({"held_back": 1}, "'held_back' is not a list of whole numbers"),
+        ({"seen_before": {"a": 1}}, "'seen_before' is not a list of digests"),
+        ({"recipe": []}, "'recipe' is not a table of names and values"),
+        ({"steps_taken": 1.5}, "'steps_taken' is not a whole number"),
         ({"digest": ...}, "'digest' is missing"),
     ],
 )
@@ -184,7 +184,7 @@ def test_damaged_cards_are_told(changed: Any, told: str, tmp_path: Path) -> None
 def test_a_card_of_endless_depth_is_told(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(2)}, tmp_path / "w", metadata={"card": "[" * 100_000})
 
-    with pytest.raises(InputError, match="is no weight file of a network"):
+    with pytest.raises(InputError, match="is not a weight file of a network"):
         read_card(tmp_path / "w")
 
 
@@ -207,7 +207,7 @@ def test_a_card_tells_how_it_learnt_and_what_was_seen(tmp_path: Path) -> None:
         seen_before=("", "ab"),
         recipe=recipe_facts(NETWORKS["m5lcad"].recipe, (2,)),
         steps_taken=900,
-        kept_step=700,
+        best_step=700,
     )
     write_weights(tmp_path / "w", NETWORKS["m5lcad"].build(), whole)
 
