@@ -188,7 +188,7 @@ def report_content(
         translate=translate,
         audience=audience,
         title=title(document, translate),
-        answer=translate("list.sentence").join(answer(document, translate)),
+        answer=translate.sentences(answer(document, translate)),
         protocol=document.protocol.name,
         version=document.version,
         digests=document.digests,

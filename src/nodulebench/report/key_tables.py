@@ -6,7 +6,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import decimals, rate, significant, whole
-from nodulebench.i18n.translator import FP_RATE, Translator
+from nodulebench.i18n.translator import COUNTS, FP_RATE, Translator
 from nodulebench.report.blocks import Notes, Table, count, estimate, head, short, undefined, words
 from nodulebench.report.pages.cells import Cell
 
@@ -148,7 +148,7 @@ def counts_table(document: Document, translate: Translator) -> Table:
     results = [result for _, _, result in document.results if not result.undefined]
     shown = [
         name
-        for name in translate.counts
+        for name in COUNTS
         if name in ALWAYS_COUNTED or any(result.counts.get(name) for result in results)
     ]
     rows = []

@@ -155,7 +155,7 @@ def _false_positives(falses: pl.DataFrame, translate: Translator) -> Table | Non
 
 def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
     more = [translate("misses.more", count=left, file=file)] if left else []
-    return translate("list.sentence").join([remark, *more])
+    return translate.sentences([remark, *more])
 
 
 def place_words(row: Mapping[str, Any]) -> str:
@@ -363,7 +363,7 @@ class Gallery(Block):
         """What the pictures are, and how many are not shown."""
         sentences = [self.translate("gallery.remark")]
         sentences += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
-        return self.translate("list.sentence").join(sentences)
+        return self.translate.sentences(sentences)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
         """For each view of a patch its name and its picture as an address."""

@@ -316,7 +316,7 @@ def _where_read(document: Document, translate: Translator) -> Iterator[str]:
             sentences.append(
                 translate("narrative.threshold", threshold=significant(point.threshold))
             )
-        yield translate("list.sentence").join(sentences)
+        yield translate.sentences(sentences)
 
 
 def _rules(document: Document, translate: Translator) -> Iterator[str]:
