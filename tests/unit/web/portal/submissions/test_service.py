@@ -261,9 +261,7 @@ def test_an_entry_is_stored_with_its_job_or_not_at_all(
     assert list((site.settings.storage / "uploads").iterdir()) == []
 
 
-def test_the_form_and_the_api_fill_the_same_options(
-    site: Site, as_ada: Browser, benchmark: str
-) -> None:
+def test_the_form_and_the_api_fill_the_same_options(as_ada: Browser, benchmark: str) -> None:
     names = {field.name for field in fields(SubmitOptions)}
     page = as_ada.get(f"/benchmarks/{benchmark}/submit").text
     inputs = set(re.findall(r'<(?:input|textarea|select) (?:[^>]* )?name="(\w+)"', page))
