@@ -6,7 +6,7 @@ from benchmarks.reading_faults import interrupted, judged, reading_folder, stand
 from nodulebench.web.viewer.drafts import Edit, open_drafts
 from nodulebench.web.viewer.findings import Finding
 
-pytest.importorskip("fastapi", reason="needs the reading room")
+pytest.importorskip("fastapi", reason="needs the viewer")
 
 
 def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:

@@ -31,7 +31,7 @@ from nodulebench.report.sections.curves import OTHER_CURVES
 from nodulebench.report.sections.errors import KINDS as GALLERY_KINDS
 from nodulebench.report.sections.methods import ONE_TO_ONE
 from nodulebench.report.sections.verdict import SIGNING
-from nodulebench.web.viewer.export import WRITTEN
+from nodulebench.web.viewer.export import WRITABLE
 
 PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "curation" / "page.py"
@@ -177,7 +177,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
     "mcnemar.{key}": ("both", "algorithm_only", "baseline_only", "neither", "difference"),
     "rank.{key}": ("value", "interval", "first", "group"),
-    "workbench.file.{kind}": WRITTEN,
+    "workbench.file.{kind}": WRITABLE,
     "worst.{kind}": WorstCases.__annotations__,
     "gallery.{kind}": GALLERY_KINDS,
     "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),

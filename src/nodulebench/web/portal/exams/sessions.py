@@ -48,11 +48,11 @@ class SiteExamSession(ExamSession):
         self._steps = steps
         self._account = visitor.account
 
-    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
+    def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Freeze the reading of a sequence; nothing of it leaves the database."""
-        drafts.hand_in(self.draft_key(number))
+        drafts.submit(self.draft_key(number))
 
-    def keep(self, sheet: ExamSheet) -> None:
+    def save_sheet(self, sheet: ExamSheet) -> None:
         """Write the result down, once, with an event of the site."""
         own = {"exam_id": self._steps.of, "account_id": self._account}
         with self._steps.acting() as session:

@@ -247,7 +247,7 @@ def _stands(rooms: ProjectSessions, project_id: str, by: Visitor) -> list[JsonOb
     if not may(by.roles, ROUTE):
         return None
     try:
-        return rooms.of(project_id, by).stands()
+        return rooms.of(project_id, by).batch_statuses()
     except DeniedError:
         return None
 

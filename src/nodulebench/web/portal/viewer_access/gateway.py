@@ -105,7 +105,7 @@ class SiteGuard:
         except DeniedError as error:
             site.refuse(visitor.account, error.code, at=request.url.path[:100])
             return self._told(error)
-        request.state.room = room
+        request.state.session = room
         return None
 
     def _place(self, request: Request) -> AbstractAsyncContextManager[None]:

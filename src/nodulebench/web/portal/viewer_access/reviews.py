@@ -14,7 +14,7 @@ from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import find_entry, result_of
 from nodulebench.web.portal.viewer_access.gateway import Recent
-from nodulebench.web.viewer.evaluation import EvaluationLayer, Gallery, evaluated_scans
+from nodulebench.web.viewer.evaluation import EvaluationLayer, EvaluationSession, evaluated_scans
 from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
 
@@ -71,7 +71,7 @@ class Reviews:
         self.site = site
         self._held: Recent[Shared] = Recent(MOST_HELD)
 
-    def of(self, name: str, visitor: Visitor) -> Gallery:
+    def of(self, name: str, visitor: Visitor) -> EvaluationSession:
         """The room of an entry.
 
         Raises:
@@ -89,7 +89,7 @@ class Reviews:
         except InputError as error:
             raise DeniedError("no_images", 409) from error
         own = self.site.settings.storage / HANGINGS / visitor.account
-        return Gallery(own, shared.scans, shared.judged, shared.voxels)
+        return EvaluationSession(own, shared.scans, shared.judged, shared.voxels)
 
 
 def _shared(folder: Path, place: Path, voxels: Path) -> Shared:
