@@ -16,7 +16,7 @@ import numpy as np
 from nodulebench.annotation.project import ProjectHandle, open_project
 from nodulebench.annotation.reader_view import (
     Answer,
-    Shown,
+    ShownCandidate,
     drawn_by_others,
     shown_candidates,
     submit_answers,
@@ -106,7 +106,7 @@ def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice
     )
 
 
-def finding_of(shown: Shown, tiles: Tiles) -> Finding:
+def finding_of(shown: ShownCandidate, tiles: Tiles) -> Finding:
     """A candidate as a finding that the person can answer, and change if that is allowed."""
     slices = tuple(
         OutlinedSlice.model_validate(row) for row in shown_outlines(_rows(shown.slices), tiles)
@@ -116,7 +116,7 @@ def finding_of(shown: Shown, tiles: Tiles) -> Finding:
     )
 
 
-def status_of(shown: Shown, tiles: Tiles) -> JsonObject:
+def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
     """What is known of a candidate; ``why`` holds notices that the route translates."""
     at = {slice_.slice_index: shown_slice(row, tiles) for slice_, row in _with_rows(shown)}
     return {
@@ -141,7 +141,7 @@ def status_of(shown: Shown, tiles: Tiles) -> JsonObject:
     }
 
 
-def _with_rows(shown: Shown) -> list[tuple[DrawnSlice, JsonObject]]:
+def _with_rows(shown: ShownCandidate) -> list[tuple[DrawnSlice, JsonObject]]:
     slices = [*shown.slices, *chain.from_iterable(shown.readers.values())]
     return list(zip(slices, _rows(slices), strict=True))
 
@@ -322,7 +322,7 @@ class ProjectSession(ReadingSession):
     def release(self, batch_id: str) -> None:
         """Release a batch; see ``annotate review release``."""
         with self._handles(acts=True) as handle:
-            handle.does(self.reader, ReleaseBatch(batch_id=batch_id))
+            handle.act(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
 @contextmanager
