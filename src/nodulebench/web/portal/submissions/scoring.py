@@ -20,7 +20,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.permitted_tests import OutdatedPlanError
 from nodulebench.evaluation.result_folder import EVALUATION, FEEDBACK, read_document
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.table_files import require_no_parquet
 from nodulebench.report.developer_copy import developers_document
@@ -205,13 +205,15 @@ def _run(
 def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> JsonObject:
     try:
         evaluate_files(
-            (marks,),
-            order.reference,
-            order.protocol,
-            plan=order.plan,
-            candidates=order.candidates,
-            out=out,
-            names=(order.name,),
+            EvaluateOptions(
+                marks=(marks,),
+                reference=order.reference,
+                protocol=order.protocol,
+                plan=order.plan,
+                candidates=order.candidates,
+                out=out,
+                names=(order.name,),
+            ),
             progress=progress,
         )
     except InputError as error:  # the file alone was looked through before it was taken
