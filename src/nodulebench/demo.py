@@ -26,9 +26,9 @@ from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submission
-from nodulebench.detection.detectors import candidates_of, together
+from nodulebench.detection.detectors import candidates_of, merge_detectors
 from nodulebench.detection.marks import describe
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.evaluation.comparison.combine import (
     CombinationChoice,
     combine_candidates,
@@ -152,13 +152,13 @@ def _make(choice: DemoChoice, number: int) -> PhantomCase:
 
 def _read(images: Path, case_id: str) -> dict[str, Submission]:
     """The marks of the detectors, and of all together, on one scan."""
-    chest = see_chest(image_reader(images)(case_id), case_id)
+    chest = prepare_scan(image_reader(images)(case_id), case_id)
     by_detector = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
     return {
         name: Submission(name, *describe(chest, candidates, case_id))
         for name, candidates in {
             **by_detector,
-            COMBINATION: together(by_detector),
+            COMBINATION: merge_detectors(by_detector),
         }.items()
     }
 

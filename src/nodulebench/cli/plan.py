@@ -219,10 +219,10 @@ def froc(**options: Any) -> None:
     \b
     nodulebench plan froc pilot/ --algorithm new --baseline old --margin 0.05
     """
-    from nodulebench.evaluation.plans.sample_size import PilotOptions, plan_from_pilot
+    from nodulebench.evaluation.plans.sample_size import PilotPlanOptions, plan_from_pilot
 
     with ProgressLine("simulating"):
-        plan = plan_from_pilot(PilotOptions(**options))
+        plan = plan_from_pilot(PilotPlanOptions(**options))
     print_sample_size(plan, options["power"])
 
 

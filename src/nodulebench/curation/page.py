@@ -18,7 +18,7 @@ from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Table, count, words
 from nodulebench.report.charts.diagrams import Step, flow_chart
 from nodulebench.report.pages.svg import standalone
-from nodulebench.report.pages.templates import Block, framed
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 
 STEPS = {**CODES_OF_GROUP, "duplicates": tuple(DUPLICATE_CODES)}
 """Groups of checks in the order in which they decide, each with its codes."""
@@ -29,24 +29,26 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
     translate = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
     flow = [_flow(curation, translate), *_codes(curation, translate)]
-    return framed(
-        title=curation.folder.resolve().name or translate("curated.folder"),
-        kind=translate("curated.kind"),
-        lead=translate("curated.lead", admitted=admitted, series=series),
-        facts=_facts(curation, translate),
-        sections=[
-            Section("flow", translate("curated.flow"), flow),
-            Section("series", translate("curated.series"), [_browser(curation, translate)]),
-            *_other_files(curation, translate),
-            Section("limits", translate("curated.limits"), [_limits(curation, translate)]),
-        ],
-        footer=[translate("curated.footer", version=__version__)],
-        version=__version__,
-        language=translate.code,
-        contents=translate("page.contents"),
-        find=translate("curated.find"),
-        style="curation.css",
-        script="curation.js",
+    return framed_page(
+        PageFrame(
+            title=curation.folder.resolve().name or translate("curated.folder"),
+            kind=translate("curated.kind"),
+            lead=translate("curated.lead", admitted=admitted, series=series),
+            facts=_facts(curation, translate),
+            sections=[
+                Section("flow", translate("curated.flow"), flow),
+                Section("series", translate("curated.series"), [_browser(curation, translate)]),
+                *_other_files(curation, translate),
+                Section("limits", translate("curated.limits"), [_limits(curation, translate)]),
+            ],
+            footer=[translate("curated.footer", version=__version__)],
+            version=__version__,
+            language=translate.code,
+            contents=translate("page.contents"),
+            find=translate("curated.find"),
+            style="curation.css",
+            script="curation.js",
+        ),
     )
 
 

@@ -84,7 +84,7 @@ def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
     import zipfile  # takes 5 ms, which every evaluation would feel
 
     if isinstance(source, Path) and source.exists() and not source.is_file():
-        raise ValueError("it is no plain file")
+        raise ValueError("it is not a plain file")
     found = {}
     with zipfile.ZipFile(source) as archive:
         for part in archive.infolist():

@@ -19,7 +19,7 @@ from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, IN_CASE, NODULES
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import read_table
-from nodulebench.metrics.classes import SILENT
+from nodulebench.metrics.classes import NO_CLASS
 from nodulebench.metrics.guidelines import LUNG_RADS, follow_up_class, mean_diameter_mm
 
 GROWTH_MM = 1.5
@@ -197,11 +197,11 @@ def _categories(nodules: pl.DataFrame) -> list[str | None]:
     has_part = "solid_part_mm" in nodules.columns
     classes = follow_up_class(
         mean_diameter_mm(long_mm, short_mm, diameter),
-        density.replace_strict(number, default=SILENT, return_dtype=pl.Int64).to_numpy(),
+        density.replace_strict(number, default=NO_CLASS, return_dtype=pl.Int64).to_numpy(),
         nodules["solid_part_mm"].to_numpy().astype(np.float64)
         if has_part
         else np.full(nodules.height, np.nan),
         nodules["change"].to_list(),
         nodules["prior_days"].fill_null(0).to_numpy(),
     )
-    return [None if number == SILENT else LUNG_RADS[number] for number in classes.tolist()]
+    return [None if number == NO_CLASS else LUNG_RADS[number] for number in classes.tolist()]

@@ -1,4 +1,4 @@
-"""Document and what lies beside it -> the content of a report, the same for page and print."""
+"""Document and attachments -> the content of a report, the same for page and print."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -67,7 +67,7 @@ from nodulebench.report.sections.verdict import (
 
 @dataclass(frozen=True, slots=True)
 class ReportAttachments:
-    """What may lie beside an evaluation; what is absent is not reported."""
+    """What a report may show besides the evaluation; what is absent is left out."""
 
     flips: pl.DataFrame | None = None
     """Nodules and marks whose label depends on the rule."""
@@ -76,7 +76,7 @@ class ReportAttachments:
     false_positives: pl.DataFrame | None = None
     """FALSE_POSITIVES: those with the best scores."""
     causes: pl.DataFrame | None = None
-    """What readers say false positives are: algorithm, cause."""
+    """Causes that readers gave false positives: algorithm, cause."""
     patches: Sequence[Any] = ()
     """Pictures of nodules and marks (``gallery.Patch``)."""
     combinations: Sequence[pl.DataFrame] = ()
@@ -124,23 +124,23 @@ MEASURED_STRATA = ("type", "size", "density")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Everything that a report says, from the top."""
+    """The content of a report, from the top."""
 
     translate: Translator
     audience: Audience
     title: str
     answer: str
-    """What a reader wants to know, in a sentence or two."""
+    """The result in a sentence or two."""
     protocol: str
     version: str
     digests: dict[str, str]
     facts: list[tuple[str, str]]
     verdict: VerdictBlock | None
     date: str
-    """The day on which it is issued; empty: it is not said."""
+    """The day of issue; empty: not stated."""
     notices: list[tuple[str, str]]
     has_doubts: bool
-    """Whether they say that a submission may well be wrong: they are then open."""
+    """Whether a notice says that a submission may well be wrong; notices are then shown open."""
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key metrics, where there is one result."""
     key_table: Any
@@ -148,9 +148,9 @@ class Content:
     about_intervals: str
     sections: list[Section] = field(default_factory=list)
     details: list[Section] = field(default_factory=list)
-    """What is looked up rather than read: it starts closed."""
+    """Sections for reference; they start closed."""
     signatures: Any = None
-    """Where those who answer for it sign, of a report that somebody issues."""
+    """The table for signatures; None: the report is not issued by a laboratory."""
 
 
 def report_content(
@@ -161,7 +161,7 @@ def report_content(
     audience: Audience = "lab",
     language_name: LanguageName = "en",
 ) -> Content:
-    """What a report says to its readers, in their language."""
+    """The content of a report for an audience, in a language."""
     translate = translator(language_name)
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
@@ -188,7 +188,7 @@ def report_content(
         translate=translate,
         audience=audience,
         title=title(document, translate),
-        answer=translate("list.sentence").join(answer(document, translate)),
+        answer=translate.sentences(answer(document, translate)),
         protocol=document.protocol.name,
         version=document.version,
         digests=document.digests,
@@ -228,7 +228,7 @@ def _is_group(document: Document) -> bool:
 def for_developers(
     document: Document, curves: pl.DataFrame, attachments: ReportAttachments
 ) -> tuple[Document, pl.DataFrame, ReportAttachments]:
-    """What a developer may see of all that a report is made of."""
+    """Document, curves and attachments as the developer of an algorithm may see them."""
     from nodulebench.report.developer_copy import developers_curves, developers_document
 
     shown = ReportAttachments(combinations=attachments.combinations, issued=attachments.issued)
@@ -426,7 +426,7 @@ def _checklist(document: Document, translate: Translator) -> list[Any]:
 
 
 def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:
-    """One part as it is; several each under its name."""
+    """A single part as it is; several parts each under its name."""
     if len(parts) == 1:
         return parts[0][1]
     return [Fold(name, blocks, is_open=len(parts) <= MOST_OPEN) for name, blocks in parts]

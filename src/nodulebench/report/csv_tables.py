@@ -13,7 +13,7 @@ from nodulebench.i18n.translator import in_english
 
 Row = JsonObject
 WORDS = ("point", "method", "reason", "metric")
-"""Columns that hold words where they hold anything; other empty ones hold numbers."""
+"""Columns of text; any other empty column is one of numbers."""
 
 
 def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[str, pl.DataFrame]:
@@ -44,7 +44,7 @@ def differences_table(comparisons: Iterable[ComparisonDocument]) -> pl.DataFrame
 
 
 def _table(rows: list[Row]) -> pl.DataFrame:
-    """Rows as a table; a column of which every row is empty has its type all the same."""
+    """Rows as a table; a column in which every row is empty has its type nevertheless."""
     table = pl.DataFrame(rows, infer_schema_length=None)
     return table.with_columns(
         pl.col(name).cast(pl.String if name in WORDS else pl.Float64)
@@ -54,7 +54,7 @@ def _table(rows: list[Row]) -> pl.DataFrame:
 
 
 def _estimate(metric: Estimate) -> Row:
-    """An estimate as columns; every column is there, so that all rows are alike."""
+    """An estimate as columns, the same in every row."""
     shown = metric.to_json()
     keys = ("value", "low", "high", "level", "method", "reason")
     sound = metric.soundly
@@ -63,7 +63,7 @@ def _estimate(metric: Estimate) -> Row:
 
 
 def _worded(row: Row) -> Row:
-    """A row that says its reason and its method, where it has one, in words."""
+    """A row with its reason and its method as English text."""
     texts = {name: row[name] for name in ("method", "reason") if name in row}
     return {**row, **{name: in_english(text) if text else None for name, text in texts.items()}}
 

@@ -1,4 +1,4 @@
-"""Document and what lies beside it -> those blocks of a report that another page shows."""
+"""Document and attachments -> those blocks of a report that another page shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import framed
+from nodulebench.report.pages.templates import PageFrame, framed_page
 from nodulebench.report.sections.curves import by_curve, froc_charts
 from nodulebench.report.sections.errors import miss_blocks
 from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
@@ -23,9 +23,9 @@ class Excerpt:
     """Blocks of the report of one algorithm."""
 
     froc: Any
-    """The curve, which can be read off; None: it has none."""
+    """The interactive curve; None without a curve."""
     misses: list[Any]
-    """Single nodules and marks; nothing for developers."""
+    """Single nodules and marks; empty for developers."""
 
 
 def excerpt(
@@ -44,10 +44,10 @@ def excerpt(
         document: what evaluation.json holds.
         curves: the table in curves.parquet.
         attachments: what else is known of the evaluation.
-        audience: ``developer`` leaves out whatever tells of single cases.
+        audience: ``developer`` leaves out everything about single cases.
         translate: the translator of the language.
         name: what the algorithm is called here.
-        rule: under which its errors are told.
+        rule: the rule whose errors are shown.
     """
     document = document.soundly
     (algorithm,) = document.algorithms
@@ -66,13 +66,13 @@ def feedback_page(
     name: LanguageName = "en",
     issued: Issued = NOT_ISSUED,
 ) -> str:
-    """The page in a language, complete in itself.
+    """The feedback on an evaluation as one page in a language.
 
     Args:
         feedback: the content of feedback.json.
         version: of NoduleBench.
         name: the language.
-        issued: who issues it, when and under which number.
+        issued: the issuing laboratory, date and number.
     """
     translate = translator(name)
     metrics = feedback.get("metrics", {})
@@ -90,25 +90,26 @@ def feedback_page(
             Section("metrics", translate("feedback.metrics"), [_metrics(metrics, translate)])
         )
     if "warning" in budget:
-        texts = [translate.message(budget["warning"])]
-        sections.append(
-            Section("looks", translate("feedback.repeated_evaluations"), [Paragraphs(texts)])
-        )
-    return framed(
-        title=feedback["algorithm"],
-        kind=translate("page.kind_developer"),
-        lead=_lead(feedback, translate),
-        facts=facts,
-        sections=sections,
-        footer=[
-            translate("feedback.footer"),
-            translate("page.identity", version=version, digest=feedback["protocol"]),
-            translate("feedback.submission", digest=feedback["submission"]),
-        ],
-        version=version,
-        language=translate.code,
-        contents=translate("page.contents"),
-        find=translate("page.find"),
+        warning = Paragraphs([translate.message(budget["warning"])])
+        title = translate("feedback.repeated_evaluations")
+        sections.append(Section("repeated_evaluations", title, [warning]))
+    return framed_page(
+        PageFrame(
+            title=feedback["algorithm"],
+            kind=translate("page.kind_developer"),
+            lead=_lead(feedback, translate),
+            facts=facts,
+            sections=sections,
+            footer=[
+                translate("feedback.footer"),
+                translate("page.identity", version=version, digest=feedback["protocol"]),
+                translate("feedback.submission", digest=feedback["submission"]),
+            ],
+            version=version,
+            language=translate.code,
+            contents=translate("page.contents"),
+            find=translate("page.find"),
+        ),
     )
 
 

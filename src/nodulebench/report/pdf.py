@@ -1,8 +1,8 @@
 """Content of a report -> report.pdf: the same report on paper, with vector charts.
 
-typst sets the pages by ``pages/templates/report.typ``: in this process, without network, from data
-alone, so that no text is ever taken for markup. It embeds what it uses of every font; the Chinese
-one comes with the extra, so that a report reads the same on every machine.
+typst sets the pages by ``pages/templates/report.typ``, in this process and without network. Texts
+are passed as data, so that none is ever taken for markup. The PDF embeds the used part of every
+font; the extra contains the Chinese font, so that a report is the same on every machine.
 """
 
 import json
@@ -45,8 +45,7 @@ MOST_PATCHES = 24
 """How many patches of one kind are printed."""
 DIGEST_SHOWN = len("sha256:") + 12
 MARKED, NOT_SUSPECT = b"/MarkInfo<</Marked true", b"/Suspects false"
-"""How the tags of a print begin. What they say next is so without a word, and poppler takes the
-word for an error."""
+"""How the tags of a PDF begin. The second entry states a default, but poppler calls it an error."""
 
 
 def render_pdf(
@@ -63,7 +62,7 @@ def render_pdf(
 
     Args:
         path: the file.
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         curves: the table in curves.parquet.
         audience: as for the page.
         language: as for the page.
@@ -91,7 +90,7 @@ def write_print(path: Path, content: Content, font: Path | None = None) -> None:
 def typeset(
     path: Path, template: str, data: JsonObject, folder: Path, font: Path | None = None
 ) -> None:
-    """Set what is said by a template, in a folder that may hold pictures, as PDF.
+    """Fill a template with data and write it as PDF.
 
     Raises:
         InputError: if typst is not installed.
@@ -113,7 +112,7 @@ def _family(font: Path) -> str:
     """The name by which a font is asked for.
 
     Raises:
-        InputError: if it is no font.
+        InputError: if it is not a font.
     """
     with needs("pdf", "report.pdf"):
         import typst
@@ -126,7 +125,7 @@ def _family(font: Path) -> str:
     if not families:
         raise InputError.at(
             str(font),
-            "cannot be embedded: it is no font that typst knows.",
+            "cannot be embedded: typst does not know this font.",
             "Give a TrueType or OpenType font (.ttf, .otf, .ttc).",
         )
     return min(families)
@@ -141,7 +140,7 @@ class Printed:
     fonts: Sequence[str] = FONTS
 
     def data(self, content: Content) -> JsonObject:
-        """Everything that the print says."""
+        """The data that the template ``report.typ`` reads."""
         translate = content.translate
         before, middle, after = re.split("[\0\1]", translate("page.of", page="\0", pages="\1"))
         return {
@@ -310,7 +309,7 @@ class Printed:
 
 
 def text_size(table: Table) -> float:
-    """The largest size of text at which every column has room for its longest word."""
+    """The largest size of text at which the longest word of every column fits."""
     needed: dict[int, float] = {}
     for row in (table.heads, *table.rows):
         for place, cell in enumerate(row):

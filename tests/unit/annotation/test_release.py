@@ -49,7 +49,7 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     before = pl.read_parquet(tmp_path / "findings" / "findings.parquet")
     assert before["diameter_mm"].to_list() == [8.0] * 3
     told = (tmp_path / "bundle" / "provenance.json").read_text()
-    assert "candidate-1 drawn anew on 1 slices: too wide" in told
+    assert "candidate-1 corrected on 1 slices: too wide" in told
 
 
 def test_a_file_of_no_or_several_nodules_corrects_nothing(panel: Panel) -> None:

@@ -18,7 +18,7 @@ CASES = (
     ("check:command", "evaluation.check.service:CheckOptions", set(), set()),
     ("convert:command", "evaluation.convert:ConvertOptions", set(), set()),
     ("test_plan:freeze", "evaluation.plans.freeze:FreezeOptions", set(), set()),
-    ("plan:froc", "evaluation.plans.sample_size:PilotOptions", set(), set()),
+    ("plan:froc", "evaluation.plans.sample_size:PilotPlanOptions", set(), set()),
     (
         "compare:command",
         "evaluation.comparison.compare:ComparisonChoice",

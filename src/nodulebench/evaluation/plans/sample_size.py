@@ -22,6 +22,7 @@ from nodulebench.metrics import METRICS, info_of
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import (
+    PilotOptions,
     size_for_paired_detection,
     size_from_pilot,
 )
@@ -95,7 +96,7 @@ GROWTH = (0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PilotOptions:
+class PilotPlanOptions:
     """The pilot from which a test is planned, and the question of the test."""
 
     folder: Path
@@ -121,7 +122,7 @@ class PilotOptions:
     """Required probability of success."""
 
 
-def plan_from_pilot(options: PilotOptions) -> Plan:
+def plan_from_pilot(options: PilotPlanOptions) -> Plan:
     """Simulate test sets of several sizes from the pilot's patients: how often does a test succeed?
 
     Raises:
@@ -144,14 +145,16 @@ def plan_from_pilot(options: PilotOptions) -> Plan:
         first,
         second,
         unit_of_case=units,
-        sizes=sizes,
-        simulations=options.simulations,
-        seed=protocol.seed,
-        margin=options.margin,
-        assumed_difference=options.difference,
-        level=protocol.interval.level,
-        power=options.power,
-        unit=f"{protocol.interval.unit}s",
+        options=PilotOptions(
+            sizes=sizes,
+            simulations=options.simulations,
+            seed=protocol.seed,
+            margin=options.margin,
+            assumed_difference=options.difference,
+            level=protocol.interval.level,
+            power=options.power,
+            unit=f"{protocol.interval.unit}s",
+        ),
     )
 
 

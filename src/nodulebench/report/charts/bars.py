@@ -28,7 +28,7 @@ GAP = 26
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A value with the ends of its whisker and what stands above it."""
+    """A value with the ends of its whisker and the text above it."""
 
     value: float
     low: float
@@ -45,7 +45,7 @@ def column_chart(
     """Groups of columns side by side, one column of a group for each kind.
 
     Args:
-        groups: what stands below each group.
+        groups: the name below each group.
         columns: for each group its columns, one for each kind; None leaves a gap.
         axis: the upright axis, from 0.
         description: what the picture shows, for those who cannot see it.
@@ -106,7 +106,7 @@ def histogram(
 
 
 MOST_GUTTER = 150
-"""Names wider than this stand above their rows instead of beside them."""
+"""Names wider than this are written above their rows instead of at the left."""
 ROWS_TOP, ROWS_BOTTOM = 8, 46
 STEP = 19
 """Between values of one row."""

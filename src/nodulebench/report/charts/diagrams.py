@@ -21,11 +21,11 @@ class Step:
 
     text: str
     onward: str = ""
-    """What stands beside the arrow to the next step."""
+    """Label of the arrow to the next step."""
     exit: str = ""
     """Where it leads otherwise."""
     otherwise: str = ""
-    """What stands above the arrow to the exit."""
+    """Label of the arrow to the exit."""
 
 
 def flow_chart(steps: Sequence[Step], description: str) -> Markup:

@@ -30,7 +30,7 @@ from nodulebench.report.pages.templates import Block
 MOST_BANDS = 4
 """Beyond so many series bands would hide each other."""
 TITLE, ROW = 24, 22
-"""Height of the title and of each line of a legend, where a chart stands alone."""
+"""Height of the title and of each line of a legend, in a chart shown without its page."""
 PRECISION = 100_000
 """Readings in the page are whole numbers of 1/100,000."""
 

@@ -31,12 +31,12 @@ from nodulebench.report.pages.svg import drawing, embedded_text, label, on_paper
 
 LEFT, TOP, HEIGHT, BOTTOM = 44, 30, 190, 40
 MOST_NAMED = 8
-"""So many steps have room for their names below them."""
+"""Names are shown for at most this many steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One value, what it is called below, and what is said where one points at it."""
+    """A value with its interval, its name on the axis and the text shown on pointing."""
 
     value: float
     low: float | None
@@ -91,7 +91,7 @@ def history_chart(
 
 
 MOST_NAMED_LEARNING = 1
-"""Lines whose names stand at their ends; more would cover each other."""
+"""With more lines their names are left out, because they would overlap."""
 
 Point = tuple[int, float]
 """A step, and what was measured there."""
@@ -100,7 +100,7 @@ Curves = Mapping[int | None, Sequence[Point]]
 
 
 def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translator) -> str:
-    """The loss of each training by step, as a file of its own; beside it the area, where it is.
+    """The loss of each training by step as an SVG file, with the area next to it if it is known.
 
     Args:
         name: of the network.
@@ -189,7 +189,7 @@ class TradeOff:
 def trade_off_chart(
     points: Sequence[TradeOff], cost: str, worth: str, translate: Translator
 ) -> str:
-    """Algorithms by cost and worth, as a file of its own.
+    """Algorithms by cost and worth as an SVG file.
 
     Args:
         points: one for each algorithm.

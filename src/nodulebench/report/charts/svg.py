@@ -1,7 +1,7 @@
 """Numbers -> small pictures as inline SVG. Nothing here knows of algorithms or rules.
 
 A plot has a frame with its axes and, inside, a nested drawing in tenths of a pixel, so that paths
-are short integers and the page can zoom by changing the nested view alone.
+are short integers and the page can zoom by changing only the nested view.
 """
 
 import re
@@ -19,12 +19,12 @@ from nodulebench.report.charts.styles import Style
 from nodulebench.report.pages.svg import drawing, label
 
 MOST_NARROW = 6
-"""Labels that a narrow picture has room for."""
+"""Labels that fit into a narrow picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of numbers on an axis and where its ticks stand."""
+    """A range of numbers on an axis, with its ticks."""
 
     title: str
     low: float
@@ -35,11 +35,11 @@ class Axis:
     """How a value on it is named when it is read off; empty: as the title."""
 
     def place(self, value: float) -> float:
-        """Where a value lies between the low end (0) and the high end (1)."""
+        """The position of a value between the low end (0) and the high end (1)."""
         return float(self.places(np.array([value]))[0])
 
     def places(self, values: FloatArray) -> FloatArray:
-        """Where values lie between the low end (0) and the high end (1)."""
+        """The positions of values between the low end (0) and the high end (1)."""
         if not self.is_log:
             return np.asarray((values - self.low) / (self.high - self.low))
         floor = np.maximum(values, self.low / 1024)

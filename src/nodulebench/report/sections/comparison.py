@@ -86,7 +86,7 @@ def _difference_value(summary: DifferenceSummary) -> Value:
 
 
 def _margin_place(difference: DifferenceSummary) -> float | None:
-    """Where a loss of the margin lies: below 0 where higher is better."""
+    """The margin as a difference: negative if higher values are better."""
     if difference.margin is None:
         return None
     return difference.margin.margin if difference.better == "lower" else -difference.margin.margin
@@ -166,7 +166,7 @@ def comparison_blocks(document: Document, translate: Translator) -> list[Any]:
 def difference_sentences(
     document: Document, comparison: ComparisonDocument, translate: Translator
 ) -> list[str]:
-    """What a comparison says in its leading metric, under the leading rule."""
+    """The differences in the leading metric under the leading rule, as sentences."""
     rule = leading_rule(document, comparison)
     metric = leading_metric(comparison, rule)
     defined = differences_of(comparison, rule, metric)

@@ -11,7 +11,7 @@ from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import framed
+from nodulebench.report.pages.templates import PageFrame, framed_page
 
 MOST_ROWS = 12
 """A column with more values is shown as a table of the most frequent ones."""
@@ -22,7 +22,7 @@ CoverageDocument = JsonObject
 
 @dataclass(frozen=True, slots=True)
 class CoverageParts:
-    """What a page says of the composition of a test set."""
+    """The composition of a test set as parts of a page."""
 
     lead: str
     facts: list[tuple[str, str]]
@@ -33,17 +33,19 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
     """The composition of a test set and the rules of its design as one page, in a language."""
     translate = translator(name)
     parts = coverage_parts(document, translate)
-    return framed(
-        title=document["name"],
-        kind=translate("coverage.kind"),
-        lead=parts.lead,
-        facts=parts.facts,
-        sections=parts.sections,
-        footer=[translate("coverage.footer", version=document["version"])],
-        version=document["version"],
-        language=translate.code,
-        contents=translate("page.contents"),
-        find=translate("curated.find"),
+    return framed_page(
+        PageFrame(
+            title=document["name"],
+            kind=translate("coverage.kind"),
+            lead=parts.lead,
+            facts=parts.facts,
+            sections=parts.sections,
+            footer=[translate("coverage.footer", version=document["version"])],
+            version=document["version"],
+            language=translate.code,
+            contents=translate("page.contents"),
+            find=translate("curated.find"),
+        ),
     )
 
 
@@ -86,7 +88,7 @@ def _lead(document: CoverageDocument, translate: Translator) -> str:
 
 
 def _input(document: CoverageDocument, translate: Translator) -> Table | None:
-    """What the design says in words."""
+    """The design as text."""
     texts = {key: document["design"].get(key) for key in ("purpose", "patients", "identification")}
     rows = [
         [head(translate(f"coverage.{key}")), words(text)] for key, text in texts.items() if text
@@ -95,7 +97,7 @@ def _input(document: CoverageDocument, translate: Translator) -> Table | None:
 
 
 def _unknown(document: CoverageDocument, translate: Translator) -> Table | None:
-    """Strata of the design that the tables do not tell."""
+    """Strata of the design that the tables do not contain."""
     rows = [[words(column)] for column in document["unknown_strata"]]
     remark = translate("coverage.unknown_remark")
     return Table(translate("coverage.unknown"), [], rows, remark=remark) if rows else None
@@ -189,7 +191,7 @@ def _thin(document: CoverageDocument, translate: Translator) -> Table | None:
 
 
 def _against(document: CoverageDocument, translate: Translator) -> list[Table]:
-    """Another test set beside this one: sizes, what makes nodules hard, shares of each value."""
+    """Another test set next to this one: sizes, difficulty of the nodules, shares of each value."""
     other = document.get("against")
     if other is None:
         return []

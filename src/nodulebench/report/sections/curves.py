@@ -156,7 +156,7 @@ def _band(curves: Curves, key: tuple[str, str], curve: str) -> Any:
 def _operating_points(
     document: Document, algorithm: str, rule: str
 ) -> tuple[tuple[float, float, str], ...]:
-    """The readings that stand in the document: rate, sensitivity, no label."""
+    """The readings in the document: rate, sensitivity, no label."""
     results = next(summary for summary in document.algorithms if summary.name == algorithm).rules
     readings = results[rule].readings("sensitivity_at_fp_rate")
     return tuple(
@@ -169,7 +169,7 @@ def _operating_points(
 def _with_labels(
     points: tuple[tuple[float, float, str], ...], x_axis: Axis
 ) -> tuple[tuple[float, float, str], ...]:
-    """Points labelled with their sensitivity where there is room for it."""
+    """Points labelled with their sensitivity where the labels fit."""
     across = [WIDTH * x_axis.place(x) for x, _, _ in points]
     if any(right - left < LEAST_LABEL_GAP for left, right in pairwise(across)):
         return points
@@ -192,7 +192,7 @@ def _left_out(
 
 
 INFINITY_AT = 1.15
-"""Where an infinite tolerance stands, relative to the largest finite one."""
+"""The position of an infinite tolerance, relative to the largest finite one."""
 
 
 def find_sweeps(value: Any) -> list[list[JsonObject]]:

@@ -39,7 +39,7 @@ def miss_blocks(
     """What one algorithm missed under one rule: how many at each rate, which, and marked instead.
 
     Args:
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         attachments: MISSES and FALSE_POSITIVES.
         whose: the algorithm and the rule.
         translate: the translator of the language.
@@ -155,7 +155,7 @@ def _false_positives(falses: pl.DataFrame, translate: Translator) -> Table | Non
 
 def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
     more = [translate("misses.more", count=left, file=file)] if left else []
-    return translate("list.sentence").join([remark, *more])
+    return translate.sentences([remark, *more])
 
 
 def place_words(row: Mapping[str, Any]) -> str:
@@ -217,8 +217,6 @@ def algorithm_errors(
         blocks.append(Side(worst))
     patches = [patch for patch in attachments.patches if patch.algorithm == name]
     if patches:
-        pass
-
         blocks += galleries(patches, translate, result.counts)
     return blocks
 
@@ -240,11 +238,11 @@ def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]
 
 
 def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Any]:
-    """What readers say false positives are, by algorithm: a chart and a table.
+    """The causes that readers gave false positives, by algorithm: a chart and a table.
 
     Args:
         causes: columns algorithm and cause, one row for each tagged false positive.
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         translate: the translator of the language.
     """
     known = [algorithm.name for algorithm in document.algorithms]
@@ -358,14 +356,14 @@ class Gallery(Block):
     patches: Sequence[Patch]
     translate: Translator
     left_out: int = 0
-    """How many more there are, in the files beside the report."""
+    """How many more there are, in the files next to the report."""
 
     @property
     def remark(self) -> str:
         """What the pictures are, and how many are not shown."""
         sentences = [self.translate("gallery.remark")]
         sentences += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
-        return self.translate("list.sentence").join(sentences)
+        return self.translate.sentences(sentences)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
         """For each view of a patch its name and its picture as an address."""

@@ -126,7 +126,7 @@ def _hardest(rows: list[CrossedCount]) -> tuple[str, bool] | None:
 FEWEST = 3
 """With fewer algorithms a mean and a standard deviation say nothing."""
 HEADROOM = 0.08
-"""Room for the number above the highest whisker."""
+"""Space for the number above the highest whisker."""
 PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 
@@ -172,7 +172,7 @@ def box_charts(
     """Box plots of each metric by rule, with marks of significance (NIFDC 2022, figure 4).
 
     Args:
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         effects: by metric the pairs of rules with their tests.
         translate: the translator of the language.
     """

@@ -1,4 +1,4 @@
-"""Published detectors -> a table that our results stand beside (LUNA16, table 4)."""
+"""Published detectors -> a table with our results at its top (LUNA16, table 4)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from nodulebench.report.blocks import Table, count, head, words
 from nodulebench.report.pages.cells import Cell
 
 RATES = ("1", "4")
-"""Rates of false positives at which our results are told."""
+"""Rates of false positives at which our results are shown."""
 
 
 @dataclass(frozen=True, slots=True)

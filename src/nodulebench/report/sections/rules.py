@@ -24,7 +24,7 @@ from nodulebench.report.sections.groups import box_charts, group_metrics
 
 FLIPS_SHOWN = 20
 LEAST_BAR_END = 0.1
-"""Bars of relative differences end here or further out, so that small ones look small."""
+"""The least end of the scale of relative differences, so that small ones get short bars."""
 
 
 def difference_table(document: Document, translate: Translator) -> Table | None:

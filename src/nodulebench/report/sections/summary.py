@@ -48,14 +48,14 @@ def leading_result(
 
 
 def leading_rule(document: Document, comparison: "ComparisonDocument") -> str:
-    """The rule under which a comparison is told."""
+    """The rule under which a comparison is summarised."""
     rules = [difference.rule for difference in comparison.differences]
     base = document.baseline_rule
     return base if base in rules or not rules else str(rules[0])
 
 
 def leading_metric(comparison: "ComparisonDocument", rule: str) -> str:
-    """The metric in which a comparison is told."""
+    """The metric in which a comparison is summarised."""
     names = [
         difference.name
         for difference in comparison.differences
@@ -316,7 +316,7 @@ def _where_read(document: Document, translate: Translator) -> Iterator[str]:
             sentences.append(
                 translate("narrative.threshold", threshold=significant(point.threshold))
             )
-        yield translate("list.sentence").join(sentences)
+        yield translate.sentences(sentences)
 
 
 def _rules(document: Document, translate: Translator) -> Iterator[str]:

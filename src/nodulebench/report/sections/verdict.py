@@ -153,7 +153,7 @@ About = tuple[str, str]
 
 
 def notices(document: Document, translate: Translator) -> list[About]:
-    """Everything a reader must know before the numbers."""
+    """What a reader must know before the numbers."""
     noticed = [(translate.word("reference"), text) for text in document.notices]
     for algorithm in document.algorithms:
         noticed += [(algorithm.name, text) for text in algorithm.notices]
@@ -232,7 +232,7 @@ SIGNING = ("tested", "checked", "released")
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """What a laboratory puts on its report; what is empty is left out."""
+    """Facts about the issue of a report; empty ones are left out."""
 
     laboratory: str = ""
     number: str = ""
@@ -264,7 +264,7 @@ def issued_facts(issued: Issued, translate: Translator) -> list[tuple[str, str]]
 
 
 def signature_table(issued: Issued, translate: Translator) -> Table | None:
-    """Where those who answer for the report sign; None for one that nobody issues."""
+    """The table for signatures; None for a report without laboratory and number."""
     if not (issued.laboratory or issued.number):
         return None
     names = {"tested": issued.operator}

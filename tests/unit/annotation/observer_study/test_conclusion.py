@@ -164,7 +164,7 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
 @pytest.mark.parametrize(
     ("calls", "what"),
     [
-        (called(m0="NNN"), "case 'a' mark 'm0': was judged by 3 readers, not 4."),
+        (called(m0="NNN"), "case 'a' mark 'm0': has calls of 3 readers, not 4."),
         (called(m0="NNNN", m9="NNNN"), "readings: mark 'm9' of case 'a' is not among the false"),
         (
             called(m0="NNNN").with_columns(diameter_mm=pl.lit(2.0)),

@@ -86,7 +86,7 @@ def test_how_others_revised_is_never_shown_and_both_phases_are_kept(driver: Work
     batch = driver.batch
     assert [len(batch.readings["a", reader].findings) for reader in READERS] == [2, 1, 0]
     assert [len(batch.last_readings["a", reader].findings) for reader in READERS] == [1, 2, 1]
-    with pytest.raises(InputError, match="'r1' has revised it before"):
+    with pytest.raises(InputError, match="'r1' has already revised it"):
         revises(driver, "r1", SHARED)
 
 
@@ -97,7 +97,7 @@ def test_only_readers_of_the_batch_see_and_revise(driver: WorkflowDriver) -> Non
     with pytest.raises(InputError, match="'r4' is not one of its readers"):
         revises(driver, "r4")
     step = ReviseReading(batch_id="b1", reading=reading("r1", "a"))
-    with pytest.raises(InputError, match="'r2' hands in a reading of 'r1'"):
+    with pytest.raises(InputError, match="'r2' submits a reading of 'r1'"):
         driver.act("r2", step)
 
 
@@ -141,7 +141,7 @@ def test_workflows_without_it_have_no_second_reading() -> None:
 
 
 def test_who_may_object_is_not_left_without_a_ruling() -> None:
-    with pytest.raises(ValueError, match="nobody would settle it"):
+    with pytest.raises(ValueError, match="needs arbitration"):
         WorkflowRules(has_review=True, has_arbitration=False)
 
 
