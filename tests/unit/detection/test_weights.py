@@ -185,5 +185,5 @@ def test_a_folder_without_weights_is_told(
 @pytest.mark.parametrize("name", ["pipe.npz", "pipe.safetensors"])
 def test_a_pipe_is_refused_where_it_would_be_waited_for_for_ever(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InputError, match="it is no plain file"):
+    with pytest.raises(InputError, match="it is not a plain file"):
         given_weights([tmp_path / name])
