@@ -259,7 +259,7 @@ def detect_case(task: DetectionTask) -> Detection:
         time.perf_counter() - began,
         _peak_memory_mb(),
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
-        doubts=chest.lungs.doubts,
+        doubts=chest.lungs.warnings,
         remarks=saw_it,
         fold=held_out_fold(task.fold, series),
         learnt=training_provenance(task.system, task.fold, series),

@@ -25,7 +25,7 @@ from nodulebench.core.tables import (
 )
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.linking import link_boxes
-from nodulebench.imaging.outlines import box_outline, one_outline, outline_text, read_outline
+from nodulebench.imaging.outlines import box_outline, joined_outline, outline_text, read_outline
 from nodulebench.imaging.rasters import DrawnOutline
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.dicom.codes import BOX, CENTER, OUTLINES
@@ -345,7 +345,7 @@ def slices_of_mark(
             "center_y_mm": float((low[1] + high[1]) / 2),
             "length_mm": float(high[0] - low[0]),
             "width_mm": float(high[1] - low[1]),
-            "contour": None if is_box else contour_text(one_outline(rings)),
+            "contour": None if is_box else contour_text(joined_outline(rings)),
         }
 
 

@@ -284,8 +284,8 @@ def test_a_signature_that_does_not_hold_is_told_once(folder: Path, tmp_path: Pat
     assert found.is_signed
     assert found.signature is None
     assert [line for line in lines(found) if "manifest.json: was changed" in line] == [
-        f"{folder / MANIFEST}: was changed after the folder was written: it is not as NoduleBench "
-        "writes it."
+        f"{folder / MANIFEST}: was changed after the folder was written: NoduleBench did not "
+        "write it like this."
     ]
 
 
