@@ -165,7 +165,8 @@ def test_an_unknown_baseline_is_one_line(demo: Path, capsys) -> None:
 def test_a_folder_without_an_evaluation_is_one_line(tmp_path: Path, capsys) -> None:
     assert compare(tmp_path, "--baseline", "careful") == 1
     assert capsys.readouterr().err.endswith(
-        "evaluation.json: is not there. Give the folder that 'nodulebench evaluate --out' wrote.\n"
+        "evaluation.json: does not exist. "
+        "Give the folder that 'nodulebench evaluate --out' wrote.\n"
     )
 
 

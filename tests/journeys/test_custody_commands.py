@@ -65,7 +65,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "evaluated  Bo (operator)" in out
     assert "developer example: 1 of 2 looks" in out
-    assert "wrote small.anchor: 3 events" in out
+    assert "wrote small.checkpoint: 3 events" in out
 
     assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
     assert "'Bo' is operator, and may not export" in capsys.readouterr().err
@@ -77,7 +77,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
         event.unlink()
     assert run("verify", "sealed", "--checkpoint", "small.checkpoint") == 1
     errors = capsys.readouterr().err
-    assert "small.anchor: says that the log has 3 events, but it ends with 2" in errors
+    assert "small.checkpoint: says that the log has 3 events, but it ends with 2" in errors
     assert run("audit", "sealed") == 1
 
 
@@ -212,7 +212,7 @@ def test_keys_come_are_replaced_and_go(
     assert run("audit", "sealed", "--checkpoint", "set.checkpoint", "--key", "dee") == 0
     check = [
         *custody,
-        "restore-check",
+        "check-copy",
         "sealed",
         "--key",
         "ada.key",

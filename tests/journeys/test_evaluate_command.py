@@ -262,7 +262,7 @@ def test_two_submissions_of_one_name(luna16: Path, capsys) -> None:
         path.parent.mkdir()
         path.write_text(GOOD)
     assert run("evaluate", first, first, "--reference", luna16) == 1
-    assert "has the name of another submission. Name them with --name" in capsys.readouterr().err
+    assert "has the same name as another submission. Name them with" in capsys.readouterr().err
 
 
 def test_files_of_one_name_are_called_by_their_folders_or_as_told(luna16: Path, capsys) -> None:
@@ -378,7 +378,7 @@ def test_the_executor_may_be_named_but_no_other_than_there_is(capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "none.csv", "--reference", "none", "--executor", "ray"])
     assert left.value.code == 1
-    assert "--executor ray: is no engine. There are local, dask" in capsys.readouterr().err
+    assert "--executor ray: is not an executor" in capsys.readouterr().err
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "none.csv", "--reference", "none", "--executor", "local"])
     assert left.value.code == 1

@@ -288,7 +288,7 @@ def test_wrong_usage(capsys, command: str, message: str) -> None:
 @pytest.mark.usefixtures("workdir")
 def test_verify_of_something_else_is_one_clear_line(capsys) -> None:
     assert run("verify none") == 1
-    assert capsys.readouterr().err == "error: none: is no folder.\n"
+    assert capsys.readouterr().err == "error: none: is not a folder.\n"
 
 
 @pytest.mark.usefixtures("workdir")

@@ -1,4 +1,4 @@
-"""nodulebench.evaluate: marks and a reference in whatever form -> a Result."""
+"""nodulebench.evaluate and compare: marks and a reference in any form -> a Result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ def evaluate(
     seed: int | None = None,
     submissions: Any = None,
 ) -> Result:
-    """Judge the marks of one or several algorithms against a reference under a protocol.
+    """Evaluate the marks of one or several algorithms against a reference under a protocol.
 
     A table is a frame of polars or pandas, a structured array, or a dict of columns, with the
     columns of MARKS or NODULES or those of LUNA16's files; it is checked as a file would be.
@@ -66,13 +66,13 @@ def evaluate(
         reference: a path, a ``Reference``, or a table of nodules (then give ``cases``).
         marks: a path, a ``Submission`` or a table; several in a list, or by name in a dict.
         protocol: a name, a TOML file or a ``TestProtocol``; by default luna16, or the plan's.
-        progress: told the name of each algorithm before it is judged.
+        progress: called with the name of each algorithm before it is evaluated.
         cases: every case that was tested: a list of ``case_id``, a table or a file.
-        plan: a frozen test plan, whose verdict the result then has.
+        plan: a frozen test plan; the result then has its verdict.
         at_fp: false positives per case at which recall, precision and the like are read.
         bootstraps: the number of resamples, instead of the protocol's.
         seed: the seed of the resamples, instead of the protocol's.
-        submissions: ``marks`` under the name that versions before 0.3 had for them.
+        submissions: the name of ``marks`` before version 0.3.
 
     Raises:
         InputError: with every problem, by the name of the argument or the line of the file.
@@ -84,10 +84,10 @@ def evaluate(
     options: Options = {"bootstraps": bootstraps, "seed": seed, "at_fp": at_fp}
     chosen, frozen = _protocol(protocol, plan, options)
     read = reference_of(reference, cases)
-    judged = submissions_of(given, read.cases)
+    given_submissions = submissions_of(given, read.cases)
     truth = replace(read, cases=without_images(read.cases))
-    found = evaluate_tables(truth, judged, chosen, _by_name(progress))
-    return Result.of(found if frozen is None else evaluated_under(frozen, found))
+    evaluation = evaluate_tables(truth, given_submissions, chosen, _by_name(progress))
+    return Result.of(evaluation if frozen is None else evaluated_under(frozen, evaluation))
 
 
 def evaluate_files(
@@ -104,15 +104,15 @@ def evaluate_files(
         marks: one file or folder per algorithm.
         reference: the test set.
         protocol: a name or a TOML file; by default luna16, or the plan's.
-        progress: told the name of each algorithm before it is judged.
+        progress: called with the name of each algorithm before it is evaluated.
         options: those of the command, by their names: ``plan``, ``series``, ``cases``, ``out``...
 
     Returns:
         The result and the files written.
     """
-    told = _by_name(progress)
-    found, written = workflow(tuple(marks), reference, protocol, progress=told, **options)
-    return Result.of(found), written
+    by_name = _by_name(progress)
+    evaluation, written = workflow(tuple(marks), reference, protocol, progress=by_name, **options)
+    return Result.of(evaluation), written
 
 
 def _by_name(progress: Callable[[str], object] | None) -> Progress:
@@ -129,7 +129,7 @@ def _protocol(
         frozen = None if plan is None else Path(plan)
         return choose_protocol(name, frozen, **options)
     if plan is not None:
-        raise InputError.at("protocol", "is fixed by the plan.", "Leave it out, or the plan.")
+        raise InputError.at("protocol", "is fixed by the plan.", "Give only one of the two.")
     return with_options(protocol, **options), None
 
 
@@ -139,12 +139,12 @@ Given = Evaluation | str | PathLike[str]
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Compared:
-    """What ``compare`` found. Tables are polars frames."""
+    """The result of ``compare``. Tables are polars frames."""
 
     document: ComparisonDocument
-    """What comparison.json holds."""
+    """The content of comparison.json."""
     is_no_worse: bool | None
-    """Whether every metric that the margin applies to is shown to be within it; None: no margin."""
+    """Whether every metric is shown to be within the margin; None: no margin was given."""
 
     def differences(self) -> pl.DataFrame:
         """Every difference from the baseline, with its interval, P values and margin."""
@@ -186,8 +186,8 @@ def compare(
 
     Args:
         new: a result, or the folder it was written to.
-        old: the result that it is compared with, of the same test set and protocol.
-        baseline: without ``old``: the algorithm that the others are compared with.
+        old: the result with which it is compared, of the same test set and protocol.
+        baseline: without ``old``: the algorithm with which the others are compared.
         metrics: the metrics; by default those of the protocol.
         margin: the largest loss that does not matter; it applies to ``metrics``, by default to the
             CPM or the protocol's first metric that is better when higher.
@@ -195,7 +195,7 @@ def compare(
         permutations: the number of random swaps of each permutation test; 0: none.
 
     Raises:
-        InputError: if there is nothing to compare, or the two were not made alike.
+        InputError: if there is nothing to compare, or test set or protocol differ.
         UnknownNameError: if there is no such algorithm or metric.
     """
     if (old is None) == (baseline is None):
@@ -204,10 +204,10 @@ def compare(
     if old is not None:
         evaluated, _, baseline = side_by_side(evaluated, _evaluated(old))
     choice = ComparisonChoice(baseline or "", metrics, margin, bootstraps, permutations)
-    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     return Compared(
-        comparison_document(found, evaluated),
-        None if margin is None else gate_of(found).is_met,
+        comparison_document(comparison, evaluated),
+        None if margin is None else gate_of(comparison).is_met,
     )
 
 

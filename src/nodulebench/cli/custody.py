@@ -197,7 +197,7 @@ def withdraw(
     print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
 
 
-@command.command("restore-check")
+@command.command("check-copy")
 @click.argument("copy", type=FILE)
 @secret_options
 @click.option(
@@ -209,7 +209,7 @@ def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -
     Nothing is written. Without a checkpoint nobody can tell how far the log went.
 
     \b
-    nodulebench custody restore-check backup/sealed/ --key ~/.ssh/ada \
+    nodulebench custody check-copy backup/sealed/ --key ~/.ssh/ada \
         --checkpoint notary/set.checkpoint
     """
     from nodulebench.custody import lifecycle as ending

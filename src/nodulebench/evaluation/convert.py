@@ -1,4 +1,4 @@
-"""Marks, a reference or readings in one format -> in another, and what was lost on the way."""
+"""Convert marks, a reference or readings from one format to another, and report every loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,16 +19,16 @@ from nodulebench.io.readings import read_case_geometry, read_findings, read_read
 What = Literal["marks", "reference", "readings", "result"]
 Tables = Submission | Reference | Readings
 ITEMS: dict[What, str] = {"marks": "marks", "reference": "nodules", "readings": "findings"}
-"""The table that holds what is counted."""
+"""The table whose rows are counted."""
 FINDINGS_TABLES = "findings_tables"
-"""Readings as our own tables: not a format of marks, but readings can be written so."""
+"""Readings as NoduleBench tables: not a format of marks, but readings can be written as these."""
 LARGEST_CHANGE = 1e-4
-"""Numbers that are this close count as the same: formats in voxels round."""
+"""Smaller differences count as equal: formats in voxels round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was converted, and what the new file does not hold any more."""
+    """The result of a conversion, with everything that the new file lacks."""
 
     what: What
     from_format: str
@@ -55,8 +55,8 @@ def convert(
 ) -> Conversion:
     """Read a file or folder in one format and write it in another.
 
-    What was written is read again and compared, so that every loss is told: columns that the
-    format has no place for, slices, places that moved.
+    The new file is read again and compared, so that every loss is reported: columns that the
+    format cannot store, slices, changed positions.
 
     Args:
         source: the file or folder to convert.
@@ -146,7 +146,6 @@ def _convert_readings(
 def _conversion(
     what: What, from_format: str, to_format: str, before: Tables, after: Tables
 ) -> Conversion:
-    """What was converted, and what the tables that were read again have lost."""
     tables, new_tables = _tables(before), _tables(after)
     items = tables[ITEMS[what]]
     cases = items["case_id"].n_unique() if isinstance(before, Submission) else before.cases.height
@@ -165,8 +164,8 @@ def _convert_result(
     if not source.is_dir() or writer.write_cohorts is None:
         raise InputError.at(
             str(source),
-            f"is no folder of an evaluation, of which {writer.name} is made.",
-            "Give what 'nodulebench evaluate --out' wrote.",
+            f"is not the folder of an evaluation, which {writer.name} needs.",
+            "Give the folder that 'nodulebench evaluate --out' wrote.",
         )
     _, cohorts = cohorts_of_readers(source, readers, rule)
     writer.write_cohorts(cohorts, target)
@@ -194,8 +193,8 @@ def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFra
     if not possible:
         raise seen.error or InputError.at(
             str(source),
-            f"cannot be converted to {writer.name}: it holds nothing that the format can.",
-            "Name the format it is in, or choose another one to write.",
+            f"cannot be converted to {writer.name}: it holds nothing that the format can store.",
+            "Name the format of the file, or choose another format to write.",
         )
     if len(possible) == 1:
         return possible.pop()
@@ -209,7 +208,7 @@ def _cannot_write(writer: Format, what: str) -> InputError:
 
 
 def _tables(held: Tables) -> dict[str, pl.DataFrame]:
-    """The tables of what was read, by their names; of readings, those that readers made."""
+    """The tables by name; of readings, only those that readers made."""
     of_readings = isinstance(held, Readings)
     names = "findings slices sessions" if of_readings else "slices marks runs cases nodules"
     tables = {name: getattr(held, name, None) for name in names.split()}
@@ -222,7 +221,7 @@ def _losses(
     places: pl.DataFrame,
     new_places: pl.DataFrame,
 ) -> list[Notice]:
-    """What was in the tables before and is not in them now."""
+    """Rows, tables and values that the new tables lack."""
     if new_places.height != places.height:
         return [Notice("rows_changed", {"before": places.height, "after": new_places.height})]
     losses = []
@@ -232,8 +231,12 @@ def _losses(
             continue
         for column in table.columns:
             held = table.height - table[column].null_count()
-            kept = after[name]
-            left = kept.height - kept[column].null_count() if column in kept.columns else 0
+            new_table = after[name]
+            left = (
+                new_table.height - new_table[column].null_count()
+                if column in new_table.columns
+                else 0
+            )
             if left < held:
                 values = {"table": name, "lost": held - left, "held": held, "column": column}
                 losses.append(Notice("values_lost", values))
@@ -241,7 +244,7 @@ def _losses(
 
 
 def _changes(places: pl.DataFrame, new_places: pl.DataFrame) -> list[Notice]:
-    """What the same rows say differently now; formats keep the order within a case."""
+    """Names and numbers that changed in the same rows; formats preserve the order within a case."""
     old, new = (table.sort("case_id", maintain_order=True) for table in (places, new_places))
     name = old.columns[1]
     changes = [] if old[name].equals(new[name]) else [Notice("names_lost", {"column": name})]
@@ -263,11 +266,11 @@ ABILITIES = {
     "read_readings": "reads readings",
     "write_readings": "writes readings",
 }
-"""What a format may be able to do, in words."""
+"""What a format may be able to do."""
 
 
 def known_formats(names: Sequence[str] = ()) -> list[Format]:
-    """All formats in the order in which files are tried, those of other packages last; or these.
+    """All formats in the order in which files are tried, or only the named ones.
 
     Raises:
         UnknownNameError: for a name that no format has.
@@ -276,5 +279,4 @@ def known_formats(names: Sequence[str] = ()) -> list[Format]:
 
 
 def abilities(form: Format) -> list[str]:
-    """What a format can do."""
     return [words for name, words in ABILITIES.items() if getattr(form, name) is not None]

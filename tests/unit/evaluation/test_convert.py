@@ -147,5 +147,5 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
 
 
 def test_a_workbook_needs_the_folder_of_an_evaluation(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no folder of an evaluation, of which jafroc_xlsx"):
+    with pytest.raises(InputError, match="is not the folder of an evaluation, which jafroc_xlsx"):
         convert(written(tmp_path / "x.csv", MARKS), tmp_path / "x.xlsx", to_format="jafroc_xlsx")

@@ -13,7 +13,7 @@ from nodulebench.evaluation.convert import convert
 from nodulebench.evaluation.service import evaluate_files
 from nodulebench.io.formats import FORMATS, read_cases, read_reference
 from nodulebench.io.readings import read_readings
-from nodulebench.reference.service import build_reference_files
+from nodulebench.reference.service import BuildReferenceOptions, build_reference_files
 
 pytest.importorskip("highdicom")
 
@@ -78,7 +78,11 @@ def test_a_bundle_does_not_keep_where_the_images_lay(masks: Path, tmp_path: Path
     held = read_reference(tmp_path / "set")
     assert "images" not in held.cases.columns
     assert held.cases["size_z"].to_list() == [12]
-    build_reference_files(masks, tmp_path / "built", rule="union", cases=tmp_path / "ct")
+    build_reference_files(
+        BuildReferenceOptions(
+            source=masks, out=tmp_path / "built", rule="union", cases=tmp_path / "ct"
+        )
+    )
     assert "images" not in read_reference(tmp_path / "built").cases.columns
 
 

@@ -245,8 +245,8 @@ def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
 
     air = separate_air(hu, step_mm)
     regions, count = ndimage.label(air.inside)
-    judged = classify_regions(hu, regions, count, air.around, step_mm)
-    lungs = judged.is_lung[regions]
+    classified = classify_regions(hu, regions, count, air.around, step_mm)
+    lungs = classified.is_lung[regions]
     voxels = lungs.sum(axis=(1, 2))
     if body_share(lungs, air.outside) < SMALLEST_BODY_SHARE:
         voxels = np.zeros_like(voxels)

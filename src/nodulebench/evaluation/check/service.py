@@ -1,4 +1,4 @@
-"""Files of marks and a reference -> what may be wrong with them, without a score."""
+"""Files of marks and a reference -> problems and warnings, without a score."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ _FORMATS = "What can be read: nodulebench formats."
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in one file or folder of marks."""
+    """The check of one file or folder of marks."""
 
     path: Path
     format: str = ""
     marks: int = 0
-    """Marks in cases of the test set; all of them where the set is sealed."""
+    """Marks in cases of the test set; all marks if the set is sealed."""
     cases: int = 0
-    """Cases that have one."""
+    """Cases that have a mark."""
     problems: tuple[Problem, ...] = ()
     """Why it cannot be scored."""
     notices: tuple[Notice, ...] = ()
-    """What may be wrong with it."""
+    """Warnings."""
 
 
 def check_files(
@@ -54,12 +54,12 @@ def check_files(
     cases: Path | None = None,
     columns: str | None = None,
 ) -> tuple[list[Checked], int | None]:
-    """Look through submissions as ``evaluate`` would read them, and score none.
+    """Check submissions as ``evaluate`` would read them, without scoring them.
 
-    Of a sealed test set nothing is opened: the files alone are looked through.
+    A sealed test set is not opened: only the files are checked.
 
     Returns:
-        What was found in each, and the number of cases in the test set (None: it is sealed).
+        The check of each file, and the number of cases in the test set (None: it is sealed).
 
     Raises:
         InputError: if the reference cannot be read.
@@ -74,12 +74,12 @@ def check_files(
     return [_check_rows(path, given, truth, chosen) for path in marks], truth.cases.height
 
 
-def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
-    """Look through a submission by its file and the table of cases alone; no reference is read.
+def check_without_reference(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
+    """Check a submission by its file and the table of cases only; no reference is read.
 
     Args:
-        path: file or folder of marks, whoever sent it.
-        cases: CASES of the test set; None: nothing of the set may be told, not even its cases.
+        path: file or folder of marks; it need not be trusted.
+        cases: CASES of the test set; None: nothing of the set may be disclosed, not even its cases.
         protocol: name or TOML file.
     """
     try:
@@ -92,12 +92,14 @@ def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checke
         listed, notices = keep_listed(known, submission, load_protocol(protocol))
     except InputError as error:
         return Checked(path, problems=tuple(error.problems))
-    except (Exception, PanicException) as error:  # whatever breaks down over it is its fault
+    except (Exception, PanicException) as error:  # the file is not trusted: any error is its fault
         what = f"cannot be read ({type(error).__name__})."
         return Checked(path, problems=(Problem(path.name, what, _FORMATS),))
-    told = (*submission.notices, *notices, *submission_notices(known, submission))
+    all_notices = (*submission.notices, *notices, *submission_notices(known, submission))
     marked = listed.marks["case_id"].n_unique()
-    return Checked(path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(told)))
+    return Checked(
+        path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(all_notices))
+    )
 
 
 def _check_rows(
@@ -129,7 +131,7 @@ def _check_rows(
 def _against(
     reference: Reference, submission: Submission, protocol: TestProtocol
 ) -> tuple[Submission, tuple[Notice, ...]]:
-    """The marks on the set's cases, and what may be wrong, by the first rule that applies."""
+    """The marks on the set's cases, and warnings by the first rule that applies."""
     listed, notices = keep_listed(reference, submission, protocol)
     notices += submission_notices(reference, submission)
     for choice in protocol.rules:

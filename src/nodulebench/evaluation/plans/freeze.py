@@ -64,18 +64,18 @@ def freeze_files(
 
 
 def unattainable(plan: TestPlan, reference: Reference) -> dict[int, Notice]:
-    """Criteria, by their place in the plan, that no result could meet on this test set, and why."""
+    """Criteria that no result could meet on this test set: index in the plan -> reason."""
     protocol, silent = plan.protocol, _silent()
     choices = {choice.name: choice for choice in protocol.rules}
-    found: dict[int, Notice] = {}
+    reasons: dict[int, Notice] = {}
     for number, criterion in enumerate(plan.criteria):
         labels = label_marks(reference, silent, protocol, choices[criterion.rule])
         is_target = targets(reference, silent, protocol)
         cohort = labelled_cohort(reference, silent, labels, is_target)
         reason = not_assessable(criterion, cohort, protocol)
         if reason is not None:
-            found[number] = reason
-    return found
+            reasons[number] = reason
+    return reasons
 
 
 def _silent() -> Submission:
@@ -91,13 +91,13 @@ def freeze_plan(
     source: str = "criteria",
     at: datetime | None = None,
 ) -> TestPlan:
-    """Tie criteria to a protocol and a test set.
+    """Bind criteria to a protocol and a test set.
 
     Args:
-        stated: the criteria and who states them.
-        reference: the test set; nothing of it but its name and digests goes into the plan.
-        protocol: with its effective values.
-        source: where the criteria came from, for messages.
+        stated: the criteria, with title and laboratory.
+        reference: the test set; only its name, number of cases and digests go into the plan.
+        protocol: the protocol with its effective values.
+        source: the name of the criteria in error messages.
         at: the time that is written; None: now.
 
     Raises:
@@ -131,13 +131,12 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
 
 
 def plan_document(plan: TestPlan) -> JsonObject:
-    """A plan as it stands in its file."""
+    """A plan as its file holds it."""
     content: JsonObject = as_json(plan.model_dump(mode="json"))
     return {"schema": SCHEMA, "digest": plan.digest, **content}
 
 
 def write_plan(plan: TestPlan, path: Path) -> None:
-    """Write a plan as JSON."""
     write_json(plan_document(plan), path)
 
 
@@ -145,14 +144,14 @@ def read_plan(path: Path) -> TestPlan:
     """A frozen plan from its file.
 
     Raises:
-        InputError: if it is no plan, or was changed after it was frozen.
+        InputError: if it is not a plan, or was changed after it was frozen.
     """
     content = read_json(path)
-    found = content.pop("schema", None) if isinstance(content, dict) else None
-    if not isinstance(content, dict) or found != SCHEMA:
+    schema = content.pop("schema", None) if isinstance(content, dict) else None
+    if not isinstance(content, dict) or schema != SCHEMA:
         raise InputError.at(
             str(path),
-            f"has the schema '{found}', not '{SCHEMA}'.",
+            f"has the schema '{schema}', not '{SCHEMA}'.",
             "Give a file that 'nodulebench test-plan freeze' wrote.",
         )
     digest = content.pop("digest", None)
@@ -160,7 +159,8 @@ def read_plan(path: Path) -> TestPlan:
     if plan.digest != digest:
         raise InputError.at(
             str(path),
-            f"was changed after it was frozen: it says {digest}, its content gives {plan.digest}.",
+            f"was changed after it was frozen: it states the digest {digest}, its content has "
+            f"{plan.digest}.",
             "Use the plan as it was frozen, or freeze a new one.",
         )
     return plan
@@ -169,7 +169,7 @@ def read_plan(path: Path) -> TestPlan:
 def _undecidable(
     stated: AcceptanceCriteria, reference: Reference, protocol: TestProtocol, source: str
 ) -> Iterator[Problem]:
-    """What stands against each criterion; a silent algorithm shows which metrics there will be."""
+    """Problems of each criterion; an algorithm without marks shows which metrics there will be."""
     trial = evaluate(reference, [_silent()], with_options(protocol, bootstraps=0))
     rules = trial.algorithms[0].rules
     for number, criterion in enumerate(stated.criteria, 1):
@@ -204,10 +204,10 @@ def _unknown_metric(criterion: Criterion, result: RuleResult, where: str) -> Ite
         )
         return
     metrics = [metric for stratum, metric in known if stratum == criterion.stratum]
-    place = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
+    within = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
     yield Problem(
         where,
-        f"there is no metric '{criterion.metric}'{place}.",
+        f"there is no metric '{criterion.metric}'{within}.",
         f"{did_you_mean(criterion.metric, metrics)} Metrics: {', '.join(metrics)}.".lstrip(),
     )
 
@@ -220,6 +220,6 @@ def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> 
     elif protocol.interval.method != "jackknife" and not protocol.interval.bootstraps:
         yield Problem(
             where,
-            f"the protocol '{protocol.name}' makes no intervals: it has 0 bootstraps.",
-            'Use bound = "value", or ask for bootstraps.',
+            f"the protocol '{protocol.name}' computes no intervals: it has 0 bootstraps.",
+            'Use bound = "value", or set bootstraps.',
         )

@@ -62,7 +62,7 @@ def test_what_cannot_be_scored_is_an_error_and_the_exit_status(
     marks = written(tmp_path, "other,0,0,0,1\nother,0,0,1,1\n")
     code, out, err = check(capsys, marks, luna16)
     assert (code, out) == (1, ["mine.csv: cannot be scored"])
-    assert err[0].startswith("error: submission 'mine': none of its 2 marks lies in a case")
+    assert err[0].startswith("error: submission 'mine': none of its 2 marks is in a case")
 
 
 def test_a_fold_is_looked_at_as_a_fold(luna16: Path, tmp_path: Path, capsys) -> None:

@@ -166,7 +166,7 @@ def test_a_participant_reads_nothing_of_the_reference(
     ran = called(platform, spoilt, submitted(platform, MARKS, marks), tmp_path / "answer.json")
     assert ran.returncode != 0
     said = ran.stdout + ran.stderr
-    assert "this benchmark: has a fault: the reference cannot be read." in said
+    assert "this benchmark: has an error: the reference cannot be read." in said
     assert "parquet" not in said
     assert not (tmp_path / "answer.json").exists()
 
@@ -210,7 +210,7 @@ def test_links_to_the_reference_and_pipes_are_not_followed(test_set: Path, tmp_p
     (tmp_path / "linked" / "marks.parquet").symlink_to(test_set / "nodules.parquet")
     (tmp_path / "piped").mkdir()
     os.mkfifo(tmp_path / "piped" / "marks.csv")
-    for name, words in {"linked": "a link", "piped": "a pipe", "none": "is not there"}.items():
+    for name, words in {"linked": "a link", "piped": "a pipe", "none": "does not exist"}.items():
         with pytest.raises(InputError, match=words):
             score_as(PLATFORMS["codabench"], marks=tmp_path / name, **places)
     assert not (tmp_path / "answer.json").exists()
@@ -232,7 +232,7 @@ def test_marks_that_no_rule_can_judge_are_told_so(test_set: Path, tmp_path: Path
     protocol = tmp_path / "protocol.toml"
     protocol.write_text(protocol_text("nifdc-2022"))
     places = {"marks": tmp_path / "points.csv", "reference": test_set, "protocol": protocol}
-    with pytest.raises(InputError, match="cannot be judged under any rule of this benchmark"):
+    with pytest.raises(InputError, match="cannot be evaluated under any rule of this benchmark"):
         score_as(PLATFORMS["medperf"], **places, answer=tmp_path / "answer.json")
     assert not (tmp_path / "answer.json").exists()
 
@@ -250,5 +250,5 @@ def test_marks_that_hit_nothing_have_no_place_in_an_order(test_set: Path, tmp_pa
 
 def test_a_protocol_under_which_nothing_can_be_judged_is_refused(tmp_path: Path) -> None:
     write_reference(replace(TRUTH, slices=None), tmp_path / "set")
-    with pytest.raises(InputError, match="cannot be judged under any rule of nifdc-2022"):
+    with pytest.raises(InputError, match="cannot be evaluated under any rule of nifdc-2022"):
         pack_for(PLATFORMS["medperf"], tmp_path / "set", "nifdc-2022", tmp_path / "out", "x")

@@ -175,7 +175,7 @@ def test_a_nodule_in_no_case_is_told(folder: Path) -> None:
     cases[1:].write_parquet(path)
     write_manifest(folder)
     (line,) = lines(verify_folder(folder))
-    missing = f"case '{cases['case_id'][0]}' is not among the {cases.height - 1} cases"
+    missing = f"case '{cases['case_id'][0]}' is not among the {cases.height - 1} given cases"
     assert line.startswith(f"{folder / 'inputs'}: {missing}")
 
 
@@ -260,7 +260,7 @@ def test_what_is_no_evaluation_is_told(tmp_path: Path) -> None:
         str(tmp_path / MANIFEST),
         str(tmp_path / "evaluation.json"),
     ]
-    with pytest.raises(InputError, match="none: is no folder"):
+    with pytest.raises(InputError, match="none: is not a folder"):
         verify_folder(tmp_path / "none")
 
 
@@ -367,7 +367,7 @@ def test_marks_that_are_missing_or_too_many_are_told(originals, tmp_path: Path) 
     other.write_text("seriesuid,coordX,coordY,coordZ,probability\n")
     again = Originals(given.reference, (given.marks[0], other), given.series)
     assert lines(verify_folder(folder, originals=again)) == [
-        "algorithm 'two': is evaluated, but its marks were not given.",
+        "algorithm 'two': was evaluated, but its marks were not given.",
         "submission 'third': is none of the evaluated algorithms.",
     ]
 
