@@ -68,7 +68,7 @@ def evaluate(more: str = "") -> int:
 
 @pytest.fixture
 def signed(workdir: Path, capsys) -> Path:
-    """A result, tested under a plan and signed; keys beside it."""
+    """A result, tested under a plan and signed; keys next to it."""
     assert freeze() == 0
     assert evaluate() == 0
     assert run("sign --new-key key.pem") == 0
