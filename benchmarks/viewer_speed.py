@@ -1,4 +1,4 @@
-"""How fast the viewer answers: first picture, wheel, proposal; and what memory a page takes.
+"""How fast the viewer answers: first image, wheel, proposal; and how much memory a page takes.
 
 ``python -m benchmarks.viewer_speed [--slices 300] [--cases 20] [--long 1000]``
 
@@ -32,18 +32,18 @@ BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WATCH = """
 addEventListener("DOMContentLoaded", () => {
-  const look = () => {
+  const check = () => {
     const state = globalThis.nodulebench, k = state && Math.round(state.cursor[2]);
-    if (!state?.volume?.has(k)) requestAnimationFrame(look);
+    if (!state?.volume?.has(k)) requestAnimationFrame(check);
     else requestAnimationFrame(() => { globalThis.firstMs = performance.now(); });
   };
-  const told = setInterval(() => {
+  const counted = setInterval(() => {
     if (document.getElementById("notice")?.textContent) {
-      globalThis.toldMs ??= performance.now();
-      clearInterval(told);
+      globalThis.countedMs ??= performance.now();
+      clearInterval(counted);
     }
   }, 10);
-  look();
+  check();
 });
 """
 
@@ -66,7 +66,7 @@ def write_scan(folder: Path, name: str, slices: int) -> None:
 
 @contextmanager
 def served(folder: Path) -> Iterator[LocalAuth]:
-    """The viewer of a folder."""
+    """The reading session of a folder."""
     import uvicorn
 
     with open_session(folder, "anna") as session:
@@ -132,7 +132,7 @@ def proposal_ms(page: Any) -> list[float]:
             page.mouse.click(*place)
     entries = page.evaluate(
         """() => performance.getEntriesByType("resource")
-          .filter((one) => one.name.endsWith("/proposal")).map((one) => one.duration)"""
+          .filter((entry) => entry.name.endsWith("/proposal")).map((entry) => entry.duration)"""
     )
     page.keyboard.press("l")
     return list(entries)
@@ -177,12 +177,12 @@ def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
     names = [f"scan-{index}" for index in range(4)]
     for name in names:
         write_scan(folder, name, slices)
-    os.sync()  # scans that somebody has are not being written any more
+    os.sync()  # existing scans are not being written any more
     with served(folder) as auth:
         with opened(browser, auth) as page:
-            told = page.evaluate("() => [globalThis.firstMs, globalThis.toldMs ?? 0]")
-            line("first picture, never opened before", f"{told[0] / 1000:.2f} s", "3 s")
-            line("a word of progress before that", f"{told[1] / 1000:.2f} s", "")
+            times = page.evaluate("() => [globalThis.firstMs, globalThis.countedMs ?? 0]")
+            line("first picture, never opened before", f"{times[0] / 1000:.2f} s", "3 s")
+            line("a word of progress before that", f"{times[1] / 1000:.2f} s", "")
             loaded(page)
         first = []
         for _ in range(3):
@@ -204,10 +204,10 @@ def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
                 page.locator("#scans button").nth(number).click()
                 loaded(page, number)
                 taken.append(page_mb(page))
-            told_mb = f"{taken[0]:.0f}, {taken[len(taken) // 2]:.0f}, {taken[-1]:.0f} MB"
+            sizes = f"{taken[0]:.0f}, {taken[len(taken) // 2]:.0f}, {taken[-1]:.0f} MB"
             line(
                 f"the same after 1, {len(taken) // 2 + 1} and {len(taken)} cases",
-                told_mb,
+                sizes,
                 "1,000 MB",
             )
 
@@ -216,8 +216,8 @@ def measure_long(browser: Any, slices: int, folder: Path) -> None:
     """A very long scan."""
     write_scan(folder, "long", slices)
     with served(folder) as auth, opened(browser, auth) as page:
-        told = page.evaluate("() => globalThis.firstMs")
-        line(f"{slices} slices: first picture, never opened before", f"{told / 1000:.2f} s", "")
+        first_ms = page.evaluate("() => globalThis.firstMs")
+        line(f"{slices} slices: first picture, never opened before", f"{first_ms / 1000:.2f} s", "")
         loaded(page)
         line(
             f"{slices} slices: wheel to pixels, coronal", spread(wheel_ms(page, "coronal")), "16 ms"

@@ -228,7 +228,7 @@ def test_from_three_readers_to_a_score_in_the_browser(
         hands_in(page)
         page.locator("#batches button").click()
         page.wait_for_function(
-            "() => document.getElementById('work').innerText.includes('released')"
+            "() => document.getElementById('batches').innerText.includes('released')"
         )
         kept(page, "released")
 

@@ -17,7 +17,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
 from nodulebench.imaging.outlines import area_mm2
 from nodulebench.imaging.rasters import DrawnOutline, polygon_pixels, trace_outlines, voxels_of
-from nodulebench.imaging.region_growing import grown_at
+from nodulebench.imaging.region_growing import grow_nodule
 from nodulebench.reference.sizes import drawn_slice_sizes, region_sizes
 from nodulebench.web.viewer.scans import Tiles
 
@@ -172,7 +172,7 @@ DIGITS = 4
 
 def propose_outlines(tiles: Tiles, position_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
     """Outlines of the nodule at a position, on every slice that it touches."""
-    region = grown_at(tiles.volume, np.array(position_mm, dtype=np.float64), level)
+    region = grow_nodule(tiles.volume, np.array(position_mm, dtype=np.float64), level)
     return outlines_of(region.voxel, tiles.grid)
 
 
