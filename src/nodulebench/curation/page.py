@@ -28,7 +28,7 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
     """The page in a language, as one self-contained file."""
     translate = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
-    flow = [_flow(curation, translate), *_codes(curation, translate)]
+    flow: list[Block | Markup] = [_flow(curation, translate), *_codes(curation, translate)]
     return framed_page(
         PageFrame(
             title=curation.folder.resolve().name or translate("curated.folder"),

@@ -12,7 +12,7 @@ from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import PageFrame, framed_page
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 from nodulebench.report.sections.curves import by_curve, froc_charts
 from nodulebench.report.sections.errors import miss_blocks
 from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
@@ -22,9 +22,9 @@ from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
 class Excerpt:
     """Blocks of the report of one algorithm."""
 
-    froc: Any
+    froc: Block | None
     """The interactive curve; None without a curve."""
-    misses: list[Any]
+    misses: list[Block]
     """Single nodules and marks; empty for developers."""
 
 

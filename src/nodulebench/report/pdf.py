@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
@@ -28,7 +28,7 @@ from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachm
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import palette
 from nodulebench.report.pages.svg import standalone
-from nodulebench.report.pages.templates import FOLDER, printable
+from nodulebench.report.pages.templates import FOLDER, Block, printable
 from nodulebench.report.sections.errors import Gallery
 
 FONTS = ("Libertinus Serif", "Noto Sans SC")
@@ -185,7 +185,7 @@ class Printed:
     def _part(
         self,
         title: str,
-        blocks: Sequence[Any],
+        blocks: Sequence[Block | Markup],
         *,
         answer: str = "",
         headline: Sequence[tuple[str, ...]] = (),
@@ -193,7 +193,7 @@ class Printed:
         shown = [part for block in blocks for part in self._block(block)]
         return {"title": title, "answer": answer, "headline": headline, "blocks": shown}
 
-    def _block(self, block: Any) -> Iterator[JsonObject]:
+    def _block(self, block: Block | Markup) -> Iterator[JsonObject]:
         """A block as one or more that the template knows."""
         match block:
             case Table():

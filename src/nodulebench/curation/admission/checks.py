@@ -18,12 +18,12 @@ from nodulebench.curation.admission.reasons import Check, Reason, Subject
 from nodulebench.io.dicom.series import (
     PLACED_BY,
     differences,
-    gap_mm,
+    differently_turned,
     half_pixel_mm,
     is_localizer,
     is_skew,
+    sideways_shift_mm,
     tilt_degrees,
-    turned_otherwise,
     upward_normal,
 )
 from nodulebench.io.dicom.slices import CT_CLASSES
@@ -154,7 +154,7 @@ def no_geometry(subject: Subject) -> Reason | None:
 
 def inconsistent_orientation(subject: Subject) -> Reason | None:
     """Slices of one series are turned differently."""
-    turned = turned_otherwise(subject.series)
+    turned = differently_turned(subject.series)
     if not turned:
         return None
     values = {"count": len(turned), "total": len(subject.series.slices)}
@@ -372,7 +372,7 @@ def uneven_spacing(subject: Subject) -> Reason | None:
 def _off_line(subject: Subject) -> Reason | None:
     """A slice that is half a pixel or more off the line from the first slice to the last."""
     series = subject.series
-    off = gap_mm(series)
+    off = sideways_shift_mm(series)
     limit = max(subject.limits.spacing_tolerance_mm, half_pixel_mm(series))
     at = np.flatnonzero(off > limit).tolist()
     if not at:
