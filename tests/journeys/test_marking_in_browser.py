@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders.browser import Served, opened_page, painted, place_on, served_room, started_browser
+from builders.browser import Served, opened_page, painted, place_on, served_folder, started_browser
 from builders.reading import BALL_MM, RADIUS_MM, write_scans
 from builders.real_scans import plain_scan
 
@@ -34,8 +34,8 @@ def saved(page: Any) -> None:
 
 
 def kept(served: Served, case_id: str = "a") -> list[Any]:
-    assert served.room.drafts is not None
-    return list(served.room.drafts.of(case_id).present.values())
+    assert served.session.drafts is not None
+    return list(served.session.drafts.of(case_id).present.values())
 
 
 def sizes(page: Any, at: int = 0) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def ring(middle: tuple[float, float], radius: float, count: int = 24) -> list[tu
 def test_a_nodule_is_proposed_described_drawn_undone_and_handed_in(
     browser: Any, folder: Path
 ) -> None:
-    with served_room(folder) as served, opened_page(browser, served) as page:
+    with served_folder(folder) as served, opened_page(browser, served) as page:
         page.keyboard.press("p")
         page.mouse.click(*place_on(page, "coronal", PLACE))
         assert sizes(page)["diameter_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.06)
@@ -101,21 +101,21 @@ def test_a_nodule_is_proposed_described_drawn_undone_and_handed_in(
         saved(page)
         assert len(kept(served)) == 1
 
-        page.locator("#hand-in").click()
-        page.locator("#sure button[value=yes]").click()
-        page.wait_for_function("() => nodulebench.isHandedIn")
+        page.locator("#submit").click()
+        page.locator("#confirm button[value=yes]").click()
+        page.wait_for_function("() => nodulebench.isSubmitted")
         page.keyboard.press("p")
         page.mouse.click(*place_on(page, "axial", PLACE))
         painted(page)
         assert len(kept(served)) == 1
         assert "handed in" in page.locator("#scans").inner_text()
-        lines = (served.room.folder / "nodules.csv").read_text().splitlines()
+        lines = (served.session.folder / "nodules.csv").read_text().splitlines()
         assert len(lines) == 1 + len(one.slices)
         assert ",part_solid," in lines[1]
 
 
 def test_ellipse_polygon_axes_points_and_filling_by_keyboard(browser: Any, folder: Path) -> None:
-    with served_room(folder) as served, opened_page(browser, served) as page:
+    with served_folder(folder) as served, opened_page(browser, served) as page:
         at = place_on(page, "axial", PLACE)
         scale = page.evaluate("() => nodulebench.views[0].scale")
         reach = 6 * scale
@@ -163,13 +163,13 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
 
     def opened(served: Served) -> Any:
         page = context.new_page()
-        page.goto(served.door.address)
+        page.goto(served.auth.address)
         page.wait_for_function("() => globalThis.nodulebench?.volume?.isComplete")
         page.wait_for_function(SAVED)
         painted(page)
         return page
 
-    with served_room(folder, port, secret) as served:
+    with served_folder(folder, port, secret) as served:
         page = opened(served)
         page.keyboard.press("t")
         page.mouse.click(*place_on(page, "axial", PLACE))
@@ -180,7 +180,7 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
         "() => /2|1 edits wait/.test(document.getElementById('saved').textContent)"
     )
     page.close()
-    with served_room(folder, port, secret) as served:
+    with served_folder(folder, port, secret) as served:
         assert len(kept(served)) == 1
         first = opened(served)
         first.wait_for_function("() => nodulebench.findings.length === 2")
@@ -200,7 +200,7 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
         saved(second)
         assert kept(served)[0].subtlety == 5
         assert len(kept(served)) == 2
-        drafts = served.room.drafts
+        drafts = served.session.drafts
         assert drafts is not None
         before = drafts.of("a").seconds
         second.evaluate("() => { nodulebench.tools.findings.drafts.seconds = 40; }")
@@ -221,8 +221,8 @@ def test_one_click_on_the_nodule_of_a_real_scan_measures_it_as_its_readers_did(
     for path in plain_scan(tmp_path_factory, "LIDC-IDRI-0001").iterdir():
         if 76 <= int(path.stem[-4:]) <= 106:
             shutil.copy(path, tmp_path / "scans")
-    with served_room(tmp_path / "scans") as served, opened_page(browser, served) as page:
-        assert len(served.room.scans) == 1
+    with served_folder(tmp_path / "scans") as served, opened_page(browser, served) as page:
+        assert len(served.session.scans) == 1
         page.keyboard.press("p")
         page.mouse.click(*place_on(page, "axial", [56.2, 86.3, -115.9]))
         assert sizes(page)["diameter_mm"] == pytest.approx(23.1, rel=0.10)

@@ -11,13 +11,13 @@ import pytest
 
 from builders.browser import Served, opened_page, painted, started_browser
 from builders.reading import write_scans
-from builders.working import BESIDE, PLACE
+from builders.working import NEXT_TO, PLACE
 from nodulebench.cli import main
 from nodulebench.web.viewer.study import open_study_session
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
 """A folder: pages are kept there as pictures, to be looked at."""
-MARKS = {("a", "ball"): PLACE, ("b", "ball"): PLACE, ("a", "air"): BESIDE}
+MARKS = {("a", "ball"): PLACE, ("b", "ball"): PLACE, ("a", "air"): NEXT_TO}
 TRUTH_MM = [PLACE[0] - 14, PLACE[1] + 12, PLACE[2]]
 
 
@@ -82,8 +82,8 @@ def kept(page: Any, name: str) -> None:
 
 def judges_by_keys(browser: Any, folder: Path, name: str) -> None:
     """Every ball is measured across 14 voxels of 0.8 mm."""
-    with open_study_session(folder / "study", folder / "scans", name) as room:
-        served = Served(room)
+    with open_study_session(folder / "study", folder / "scans", name) as session:
+        served = Served(session)
         try:
             with opened_page(browser, served) as page:
                 page.set_viewport_size({"width": 1366, "height": 768})
@@ -123,7 +123,7 @@ def judges_by_table(folder: Path, name: str, calls: dict[tuple[str, str], str]) 
     assert "score" not in asked.columns
     said = ["case_id,mark_id,call,diameter_mm"]
     for row in asked.iter_rows(named=True):
-        kind = "air" if row["x_mm"] == BESIDE[0] else "ball"
+        kind = "air" if row["x_mm"] == NEXT_TO[0] else "ball"
         said.append(f"{row['case_id']},{row['mark_id']},{calls[row['case_id'], kind]}")
     file.write_text("\n".join(said) + "\n")
     run("annotate", "observer", "answer", folder / "study", file, "--by", name)

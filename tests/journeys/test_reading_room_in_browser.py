@@ -1,4 +1,4 @@
-"""The reading room in a real browser, by real mouse and keyboard: what is seen is where it is."""
+"""The viewer in a real browser, by real mouse and keyboard: what is seen is where it is."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +12,7 @@ from builders.browser import (
     Served,
     opened_page,
     painted,
-    served_room,
+    served_folder,
     started_browser,
     wait_until_loaded,
 )
@@ -20,7 +20,7 @@ from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
-from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
 
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])
 SCANS = {
@@ -44,7 +44,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("reading") / "scans"
     for name, volume in SCANS.items():
         write_scans(folder, name, volume=volume)
-    with served_room(folder) as served:
+    with served_folder(folder) as served:
         yield served
 
 
@@ -200,10 +200,10 @@ def test_nothing_outside_of_the_machine_is_asked_for(browser: Any, served: Serve
     opened = context.new_page()
     asked: list[str] = []
     opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(served.door.address)
+    opened.goto(served.auth.address)
     wait_until_loaded(opened)
     context.close()
-    home = f"http://127.0.0.1:{served.door.port}/"
+    home = f"http://127.0.0.1:{served.auth.port}/"
     assert len(asked) > 10
     assert [url for url in asked if not url.startswith((home, "data:"))] == []
 
@@ -211,11 +211,11 @@ def test_nothing_outside_of_the_machine_is_asked_for(browser: Any, served: Serve
 def test_a_scan_that_cannot_be_read_says_why(browser: Any, tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a")
     (folder / "a.zraw").write_bytes(b"nothing")
-    with served_room(folder) as served:
+    with served_folder(folder) as served:
         context = browser.new_context()
         context.set_default_timeout(120_000)
         opened = context.new_page()
-        opened.goto(served.door.address)
+        opened.goto(served.auth.address)
         told = opened.locator("#notice.wrong")
         told.wait_for()
         assert "a.zraw" in told.inner_text()
@@ -230,10 +230,10 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
         case("c", nodule(12, at=(x, y, z))),
     )
     truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    layer = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
     folder = write_scans(tmp_path / "scans", "a", "b", "c")
-    with open_gallery(folder, judged) as room:
-        served = Served(room)
+    with open_evaluation_session(folder, layer) as session:
+        served = Served(session)
         with opened_page(browser, served) as page:
             seen = []
             for _ in range(4):
@@ -251,21 +251,21 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
                     )
                 )
             page.keyboard.press("Home")
-            rule = page.locator("#judged [name=threshold]")
+            rule = page.locator("#evaluation [name=threshold]")
             rule.fill("0.85")
             rule.press("Tab")
             page.wait_for_function(
                 "() => document.getElementById('at').textContent.includes('0.85')"
             )
-            assert "Found 0 of 3" in page.locator("#stands").inner_text()
-            assert page.locator("#judged [name=point]").input_value() == "own"
+            assert "Found 0 of 3" in page.locator("#summary").inner_text()
+            assert page.locator("#evaluation [name=point]").input_value() == "own"
             page.locator("main canvas").first.focus()
             page.keyboard.press("[")
             page.wait_for_function(
                 "() => document.getElementById('at').textContent.includes('0.8')"
             )
             page.wait_for_function(
-                "() => document.getElementById('stands').textContent.includes('Found 1 of 3')"
+                "() => document.getElementById('summary').textContent.includes('Found 1 of 3')"
             )
         served.stop()
     assert [one[:2] for one in seen] == [
@@ -294,7 +294,7 @@ def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
         """Where the middle of the ball is drawn on either canvas, and the slices shown."""
         return page.evaluate(
             """([ball, moved]) => {
-              const [beside] = nodulebench.others, { view } = nodulebench;
+              const [beside] = nodulebench.extraViews, { view } = nodulebench;
               const there = ball.map((value, axis) => value + moved[axis]);
               return [view.toCanvas(view.grid.toIndex(ball)),
                 beside.toCanvas(beside.grid.toIndex(there)),
@@ -304,11 +304,11 @@ def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
             [BALL_MM.tolist(), MOVED_MM.tolist()],
         )
 
-    with served_room(folder) as served, opened_page(browser, served) as page:
+    with served_folder(folder) as served, opened_page(browser, served) as page:
         page.keyboard.press("v")
         page.keyboard.press("v")
         page.select_option("#prior-scan", label="then")
-        page.wait_for_function("() => nodulebench.others[0].state.volume?.isComplete")
+        page.wait_for_function("() => nodulebench.extraViews[0].state.volume?.isComplete")
         painted(page)
         page.keyboard.press("u")
         box = page.locator("#prior").bounding_box()
@@ -343,7 +343,7 @@ def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
 
 def test_scans_open_as_their_reader_hung_the_last(browser: Any, tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a", "b")
-    with served_room(folder) as served:
+    with served_folder(folder) as served:
         with opened_page(browser, served) as page:
             for key in ("v", "3", "m", "+", "+"):
                 page.keyboard.press(key)

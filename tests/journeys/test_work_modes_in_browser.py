@@ -32,7 +32,7 @@ from builders.exams import ball_exam
 from builders.portal import PASSWORD, make_person, open_site, signed_in
 from builders.reading import write_scans
 from builders.site_projects import SCANS, roster_text, with_accounts
-from builders.working import BESIDE, PLACE, ball_project, handle_of, people_of
+from builders.working import NEXT_TO, PLACE, ball_project, handle_of, people_of
 from nodulebench.annotation.workflow.actions import LIDC
 from nodulebench.cli import main
 from nodulebench.i18n.translator import LanguageName
@@ -70,7 +70,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @contextmanager
 def at_work(browser: Any, site: Site, name: str) -> Iterator[Any]:
-    """The room of somebody who has signed in, with their first case open."""
+    """The session of somebody who has signed in, with their first case open."""
     with watched_page(browser) as page:
         signs_in(page, site, f"{name}.x")
         page.get_by_role("link", name="Reading", exact=True).click()
@@ -98,8 +98,8 @@ def kept(page: Any, name: str) -> None:
 def hands_in(page: Any, after: str = "done") -> None:
     """Hand the case in; what is asked there then, the page shows by itself."""
     page.wait_for_function("() => document.getElementById('saved').textContent === 'All saved'")
-    page.locator("#hand-in").click()
-    page.locator("#sure button[value=yes]").click()
+    page.locator("#submit").click()
+    page.locator("#confirm button[value=yes]").click()
     page.wait_for_function("(after) => nodulebench.mode === after", arg=after)
 
 
@@ -127,12 +127,12 @@ def reads(
         if finds_more:
             page.keyboard.press("Escape")
             page.keyboard.press("o")
-            ellipse(page, BESIDE, 3)
+            ellipse(page, NEXT_TO, 3)
             page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
         kept(page, f"read-{name}")
         hands_in(page, after)
         done = "1 of 1 done" if after == "done" else "0 of 1 done"
-        assert done in page.locator("#work").inner_text()
+        assert done in page.locator("#batches").inner_text()
 
 
 def organises(browser: Any, site: Site) -> str:
@@ -185,7 +185,7 @@ def test_from_three_readers_to_a_score_in_the_browser(
     with at_work(browser, site, "r2") as page:
         assert page.evaluate("() => nodulebench.mode") == "type"
         assert not page.locator("[role=toolbar]").is_visible()
-        page.locator("#hand-in").click()
+        page.locator("#submit").click()
         assert "without a type: 2" in page.locator("#notice").inner_text()
         for _ in range(2):
             page.select_option("select[name=type]", "solid")
@@ -195,7 +195,7 @@ def test_from_three_readers_to_a_score_in_the_browser(
 
     with at_work(browser, site, "lead2") as page:
         assert page.evaluate("() => nodulebench.mode") == "review"
-        assert page.locator("#told .readers span").all_inner_texts() == [
+        assert page.locator("#known .readers span").all_inner_texts() == [
             f"Reader {letter} · slices: {count}"
             for letter, count in zip("ABC", page.evaluate(COUNTS), strict=True)
         ]
@@ -208,16 +208,16 @@ def test_from_three_readers_to_a_score_in_the_browser(
         assert page.evaluate("() => nodulebench.findings[0].finding.slices.length") == before
         page.keyboard.press("n")
         page.wait_for_function("() => nodulebench.selected === 'candidate-2'")
-        page.locator("#told .slices button").first.click()
+        page.locator("#known .slices button").first.click()
         kept(page, "review-inconsistent")
-        page.locator("[data-do=answer_no]").click()
+        page.locator("[data-action=answer_no]").click()
         page.fill("textarea[name=comment]", "a vessel")
         page.locator("#findings button").nth(1).click()
         hands_in(page)
 
     with at_work(browser, site, "judge1") as page:
         assert page.evaluate("() => nodulebench.mode") == "arbitrate"
-        told = page.locator("#told").inner_text()
+        told = page.locator("#known").inner_text()
         assert "the reviewer objects" in told
         assert "The reviewer: a vessel" in told
         page.keyboard.press("w")
@@ -226,9 +226,9 @@ def test_from_three_readers_to_a_score_in_the_browser(
         page.locator("#findings button").nth(1).click()
         kept(page, "arbitrate")
         hands_in(page)
-        page.locator("#work button").click()
+        page.locator("#batches button").click()
         page.wait_for_function(
-            "() => document.getElementById('work').innerText.includes('released')"
+            "() => document.getElementById('batches').innerText.includes('released')"
         )
         kept(page, "released")
 
@@ -264,8 +264,8 @@ def erase_half(page: Any) -> None:
 
 @contextmanager
 def sitting(browser: Any, folder: Path, exam: Exam) -> Iterator[Any]:
-    with open_exam_session(folder / "scans", "anna", exam, folder / "marks") as room:
-        served = Served(room)
+    with open_exam_session(folder / "scans", "anna", exam, folder / "marks") as session:
+        served = Served(session)
         try:
             with opened_page(browser, served) as page:
                 yield page
@@ -285,8 +285,8 @@ def test_an_exam_ends_with_its_sheet_and_pictures_of_what_was_missed(
             page.wait_for_function(
                 "() => document.getElementById('saved').textContent === 'All saved'"
             )
-        page.locator("#hand-in").click()
-        page.locator("#sure button[value=yes]").click()
+        page.locator("#submit").click()
+        page.locator("#confirm button[value=yes]").click()
         page.wait_for_selector("#sheet")
         sheet = page.locator("aside").inner_text()
         assert ("Not passed" in sheet) != finds
@@ -295,7 +295,7 @@ def test_an_exam_ends_with_its_sheet_and_pictures_of_what_was_missed(
         if finds:
             kept(page, "exam-passed")
             return
-        page.locator("[data-do=next]").click()
+        page.locator("[data-action=next]").click()
         page.wait_for_function("() => nodulebench.selected === 'nodule:panel-nodule-77'")
         painted(page)
         kept(page, "exam-failed")
@@ -317,8 +317,8 @@ RED_PIXELS = """() => {
 @contextmanager
 def at_home(browser: Any, folder: Path, name: str, speaks: LanguageName = "en") -> Iterator[Any]:
     """The page of somebody whose project is a folder, with their first case open."""
-    with open_project_session(folder / "panel", folder / "scans", name) as room:
-        served = Served(room, speaks=speaks)
+    with open_project_session(folder / "panel", folder / "scans", name) as session:
+        served = Served(session, speaks=speaks)
         try:
             with opened_page(browser, served) as page:
                 page.wait_for_function("() => nodulebench.mode")
@@ -338,17 +338,17 @@ def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -
     rules = LIDC.model_copy(update={"readers": 3})
     folder = ball_project(tmp_path, "a", rules=rules, reviewer=None)
     with people_of(folder, "r1", "r2", "r3") as people:
-        people["r1"].draw(0, "mine", BESIDE)
+        people["r1"].draw(0, "mine", NEXT_TO)
         for name in ("r2", "r3"):
             people[name].draw(0, "ball", PLACE)
         for person in people.values():
-            person.hand_in(0)
+            person.submit(0)
     with at_home(browser, folder, "r1") as page:
         assert page.evaluate("() => nodulebench.mode") == "revise"
         keys = page.locator("#keys kbd").all_text_contents()
         assert sorted(set(keys)) == sorted(keys)  # none does two things
         assert page.locator("#others li").count() == 2
-        page.locator("#others button.one").first.click()
+        page.locator("#others button.entry").first.click()
         kept(page, "revise")
         page.locator("#others li button", has_text="Take").first.click()
         page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
