@@ -16,7 +16,7 @@ from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
 from nodulebench.core.documents.records import Verdict
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.verify import read_audit
-from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files, read_plan, write_plan
 from nodulebench.i18n.translator import LANGUAGES, translator
 
 pytest.importorskip("cryptography")
@@ -63,7 +63,15 @@ def make_test(folder: Path, expected: Expected, reuse: str = "") -> SealedLab:
         f'comparison = ">="\n{expected.criterion}\n'
     )
     plan = folder / "plan.json"
-    freeze_files(folder / "criteria.toml", lab.bundle, "luna16", out=plan, bootstraps=20)
+    freeze_files(
+        FreezeOptions(
+            criteria=folder / "criteria.toml",
+            reference=lab.bundle,
+            protocol="luna16",
+            out=plan,
+            bootstraps=20,
+        )
+    )
     lab.marks("mine.csv", *(f"scan{number}" for number in range(expected.hits)))
     return lab
 

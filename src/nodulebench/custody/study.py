@@ -187,7 +187,7 @@ def _unlike(documents: Sequence[Document]) -> Iterable[Problem]:
         if differing:
             pair = f"'{document.algorithms[0].name}' and '{first.algorithms[0].name}'"
             what = f"were not evaluated alike: {', '.join(differing)} differ."
-            yield Problem(pair, what, f"Choose with --look. {AGAIN}")
+            yield Problem(pair, what, f"Choose with --evaluation. {AGAIN}")
 
 
 def _named(kept: StoredResult, names: Mapping[str, str]) -> Study:
