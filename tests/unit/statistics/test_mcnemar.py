@@ -117,7 +117,7 @@ def test_one_patient_has_a_difference_but_no_interval() -> None:
     assert found.difference.value == pytest.approx(2 / 3)
     assert found.difference.low is None
     assert (
-        in_english(found.difference.reason) == "one patient alone has no variance between patients"
+        in_english(found.difference.reason) == "a single patient has no variance between patients"
     )
 
 

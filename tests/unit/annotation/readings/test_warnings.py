@@ -69,7 +69,7 @@ def test_an_outline_mostly_outside_the_lungs_is_told() -> None:
     (told,) = warn(reading("r", "a", finding), PLACE, lung=lung)
     assert (told.notice.code, in_english(told.notice)) == (
         "outside_lung",
-        "78% of it lies outside the lungs",
+        "78% of it is outside the lungs",
     )
 
 

@@ -164,4 +164,4 @@ def test_missing_intervals_are_said_to_be_missing() -> None:
         for metric in result.get("metrics", {}).values():
             metric.pop("low", None)
     told = about_intervals(typed(content), translator())
-    assert told.startswith("The numbers stand without intervals")
+    assert told.startswith("The numbers have no intervals")
