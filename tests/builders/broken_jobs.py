@@ -394,7 +394,7 @@ WRITES_NOTHING = (
     *("check", "verify", "formats", "conformance", "folds check", "reference compare"),
     *("plan acceptance", "plan auc", "plan false-positives", "plan froc", "plan paired"),
     *("plan readers", "plan sensitivity", "plan size-error"),
-    *("custody keys", "custody restore-check", "algorithm check"),
+    *("custody keys", "custody check-copy", "algorithm check"),
     *("weights list", "weights show", "weights verify"),
     *("annotate review audit", "annotate review log", "annotate review show"),
     *("annotate review status", "annotate review warnings", "annotate observer status"),

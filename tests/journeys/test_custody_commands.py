@@ -212,7 +212,7 @@ def test_keys_come_are_replaced_and_go(
     assert run("audit", "sealed", "--checkpoint", "set.checkpoint", "--key", "dee") == 0
     check = [
         *custody,
-        "restore-check",
+        "check-copy",
         "sealed",
         "--key",
         "ada.key",
@@ -247,7 +247,7 @@ def test_a_set_loses_a_patient(
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
-    assert "erased_looks 1, files 1, reason consent ended" in out
+    assert "erased_evaluations 1, files 1, reason consent ended" in out
     assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

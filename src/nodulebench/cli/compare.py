@@ -17,9 +17,9 @@ from nodulebench.cli.options import (
 from nodulebench.cli.output.comparison import print_comparison, print_gate
 from nodulebench.cli.stored_results import (
     compare_on_sealed,
+    evaluation_option,
     is_sealed_set,
-    look_option,
-    study_order,
+    study_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 
@@ -56,7 +56,7 @@ from nodulebench.cli.terminal import ProgressLine
     help="Print every difference, rank and nodule, not the answer alone.",
 )
 @opening_options
-@look_option
+@evaluation_option
 @click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
 def command(
     folder: Path,
@@ -69,7 +69,7 @@ def command(
     permutations: int,
     is_all: bool,
     opening: Opening,
-    looks: tuple[str, ...],
+    evaluations: tuple[str, ...],
     out: Path | None,
 ) -> int:
     r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
@@ -95,7 +95,7 @@ def command(
     if is_sealed_set(folder):
         if old is not None:
             raise click.UsageError("a sealed set takes --baseline, not OLD")
-        order = study_order(folder, opening, looks)
+        order = study_options(folder, opening, evaluations)
         comparison, written = compare_on_sealed(order, choice, out)
         print_comparison(comparison, is_all=is_all)
         print_written(*written)

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
 @opening_options
-@click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
+@click.option(
+    "--developer", help="On a sealed set: whose algorithm it is; evaluations are counted."
+)
 @click.option("--roster", type=FILE, help="On a sealed set: CSV of file, developer, alias.")
 @click.option(
     "--checkpoint",
@@ -185,17 +187,17 @@ def _evaluate_roster(roster: Path, order: "SealedEvaluateOptions", files: tuple[
     with ProgressLine("evaluating") as line:
         found = list(evaluate_roster(roster, order, files, line.tell))
     for one in found:
-        if one.told is None:
+        if one.feedback is None:
             has_failed = True
             click.echo(f"error: {one.entry.alias}: {one.problem}", err=True)
             continue
         click.echo(f"{one.entry.alias}: ", nl=False)
-        _print(one.told)
+        _print(one.feedback)
         if one.was_done:
             click.echo("done before, and charged once")
         print_written(*one.written)
     print_next(f"nodulebench report {order.sealed} --baseline … --out STUDY")
-    return PROBLEM if has_failed else _status(*(result.told or {} for result in found))
+    return PROBLEM if has_failed else _status(*(result.feedback or {} for result in found))
 
 
 def _status(*feedback: JsonObject) -> int:
@@ -216,7 +218,7 @@ def _print(told: JsonObject) -> None:
         word = "at most" if one.get("side") == "upper" else "at least"
         bound = f", {word} {one['bound']:g}" if "bound" in one else ""
         click.echo(f"{name} {value}{bound}")
-    looks = told["looks"]
-    click.echo(f"look {looks['look']} of {looks['allowed']}")
-    if "warning" in looks:
-        click.echo(f"warning: {in_english(looks['warning'])}", err=True)
+    budget = told["budget"]
+    click.echo(f"evaluation {budget['used']} of {budget['allowed']}")
+    if "warning" in budget:
+        click.echo(f"warning: {in_english(budget['warning'])}", err=True)

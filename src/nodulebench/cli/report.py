@@ -14,7 +14,12 @@ from nodulebench.cli.options import (
     print_next,
     print_written,
 )
-from nodulebench.cli.stored_results import is_sealed_set, look_option, report_on_sealed, study_order
+from nodulebench.cli.stored_results import (
+    evaluation_option,
+    is_sealed_set,
+    report_on_sealed,
+    study_options,
+)
 from nodulebench.cli.terminal import ProgressLine
 
 
@@ -57,7 +62,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.option("--operator", default="", help="Who ran the test.")
 @click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
 @opening_options
-@look_option
+@evaluation_option
 @click.option(
     "--baseline",
     "baselines",
@@ -69,14 +74,14 @@ def command(
     out: Path | None,
     date: datetime | None,
     opening: Opening,
-    looks: tuple[str, ...],
+    evaluations: tuple[str, ...],
     baselines: tuple[str, ...],
     **chosen: Any,
 ) -> None:
     r"""Write the report of DIR, the folder that evaluate wrote, from its tables alone.
 
-    DIR may be a sealed set: the report is then made of what the set keeps of its looks, and for a
-    developer says as much as the policy allows.
+    DIR may be a sealed set: the report is then made from its stored results. A developer's report
+    contains what the policy allows.
 
     \b
     nodulebench report result/ --pdf
@@ -94,7 +99,7 @@ def command(
     issued = f"{day:%Y-%m-%d}" if day else ""
     choice = ReportChoice(date=issued, **chosen)
     if is_sealed_set(folder):
-        order = study_order(folder, opening, looks)
+        order = study_options(folder, opening, evaluations)
         written = report_on_sealed(order, choice, out, baselines)
     else:
         with ProgressLine("writing the report"):

@@ -71,7 +71,7 @@ def command(
     from nodulebench.custody.stored_results import is_from_stored_results
 
     if is_from_stored_results(folder):
-        return _verify_made(folder, public_key, reference, opening)
+        return _verify_from_stored(folder, public_key, reference, opening)
     if (reference is None) != (not marks) or (
         reference is None and (series or cases or nodules or candidates or columns)
     ):
@@ -118,24 +118,24 @@ def _verify_statement(path: Path, public_key: Path | None) -> int:
     return 0
 
 
-def _verify_made(
+def _verify_from_stored(
     folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
 ) -> int:
     """Check a folder that was made from kept results; with the sealed set, make it again."""
     from nodulebench.custody.stored_results import read_evaluations
-    from nodulebench.custody.study_reports import verify_made
+    from nodulebench.custody.study_reports import verify_from_stored
 
     note = read_evaluations(folder)
     secret = None if sealed is None else opening.required()
     with ProgressLine("recomputing"):
-        found = verify_made(
+        found = verify_from_stored(
             folder, public_key=public_key, sealed=sealed, secret=secret, person=opening.person
         )
     if sealed is None:
-        looks = ", ".join(str(look["look"]) for look in note["looks"])
+        numbers = ", ".join(str(entry["evaluation"]) for entry in note["evaluations"])
         click.echo(
-            f"recomputed  nothing: made from looks {looks} of the sealed set '{note['test_set']}', "
-            "which recomputes it: --reference SEALED"
+            f"recomputed  nothing: made from evaluations {numbers} of the sealed set "
+            f"'{note['test_set']}', which recomputes it: --reference SEALED"
         )
     _print(found, folder)
     return 0 if found.is_good else 1

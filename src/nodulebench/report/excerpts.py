@@ -76,12 +76,15 @@ def feedback_page(
     """
     translate = translator(name)
     metrics = told.get("metrics", {})
-    looks = told["looks"]
+    budget = told["budget"]
     facts = [
         (translate("fact.test_set"), told["test_set"]),
         *([(translate("feedback.alias"), told["alias"])] if "alias" in told else []),
         *([(translate("feedback.plan"), told["plan"])] if "plan" in told else []),
-        (translate("feedback.evaluation"), translate("feedback.evaluation_of", **looks)),
+        (
+            translate("feedback.evaluation"),
+            translate("feedback.evaluation_of", look=budget["used"], allowed=budget["allowed"]),
+        ),
         *issued_facts(issued, translate),
     ]
     sections = []
@@ -89,10 +92,10 @@ def feedback_page(
         sections.append(
             Section("metrics", translate("feedback.metrics"), [_metrics(metrics, translate)])
         )
-    if "warning" in looks:
-        texts = [translate.message(looks["warning"])]
+    if "warning" in budget:
+        texts = [translate.message(budget["warning"])]
         sections.append(
-            Section("looks", translate("feedback.repeated_evaluations"), [Paragraphs(texts)])
+            Section("evaluations", translate("feedback.repeated_evaluations"), [Paragraphs(texts)])
         )
     return framed(
         title=told["algorithm"],

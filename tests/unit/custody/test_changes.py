@@ -60,7 +60,7 @@ def test_a_step_changes_what_it_is_about(step: Step, name: str) -> None:
     ("step", "name"),
     [
         ("rotated", "datasheet.md"),
-        ("look", "manifest-sha256.txt"),
+        ("evaluation_charged", "manifest-sha256.txt"),
         ("withdrawn", "data/../../elsewhere"),
         ("withdrawn", "data//nodules.parquet"),
         ("rekeyed", "dataset"),
@@ -77,7 +77,7 @@ def test_later_changes_count_and_a_lost_one_is_told() -> None:
     second = Change(files={layout.VAULT: "sha256:3", "bag-info.txt": None})
     log = [
         event(1, "rotated", first.digest),
-        event(2, "look", None),
+        event(2, "evaluation_charged", None),
         event(3, "rotated", "sha256:lost"),
         event(4, "revoked", second.digest),
     ]

@@ -57,13 +57,13 @@ def run(lab: SealedLab, path: Path, *files: Path, **more: object) -> list[Roster
 
 def test_each_is_charged_a_look_of_its_own_developer(lab: SealedLab) -> None:
     found = run(lab, roster(lab))
-    assert [one.told["metrics"]["luna16.recall"]["value"] for one in found if one.told] == [
+    assert [one.feedback["metrics"]["luna16.recall"]["value"] for one in found if one.feedback] == [
         0.5,
         0.75,
         0.25,
     ]
     audit = read_audit(lab.sealed, SECRET)
-    assert {use.developer: len(use.looks) for use in audit.uses} == {
+    assert {use.developer: len(use.evaluations) for use in audit.uses} == {
         "alpha ltd": 1,
         "beta ltd": 1,
         "gamma ltd": 1,
@@ -84,22 +84,22 @@ def test_feedback_tells_nothing_of_others(lab: SealedLab) -> None:
 
 def test_one_that_cannot_be_read_fails_alone_and_costs_nothing(lab: SealedLab) -> None:
     found = run(lab, roster(lab, without="two.csv"))
-    assert [one.told is None for one in found] == [False, True, False]
+    assert [one.feedback is None for one in found] == [False, True, False]
     assert "two.csv" in str(found[1].problem)
     used = read_audit(lab.sealed, SECRET).uses
-    assert {one.developer for one in used if one.looks} == {"alpha ltd", "gamma ltd"}
+    assert {one.developer for one in used if one.evaluations} == {"alpha ltd", "gamma ltd"}
     # once mended, it alone is scored: the others were done before
     lab.marks("two.csv", "scan0")
     again = run(lab, lab.folder / "roster.csv")
     assert [one.was_done for one in again] == [True, False, True]
-    assert all(one.told for one in again)
+    assert all(one.feedback for one in again)
 
 
 def test_a_file_that_is_not_there_fails_alone(lab: SealedLab) -> None:
     path = roster(lab)
     (lab.folder / "one.csv").unlink()
     found = run(lab, path)
-    assert [one.told is None for one in found] == [True, False, False]
+    assert [one.feedback is None for one in found] == [True, False, False]
 
 
 def test_a_spent_budget_stops_its_developer_alone(lab: SealedLab) -> None:
@@ -198,10 +198,10 @@ def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
         with pytest.raises(Killed):
             run(lab, path)
     found = run(lab, path)
-    assert all(one.told for one in found)
+    assert all(one.feedback for one in found)
     uses = read_audit(lab.sealed, SECRET).uses
-    assert [len(use.looks) for use in uses] == [1, 1, 1]
+    assert [len(use.evaluations) for use in uses] == [1, 1, 1]
     checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
-    values = [one.told["metrics"]["luna16.recall"]["value"] for one in found if one.told]
+    values = [one.feedback["metrics"]["luna16.recall"]["value"] for one in found if one.feedback]
     assert values == [0.5, 0.75, 0.25]

@@ -56,7 +56,7 @@ def test_a_person_replaces_their_own_key(lab: KeyedLab) -> None:
     assert (event.person, event.facts["subject"]) == ("Bo", "Bo")
     assert is_good(lab)
     told, _ = evaluate_sealed(lab.look("more.csv", "scan0", "scan1", person="Bo2"))
-    assert told["looks"]["look"] == 2
+    assert told["budget"]["used"] == 2
     with pytest.raises(InputError, match="wraps nothing for the key"):
         evaluate_sealed(lab.look("more.csv", "scan0"))
     assert [event.person for event in read_audit(lab.sealed).events][-1] == "Bo"
@@ -87,7 +87,7 @@ def test_a_revoked_key_opens_and_signs_nothing_more(lab: KeyedLab) -> None:
         evaluate_sealed(lab.look("more.csv", "scan0"))
     assert '"Bo"' not in (lab.sealed / "vault.json").read_text()
     rows = {row.person: row for row in list_keys(lab.sealed)}
-    assert (rows["Bo"].fingerprint, rows["Bo"].rooms, rows["Bo"].since) == ("", (), 4)
+    assert (rows["Bo"].fingerprint, rows["Bo"].compartments, rows["Bo"].since) == ("", (), 4)
     assert rows["Ada"].since == 1
 
 

@@ -66,7 +66,7 @@ def resign(lab: KeyedLab, person: str) -> None:
 
 
 def test_who_somebody_is_follows_from_their_key(lab: KeyedLab) -> None:
-    assert steps(lab) == [("sealed", "Ada"), ("look", "Bo"), ("evaluated", "Bo")]
+    assert steps(lab) == [("sealed", "Ada"), ("evaluation_charged", "Bo"), ("evaluated", "Bo")]
     assert export_reference(lab.sealed, lab.secret("Ada"), "", "x", lab.folder / "plain") == 3
     assert "evaluation" in open_result(lab.sealed, lab.secret("Cem"), "Cem", 2)
     found = verify_sealed(lab.sealed, public_key=lab.folder / "ada.key.pub")

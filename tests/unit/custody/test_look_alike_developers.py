@@ -15,7 +15,7 @@ pytest.importorskip("cryptography")
 def ask(lab: SealedLab, marks: str, developer: str) -> int:
     path = lab.marks(marks, "scan0", marks)
     order = SealedEvaluateOptions(path, lab.sealed, SECRET, "Bo", developer, bootstraps=0)
-    return int(evaluate_sealed(order)[0]["looks"]["look"])
+    return int(evaluate_sealed(order)[0]["budget"]["used"])
 
 
 @pytest.mark.parametrize(

@@ -104,10 +104,10 @@ def look(number: int, step: Step, developer: str, alias: object) -> Event:
 
 LOG = (
     look(1, "failed", "Nobody", "A0"),
-    look(2, "look", "Acme", "A1"),
-    look(3, "look", "Beta", "a1"),
-    look(4, "look", "Beta", None),
-    look(5, "look", "Beta", "B2"),
+    look(2, "evaluation_charged", "Acme", "A1"),
+    look(3, "evaluation_charged", "Beta", "a1"),
+    look(4, "evaluation_charged", "Beta", None),
+    look(5, "evaluation_charged", "Beta", "B2"),
 )
 
 

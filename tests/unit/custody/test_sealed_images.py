@@ -126,7 +126,7 @@ def test_the_curator_takes_them_out_with_the_reference(lab: KeyedLab) -> None:
 def test_the_same_under_a_shared_secret_and_after_an_interruption(tmp_path: Path) -> None:
     shared = make_lab(tmp_path)
     seal_bundle(replace(shared.order(), encrypts_images=True))
-    assert seal_bundle(replace(shared.order(), encrypts_images=True)).was_there
+    assert seal_bundle(replace(shared.order(), encrypts_images=True)).already_sealed
     with sealed_images(shared.sealed, SECRET, "Bo") as images:
         assert (images.take("scan1") / "0001.dcm").read_bytes() == b"scan1" * 50
     assert verify_sealed(shared.sealed, secret=SECRET).is_good

@@ -101,9 +101,9 @@ def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(lab: Sea
 def test_a_result_that_is_being_kept_is_waited_for(
     lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results_module, "KEEPING_WAITS_S", 0)
+    monkeypatch.setattr(results_module, "STORING_WAIT_S", 0)
     with (
-        locked(lab.sealed / results_module.KEEPING, lab.sealed),
+        locked(lab.sealed / results_module.STORING_LOCK, lab.sealed),
         pytest.raises(InputError, match="is being written by another process"),
     ):
         take(lab)

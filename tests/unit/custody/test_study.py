@@ -23,8 +23,8 @@ def event(number: int, step: Step, **facts: object) -> Event:
 
 def look(number: int, developer: str, **names: str) -> list[Event]:
     return [
-        event(number, "look", developer=developer, **names),
-        event(number + 1, "evaluated", developer=developer, look=number),
+        event(number, "evaluation_charged", developer=developer, **names),
+        event(number + 1, "evaluated", developer=developer, evaluation=number),
     ]
 
 
@@ -50,8 +50,8 @@ def test_a_word_that_means_results_of_several_developers_is_refused(word: str, l
 
 
 def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
+    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
+    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
+    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
     with pytest.raises(InputError, match="look 'marks': is not kept"):
         chosen_evaluations(LOG[4:], ["marks"])

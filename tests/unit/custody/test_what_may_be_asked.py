@@ -54,7 +54,7 @@ def own(folder: Path, more: str, name: str = "own") -> str:
 
 
 def looks(lab: SealedLab) -> int:
-    return sum(len(use.looks) for use in read_audit(lab.sealed).uses)
+    return sum(len(use.evaluations) for use in read_audit(lab.sealed).uses)
 
 
 @pytest.mark.parametrize(
