@@ -111,7 +111,7 @@ def test_where_the_policy_names_no_plan_the_same_set_takes_the_new_one(
     assert run(*EVALUATE, "--reference", "sealed", "--plan", "new.json") == 0
     shown = capsys.readouterr().out
     assert "plan accept: passed" in shown
-    assert "look 1 of 1" in shown
+    assert "evaluation 1 of 1" in shown
     assert steps("sealed") == [
         "sealed",
         "withdrawn",

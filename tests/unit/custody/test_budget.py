@@ -47,7 +47,7 @@ def test_looks_are_counted_by_developer_whatever_the_algorithm_is_called() -> No
     assert [(use.developer, len(use.evaluations), use.left) for use in uses(log, TWO)] == [
         ("example ltd", 2, 0)
     ]
-    with pytest.raises(SpentError, match="has had 2 of 2 looks at this test set"):
+    with pytest.raises(SpentError, match="has used 2 of 2 evaluations on this test set"):
         admit(ChargedEvaluation("example ltd", "c", "p"), log, TWO)
 
 
@@ -99,7 +99,7 @@ def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> No
 
 def test_the_set_itself_has_a_budget() -> None:
     log = [event(1, "evaluation_charged", "x", "a"), event(2, "evaluation_charged", "y", "b")]
-    with pytest.raises(SpentError, match="has been looked at 2 times, which is all"):
+    with pytest.raises(SpentError, match="has been evaluated 2 times, which is all"):
         admit(
             ChargedEvaluation("z", "c", "p"),
             log,

@@ -63,7 +63,7 @@ def test_images_can_be_listed_instead_of_copied(lab: SealedLab) -> None:
     (images / "scan1" / "0001.dcm").unlink()
     assert [str(problem) for problem in image_problems(out, images)] == [
         f"{images / 'scan0' / '0001.dcm'}: is not the file that images.csv lists.",
-        f"{images / 'scan1' / '0001.dcm'}: is listed in images.csv, but is not there.",
+        f"{images / 'scan1' / '0001.dcm'}: is listed in images.csv, but does not exist.",
     ]
 
 
@@ -87,7 +87,7 @@ def test_what_a_bag_cannot_hold_is_refused_by_name(lab: SealedLab) -> None:
         write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", images=images))
     assert [str(problem) for problem in caught.value.problems] == [
         f"{images}/scan0/im\\xff: has a name that is not UTF-8. A bag cannot hold it.",
-        f"{images}/scan0/lost: is no file. A bag cannot hold it.",
+        f"{images}/scan0/lost: is not a file. A bag cannot hold it.",
     ]
     assert not (lab.folder / "bag").exists()
 
@@ -103,7 +103,7 @@ def test_folders_of_images_may_be_links_and_must_be_readable(lab: SealedLab) -> 
     assert made.images == 1
     kept = lab.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
     assert kept.read_bytes() == b"image"
-    with pytest.raises(InputError, match="nowhere: cannot be looked into: No such file or direct"):
+    with pytest.raises(InputError, match="nowhere: cannot be read: No such file or direct"):
         write_bundle(
             BundleOptions(
                 reference=lab.bundle, out=lab.folder / "other", images=lab.folder / "nowhere"

@@ -53,7 +53,11 @@ def steps(lab: KeyedLab) -> list[str]:
 
 @pytest.mark.parametrize(
     ("change", "word"),
-    [(_withdraw, "changed by somebody"), (_rekey, "changed by somebody"), (_retire, "retired on")],
+    [
+        (_withdraw, "changed by another process"),
+        (_rekey, "changed by another process"),
+        (_retire, "retired on"),
+    ],
 )
 def test_no_look_goes_on_with_what_was_opened_before(
     lab: KeyedLab, change: Change, word: str
@@ -86,7 +90,7 @@ def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "stored_result", overtaken)
-        with pytest.raises(InputError, match="was changed by somebody else meanwhile"):
+        with pytest.raises(InputError, match="was changed by another process meanwhile"):
             evaluate_sealed(order)
     assert is_good(lab)
     assert not list((lab.sealed / layout.RESULTS).iterdir())
@@ -107,7 +111,7 @@ def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
 
     with monkeypatch.context() as patch:
         patch.setattr(key_changes, "put_json", overtaken)
-        with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
+        with pytest.raises(InputError, match="has a new evaluation by another process"):
             _rekey(lab)
     assert "rekeyed" not in steps(lab)
     _rekey(lab)

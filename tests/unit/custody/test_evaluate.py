@@ -74,7 +74,7 @@ def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
     assert told["budget"]["used"] == 2
     assert told["budget"]["optimism_standard_errors"] == 0.5642
     assert "This is look 2 at the same cases." in in_english(told["budget"]["warning"])
-    with pytest.raises(InputError, match="developer 'example': has had 2 of 2 looks"):
+    with pytest.raises(InputError, match="developer 'example': has used 2 of 2 evaluations"):
         look(lab, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(lab)[-1] == "refused"
     assert look(lab, "three.csv", "scan3", developer="Other")["budget"]["used"] == 1
@@ -115,7 +115,9 @@ def test_a_submission_that_cannot_be_read_costs_no_look(lab: SealedLab) -> None:
 
 
 def test_marks_on_another_sets_cases_cost_no_look(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="other: marks no case of this test set, but 'elsewhere'"):
+    with pytest.raises(
+        InputError, match="other: has no marks on cases of this test set, but on 'elsewhere'"
+    ):
         look(lab, "other.csv", "elsewhere")
     assert steps(lab) == ["sealed", "evaluation_charged", "failed"]
     assert read_audit(lab.sealed).uses == ()
@@ -125,9 +127,9 @@ def test_marks_on_another_sets_cases_cost_no_look(lab: SealedLab) -> None:
 
 def test_nothing_is_written_into_the_set_itself(lab: SealedLab) -> None:
     inside = lab.sealed / "data" / "feedback"
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         look(lab, "mine.csv", "scan0", out=inside)
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         export_reference(lab.sealed, SECRET, "Ada", "new reading", inside)
     assert steps(lab) == ["sealed"]
 
@@ -214,7 +216,7 @@ def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
 
 def test_only_an_operator_may_evaluate_and_refusals_are_logged(lab: SealedLab) -> None:
     order = SealedEvaluateOptions(lab.marks("a.csv", "scan0"), lab.sealed, SECRET, "Cem", "Example")
-    with pytest.raises(InputError, match="'Cem' is auditor, and may not evaluate"):
+    with pytest.raises(InputError, match="'Cem' is auditor and may not evaluate"):
         evaluate_sealed(order)
     assert steps(lab) == ["sealed", "refused"]
 
@@ -308,14 +310,14 @@ def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(lab: SealedLab
     assert recall["bound"] == metric["sound"]["low"]
     assert kept["corrected"]["luna16.miss_rate"]["side"] == "upper"
     assert steps(lab)[-1] == "inspected"
-    with pytest.raises(InputError, match=r"is not there\. Kept looks: 2\."):
+    with pytest.raises(InputError, match=r"does not exist\. Stored results: 2\."):
         open_result(lab.sealed, SECRET, "Cem", 7)
 
 
 def test_an_export_needs_a_curator_and_a_reason_and_is_logged(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has no reason"):
         export_reference(lab.sealed, SECRET, "Ada", " ", lab.folder / "plain")
-    with pytest.raises(InputError, match="'Bo' is operator, and may not export"):
+    with pytest.raises(InputError, match="'Bo' is operator and may not export"):
         export_reference(lab.sealed, SECRET, "Bo", "curious", lab.folder / "plain")
     assert not (lab.folder / "plain").exists()
     export_reference(lab.sealed, SECRET, "Ada", "new reading", lab.folder / "plain")
@@ -342,7 +344,7 @@ def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open
 
 
 def test_a_checkpoint_is_kept_elsewhere_and_moves_only_forward(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         write_checkpoint(lab.sealed, lab.sealed / "checkpoint.json")
     path = lab.folder / "checkpoint.json"
     assert write_checkpoint(lab.sealed, path).events == 1

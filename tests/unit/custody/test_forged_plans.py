@@ -102,7 +102,7 @@ def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
 ) -> None:
     lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     other = forged(honest, "size=[6, 10) mm")
-    with pytest.raises(InputError, match="plan 'accept': is not among the plans that the policy"):
+    with pytest.raises(InputError, match="plan 'accept': is not among the plans in the policy"):
         ask(lab, other)
     last = read_audit(lab.sealed).events[-1]
     assert (last.step, last.facts["plan"]) == ("refused", read_plan(other).digest)
@@ -117,7 +117,9 @@ def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> No
     swapped = tmp_path / "swapped.json"
     swapped.write_text(json.dumps(content))
     assert read_plan(swapped).digest == read_plan(honest).digest
-    with pytest.raises(InputError, match="holds another protocol than the one that it was frozen"):
+    with pytest.raises(
+        InputError, match="contains another protocol than the one that it was frozen"
+    ):
         ask(lab, swapped)
 
 
@@ -129,7 +131,7 @@ def test_a_protocol_that_the_policy_does_not_name_is_refused_options_included(
 ) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["luna16"]'
     lab, _ = made(tmp_path, reuse)
-    with pytest.raises(InputError, match="is not among the protocols that the policy names"):
+    with pytest.raises(InputError, match="is not among the protocols in the policy"):
         ask(lab, None, **options)
     assert read_audit(lab.sealed).uses == ()
     assert ask(lab, None, protocol="luna16")["budget"]["used"] == 1

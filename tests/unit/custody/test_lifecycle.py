@@ -34,12 +34,12 @@ def test_a_retired_set_gives_no_looks_and_says_why(lab: SealedLab) -> None:
     assert [event.step for event in read_audit(lab.sealed).events][-2:] == ["retired", "refused"]
     assert export_reference(lab.sealed, SECRET, "Ada", "archive", lab.folder / "plain") == 3
     assert verify_sealed(lab.sealed, secret=SECRET).is_good
-    with pytest.raises(InputError, match="is retired already"):
+    with pytest.raises(InputError, match="is already retired"):
         retire(lab.sealed, SECRET, "Ada", "again")
 
 
 def test_only_a_curator_retires_and_gives_a_reason(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="'Bo' is operator, and may not retire"):
+    with pytest.raises(InputError, match="'Bo' is operator and may not retire"):
         retire(lab.sealed, SECRET, "Bo", "x")
     with pytest.raises(InputError, match="has no reason"):
         retire(lab.sealed, SECRET, "Ada", "")
@@ -75,5 +75,5 @@ def test_a_damaged_copy_or_one_of_another_set_is_not_good(lab: SealedLab, tmp_pa
     other.seal()
     assert "belongs to another log" in str(check_copy(other.sealed, [checkpoint]).problems[0])
     checkpoint.write_text("{}")
-    with pytest.raises(InputError, match="is no checkpoint, or was changed"):
+    with pytest.raises(InputError, match="is not a checkpoint, or was changed"):
         check_copy(copy, [checkpoint])

@@ -71,17 +71,17 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
         (
             event(1, "Bo", "evaluation_charged"),
             "Ada",
-            "was not signed with the key that 'Bo' had then",
+            "was not signed with the key of 'Bo' at that point",
         ),
         (
             event(1, "Eve", "evaluation_charged"),
             "Bo",
-            "is in the name of 'Eve', who had no key then",
+            "names 'Eve', who had no valid key at that point",
         ),
         (
             event(1, "Bo", "evaluation_charged", "curator"),
             "Bo",
-            "says that 'Bo' is curator, whom the policy",
+            "names 'Bo' as curator; the policy",
         ),
         (event(1, "Bo", "exported"), "Bo", "was written by 'Bo', who may not export."),
         (
@@ -117,7 +117,7 @@ def test_two_people_have_two_keys(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     line = keys["Bo"].public.line
     one = event(1, "Kim", "admitted", subject="New", roles="auditor", key=line)
-    assert "the key of 'Bo' is somebody else's too" in checked(seal, one, keys["Kim"])
+    assert "the key of 'Bo' is also another person's" in checked(seal, one, keys["Kim"])
 
 
 def test_a_key_counts_from_its_event_on_and_an_older_one_no_more(keys: Keys) -> None:
@@ -130,7 +130,9 @@ def test_a_key_counts_from_its_event_on_and_an_older_one_no_more(keys: Keys) -> 
     )
     assert checked(seal, event(3, "Bo", "evaluation_charged"), keys["New"]) == ""
     assert checked(seal, event(4, "Kim", "revoked", subject="Bo"), keys["Kim"]) == ""
-    assert "who had no key then" in checked(seal, event(5, "Bo", "evaluation_charged"), keys["New"])
+    assert "who had no valid key at that point" in checked(
+        seal, event(5, "Bo", "evaluation_charged"), keys["New"]
+    )
     # what was checked before is checked with what stood before it
     assert checked(seal, event(1, "Bo", "evaluation_charged"), keys["Bo"]) == ""
     assert "was not signed with the key" in checked(
@@ -147,7 +149,7 @@ def test_who_was_admitted_may_what_their_roles_allow(keys: Keys) -> None:
     assert "may not evaluate" in checked(
         seal, event(3, "New", "evaluation_charged", "auditor"), keys["New"]
     )
-    assert "'New' is key_custodian" in checked(
+    assert "names 'New' as key_custodian" in checked(
         seal, event(3, "New", "revoked", "key_custodian"), keys["New"]
     )
 
@@ -173,7 +175,7 @@ def test_a_head_is_signed_by_somebody_who_had_a_key_before_or_after_its_last_eve
             if is_good:
                 assert writer.make(content, "Bo")
             else:
-                assert "was not signed with the key that 'Bo' had then" in wrong
+                assert "was not signed with the key of 'Bo' at that point" in wrong
                 with pytest.raises(InputError, match="is not that of 'Bo'"):
                     writer.make(content, "Bo")
 
@@ -183,7 +185,9 @@ def test_nobody_signs_in_the_name_of_another(keys: Keys) -> None:
     code = PolicySeal(policy_of(keys), keys["Bo"]).make(content, "Bo")
     assert PolicySeal(policy_of(keys)).wrong(content, code, "Bo") == ""
     for key in (None, keys["Ada"], keys["New"]):
-        with pytest.raises(InputError, match="key: is not that of 'Bo', and cannot sign as them"):
+        with pytest.raises(
+            InputError, match="key: is not the key of 'Bo' and cannot sign for them"
+        ):
             PolicySeal(policy_of(keys), key).make(content, "Bo")
 
 

@@ -70,10 +70,10 @@ def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(lab: SealedLab)
     path = lab.sealed / layout.result_file(2)
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(InputError, match="was changed: event 3 names another content"):
+    with pytest.raises(InputError, match="was changed: event 3 names another digest"):
         kept(lab)
     path.unlink()
-    with pytest.raises(InputError, match="is named by event 3, but is not there"):
+    with pytest.raises(InputError, match="is named by event 3, but does not exist"):
         kept(lab)
 
 

@@ -53,5 +53,5 @@ def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> Non
     assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
     assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
     assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
-    with pytest.raises(InputError, match="look 'marks': is not kept"):
+    with pytest.raises(InputError, match="evaluation 'marks': has no stored result"):
         chosen_evaluations(LOG[4:], ["marks"])

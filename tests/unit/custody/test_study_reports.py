@@ -118,14 +118,16 @@ def test_every_making_stands_in_the_log(lab: StudyLab, study: Path) -> None:
 
 
 def test_only_a_reporter_makes_reports(lab: StudyLab) -> None:
-    with pytest.raises(InputError, match="'Bo' is operator, and may not report"):
+    with pytest.raises(InputError, match="'Bo' is operator and may not report"):
         compare_stored(lab.study_options(person="Bo"), CHOICE)
 
 
 def test_looks_are_chosen_by_alias_or_number(lab: StudyLab) -> None:
     found, _ = compare_stored(lab.study_options("a3", "2"), CHOICE)
     assert {difference.algorithm for difference in found.differences} == {"A3"}
-    with pytest.raises(InputError, match=r"look 'A9': is not kept\. Kept: A1 \(look 2\)"):
+    with pytest.raises(
+        InputError, match=r"evaluation 'A9': has no stored result\. Stored: A1 \(evaluation 2\)"
+    ):
         compare_stored(lab.study_options("A9"), CHOICE)
 
 
@@ -234,7 +236,7 @@ def test_what_needs_the_reference_on_the_disk_is_refused(lab: StudyLab) -> None:
 
 
 def test_whose_copy_it_is_has_to_be_said(lab: StudyLab) -> None:
-    with pytest.raises(InputError, match="for which developer"):
+    with pytest.raises(InputError, match="for a developer needs their algorithm"):
         report_stored(lab.study_options(), ReportChoice(audience="developer"), lab.folder / "x")
 
 
@@ -248,7 +250,7 @@ def test_another_result_is_not_replaced_but_the_own_is(lab: StudyLab, plain: Pat
     report_stored(lab.study_options("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         report_stored(lab.study_options(), ReportChoice(), lab.sealed / "x")
 
 

@@ -57,7 +57,9 @@ def looks(lab: SealedLab) -> int:
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices")
 def test_a_device_is_no_submission_and_is_not_copied(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="/dev/null: is no file"):  # /dev/zero would fill the disk
+    with pytest.raises(
+        InputError, match="/dev/null: is not a regular file"
+    ):  # /dev/zero would fill the disk
         ask(lab, Path("/dev/null"))
     assert looks(lab) == 0
 
@@ -120,7 +122,7 @@ def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> Non
     folder = tmp_path / "sent"
     folder.mkdir()
     (folder / "marks.csv").symlink_to(tmp_path / "vault.key")
-    with pytest.raises(InputError, match=r"marks\.csv: is a link, or no file") as told:
+    with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file") as told:
         held_copy(folder).__enter__()
     assert "00ff" not in str(told.value)
 
@@ -131,7 +133,7 @@ def test_a_submission_that_is_itself_a_link_is_refused(tmp_path: Path, target: s
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "marks.csv").write_text(HEADER)
     (tmp_path / "sent.csv").symlink_to(target)
-    with pytest.raises(InputError, match=r"sent\.csv: is a link, or no file\. Send"):
+    with pytest.raises(InputError, match=r"sent\.csv: is a link or not a regular file\. Send"):
         held_copy(tmp_path / "sent.csv").__enter__()
 
 
@@ -150,7 +152,7 @@ def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
         return copy(source, target, **options)
 
     monkeypatch.setattr(shutil, "copyfile", swapping)
-    with pytest.raises(InputError, match=r"marks\.csv: is a link, or no file"):
+    with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file"):
         held_copy(folder).__enter__()
 
 
@@ -158,7 +160,7 @@ def test_what_never_ends_is_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "sent"
     folder.mkdir()
     os.mkfifo(folder / "marks.csv")
-    with pytest.raises(InputError, match="is a link, or no file"):
+    with pytest.raises(InputError, match="is a link or not a regular file"):
         held_copy(folder).__enter__()
     with pytest.raises(InputError, match="cannot be read: No such file"):
         held_copy(tmp_path / "nothing.csv").__enter__()
@@ -188,7 +190,7 @@ def test_two_folders_of_other_files_are_two_submissions(tmp_path: Path) -> None:
     name = f"a_boxes.pkl {submission_digest(whole / 'a_boxes.pkl')}\nb_boxes.pkl"
     (fewer / name).write_bytes(b"b")
     assert submission_digest(whole) == submission_digest(fewer)
-    with pytest.raises(InputError, match="has a line end in its name"):
+    with pytest.raises(InputError, match="has a line break in its name"):
         held_copy(fewer).__enter__()
 
 

@@ -99,7 +99,7 @@ def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: P
         [],
         ["m5lcad-0.safetensors"],
     ]
-    with pytest.raises(InputError, match="is of cadimi, which no algorithm names"):
+    with pytest.raises(InputError, match="is of cadimi, which is not among the algorithms"):
         named_algorithms(("largecad+m5lcad",), [m5lcad, cadimi])
 
 

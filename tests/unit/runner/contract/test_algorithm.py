@@ -153,7 +153,7 @@ LINKS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a socket": (make_socket, "is a socket"),
     "a line end in a name": (
         lambda folder: (folder / "lib" / "a sha256:0\nb").write_text(""),
-        "has a line end in its name",
+        "has a line break in its name",
     ),
 }
 

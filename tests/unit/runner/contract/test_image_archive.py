@@ -1,4 +1,4 @@
-"""An image archive runs without an engine, and not if any byte of it is not as its digest says."""
+"""An image archive runs without an engine, and not if any byte of it does not match its digest."""
 
 import json
 import stat
@@ -51,7 +51,7 @@ def test_an_image_of_grand_challenge_runs_unchanged_without_an_executor(
                 return slot.read(small_volume(), "case-1")
 
     run = in_own_thread(read)
-    assert (run.state, run.why) == ("ok", None), run.said
+    assert (run.state, run.why) == ("ok", None), run.output
     assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
 
 
