@@ -57,7 +57,7 @@ def test_rounded_feedback_tells_the_named_metrics_and_no_more(lab: SealedLab) ->
         "protocol",
         "level",
         "metrics",
-        "looks",
+        "budget",
     }
     assert told["budget"] == {"used": 1, "allowed": 2}
     assert "scan" not in json.dumps({**told, "submission": ""})

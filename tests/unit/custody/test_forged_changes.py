@@ -112,7 +112,7 @@ def test_nobody_stands_twice_in_the_vault(lab: KeyedLab) -> None:
     assert "vault.json: is not wrapped for 'Bo' as policy and log require" in told
 
 
-@pytest.mark.parametrize("step", ["look", "refused", "viewed", "inspected"])
+@pytest.mark.parametrize("step", ["evaluation_charged", "refused", "viewed", "inspected"])
 def test_other_events_change_nothing(lab: KeyedLab, step: Step) -> None:
     forge(lab, "Bo", step, {"vault.json": b"{}"})
     assert "which this kind of event may not change" in "\n".join(

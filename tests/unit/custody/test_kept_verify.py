@@ -71,7 +71,7 @@ def test_a_changed_number_is_found_although_the_manifest_agrees(lab: StudyLab) -
 
 def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path: Path) -> None:
     note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
-    note["looks"][0]["result"] = "sha256:" + "0" * 64
+    note["evaluations"][0]["result"] = "sha256:" + "0" * 64
     (tmp_path / "evaluations.json").write_text(json.dumps(note))
     found = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
     assert any("names results that the sealed set" in str(problem) for problem in found.problems)
@@ -80,11 +80,11 @@ def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"looks": []},
-        {"looks": 7},
-        {"looks": [7]},
-        {"looks": [{"look": [2], "result": "x"}]},
-        {"looks": [{"look": 2}]},
+        {"evaluations": []},
+        {"evaluations": 7},
+        {"evaluations": [7]},
+        {"evaluations": [{"evaluation": [2], "result": "x"}]},
+        {"evaluations": [{"evaluation": 2}]},
         {"audience": None},
     ],
     ids=str,
@@ -95,7 +95,7 @@ def test_a_note_that_names_no_looks_is_told(
     note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
     (tmp_path / "evaluations.json").write_text(json.dumps({**note, **changed}))
     found = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
-    assert any("does not say from which looks" in str(problem) for problem in found.problems)
+    assert any("does not name the evaluations" in str(problem) for problem in found.problems)
 
 
 def test_a_reporter_does_not_check_the_own_work(lab: StudyLab) -> None:

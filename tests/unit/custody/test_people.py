@@ -176,7 +176,7 @@ def test_a_head_is_signed_by_somebody_who_had_a_key_before_or_after_its_last_eve
                 assert writer.make(content, "Bo")
             else:
                 assert "was not signed with the key of 'Bo' at that point" in wrong
-                with pytest.raises(InputError, match="is not that of 'Bo'"):
+                with pytest.raises(InputError, match="is not the key of 'Bo'"):
                     writer.make(content, "Bo")
 
 

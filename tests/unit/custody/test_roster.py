@@ -132,7 +132,7 @@ def test_aliases_of_others_and_their_look_alikes_are_refused() -> None:
         "alias 'AI': looks like 'a1', which this set has used. Give another alias."
     ]
     assert problems("C3", "Beta", "A1", "B2") == [
-        "alias 'C3': is not in the policy. It names: A1, B2."
+        "alias 'C3': is not in the policy. The policy names: A1, B2."
     ]
     assert problems("B2", "Beta", "A1", "B2") == []
 

@@ -58,7 +58,7 @@ def test_no_image_is_readable_in_the_set(lab: KeyedLab) -> None:
 def test_one_case_after_another_lies_in_a_private_place(lab: KeyedLab) -> None:
     with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
         assert images.case_ids == ["scan0", "scan1", "scan2"]
-        assert images.place.stat().st_mode & 0o077 == 0
+        assert images.folder.stat().st_mode & 0o077 == 0
         assert plain_files(lab) == []
         folder = images.take("scan0")
         assert (folder / "0001.dcm").read_bytes() == b"scan0" * 50

@@ -40,12 +40,12 @@ LOG = [
 @pytest.mark.parametrize(
     ("word", "listed"),
     [
-        ("MARKS", r"marks \(look 2\), marks \(look 4\)"),
-        ("4", r"marks \(look 4\), 4 \(look 6\)"),
+        ("MARKS", r"marks \(evaluation 2\), marks \(evaluation 4\)"),
+        ("4", r"marks \(evaluation 4\), 4 \(evaluation 6\)"),
     ],
 )
 def test_a_word_that_means_results_of_several_developers_is_refused(word: str, listed: str) -> None:
-    with pytest.raises(InputError, match=f"'{word}': stands for several .* by look: {listed}"):
+    with pytest.raises(InputError, match=f"'{word}': names several .* by number: {listed}"):
         chosen_evaluations(LOG, [word])
 
 

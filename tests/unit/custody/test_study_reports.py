@@ -104,7 +104,7 @@ def test_the_page_is_the_same(plain: Path, study: Path) -> None:
 
 def test_nothing_of_the_judged_tables_is_written(study: Path) -> None:
     assert not (study / "inputs").exists()
-    assert content(study, "evaluations.json")["looks"][0]["look"] == 2
+    assert content(study, "evaluations.json")["evaluations"][0]["evaluation"] == 2
 
 
 def test_every_making_stands_in_the_log(lab: StudyLab, study: Path) -> None:

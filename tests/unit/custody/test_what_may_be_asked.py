@@ -82,8 +82,8 @@ def test_a_whole_of_few_nodules_is_not_told_and_asking_again_costs(tmp_path: Pat
         with pytest.raises(InputError, match=told) as caught:
             ask(lab, protocol=protocol)
         assert looks(lab) == expected
-        assert "counts" not in str(caught.value)
-    with pytest.raises(InputError, match="look: counts: that a look fails over what is in the set"):
+        assert "charged" not in str(caught.value)
+    with pytest.raises(InputError, match="evaluation: was charged: a failure because"):
         ask(lab, protocol=protocol, seed=1)
     assert looks(lab) == 1
     found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)

@@ -86,7 +86,7 @@ def test_who_may_not_run_is_refused_and_it_is_written_down(lab: KeyedLab, tmp_pa
 
 
 def test_nothing_runs_there_without_walls(lab: KeyedLab, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
+    with pytest.raises(InputError, match="is sealed, and 'none' does not isolate the algorithm"):
         run(lab, algorithm(tmp_path / "mine"), isolation="none")
     assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
 

@@ -245,7 +245,7 @@ def test_a_folder_that_became_a_link_after_it_was_checked_is_not_mounted(
         with scratch_folder() as place, open_slot(algorithm, Bubblewrap(), place / "slot") as slot:
             slot.read(small_volume(), "case-1")
 
-    with pytest.raises(OSError, match="is a link, or lies behind one, since it was checked"):
+    with pytest.raises(OSError, match="has become a link, or is behind one, since it was checked"):
         in_own_thread(work)
 
 

@@ -65,7 +65,7 @@ def test_a_flag_that_is_left_out_is_noticed(
     found = outcome()
     assert wall in found.broken
     with pytest.raises(InputError, match=f"fails to protect: .*{wall}"):
-        found.refuse_broken()
+        found.require_passed()
 
 
 def _with_second(words: list[str]) -> list[tuple[str, str]]:
@@ -108,7 +108,7 @@ def test_what_a_sandbox_shows_of_the_operator_is_noticed(
     found = outcome()
     assert found.broken == ("environment",), found.problem
     with pytest.raises(InputError, match="fails to protect: environment"):
-        found.refuse_broken()
+        found.require_passed()
 
 
 def test_where_none_holds_auto_says_why_and_takes_none(
@@ -117,7 +117,7 @@ def test_where_none_holds_auto_says_why_and_takes_none(
     broken = SelfTest("bubblewrap", "1", dict.fromkeys(PROTECTIONS, True) | {"pids": False})
     monkeypatch.setattr(choose, "self_test", lambda *_: broken)
     with pytest.raises(
-        InputError, match=r"(.*fails to protect: pids.\n){3}.*none of them can be used"
+        InputError, match=r"(.*fails to protect: pids.\n){3}.*none of these can be used"
     ):
         choose_isolation("auto", tmp_path)
     with pytest.raises(InputError, match="fails to protect: pids"):
