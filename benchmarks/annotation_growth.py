@@ -69,7 +69,7 @@ def _seconds(job) -> float:  # type: ignore[no-untyped-def]
 
 def _step(handle: ProjectHandle, batch_id: str) -> None:
     case_id = handle.batch(batch_id).unfinished[0]
-    handle.does("lead2", actions.FinishCase(batch_id=batch_id, case_id=case_id))
+    handle.act("lead2", actions.FinishCase(batch_id=batch_id, case_id=case_id))
 
 
 def write_project(folder: Path, least: int) -> int:

@@ -18,21 +18,21 @@ from benchmarks.candidate_findings import (
     joined_findings,
 )
 from benchmarks.candidate_tables import (
-    Judged,
-    judge_all,
+    MemberScore,
     nodules_to_find,
     print_cpu,
     print_groups,
     print_linkages,
     print_losses,
     print_table,
+    score_all_members,
 )
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.tables import Reference
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.train_classifier import listed_folds
 from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
 from nodulebench.io.lidc.blocks import (
@@ -58,7 +58,7 @@ def block_cases(
         volume = seen.volume
         yield Case(
             block.block_id,
-            see_chest(volume, block.block_id, segment_part_of_lung(volume, block.block_id)),
+            prepare_scan(volume, block.block_id, segment_part_of_lung(volume, block.block_id)),
             findings_inside(seen, truth),
             block.fold,
             is_whole=False,
@@ -97,7 +97,7 @@ def nodule_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:
     return groups
 
 
-def print_missed(findings: Findings, judged: Judged) -> None:
+def print_missed(findings: Findings, judged: MemberScore) -> None:
     """Print what some detectors together miss, largest first."""
     nodules = nodules_to_find(findings.reference).with_columns(is_hit=pl.Series(judged.is_hit))
     print("| block | nodule | diameter (mm) | density | readers |")
@@ -137,7 +137,7 @@ def main() -> None:
     findings = joined_findings(
         [find_in_fold(fold, names, options.seed, options.keep) for fold in folds]
     )
-    judged = judge_all(findings)
+    judged = score_all_members(findings)
     print(
         f"{findings.reference.cases.height} blocks of folds {options.folds}, "
         f"{findings.lung_litres:.1f} litres of lung, cut at random (seed {options.seed})\n"

@@ -20,7 +20,7 @@ from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import SCANNERS, real_scans
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.detection.detectors import candidates_of
-from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.detection.scan import Chest, prepare_scan
 from nodulebench.imaging.lungs.density import lung_density
 from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, LabelArray
 from nodulebench.imaging.volume import Volume, make_volume
@@ -143,7 +143,7 @@ def _kind_inside(tissue: BoolArray, at: IntArray) -> str:
 
 def look(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> Seen:
     """One scan through the detectors."""
-    chest = see_chest(volume, name)
+    chest = prepare_scan(volume, name)
     density = lung_density(chest.hu, chest.lungs)
     ground = Ground(chest)
     counts = {

@@ -23,17 +23,17 @@ from benchmarks.candidate_findings import (
 )
 from benchmarks.candidate_froc import froc_of, print_cpm
 from benchmarks.candidate_tables import (
-    Judged,
-    judge_all,
+    MemberScore,
     nodules_to_find,
     print_cpu,
     print_groups,
     print_table,
+    score_all_members,
     with_interval,
 )
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.imaging.lungs.density import lung_density
 from nodulebench.phantom.patient import SCANNER, NodulePlan, People, make_patient, stream
 from nodulebench.phantom.scan import nodule_rows, nodule_tables, scan_patient
@@ -68,7 +68,7 @@ def phantom_case(
         name += f"-{exposure_mas:g}"
     scan = scan_patient(patient, scanner)
     nodules, _ = nodule_tables(nodule_rows(name, scan.nodules), [])
-    return Case(name, see_chest(scan.volume, name), nodules)
+    return Case(name, prepare_scan(scan.volume, name), nodules)
 
 
 def one_phantom(
@@ -100,7 +100,7 @@ def phantom_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:
     return groups
 
 
-def print_exchange(judged: Sequence[Judged], nodules: pl.DataFrame) -> None:
+def print_exchange(judged: Sequence[MemberScore], nodules: pl.DataFrame) -> None:
     """Print what one of two detectors finds and the other does not."""
     alone = {one.members[0]: one.is_hit for one in judged if len(one.members) == 1}
     is_glass = (nodules["type"] == "pure_ground_glass").to_numpy()
@@ -114,7 +114,7 @@ def print_exchange(judged: Sequence[Judged], nodules: pl.DataFrame) -> None:
         print(f"| {name} | {int(inside.sum())} | {cells} |")
 
 
-def print_doses(by_dose: dict[float, list[Judged]], nodules: int) -> None:
+def print_doses(by_dose: dict[float, list[MemberScore]], nodules: int) -> None:
     """Print sensitivity on the same phantoms at falling dose."""
     members = [one.members for one in by_dose[DOSES_MAS[0]]]
     print("| dose (mAs) | " + " | ".join("+".join(names) for names in members) + " |")
@@ -124,7 +124,7 @@ def print_doses(by_dose: dict[float, list[Judged]], nodules: int) -> None:
         print(f"| {dose:g} | " + " | ".join(cells) + " |")
 
 
-def _shown(judged: Sequence[Judged], count: int) -> list[Judged]:
+def _shown(judged: Sequence[MemberScore], count: int) -> list[MemberScore]:
     return [one for one in judged if len(one.members) in (1, count)]
 
 
@@ -145,7 +145,7 @@ def main() -> None:
         ]
     )
     nodules = nodules_to_find(findings.reference)
-    judged = judge_all(findings)
+    judged = score_all_members(findings)
     print(f"{options.phantoms} phantoms, {nodules.height} nodules\n")
     print_table(findings, judged, "phantom")
     print()
@@ -177,7 +177,7 @@ def print_dose_table(
             [_one(number, dose, names, keep, people) for number in range(1, phantoms + 1)]
         )
         nodules = nodules_to_find(findings.reference).height
-        by_dose[dose] = _shown(judge_all(findings), len(names))
+        by_dose[dose] = _shown(score_all_members(findings), len(names))
         found[dose] = findings
     print_doses(by_dose, nodules)
     print()

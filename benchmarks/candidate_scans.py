@@ -14,12 +14,12 @@ import polars as pl
 
 from benchmarks.candidate_blocks import luna16_truth, print_missed
 from benchmarks.candidate_findings import FIVE, Case, Findings
-from benchmarks.candidate_tables import judge_all, print_cpu, print_losses, print_table
+from benchmarks.candidate_tables import print_cpu, print_losses, print_table, score_all_members
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
 from benchmarks.proposals import findings_of, kept_proposals
 from nodulebench.core.tables import NODULES
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.train_classifier import listed_folds
 from nodulebench.imaging.geometry import ORIGIN_MM, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
@@ -38,7 +38,7 @@ def scan_cases(data: Path = DATA) -> Iterator[Case]:
         known = boxed_lesion(data / "ct" / f"{OTHER}_boxes.csv") if name == OTHER else nodules
         yield Case(
             name,
-            see_chest(volume, name),
+            prepare_scan(volume, name),
             known.with_columns(case_id=pl.lit(name)),
             fold_of.get(series, -1),
         )
@@ -90,7 +90,7 @@ def boxed_lesion(path: Path) -> pl.DataFrame:
 
 def print_scans(findings: Findings) -> None:
     """Print the table, how it splits by scan, and what is missed."""
-    judged = judge_all(findings)
+    judged = score_all_members(findings)
     print_table(findings, judged, "scan")
     shown = [one for one in judged if len(one.members) in (1, len(FIVE))]
     for one in shown:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.candidate_findings import FIVE
 from nodulebench.detection.marks import describe
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.systems import System, candidates_in
 from nodulebench.io.images.metaimage import read_volume, write_volume
 from nodulebench.phantom.patient import make_patient
@@ -41,7 +41,7 @@ def detect_all(path: Path) -> dict[str, object]:
     with stage("reading"):
         volume = read_volume(path)
     with stage("lungs"):
-        chest = see_chest(volume)
+        chest = prepare_scan(volume)
     found, _ = candidates_in(System(FIVE), chest, volume, stage=stage)
     wall_s = time.perf_counter() - start
     with stage("describing"):

@@ -27,7 +27,7 @@ PLACES: tuple[MergedPosition, ...] = ("mean", "best")
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class MemberScore:
     """What some detectors together reach on the nodules of a test set."""
 
     members: Members
@@ -41,11 +41,11 @@ class Judged:
 
 
 def nodules_to_find(reference: Reference) -> pl.DataFrame:
-    """The nodules that count, in the order of :attr:`Judged.is_hit`."""
+    """The nodules that count, in the order of :attr:`MemberScore.is_hit`."""
     return reference.nodules.filter(~pl.col("is_ignored"))
 
 
-def judge(reference: Reference, submission: Submission, members: Members) -> Judged:
+def score_members(reference: Reference, submission: Submission, members: Members) -> MemberScore:
     """Which nodules candidates hit: LUNA16's rule, without a cap on their number."""
     protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
     labels = label_marks(reference, submission, protocol, protocol.rules[0])
@@ -59,7 +59,7 @@ def judge(reference: Reference, submission: Submission, members: Members) -> Jud
     nodules = reference.nodules.filter(pl.Series(is_target))
     count = counts[reference.rows_of(nodules["case_id"])]
     chance = 1 - (1 - nodules["share"].to_numpy()) ** count
-    return Judged(
+    return MemberScore(
         members,
         is_hit[is_target],
         submission.marks.height,
@@ -68,12 +68,12 @@ def judge(reference: Reference, submission: Submission, members: Members) -> Jud
     )
 
 
-def judge_all(findings: Findings, five: Sequence[str] = FIVE) -> list[Judged]:
+def score_all_members(findings: Findings, five: Sequence[str] = FIVE) -> list[MemberScore]:
     """Every detector alone, and every combination of those of the five that were run."""
     combinable = [name for name in five if name in findings.submissions]
     alone = [(name,) for name in findings.submissions if name not in combinable]
     return [
-        judge(findings.reference, combined(findings, members), members)
+        score_members(findings.reference, combined(findings, members), members)
         for members in (*alone, *all_members(combinable))
     ]
 
@@ -84,7 +84,7 @@ def combined(findings: Findings, members: Members) -> Submission:
     return parts[0] if len(parts) == 1 else merge_candidates(parts, score="agreed").submission
 
 
-def print_table(findings: Findings, judged: Sequence[Judged], unit: str = "block") -> None:
+def print_table(findings: Findings, judged: Sequence[MemberScore], unit: str = "block") -> None:
     """Print sensitivity with its interval, the best member, candidates and the chance control."""
     nodules = nodules_to_find(findings.reference).height
     cases = findings.reference.cases.height
@@ -117,7 +117,7 @@ def print_linkages(findings: Findings, five: Sequence[str] = FIVE) -> None:
     print("| merging | sensitivity (95 % interval) | candidates per case |")
     print("|---|---|---|")
     for name, merged in ways.items():
-        one = judge(findings.reference, merged, tuple(five))
+        one = score_members(findings.reference, merged, tuple(five))
         share = with_interval(int(one.is_hit.sum()), nodules)
         print(f"| {name} | {share} | {one.candidates / findings.reference.cases.height:.1f} |")
 
@@ -130,8 +130,8 @@ def print_losses(findings: Findings, five: Sequence[str] = FIVE) -> None:
     for members in all_members(five):
         if len(members) > 1:
             parts = [findings.submissions[name] for name in members]
-            whole = judge(findings.reference, union_of(parts), members)
-            merged = judge(findings.reference, combined(findings, members), members)
+            whole = score_members(findings.reference, union_of(parts), members)
+            merged = score_members(findings.reference, combined(findings, members), members)
             lost = int(whole.is_hit.sum()) - int(merged.is_hit.sum())
             print(
                 f"| {'+'.join(members)} | {whole.is_hit.sum()} | {merged.is_hit.sum()} | {lost} | "
@@ -157,7 +157,7 @@ def with_interval(hits: int, nodules: int) -> str:
     return f"{hits / nodules:.3f} ({low:.3f}–{high:.3f})"
 
 
-def print_groups(judged: Sequence[Judged], groups: Mapping[str, BoolArray]) -> None:
+def print_groups(judged: Sequence[MemberScore], groups: Mapping[str, BoolArray]) -> None:
     """Print sensitivity in groups of nodules: a row per group, a column per detector."""
     print("| nodules | number | " + " | ".join("+".join(one.members) for one in judged) + " |")
     print("|---|---|" + "---|" * len(judged))

@@ -17,7 +17,7 @@ from benchmarks.fold_weights import learnt_from
 from benchmarks.proposals import Proposals, reported
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.models import NODULES_PER_SCAN
 from nodulebench.detection.classifiers.scoring import Measured
 from nodulebench.detection.classifiers.weights import classifier_of
@@ -92,7 +92,7 @@ def told_of(kept: Sequence[Proposals], names: Sequence[str]) -> Told:
             passes = reported(one.found[name], name, fold)
             passed = Measured(look.candidates.chosen(passes), look.features[passes], look.names)
             found = examples_of(one.nodules, passed, fold=one.fold, is_whole=one.is_whole)
-            classifier = classifier_of(SECOND_LOOK, None, look.names, fold)
+            classifier = classifier_of(REDUCTION, None, look.names, fold)
             probability.append(classifier.score(found.features))
             is_nodule.append(found.is_nodule)
             is_whole.append(found.is_whole)

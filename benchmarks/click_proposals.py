@@ -22,7 +22,7 @@ from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import PLACE
-from nodulebench.imaging.region_growing import grown_at
+from nodulebench.imaging.region_growing import grow_nodule
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.formats import read_reference
 from nodulebench.io.lidc.blocks import findings_inside, read_blocks
@@ -120,7 +120,7 @@ def _outlined() -> pl.DataFrame:
 
 
 def _diameter_mm(volume: Volume, click: FloatArray, level: int) -> float:
-    count = np.array([len(grown_at(volume, click, level).voxel)])
+    count = np.array([len(grow_nodule(volume, click, level).voxel)])
     return float(volume_equivalent_mm(count, volume.geometry.spacing_mm[None])[0])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from nodulebench.core.notices import Notice
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.detectors import candidates_of
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images.case_images import read_case
 from nodulebench.runner.robustness.relations import Marks, RelationVerdict
@@ -39,7 +39,7 @@ Detect = Callable[[Sequence[str], Volume], dict[str, Marks]]
 
 def built_in(names: Sequence[str], volume: Volume) -> dict[str, Marks]:
     """What built-in detectors say, who see the same chest."""
-    chest = see_chest(volume)
+    chest = prepare_scan(volume)
     found = {name: candidates_of(name, chest) for name in names}
     return {name: Marks(one.center_mm, one.score) for name, one in found.items()}
 

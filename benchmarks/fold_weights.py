@@ -24,14 +24,14 @@ from nodulebench.detection.scan import Candidates
 from nodulebench.detection.train_classifier import examples_of, train_on
 from nodulebench.io.lidc.blocks import FOLDS
 
-SECOND_LOOK = "second_look"
+REDUCTION = "second_look"
 
 
 def examples_from(kept: Sequence[Proposals], name: str) -> Examples:
     """What a classifier learns from: the proposals of its detector, or of all of them."""
     parts, nodules = [], 0
     for number, one in enumerate(kept):
-        measured = _all_described(one) if name == SECOND_LOOK else one.found[name]
+        measured = _all_described(one) if name == REDUCTION else one.found[name]
         parts.append(
             examples_of(one.nodules, measured, fold=one.fold, is_whole=one.is_whole).numbered(
                 number, nodules
@@ -49,7 +49,7 @@ def _all_described(one: Proposals) -> Measured:
 
 def decides(name: str) -> bool:
     """Whether what is reported depends on a classifier: then no fold may be judged by its own."""
-    return name == SECOND_LOOK or TRAINED[name].least_score > 0
+    return name == REDUCTION or TRAINED[name].least_score > 0
 
 
 def learnt_from(keep: Path) -> list[Proposals]:

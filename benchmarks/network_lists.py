@@ -15,7 +15,7 @@ from benchmarks.candidate_findings import FIVE, PLACE, Findings
 from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.detectors import together
+from nodulebench.detection.detectors import merge_detectors
 from nodulebench.detection.scan import Candidates
 from nodulebench.io.csv_files import write_csv
 
@@ -64,7 +64,7 @@ def main() -> None:
                     for name, submission in findings.submissions.items()
                 }
                 chosen = {name: each[name] for name in given.detectors.split(",")}
-                judged.append(as_list(case_id, together(chosen), series))
+                judged.append(as_list(case_id, merge_detectors(chosen), series))
                 others += [as_list(case_id, one, series) for one in each.values()]
     given.out.mkdir(parents=True, exist_ok=True)
     for name, parts in (("judged", judged), ("others", others)):

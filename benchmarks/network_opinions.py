@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.candidate_findings import FIVE, Case
 from benchmarks.proposals import Proposals, said
 from nodulebench.core.arrays import FloatArray
-from nodulebench.detection.detectors import together
-from nodulebench.detection.network_scores import candidates_by, read_jury
+from nodulebench.detection.detectors import merge_detectors
+from nodulebench.detection.network_scores import candidates_by, read_panel
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.systems import LIKELY, read_system
 
@@ -53,7 +53,7 @@ def ask(case: Case, proposed: Proposals, series: str) -> Opinions:
     asked = [proposed.described[name].candidates.center_mm for name in FIVE]
     asked.append(places.center_mm[places.score >= LIKELY])
     judged_mm = np.unique(np.concatenate(asked), axis=0)
-    judged = read_jury(JUDGE, ()).judge(chest.volume, case.case_id, judged_mm, names)
+    judged = read_panel(JUDGE, ()).score(chest.volume, case.case_id, judged_mm, names)
     return Opinions(places, judged_mm, judged.score)
 
 
@@ -82,4 +82,4 @@ def kept_opinions(
 
 def five_together(proposed: Proposals) -> Candidates:
     """The candidates of all five detectors by the second look, merged."""
-    return together({name: said(proposed, name) for name in FIVE})
+    return merge_detectors({name: said(proposed, name) for name in FIVE})

@@ -33,7 +33,7 @@ from benchmarks.proposals import Proposals, findings_of, kept_proposals
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import Submission
 from nodulebench.detection.scan import Candidates
-from nodulebench.detection.systems import agreed, scores_by, with_positions_of
+from nodulebench.detection.systems import agreed, scores_by, with_network_positions
 from nodulebench.phantom.patient import People
 
 FIRST = 900
@@ -51,7 +51,7 @@ class Seen:
         """What each system says of it."""
         five, places = five_together(self.proposed), self.opinions.places
         own = self.opinions.of(five)
-        more = with_positions_of(five, places)
+        more = with_network_positions(five, places)
         both = [more.score, scores_by(places, more)]
         return {
             BASELINE: five,

@@ -15,7 +15,7 @@ from benchmarks.candidate_blocks import block_cases
 from benchmarks.candidate_findings import Case, Findings
 from benchmarks.network_tables import CHOSEN, as_submission, print_froc
 from nodulebench.core.tables import CASES, Reference, Submission
-from nodulebench.detection.network_scores import read_jury
+from nodulebench.detection.network_scores import read_panel
 
 UNET, JUDGE, OTHER = "znet_unet", "znet", "twoscale"
 
@@ -48,7 +48,7 @@ def by_other(listed: pl.DataFrame, cases: list[Case]) -> pl.DataFrame:
         own = listed.filter(seriesuid=case.case_id)
         place = own.select("coordX", "coordY", "coordZ").to_numpy()
         series = (case.case_id.partition("_")[0],)
-        said = read_jury(OTHER, ()).judge(case.chest.volume, case.case_id, place, series)
+        said = read_panel(OTHER, ()).score(case.chest.volume, case.case_id, place, series)
         parts.append(own.with_columns(pl.Series("probability", said.score)))
     return pl.concat(parts)
 

@@ -10,7 +10,7 @@ from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.study_reports import compare_stored
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 REUSE = '\n[reuse]\nevaluations_per_developer = 9\nfeedback = "metrics"\n'
 PROTOCOL, ALGORITHMS = "nifdc-2022", 10
@@ -35,9 +35,13 @@ def main() -> None:
 
 def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
     files = sorted(lab.folder.glob("file-*"), key=lambda path: int(path.name.split("-")[-1]))
-    names = [f"A{number + 1}" for number in range(len(files))]
+    names = tuple(f"A{number + 1}" for number in range(len(files)))
     out = lab.folder / "plain"
-    evaluate_files(tuple(files), lab.bundle, PROTOCOL, names=names, out=out)
+    evaluate_files(
+        EvaluateOptions(
+            marks=tuple(files), reference=lab.bundle, protocol=PROTOCOL, names=names, out=out
+        )
+    )
     compare_folder(out, choice)
 
 

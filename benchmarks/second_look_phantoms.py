@@ -18,7 +18,7 @@ from benchmarks.candidate_findings import FIVE, Findings
 from benchmarks.candidate_froc import labelled, mixed, sensitivities
 from benchmarks.candidate_phantoms import one_phantom
 from benchmarks.candidate_tables import combined
-from benchmarks.fold_weights import SECOND_LOOK, examples_from, learnt_from
+from benchmarks.fold_weights import REDUCTION, examples_from, learnt_from
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers import false_positive_reduction as second_look
@@ -70,7 +70,7 @@ def main() -> None:
     # not whole scans: calibration is that of people
     made = [replace(phantom, fold=ALWAYS, is_whole=False) for phantom in phantoms(LEARNT, keep)]
     judged = phantoms(JUDGED, keep)
-    examples = examples_from([*real, *made], SECOND_LOOK)
+    examples = examples_from([*real, *made], REDUCTION)
     scans = [one for one in real if one.is_whole]
     blocks = [one for one in real if not one.is_whole and one.fold in CHOSEN]
     asked = sorted({scan.fold for scan in [*scans, *blocks, *judged]})
@@ -82,12 +82,12 @@ def main() -> None:
     for way, keeps in WAYS.items():
         chosen = examples.chosen(keeps(examples))
         trained = {
-            fold: train_on(SECOND_LOOK, chosen, [*(one for one in FOLDS if one != fold), ALWAYS])
+            fold: train_on(REDUCTION, chosen, [*(one for one in FOLDS if one != fold), ALWAYS])
             for fold in asked
         }
 
         def own(name, weights, names, fold, known=trained):  # type: ignore[no-untyped-def]
-            if name != SECOND_LOOK:
+            if name != REDUCTION:
                 return packaged(name, weights, names, fold)
             return known[-1 if fold is None else fold]
 

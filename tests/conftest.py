@@ -10,6 +10,9 @@ import hypothesis
 import pytest
 
 from builders.places import TEST_DATA
+from nodulebench.i18n.compile_catalogues import compile_catalogues
+
+compile_catalogues()  # translations that were edited since the installation
 
 # tests run side by side already, and threads of PyTorch would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")

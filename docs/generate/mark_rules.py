@@ -9,12 +9,12 @@ from pydantic import TypeAdapter
 
 from generate.markdown import allowed, code, docstring_body, docstring_section, table
 from nodulebench import RULES
-from nodulebench.i18n.en.names import RULES_FOR_USES
+from nodulebench.i18n.translator import translator
 
 
 def mark_rules_page() -> str:
     """Every mark rule: what it says, its parameters and their defaults."""
-    uses = dict(RULES_FOR_USES)
+    uses = dict(translator().uses)
     return "\n\n".join(
         [
             "# Mark rules",

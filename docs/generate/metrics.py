@@ -1,4 +1,4 @@
-"""FIGURES and their facts -> the page of metrics."""
+"""METRICS and their facts -> the page of metrics."""
 
 import inspect
 

@@ -1,6 +1,6 @@
-"""Phantoms, three candidate detectors and their combination -> the whole journey in one command.
+"""Phantoms, three candidate detectors and their combination -> the whole workflow in one command.
 
-What is judged is real work on images whose nodules are known; everything follows from a seed.
+The detectors really process the images, and the nodules are known; a seed determines everything.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,9 +26,9 @@ from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submission
-from nodulebench.detection.detectors import candidates_of, together
+from nodulebench.detection.detectors import candidates_of, merge_detectors
 from nodulebench.detection.marks import describe
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.evaluation.comparison.combine import (
     CombinationChoice,
     combine_candidates,
@@ -49,7 +49,7 @@ COMBINATION = "combination"
 MOST_PER_SCAN = 40
 """A detector's marks on a scan, the best ones; a candidate detector proposes hundreds."""
 TEST_SET, IMAGES, RESULT, TABLE = "test-set", "images", "result", "combinations.csv"
-"""Where things are; the result has a folder of its own, whose manifest lists all that is in it."""
+"""The files of a demonstration; the result is a separate folder, because it has a manifest."""
 
 
 MERGING = CombinationChoice(linkage="nearest")
@@ -57,13 +57,13 @@ MERGING = CombinationChoice(linkage="nearest")
 
 @dataclass(frozen=True, slots=True)
 class DemoChoice:
-    """How large the demonstration is."""
+    """The size of the demonstration."""
 
     phantoms: int = 6
     matrix: int = 256
     """Pixels along a side of a slice."""
     slice_mm: float | None = None
-    """How thick slices are, and how far apart; None: that is left to chance."""
+    """Thickness and distance of slices; None: random."""
     seed: int = 5
     bootstraps: int = 1000
     processes: int = 2
@@ -75,7 +75,7 @@ DEFAULT_CHOICE = DemoChoice()
 
 
 def demo_protocol(bootstraps: int) -> TestProtocol:
-    """The NIFDC protocol under all rules, and a FROC beside because marks have scores."""
+    """The NIFDC protocol under all rules; also with a FROC, because the marks have scores."""
     published = load_protocol("nifdc-2022")
     rules = ("center_hit", "center_distance", "area_overlap", "luna16", "luna16_clean")
     return published.model_copy(
@@ -95,11 +95,11 @@ def run_demo(
     choice: DemoChoice = DEFAULT_CHOICE,
     progress: Progress = no_progress,
 ) -> Evaluation:
-    """Make the test set, let the detectors read it, judge them, and write the full report.
+    """Make the test set, run the detectors, evaluate them, and write the full report.
 
     Returns:
         The evaluation. The folder ``result`` has its tables, the comparison with the combination
-        and the report with pictures; ``test-set`` has the images and the truth.
+        and the report with images; ``test-set`` has the images and the truth.
     """
     reference, submissions = make_and_read(out / TEST_SET, choice, progress)
     evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))
@@ -117,10 +117,10 @@ def run_demo(
 def make_and_read(
     folder: Path, choice: DemoChoice, progress: Progress = no_progress
 ) -> tuple[Reference, list[Submission]]:
-    """Make phantoms in a folder and let the detectors read them.
+    """Make phantoms in a folder and run the detectors on them.
 
     Returns:
-        What is known of the phantoms; what each detector, and last all of them together, said.
+        The reference of the phantoms; the submission of each detector, and last of all together.
     """
     made = _each(partial(_make, choice), range(1, choice.phantoms + 1), choice.processes)
     reference = write_test_set(folder, made, has_masks=False, progress=progress)
@@ -130,10 +130,10 @@ def make_and_read(
 
 
 def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) -> Iterator[Any]:
-    """What a function makes of tasks, in their order, by several processes.
+    """The results of a function for tasks, in their order, by several processes.
 
     Raises:
-        InputError: if a process died over a task.
+        InputError: if a process died.
     """
     executor: Executor = IN_PROCESS if processes == 1 else LocalExecutor(processes)
     terms = TaskLimits(preload=(__name__,))
@@ -151,20 +151,23 @@ def _make(choice: DemoChoice, number: int) -> PhantomCase:
 
 
 def _read(images: Path, case_id: str) -> dict[str, Submission]:
-    """What the detectors, and all of them together, say of one scan."""
-    chest = see_chest(image_reader(images)(case_id), case_id)
-    found = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
+    """The marks of the detectors, and of all together, on one scan."""
+    chest = prepare_scan(image_reader(images)(case_id), case_id)
+    by_detector = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
     return {
         name: Submission(name, *describe(chest, candidates, case_id))
-        for name, candidates in {**found, COMBINATION: together(found)}.items()
+        for name, candidates in {
+            **by_detector,
+            COMBINATION: merge_detectors(by_detector),
+        }.items()
     }
 
 
-def _joined(found: Sequence[dict[str, Submission]]) -> list[Submission]:
-    """What was said of single scans, as one submission for each algorithm."""
+def _joined(by_scan: Sequence[dict[str, Submission]]) -> list[Submission]:
+    """The submissions of single scans, joined to one for each algorithm."""
     joined = []
     for name in (*DETECTORS, COMBINATION):
-        parts = [one[name] for one in found]
+        parts = [scan[name] for scan in by_scan]
         slices = [MARK_SLICES.empty(), *(part.slices for part in parts if part.slices is not None)]
         joined.append(
             Submission(name, pl.concat([part.marks for part in parts]), pl.concat(slices))

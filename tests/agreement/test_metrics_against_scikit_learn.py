@@ -44,45 +44,48 @@ def weights_of(of: LabelledCohort) -> np.ndarray:
 def test_partial_areas_and_readings_are_those_of_scikit_learn(
     many: LabelledCohort, fraction: float
 ) -> None:
-    judged, weights = rated_nodules(many), weights_of(many)
+    nodules, weights = rated_nodules(many), weights_of(many)
     for row in weights:
-        given = (judged.is_malignant, judged.said)
-        mcclish = roc_auc_score(*given, sample_weight=row[judged.case], max_fpr=fraction)
+        given = (nodules.is_malignant, nodules.probability)
+        mcclish = roc_auc_score(*given, sample_weight=row[nodules.case], max_fpr=fraction)
         least = fraction**2 / 2  # McClish 1989 puts chance at 1/2 and the whole width at 1
         partial = (2 * mcclish - 1) * (fraction - least) + least
-        x, y, _ = roc_curve(*given, sample_weight=row[judged.case], drop_intermediate=False)
+        x, y, _ = roc_curve(*given, sample_weight=row[nodules.case], drop_intermediate=False)
         top = np.maximum.accumulate(y)
         within = x <= fraction
         before, after = np.flatnonzero(within)[-1], np.flatnonzero(~within)[0]
         share = (fraction - x[before]) / (x[after] - x[before])
         expected = top[before] + share * (top[after] - top[before])
         settings = {"fpf_points": (fraction,)}
-        found = METRICS["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
-        assert found[0, 0] == pytest.approx(partial / fraction, rel=1e-10)
+        values = METRICS["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
+        assert values[0, 0] == pytest.approx(partial / fraction, rel=1e-10)
         read = METRICS["malignancy_sensitivity_at_fpf"](many, row[np.newaxis], **settings)
         assert read[0, 0] == pytest.approx(expected, rel=1e-10)
 
 
 def test_malignancy_auc_is_roc_auc_score(many: LabelledCohort) -> None:
-    judged, weights = rated_nodules(many), weights_of(many)
+    nodules, weights = rated_nodules(many), weights_of(many)
     expected = [
-        roc_auc_score(judged.is_malignant, judged.said, sample_weight=row[judged.case])
+        roc_auc_score(nodules.is_malignant, nodules.probability, sample_weight=row[nodules.case])
         for row in weights
     ]
     np.testing.assert_allclose(METRICS["malignancy_auc"](many, weights), expected, rtol=1e-12)
 
 
 def test_malignancy_auc_is_mann_whitney(many: LabelledCohort) -> None:
-    judged = rated_nodules(many)
-    malignant, benign = judged.said[judged.is_malignant], judged.said[~judged.is_malignant]
+    nodules = rated_nodules(many)
+    malignant, benign = (
+        nodules.probability[nodules.is_malignant],
+        nodules.probability[~nodules.is_malignant],
+    )
     statistic = mannwhitneyu(malignant, benign).statistic
-    found = METRICS["malignancy_auc"](many, np.ones((1, many.case_count)))
-    assert found[0] == pytest.approx(statistic / (len(malignant) * len(benign)), rel=1e-12)
+    values = METRICS["malignancy_auc"](many, np.ones((1, many.case_count)))
+    assert values[0] == pytest.approx(statistic / (len(malignant) * len(benign)), rel=1e-12)
 
 
 def test_malignancy_roc_curve_is_roc_curve(many: LabelledCohort) -> None:
-    judged, curve = rated_nodules(many), malignancy_roc_curve(many)
-    x, y, threshold = roc_curve(judged.is_malignant, judged.said, drop_intermediate=False)
+    nodules, curve = rated_nodules(many), malignancy_roc_curve(many)
+    x, y, threshold = roc_curve(nodules.is_malignant, nodules.probability, drop_intermediate=False)
     np.testing.assert_allclose(curve.x, x, rtol=1e-12)
     np.testing.assert_allclose(curve.y, y, rtol=1e-12)
     np.testing.assert_array_equal(curve.threshold, threshold)
@@ -100,8 +103,8 @@ def test_afroc_area_is_mann_whitney_of_nodules_and_normal_cases(many: LabelledCo
     noise = highest_false(many)[~is_abnormal(many)]
     signal = np.where(many.is_hit, many.hit_score, -np.inf)
     statistic = mannwhitneyu(signal, noise).statistic
-    found = METRICS["afroc_area"](many, np.ones((1, many.case_count)))
-    assert found[0] == pytest.approx(statistic / (len(noise) * len(signal)), rel=1e-12)
+    values = METRICS["afroc_area"](many, np.ones((1, many.case_count)))
+    assert values[0] == pytest.approx(statistic / (len(noise) * len(signal)), rel=1e-12)
 
 
 def test_average_precision_is_that_of_the_marks_times_recall(many: LabelledCohort) -> None:
@@ -111,14 +114,14 @@ def test_average_precision_is_that_of_the_marks_times_recall(many: LabelledCohor
     for row in weights_of(many):
         recall = METRICS["recall"](many, row[np.newaxis])[0]
         expected = recall * average_precision_score(is_hit, score, sample_weight=row[case])
-        found = METRICS["average_precision"](many, row[np.newaxis])[0]
-        assert found == pytest.approx(expected, rel=1e-12)
+        values = METRICS["average_precision"](many, row[np.newaxis])[0]
+        assert values == pytest.approx(expected, rel=1e-12)
 
 
 def test_brier_score_is_brier_score_loss(many: LabelledCohort) -> None:
-    judged, weights = rated_nodules(many), weights_of(many)
+    nodules, weights = rated_nodules(many), weights_of(many)
     expected = [
-        brier_score_loss(judged.is_malignant, judged.said, sample_weight=row[judged.case])
+        brier_score_loss(nodules.is_malignant, nodules.probability, sample_weight=row[nodules.case])
         for row in weights
     ]
     np.testing.assert_allclose(METRICS["brier_score"](many, weights), expected, rtol=1e-12)
@@ -128,29 +131,29 @@ def test_brier_score_is_brier_score_loss(many: LabelledCohort) -> None:
 def test_malignancy_at_a_threshold_is_that_of_scikit_learn(
     many: LabelledCohort, threshold: float
 ) -> None:
-    judged, weights = rated_nodules(many), weights_of(many)
-    called = judged.said >= threshold
+    nodules, weights = rated_nodules(many), weights_of(many)
+    called = nodules.probability >= threshold
     for row in weights:
-        weight = {"sample_weight": row[judged.case]}
+        weight = {"sample_weight": row[nodules.case]}
         expected = {
-            "malignancy_sensitivity": recall_score(judged.is_malignant, called, **weight),
-            "malignancy_specificity": recall_score(~judged.is_malignant, ~called, **weight),
-            "malignancy_precision": precision_score(judged.is_malignant, called, **weight),
-            "malignancy_f_beta": f1_score(judged.is_malignant, called, **weight),
+            "malignancy_sensitivity": recall_score(nodules.is_malignant, called, **weight),
+            "malignancy_specificity": recall_score(~nodules.is_malignant, ~called, **weight),
+            "malignancy_precision": precision_score(nodules.is_malignant, called, **weight),
+            "malignancy_f_beta": f1_score(nodules.is_malignant, called, **weight),
             "malignancy_accuracy": np.average(
-                called == judged.is_malignant, weights=row[judged.case]
+                called == nodules.is_malignant, weights=row[nodules.case]
             ),
         }
         for name, number in expected.items():
-            found = METRICS[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
-            assert found == pytest.approx(number, rel=1e-12), name
+            values = METRICS[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
+            assert values == pytest.approx(number, rel=1e-12), name
 
 
 def test_malignancy_f_beta_follows_beta(many: LabelledCohort) -> None:
-    judged = rated_nodules(many)
-    expected = fbeta_score(judged.is_malignant, judged.said >= 0.5, beta=2)
-    found = METRICS["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
-    assert found[0] == pytest.approx(expected, rel=1e-12)
+    nodules = rated_nodules(many)
+    expected = fbeta_score(nodules.is_malignant, nodules.probability >= 0.5, beta=2)
+    values = METRICS["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
+    assert values[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
@@ -158,7 +161,7 @@ def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
     used = pairs.is_paired
     expected = [
         cohen_kappa_score(
-            pairs.truth[used], pairs.said[used], sample_weight=row[many.nodule_case[used]]
+            pairs.truth[used], pairs.stated[used], sample_weight=row[many.nodule_case[used]]
         )
         for row in weights
     ]
@@ -171,8 +174,8 @@ def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kappa_is_cohen_kappa_score(penalty: Penalty, weights: str | None, seed: int) -> None:
     random = np.random.default_rng(seed)
-    one, other = random.integers(0, 5, (2, 60))
+    first, other = random.integers(0, 5, (2, 60))
     counts = np.zeros((5, 5))
-    np.add.at(counts, (one, other), 1)
-    expected = cohen_kappa_score(one, other, labels=range(5), weights=weights)
+    np.add.at(counts, (first, other), 1)
+    expected = cohen_kappa_score(first, other, labels=range(5), weights=weights)
     assert kappa(counts, penalty=penalty) == pytest.approx(expected, rel=1e-12)

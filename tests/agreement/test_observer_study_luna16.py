@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from nodulebench.annotation.observer_study.service import select_files
+from nodulebench.annotation.observer_study.service import SelectOptions, select_files
 
 
 def test_a_quarter_per_scan_of_a_public_submission_is_222_marks(
     luna16_data: Path, tmp_path: Path
 ) -> None:
     marks = luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz"
-    found = select_files(marks, luna16_data, tmp_path / "study", rate=0.25)
-    assert found.flow["false_positives"] == found.suspects.height == 222
-    assert found.suspects["score"].is_sorted(descending=True)
+    options = SelectOptions(marks=marks, reference=luna16_data, out=tmp_path / "study", rate=0.25)
+    selection = select_files(options)
+    assert selection.flow["false_positives"] == selection.suspects.height == 222
+    assert selection.suspects["score"].is_sorted(descending=True)

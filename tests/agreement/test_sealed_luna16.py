@@ -9,7 +9,7 @@ from nodulebench.custody.bundle import BundleOptions, write_bundle
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.seal import SealOptions, seal_bundle
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.security.signatures import new_key
 
 pytest.importorskip("cryptography")
@@ -33,12 +33,14 @@ def test_a_sealed_set_gives_the_metrics_of_the_plain_one(luna16_data: Path, tmp_
             person="Ada",
         )
     )
-    told, _ = evaluate_sealed(
+    feedback, _ = evaluate_sealed(
         SealedEvaluateOptions(marks, sealed, SECRET, "Bo", "Example", bootstraps=50)
     )
-    plain, _ = evaluate_files((marks,), luna16_data, "luna16", bootstraps=50)
+    plain, _ = evaluate_files(
+        EvaluateOptions(marks=(marks,), reference=luna16_data, protocol="luna16", bootstraps=50)
+    )
     cpm = plain.algorithms[0].rules["luna16"].metrics["cpm"]
-    assert told["metrics"]["luna16.cpm"]["value"] == round(cpm.value, 2)
-    kept = open_result(sealed, SECRET, "Cem", 2)["evaluation"]
-    assert kept["algorithms"][0]["rules"]["luna16"]["metrics"]["cpm"] == cpm.to_json()
-    assert kept["digests"] == plain.digests
+    assert feedback["metrics"]["luna16.cpm"]["value"] == round(cpm.value, 2)
+    stored = open_result(sealed, SECRET, "Cem", 2)["evaluation"]
+    assert stored["algorithms"][0]["rules"]["luna16"]["metrics"]["cpm"] == cpm.to_json()
+    assert stored["digests"] == plain.digests

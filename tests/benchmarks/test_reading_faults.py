@@ -10,10 +10,10 @@ pytest.importorskip("fastapi", reason="needs the reading room")
 
 
 def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
-    told = interrupted("", edits=15, pauses_s=[0.3])
-    assert told.made >= 15
-    assert (told.lost, told.doubled) == (0, 0)
-    assert told.faults == "kills: 1, away 0.3 s"
+    outcome = interrupted("", edits=15, pauses_s=[0.3])
+    assert outcome.made >= 15
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.faults == "kills: 1, away 0.3 s"
 
 
 def test_the_campaign_sees_what_is_lost_and_doubled() -> None:
@@ -24,5 +24,5 @@ def test_the_campaign_sees_what_is_lost_and_doubled() -> None:
                 edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
                 drafts.edit("scan", edit)
         assert len(stands(scans).present) == 2
-        told = judged("", "", {"kept": 1.0, "lost": 2.0}, scans, [1.0])
-    assert (told.made, told.lost, told.doubled) == (2, 1, 1)
+        outcome = judged("", "", {"kept": 1.0, "lost": 2.0}, scans, [1.0])
+    assert (outcome.made, outcome.lost, outcome.doubled) == (2, 1, 1)

@@ -12,15 +12,16 @@ pytest.importorskip("openjpeg")
 def test_nothing_that_was_planted_survives(capsys: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pydicom tells of values that no attribute may have
-        found = list(run(7, side=256))
-    assert [one for one in found if one.outcome == SURVIVED] == []
-    assert len({(one.group, one.name) for one in found}) == len(found) > 200
-    count = Counter(one.outcome for one in found)
+        attacks = list(run(7, side=256))
+    assert [attack for attack in attacks if attack.outcome == SURVIVED] == []
+    assert len({(attack.group, attack.name) for attack in attacks}) == len(attacks) > 200
+    count = Counter(attack.outcome for attack in attacks)
     assert count[GONE] > 150  # what can be taken out does not cost the slice
     assert count[LEFT_OUT] > 40
-    print_table(found)
+    print_table(attacks)
     assert (
-        f"| all | {len(found)} | {count[GONE]} | {count[LEFT_OUT]} | 0 |" in capsys.readouterr().out
+        f"| all | {len(attacks)} | {count[GONE]} | {count[LEFT_OUT]} | 0 |"
+        in capsys.readouterr().out
     )
 
 

@@ -129,40 +129,40 @@ class WorkflowDriver:
         self.workflow = workflow
         self.store = memory_log() if store is None else annotation_log(store, "root")
 
-    def does(self, actor: str, action) -> None:
+    def act(self, actor: str, action) -> None:
         act(self.workflow, self.store, actor, action, lambda: NOON)
 
     def opens(self, team="one", reviewer="lead2", cases=("a",)) -> None:
         order = actions.OpenBatch(batch_id="b1", team_id=team, case_ids=cases, reviewer_id=reviewer)
-        self.does("office", order)
+        self.act("office", order)
 
     def reads(self, reader: str, *findings, case="a") -> None:
-        self.does(
+        self.act(
             reader, actions.SubmitReading(batch_id="b1", reading=reading(reader, case, *findings))
         )
 
     def checks(self) -> None:
-        self.does(PROGRAM, actions.CheckBatch(batch_id="b1"))
+        self.act(PROGRAM, actions.CheckBatch(batch_id="b1"))
 
     def types(self, reader: str, name: str, said="solid") -> None:
-        self.does(
+        self.act(
             reader, actions.TypeNodule(batch_id="b1", case_id="a", candidate_id=name, type=said)
         )
 
     def reviews(self, actor: str, name: str, agrees: bool) -> None:
-        self.does(
+        self.act(
             actor,
             actions.ReviewNodule(batch_id="b1", case_id="a", candidate_id=name, agrees=agrees),
         )
 
     def adds(self, actor: str, finding, case="a") -> None:
-        self.does(actor, actions.AddNodule(batch_id="b1", case_id=case, finding=finding))
+        self.act(actor, actions.AddNodule(batch_id="b1", case_id=case, finding=finding))
 
     def finishes(self, actor: str, case="a") -> None:
-        self.does(actor, actions.FinishCase(batch_id="b1", case_id=case))
+        self.act(actor, actions.FinishCase(batch_id="b1", case_id=case))
 
     def rules(self, actor: str, name: str, is_nodule: bool, said=None) -> None:
-        self.does(
+        self.act(
             actor,
             actions.ArbitrateNodule(
                 batch_id="b1", case_id="a", candidate_id=name, is_nodule=is_nodule, type=said
@@ -172,7 +172,7 @@ class WorkflowDriver:
     def approves(
         self, actor: str, approves: bool = True, inspected=actions.ASPECTS, comment: str = ""
     ) -> None:
-        self.does(
+        self.act(
             actor,
             actions.ApproveBatch(
                 batch_id="b1", approves=approves, inspected=inspected, comment=comment
@@ -180,7 +180,7 @@ class WorkflowDriver:
         )
 
     def releases(self, actor: str) -> None:
-        self.does(actor, actions.ReleaseBatch(batch_id="b1"))
+        self.act(actor, actions.ReleaseBatch(batch_id="b1"))
 
     def sees(self, actor: str) -> list[str]:
         found = self.workflow.visible_readings(self.store.read(), actor, "b1")
@@ -203,6 +203,6 @@ def in_review(driver: WorkflowDriver, *findings, cases=("a",)) -> None:
             driver.reads(reader, *findings, case=case)
     driver.checks()
     for case, name in driver.batch.untyped:
-        driver.does(
+        driver.act(
             "r1", actions.TypeNodule(batch_id="b1", case_id=case, candidate_id=name, type="solid")
         )

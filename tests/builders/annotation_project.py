@@ -86,10 +86,10 @@ class Panel:
         write_marks(submission(*cases), path)
         return path
 
-    def does(self, person: str, step: str, **fields) -> Event:
+    def act(self, person: str, step: str, **fields) -> Event:
         """Somebody takes a step."""
         action = step_of({"step": step, "batch_id": "b1", **fields})
-        return self.handle(person).does(person, action)
+        return self.handle(person).act(person, action)
 
     def adds(self, person: str, path: Path) -> Event:
         """The reviewer adds what all missed."""
@@ -105,11 +105,11 @@ class Panel:
         for person, drawn in (("r1", [SHARED, LONE]), ("r2", [SHARED]), ("r3", [SHARED])):
             self.reads(person, {"a": drawn})
         self.draws()
-        self.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
-        self.does("r1", "type", case_id="a", candidate_id="candidate-2", type="calcified")
+        self.act("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
+        self.act("r1", "type", case_id="a", candidate_id="candidate-2", type="calcified")
         for name in ("candidate-1", "candidate-2"):
-            self.does("lead2", "review", case_id="a", candidate_id=name, agrees=True)
+            self.act("lead2", "review", case_id="a", candidate_id=name, agrees=True)
         self.finishes("lead2", "a")
-        self.does("judge1", "arbitrate", case_id="a", candidate_id="candidate-2", is_nodule=False)
-        self.does("judge1", "release")
+        self.act("judge1", "arbitrate", case_id="a", candidate_id="candidate-2", is_nodule=False)
+        self.act("judge1", "release")
         return self

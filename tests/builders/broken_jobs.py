@@ -138,7 +138,7 @@ CUSTODY = {
     "unseal": use("unseal sealed --key ada.key --reason new --out plain", "plain sealed"),
     "unseal --result": use("unseal sealed --key cem.key --result 2", "sealed", ROSTER),
     "audit --checkpoint": use(
-        "audit sealed --checkpoint far.anchor --key cem.key", "far.anchor sealed"
+        "audit sealed --checkpoint far.checkpoint --key cem.key", "far.anchor sealed"
     ),
     "custody new-key": Job("custody new-key me.key", "me.key me.key.pub"),
     "custody admit": change(
@@ -313,7 +313,7 @@ STEPS = (
         "zoe",
     ),
     ("release", "release panel b1", "judge1"),
-    ("checkpoint", "checkpoint panel far.anchor", "office"),
+    ("checkpoint", "checkpoint panel far.checkpoint", "office"),
     ("quality", "quality panel --out quality.json", ""),
     ("export", "export panel reference --findings united", ""),
 )
@@ -372,8 +372,8 @@ DRAWS = {
     "annotate review open --reviewer": of_a_draw(
         "open panel b1 a b --team one --reviewer lead2 --by office"
     ),
-    "annotate review draw --anew": of_a_draw(
-        "draw panel b1 --anew lost --by judge1",
+    "annotate review draw --redraw": of_a_draw(
+        "draw panel b1 --redraw lost --by judge1",
         "annotate review open panel b1 a b --team one --by office",
         *READ,
     ),

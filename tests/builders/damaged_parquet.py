@@ -79,15 +79,15 @@ def read_directly(folder: Path) -> None:
     pl.read_parquet(write_files(folder, {"a": damaged_parquet()}) / "a")
 
 
-def check_alone(folder: Path) -> None:
+def check_without_reference(folder: Path) -> None:
     """What the portal and other platforms do with files of participants."""
     from nodulebench.core.tables import CASES
-    from nodulebench.evaluation.check.service import check_alone
+    from nodulebench.evaluation.check.service import check_without_reference
 
     cases = CASES.arrange(pl.DataFrame({"case_id": [CASE]}))
     for name, files in sent_folders().items():
         for known in (cases, None):
-            found = check_alone(write_files(folder / name, files), known, "luna16")
+            found = check_without_reference(write_files(folder / name, files), known, "luna16")
             translate(name, *found.problems)
 
 
@@ -135,14 +135,14 @@ def leave_to_worker(folder: Path) -> None:
 
     from builders.portal import make_person, make_tiny_benchmark, open_site, work_off
     from nodulebench.web.portal.database.models import Job
-    from nodulebench.web.portal.submissions.service import received, submit
+    from nodulebench.web.portal.submissions.service import SubmitOptions, store_upload, submit
 
     site = open_site(folder)
     benchmark = make_tiny_benchmark(site, make_person(site, "olga", "organiser"))
     ada = make_person(site, "ada", "participant")
     for name, files in sent_folders().items():
-        with received(site, "mine.zip", io.BytesIO(packed(files)), ada.account) as sent:
-            submit(site, ada, benchmark, sent, name=name)
+        with store_upload(site, "mine.zip", io.BytesIO(packed(files)), ada.account) as sent:
+            submit(site, ada, benchmark, sent, SubmitOptions(name=name))
     work_off(site)
     with site.database.reading() as session:
         for job in session.scalars(select(Job)):
@@ -151,7 +151,7 @@ def leave_to_worker(folder: Path) -> None:
 
 PLACES: dict[str, Callable[[Path], None]] = {
     "polars": read_directly,
-    "check": check_alone,
+    "check": check_without_reference,
     "run": collect_output,
     "portal": send_to_portal,
     "worker": leave_to_worker,

@@ -108,7 +108,7 @@ def rule_result(rule: str, hit: int, false_positive: int, *, has_scores: bool = 
             "density_confusion": pl.DataFrame(
                 {
                     "truth": ["solid", "solid", "part_solid", "part_solid"],
-                    "said": ["solid", "part_solid", "solid", "part_solid"],
+                    "stated": ["solid", "part_solid", "solid", "part_solid"],
                     "nodules": [40, 3, 5, 21],
                 }
             ),

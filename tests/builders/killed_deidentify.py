@@ -26,7 +26,11 @@ import scipy.sparse.csgraph  # noqa: F401
 from builders.killed_sealing import WATCHED, in_child
 from nodulebench.core.errors import InputError
 from nodulebench.curation.deidentify.key_table import read_key_table
-from nodulebench.curation.deidentify.service import check_folder, deidentify_folder
+from nodulebench.curation.deidentify.service import (
+    DeidentifyOptions,
+    check_folder,
+    deidentify_folder,
+)
 from nodulebench.io.folders import files_below
 from nodulebench.security.vault import Secret
 
@@ -36,7 +40,12 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 def run(folder: Path) -> None:
     """De-identify what lies in ``in``."""
-    deidentify_folder(folder / "in", folder / "lab" / "out", folder / "lab" / "keys", SECRET)
+    deidentify_folder(
+        DeidentifyOptions(
+            folder=folder / "in", out=folder / "lab" / "out", key_table=folder / "lab" / "keys"
+        ),
+        SECRET,
+    )
 
 
 def is_stopped_at(folder: Path, operation: int, how: str) -> bool:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.detection.scan import Chest, prepare_scan
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 
@@ -41,7 +41,7 @@ def lung_with(*things, shape=(64, 64, 64), margin=6, noise_hu=0.0, seed=0) -> Ch
     volume = make_volume(
         hu.astype(np.float32), spacing_mm=(1.0, 1.0, 1.0), origin_mm=(-10.0, 20.0, -300.0)
     )
-    return see_chest(volume, lungs=Lungs(label, volume.geometry))
+    return prepare_scan(volume, lungs=Lungs(label, volume.geometry))
 
 
 def world(*index):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from nodulebench.detection.networks.examples import make_examples, write_examples
+from nodulebench.detection.networks.examples import ExampleArrays, make_examples, write_examples
 from nodulebench.detection.networks.network import Network, cube
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.recipe import Augment, Recipe
@@ -21,13 +21,13 @@ class Small(torch.nn.Module):
             torch.nn.Dropout(0.2),
             torch.nn.Flatten(),
         )
-        self.judge = torch.nn.Linear(4 * 27, 2)
+        self.classify = torch.nn.Linear(4 * 27, 2)
 
     def describe(self, patches: "torch.Tensor") -> "torch.Tensor":
         return self.body(patches[:, None])
 
     def forward(self, patches: "torch.Tensor") -> "torch.Tensor":
-        return self.judge(self.describe(patches))
+        return self.classify(self.describe(patches))
 
 
 RECIPE = Recipe(
@@ -69,6 +69,14 @@ def write_balls_and_tubes(where: Path) -> None:
     names = ("s0", "s1", "s2", "s3")
     about = {"data": "balls and tubes"}
     given = make_examples(
-        scans, range(4), at[:, 0], at[:, 1:], is_nodule, series=names, about=about
+        scans,
+        ExampleArrays(
+            fold=range(4),
+            which=at[:, 0],
+            place=at[:, 1:],
+            is_nodule=is_nodule,
+            series=names,
+            about=about,
+        ),
     )
     write_examples(where, given)

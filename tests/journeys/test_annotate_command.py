@@ -111,7 +111,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     reviewer = teams["team-2"].split("leader ")[1]
     told = step("open", "b1", "a", "--team", "team-1", by="office")
     assert told.splitlines()[:2] == [
-        f"wrote {tmp_path}/dashboard-b1.promise: your part of the draw; let nobody read it before "
+        f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; let nobody read it before "
         "'draw'",
         "b1: reading",
     ]
@@ -199,10 +199,13 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
     other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
     assert run("review", "draw", other, "b1", *office) == 1
-    assert f"{commitment}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
-    anew = ("--anew", "the disk broke", "--by", "judge")
-    assert run("review", "draw", other, "b1", "--commitment", commitment, *anew) == 2
-    assert run("review", "draw", other, "b1", *anew) == 0
+    assert (
+        f"{commitment}: does not hold a commitment to a draw. If it is lost, an"
+        in capsys.readouterr().err
+    )
+    redraw = ("--redraw", "the disk broke", "--by", "judge")
+    assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
+    assert run("review", "draw", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     told = capsys.readouterr().err
     assert "promised for batch 'b1' (the disk broke); 'judge' drew the reviewer anew" in told
@@ -214,7 +217,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         (("read", "b1", "good.csv", "--by", "nobody"), "person 'nobody': is not known."),
         (("read", "b9", "good.csv", "--by", "r1"), "batch 'b9': is not open. Open: b1."),
         (("read", "b1", "other.csv", "--by", "r1"), "marks case 'z', which is not among"),
-        (("read", "b1", "far.csv", "--by", "r1"), "the outline lies outside the image."),
+        (("read", "b1", "far.csv", "--by", "r1"), "the outline is outside the image."),
         (("type", "b1", "a", "candidate-1", "big", "--by", "r1"), "type type: 'big': String"),
         (("judge", "b1", "a", "c", "--agree", "--by", "lead2"), "is a step of 'review'."),
     ],
@@ -250,7 +253,7 @@ def test_a_reading_cannot_be_handed_in_twice(tmp_path: Path, cases: Path, capsys
     file = wrote_marks(tmp_path / "good.csv", SHARED)
     assert run("review", "read", handle, "b1", file, "--by", reader) == 0
     assert run("review", "read", handle, "b1", file, "--by", reader) == 1
-    assert f"'{reader}' has handed in case 'a' before." in capsys.readouterr().err
+    assert f"'{reader}' has already submitted case 'a'." in capsys.readouterr().err
     assert len(list((handle / "events").glob("0*.json"))) == 2
 
 

@@ -65,7 +65,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "evaluated  Bo (operator)" in out
     assert "developer example: 1 of 2 evaluations" in out
-    assert "wrote small.anchor: 3 events" in out
+    assert "wrote small.checkpoint: 3 events" in out
 
     assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
     assert "'Bo' is operator and may not export" in capsys.readouterr().err
@@ -77,7 +77,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
         event.unlink()
     assert run("verify", "sealed", "--checkpoint", "small.checkpoint") == 1
     errors = capsys.readouterr().err
-    assert "small.anchor: says that the log has 3 events, but it ends with 2" in errors
+    assert "small.checkpoint: says that the log has 3 events, but it ends with 2" in errors
     assert run("audit", "sealed") == 1
 
 
@@ -109,7 +109,7 @@ def test_the_same_with_a_key_for_each_person(
     assert "one secret" not in out
     verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
     assert run(*verify, "--public-key", "ada.key.pub") == 0
-    assert "7 events, chain and everybody's signatures" in capsys.readouterr().out
+    assert "7 events, chain and all signatures" in capsys.readouterr().out
 
 
 def test_no_name_passes_for_an_event_of_the_log(
@@ -241,13 +241,13 @@ def test_a_set_loses_a_patient(
     ada = ["sealed", "--key", "ada.key"]
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 stored result(s) deleted"
+        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
-    assert "evaluation 2 was made with scan1, withdrawn since" in out
+    assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

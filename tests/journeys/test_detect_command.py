@@ -77,7 +77,7 @@ def test_a_scan_becomes_a_submission_with_times_of_its_stages(tmp_path, capsys, 
     (metaimage if suffix == ".mhd" else nifti).write_volume(scan, path)
     assert run("detect", "largecad", path, "--out", tmp_path / "marks") == 0
     told = capsys.readouterr().out
-    for stage in ("reading", "lungs", "largecad", "describing", "together"):
+    for stage in ("reading", "lungs", "largecad", "describing", "total"):
         assert f"  {stage} " in told
     submission = read_submission(tmp_path / "marks")
     assert submission.name == "largecad"
@@ -256,8 +256,8 @@ def small_znet(monkeypatch):
     finder, judge = DETECTION_NETWORKS["znet_unet"], NETWORKS["znet"]
     how = {"batch": 4, "rate": 5e-3, "augment": Augment()}
     recipe = replace(finder.recipe, average=0.85, **how)
-    look, step_mm = cube((1, 24, 24), (1.0,) * 3), 1.0
-    smaller = replace(finder, look=look, step_mm=step_mm, recipe=recipe, shift_mm=(2, 3, 3))
+    tile, step_mm = cube((1, 24, 24), (1.0,) * 3), 1.0
+    smaller = replace(finder, tile=tile, step_mm=step_mm, recipe=recipe, shift_mm=(2, 3, 3))
     monkeypatch.setitem(DETECTION_NETWORKS._loaded, "znet_unet", smaller)
     monkeypatch.setitem(
         NETWORKS._loaded, "znet", replace(judge, recipe=replace(judge.recipe, **how))
@@ -326,5 +326,6 @@ def test_classifiers_are_trained_and_read_a_scan_by_commands_alone(tmp_path, cap
     assert run("detect", "mot_m5lv1", path, "--fold", 9, *given) == 1
     told = capsys.readouterr().err
     assert (
-        "the classifier of second_look learnt from fold 9. Train it with --without-fold 9" in told
+        "the classifier of second_look was trained on fold 9. Train it with --without-fold 9"
+        in told
     )

@@ -131,7 +131,7 @@ def test_from_one_command_to_a_leaderboard(tmp_path: Path) -> None:
             page.set_viewport_size({"width": 390, "height": 800})
             for path in (
                 "/",
-                "/folder",
+                "/dashboard",
                 "/people",
                 "/log",
                 "/account",

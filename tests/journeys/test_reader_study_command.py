@@ -74,7 +74,7 @@ def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
     other = tmp_path / "other.json"
     other.write_text("[]")
     assert run(*asked, other) == 1
-    assert "has no components of a study of readers." in capsys.readouterr().err
+    assert "has no variance components of a reader study." in capsys.readouterr().err
 
 
 def test_several_cases_of_a_patient_are_clustered(
@@ -168,14 +168,14 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     assert "read at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)
     assert analyse(result, "--readers", listed) == 1
-    assert "names 'none', which is not judged under rule 'luna16'" in capsys.readouterr().err
+    assert "names 'none', which has no result under the rule 'luna16'" in capsys.readouterr().err
 
 
 def test_who_did_not_read_everything_is_named(ratings: pl.DataFrame, path: Path, capsys) -> None:
     assert analyse(path, "--metric", "cpm") == 1
     assert "holds ratings of cases" in capsys.readouterr().err
     assert analyse(path, "--algorithm", "reader 1") == 1
-    assert "stands for an algorithm and has 2 readings" in capsys.readouterr().err
+    assert "is an algorithm and has 2 readings" in capsys.readouterr().err
     ratings[1:].write_csv(path)
     assert analyse(path) == 1
     assert "has other cases, or another truth of them" in capsys.readouterr().err

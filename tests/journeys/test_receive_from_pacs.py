@@ -111,7 +111,7 @@ def test_an_object_that_is_not_kept_is_told_and_the_service_goes_on(
     changed = tmp_path / "changed.dcm"
     _changed(series[0], KVP="80").save_as(changed)
     told: list[str] = []
-    with listening(tmp_path / "in", port=0, told=told.append) as port:
+    with listening(tmp_path / "in", port=0, report=told.append) as port:
         assert send([series[0], changed, series[1]], port, "A", "NODULEBENCH") == [0, 0xC000, 0]
     assert len(told) == 1
     assert "is there with other content" in told[0]

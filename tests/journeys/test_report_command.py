@@ -46,7 +46,7 @@ def test_chinese_report_stands_beside_the_english_one(folder: Path) -> None:
 def test_problem_with_the_data_is_one_line_and_exit_1(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {tmp_path / 'evaluation.json'}: is not there.")
+    assert done.stderr.startswith(f"error: {tmp_path / 'evaluation.json'}: does not exist.")
     assert "Traceback" not in done.stderr
 
 

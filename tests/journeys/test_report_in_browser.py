@@ -107,7 +107,7 @@ def report() -> str:
         plan=plan(verdicts={"One": "failed"}),
     )
     curves = curves_of(ONE).filter((pl.col("algorithm") != "Two") | (pl.col("x") > 2))
-    return render_html(document, curves, beside=ReportAttachments(flips=flips_of(ONE)))
+    return render_html(document, curves, attachments=ReportAttachments(flips=flips_of(ONE)))
 
 
 @pytest.fixture(scope="module", params=list(SCHEMES))

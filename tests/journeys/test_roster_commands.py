@@ -80,7 +80,7 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
         (["evaluate", "--reference", "sealed", "--as", "Bo"], "Missing argument 'MARKS...'"),
         ([*EVALUATE, "--name", "x"], "and neither tables of cases"),
         ([*REPORT], "a sealed set needs --out"),
-        (["compare", "sealed", "study", "--as", "Dee"], "a sealed set takes --baseline, not OLD"),
+        (["compare", "sealed", "study", "--as", "Dee"], "needs --baseline instead of OLD"),
     ],
 )
 @pytest.mark.usefixtures("lab")

@@ -38,7 +38,7 @@ from nodulebench.cli import main
 from nodulebench.i18n.translator import LanguageName
 from nodulebench.io.formats import read_reference
 from nodulebench.web.portal.app import make_app
-from nodulebench.web.portal.projects.service import open_books
+from nodulebench.web.portal.projects.service import open_project_access
 from nodulebench.web.portal.site import Site
 from nodulebench.web.viewer.exam import Exam, open_exam_session
 from nodulebench.web.viewer.project import open_project_session
@@ -232,7 +232,7 @@ def test_from_three_readers_to_a_score_in_the_browser(
         )
         kept(page, "released")
 
-    with open_books(site, project_id, "").handle() as handle:
+    with open_project_access(site, project_id, "").handle() as handle:
         batch = handle.batch("b1")
     ruling = batch.rulings["a", "candidate-2"]
     assert (ruling.comment, ruling.discussed_with) == ("followed over three slices", ("judge2",))

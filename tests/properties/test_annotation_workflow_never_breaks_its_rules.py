@@ -116,16 +116,22 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         actor=people,
         batch_id=batch_ids,
         seed=st.sampled_from([SEED, "0" * 64]),
-        anew=st.sampled_from(["", "lost"]),
+        redraw_reason=st.sampled_from(["", "lost"]),
     )
-    def draw(self, actor, batch_id, seed, anew) -> None:
+    def draw(self, actor, batch_id, seed, redraw_reason) -> None:
         before = self.batch(batch_id)
-        if self.attempt(actor, DrawReviewer(batch_id=batch_id, seed=seed, anew=anew)):
+        if self.attempt(
+            actor, DrawReviewer(batch_id=batch_id, seed=seed, redraw_reason=redraw_reason)
+        ):
             assert before.order.commitment == COMMITMENT
             assert before.order.reviewer_id is None
             assert before.checks is not None
             assert not before.missing_readings
-            assert actor in ("judge1", "judge2") if anew else (actor, seed) == ("office", SEED)
+            assert (
+                actor in ("judge1", "judge2")
+                if redraw_reason
+                else (actor, seed) == ("office", SEED)
+            )
             reviewer = self.batch(batch_id).order.reviewer_id
             assert reviewer in ("lead1", "lead2")
             assert reviewer not in TEAMS[before.order.team_id].member_ids

@@ -70,7 +70,7 @@ def false_positive_bounds(falses: FloatArray) -> tuple[float, float]:
         np.ones(cases),
         worst=np.array([[0, max(1.0, falses.max())], [1, 1]]),
         best=np.array([[0.0, 0], [1, 1]]),
-        beside=(everyone, everyone),
+        peer_units=(everyone, everyone),
     )
     (block,) = GuardedBootstrap(np.arange(cases), REPLICATES, 0).blocks()
     worst, best = ratio_rows([ratio], block)

@@ -55,7 +55,7 @@ def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
         may = reader in READERS and key not in (blind if is_first else revised)
         may = may and (is_first or is_open(case))
         try:
-            driver.does(reader, step(batch_id="b1", reading=given_in))
+            driver.act(reader, step(batch_id="b1", reading=given_in))
         except InputError:
             assert not may
             continue

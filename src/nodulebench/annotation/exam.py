@@ -36,7 +36,7 @@ from nodulebench.metrics.segmentation import mean_dice, overlap_table, pooled_di
 METRICS: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)
 PASS_METRICS = ("precision", "recall", "mean_dice")
 NEGLIGIBLE = 1e-9
-"""A mean that exceeds the pass mark by rounding alone does not exceed it."""
+"""A mean that exceeds the pass mark only by rounding does not exceed it."""
 
 
 class ExamRules(BaseModel):
@@ -61,7 +61,7 @@ class ExamSheet:
     metrics: dict[str, Estimate]
     counts: dict[str, int]
     missed: pl.DataFrame
-    """Nodules of the key without a mark, with place, size, type and slices."""
+    """Nodules of the key without a mark, with position, size, type and slices."""
     false_marks: pl.DataFrame
     """Marks on no nodule: case_id, mark_id, x_mm, y_mm, z_mm."""
     outlines: pl.DataFrame
@@ -106,7 +106,7 @@ def hold_exam(
         )
     names = [answer.name for answer in answers]
     problems += [
-        Problem(f"candidate '{name}'", "handed in more than one answer.", "Keep one.")
+        Problem(f"candidate '{name}'", "submitted more than one answer.", "Keep one.")
         for name in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
     raise_problems(problems)
@@ -118,14 +118,14 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     protocol = TestProtocol(
         name="exam", rules=(choice,), metrics=tuple(metric.name for metric in METRICS)
     )
-    said, _ = keep_listed(key, answer, protocol)
+    listed, _ = keep_listed(key, answer, protocol)
     try:
-        labels = label_marks(key, said, protocol, choice)
+        labels = label_marks(key, listed, protocol, choice)
     except UndefinedError as error:
         raise InputError.at(
             f"candidate '{answer.name}'", f"{in_english(reason_of(error))}."
         ) from error
-    cohort = labelled_cohort(key, said, labels, targets(key, said, protocol))
+    cohort = labelled_cohort(key, listed, labels, targets(key, listed, protocol))
     false_rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
     return ExamSheet(
         candidate=answer.name,
@@ -139,7 +139,7 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
             "false_marks": len(false_rows),
         },
         missed=_missed(cohort),
-        false_marks=said.marks[false_rows].select("case_id", "mark_id", "x_mm", "y_mm", "z_mm"),
+        false_marks=listed.marks[false_rows].select("case_id", "mark_id", "x_mm", "y_mm", "z_mm"),
         outlines=_outlines(cohort),
     )
 
@@ -214,7 +214,7 @@ def who_passed(path: Path) -> frozenset[str]:
 
 
 def sheet_json(sheet: ExamSheet) -> JsonObject:
-    """A sheet as it stands in exam.json."""
+    """A sheet as written to exam.json."""
     return {
         "candidate": sheet.candidate,
         "has_passed": sheet.has_passed,

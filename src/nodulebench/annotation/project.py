@@ -1,4 +1,4 @@
-"""A folder that holds an annotation project: who takes part, the cases, and every step taken."""
+"""The folder of an annotation project: its people, its cases and the log of all steps."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,8 +22,8 @@ from nodulebench.annotation.workflow.actions import (
     CheckBatch,
     CorrectOutline,
     FinishCase,
-    OneStep,
     ReviseReading,
+    SingleStep,
     SubmitReading,
     WorkflowRules,
     at_once,
@@ -56,14 +56,14 @@ INDEX = "events.index.json"
 
 
 class Project(ConfigModel):
-    """Who takes part, and by which rules."""
+    """The people and the rules of a project."""
 
     roster: Roster
     rules: WorkflowRules
     repeats: dict[str, str] = Field(default_factory=dict)
-    """Cases that are shown a second time: the name each is shown by -> the case."""
+    """Cases that are shown a second time: the name under which each is shown -> the case."""
     passed: tuple[str, ...] | None = None
-    """Who passed the exam that was given when it was started; None: none was."""
+    """Who passed the exam that the project was started with; None: it was started without one."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +74,20 @@ class ProjectHandle:
     workflow: Workflow
     log: IndexedLog[Event]
     repeats: Mapping[str, str]
-    """Cases that are shown a second time: the name each is shown by -> the case."""
+    """Cases that are shown a second time: the name under which each is shown -> the case."""
     passed: tuple[str, ...] | None = None
-    """Who passed the exam; None: none was asked for."""
+    """Who passed the exam; None: none was required."""
 
-    def does(
-        self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]
-    ) -> Event:
-        """Take one step; see ``act``.
+    def act(self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]) -> Event:
+        """Take one step; see ``log.act``.
 
         Raises:
-            InputError: with the reason, if it is not allowed; nothing is changed.
+            InputError: with the reason, if it is not allowed; nothing changes.
         """
         return act(self.workflow, self.log, actor_id, action)
 
     def batch(self, batch_id: str) -> Batch:
-        """A batch as it stands.
+        """The current state of a batch.
 
         Raises:
             InputError: if it was not opened.
@@ -97,23 +95,23 @@ class ProjectHandle:
         return known_batch(self.batches(), batch_id)
 
     def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
-        """The readings and candidates of a batch that someone may see now; others by letters."""
+        """The readings and candidates of a batch that a person may see now; others by letters."""
         batch = self.batch(batch_id)
         readings = self.workflow.seen_readings(batch, actor_id)
         others = self.workflow.seen_of_others(batch, actor_id)
         return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
 
     def batches(self) -> Mapping[str, Batch]:
-        """All batches as they stand."""
+        """The current state of all batches."""
         return Batches(self.workflow, self.log.view())
 
 
 def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> ProjectHandle:
-    """The project of a folder.
+    """Open the project of a folder.
 
     Args:
-        folder: what ``start`` made.
-        key: private OpenSSH key of whoever will take a step, where the roster names keys.
+        folder: made by ``start_project``.
+        key: private OpenSSH key of the person who acts, if the roster names keys.
         passphrase: of the key, if it has one.
 
     Raises:
@@ -142,24 +140,24 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
 
 
 def project_digest(folder: Path) -> str:
-    """What the log of a project follows from: who takes part, the rules and the cases."""
+    """The digest that the log of a project begins with: of its people, rules and cases."""
     return json_digest({name: file_digest(folder / name) for name in (PROJECT, CASES)})
 
 
 def change_key(
     handle: ProjectHandle, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
 ) -> Event:
-    """Replace somebody's key, or take it back; what was signed with the old one stays signed.
+    """Replace or revoke a person's key; what was signed with the old key stays valid.
 
     Args:
-        handle: the project, opened with the key of whoever acts.
+        handle: the project, opened with the key of the person who acts.
         actor_id: an organiser; or the person, with the key that is to be replaced.
-        person_id: whose key.
-        new_key: file of the new public key; None: the person has none from then on.
-        reason: stands in the log.
+        person_id: the owner of the key.
+        new_key: file of the new public key; None: the key is revoked.
+        reason: written to the log.
 
     Raises:
-        InputError: if that may not be, or the key is somebody else's.
+        InputError: if the actor may not do this, or the key belongs to another person.
     """
     line = "" if new_key is None else read_public_key(new_key).line
     fields = {"person_id": person_id, "key": line, "reason": reason.strip()}
@@ -168,18 +166,18 @@ def change_key(
     def made(_: Mapping[str, Batch]) -> Action:
         seal = handle.log.log.seal
         known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
-        owner = next((name for name, one in known.items() if one.line == line), "")
+        owner = next((name for name, public_key in known.items() if public_key.line == line), "")
         if owner:
             raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
         return step
 
-    return handle.does(actor_id, made)
+    return handle.act(actor_id, made)
 
 
 def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
-    """Hand in a reader's file for all cases of a batch, as one event.
+    """Submit a reader's file for all cases of a batch, as one event.
 
-    With the last reading the program checks the consistency by itself.
+    With the last reading, the program also checks the consistency.
     """
     return submit_readings(handle, batch_id, reader_id, _drawn(handle, batch_id, reader_id, path))
 
@@ -187,7 +185,7 @@ def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path
 def submit_readings(
     handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Hand in what a reader drew in cases of a batch, as one event; see ``submit_case``."""
+    """Submit a reader's readings of cases of a batch, as one event; see ``submit_case``."""
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
@@ -196,28 +194,28 @@ def submit_readings(
             for reading in readings
             if batch.readings.get((reading.case_id, reader_id)) != reading
         ]
-        still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
+        still = set(batch.missing_readings) - {(reading.case_id, reader_id) for reading in new}
         is_last = not still and batch.checks is None and batch.rules.revision == "none"
-        taken: list[OneStep] = [
-            SubmitReading(batch_id=batch_id, reading=one, seed=None if place else new_seed())
-            for place, one in enumerate(new or readings)
+        taken: list[SingleStep] = [
+            SubmitReading(batch_id=batch_id, reading=reading, seed=None if place else new_seed())
+            for place, reading in enumerate(new or readings)
         ]
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
-    return handle.does(reader_id, steps)
+    return handle.act(reader_id, steps)
 
 
 def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
-    """Hand in a reader's file once more, for all cases that they can revise; see ``Batch``.
+    """Submit a reader's revised file, for all cases that they can revise; see ``Batch``.
 
     Args:
         handle: the project.
         batch_id: the batch.
         reader_id: who revises.
-        path: the cases as they shall be, all of them; None: as they were read.
+        path: the revised readings of all these cases; None: the first readings, unchanged.
 
     Raises:
-        InputError: if there is nothing to revise, or the file speaks of another case.
+        InputError: if there is nothing to revise, or the file has marks in another case.
     """
     batch = handle.batch(batch_id)
     open_cases = [
@@ -229,9 +227,9 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
         drawn = [batch.readings[case_id, reader_id] for case_id in open_cases]
     else:
         drawn = [
-            one
-            for one in _drawn(handle, batch_id, reader_id, path)
-            if one.case_id in open_cases or one.findings
+            reading
+            for reading in _drawn(handle, batch_id, reader_id, path)
+            if reading.case_id in open_cases or reading.findings
         ]
     if not drawn:
         what = f"has no case that '{reader_id}' can revise now."
@@ -242,18 +240,18 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
 def revise_readings(
     handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Hand in cases once more, as one event; with the last of all the program compares them."""
+    """Submit revised readings, as one event; with the last one, the program compares all."""
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
         still = set(batch.unrevised) - {(reading.case_id, reader_id) for reading in readings}
-        taken: list[OneStep] = [
+        taken: list[SingleStep] = [
             ReviseReading(batch_id=batch_id, reading=reading) for reading in readings
         ]
         is_last = not still and batch.checks is None and not batch.missing_readings
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
-    return handle.does(reader_id, steps)
+    return handle.act(reader_id, steps)
 
 
 def add_nodules(
@@ -267,7 +265,7 @@ def add_nodules(
     ]
     if not steps:
         raise InputError.at(path.name, "holds no nodule to add.")
-    return handle.does(reviewer_id, at_once(batch_id, steps))
+    return handle.act(reviewer_id, at_once(batch_id, steps))
 
 
 def correct_outline(
@@ -279,16 +277,20 @@ def correct_outline(
     *,
     comment: str = "",
 ) -> Event:
-    """Draw a candidate anew as the one nodule of its case that a file holds; see ``Batch``."""
+    """Replace a candidate's outline by the one nodule of its case in a file; see ``Batch``."""
     case_id, candidate_id = key
-    drawn = [one for one in _drawn(handle, batch_id, actor_id, path) if one.case_id == case_id]
-    findings = [finding for one in drawn for finding in one.findings]
+    drawn = [
+        reading
+        for reading in _drawn(handle, batch_id, actor_id, path)
+        if reading.case_id == case_id
+    ]
+    findings = [finding for reading in drawn for finding in reading.findings]
     if len(findings) != 1:
         what = f"holds {len(findings)} nodules in case '{case_id}', not the one to correct."
         raise InputError.at(path.name, what)
     fields = {"batch_id": batch_id, "case_id": case_id, "candidate_id": candidate_id}
     step = CorrectOutline(**fields, slices=findings[0].slices, comment=comment)
-    return handle.does(actor_id, step)
+    return handle.act(actor_id, step)
 
 
 def finish_cases(
@@ -296,11 +298,11 @@ def finish_cases(
 ) -> Event:
     """Finish the review of cases, all or none."""
     steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
-    return handle.does(reviewer_id, at_once(batch_id, steps))
+    return handle.act(reviewer_id, at_once(batch_id, steps))
 
 
 def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
-    """What somebody's file says of the cases of a batch."""
+    """The readings of a batch's cases in a person's file."""
     handle.workflow.roster.person(person_id)
     order = handle.batch(batch_id).order
     cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
@@ -308,93 +310,104 @@ def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> 
 
 
 def step_of(fields: JsonObject) -> Action:
-    """An action from its fields.
+    """Build an action from its fields.
 
     Raises:
-        InputError: for each field that cannot be.
+        InputError: for each field that is not valid.
     """
     try:
         return ACTIONS.validate_python(fields)
     except ValidationError as error:
         raise InputError(
-            Problem(f"{fields['step']} {one['loc'][-1]}", f"'{one['input']}': {one['msg']}.")
-            for one in error.errors(include_url=False)
+            Problem(
+                f"{fields['step']} {detail['loc'][-1]}", f"'{detail['input']}': {detail['msg']}."
+            )
+            for detail in error.errors(include_url=False)
         ) from error
 
 
-def start_project(
-    folder: Path,
-    roster: Path,
-    cases: Path,
-    *,
-    series: Path | None = None,
-    workflow: str = "nifdc-2022",
-    seed: int | None = None,
-    repeat_share: float = 0.0,
-    repeat_seed: int | None = None,
-    exam: Path | None = None,
-    is_examined_later: bool = False,
-) -> ProjectHandle:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartProjectOptions:
+    """What a new annotation project is made of."""
+
+    folder: Path
+    """Where it is written; the folder must not exist, or be empty."""
+    roster: Path
+    """TOML with ``[[people]]`` and, unless teams are drawn, ``[[teams]]``; a table ``[rules]``
+    changes single rules of the workflow."""
+    cases: Path
+    """The table of cases, or a folder that holds one."""
+    series: Path | None = None
+    """List or table of cases, as ``sample`` writes it: restricts and orders them."""
+    workflow: str = "nifdc-2022"
+    """The name of a published workflow."""
+    seed: int | None = None
+    """Draw teams at random from all juniors and leaders with this seed."""
+    repeat_share: float = 0.0
+    """The share of the cases that readers are shown a second time under another name, to measure
+    how far they agree with themselves."""
+    repeat_seed: int | None = None
+    """Seed of the draw of these cases and of their names; None: a random one that is not stored."""
+    exam: Path | None = None
+    """``exam.json`` of an exam: only people who passed it can read, review and arbitrate."""
+    is_examined_later: bool = False
+    """Whether the caller checks later that people passed the exam, as the portal does."""
+
+
+def start_project(options: StartProjectOptions) -> ProjectHandle:
     """Make the folder of a project.
 
-    Args:
-        folder: where it shall be; it must not hold anything yet.
-        roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
-            ``[rules]`` changes single rules of the workflow.
-        cases: the table of cases, or a folder that holds one.
-        series: list or table of cases, as ``draw`` writes it: restricts and orders them.
-        workflow: the name of a published workflow.
-        seed: draw teams at random from all juniors and leaders with this seed.
-        repeat_share: the share of the cases that readers are shown a second time under another
-            name, to see how far they agree with themselves.
-        repeat_seed: of the draw of these cases and of their names; None: one that nobody knows.
-        exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
-        is_examined_later: whether who lets people in sees that they passed, as a site does.
+    Raises:
+        InputError: if roster, cases and workflow do not go together, or the folder is not empty.
     """
-    written = _read_toml(roster)
-    changes = written.pop("rules", {})
-    if workflow not in WORKFLOWS:
-        raise InputError.at(
-            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
-        )
-    people = checked(Roster, written, roster.name)
-    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
-    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
-    passed = None if exam is None else who_passed(exam)
-    if passed is None and rules.requires_exam and not is_examined_later:
+    people, rules = _read_roster(options)
+    passed = None if options.exam is None else who_passed(options.exam)
+    if passed is None and rules.requires_exam and not options.is_examined_later:
         remedy = "Give what 'annotate exam' wrote: exam.json."
         raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
-    if seed is not None:
-        people = _with_drawn_teams(people, rules, seed, passed)
+    if options.seed is not None:
+        people = _with_drawn_teams(people, rules, options.seed, passed)
     if passed is not None:
         _require_passed(people, passed)
-    table = read_cases(cases)
-    if series is not None:
-        pool = Reference(cases.name, table, NODULES.empty())
-        table = pool.restricted(read_case_list(series), series.name).cases
-    repeats = (
-        draw_repeats(
-            table["case_id"].to_list(),
-            repeat_share,
-            seed=randbits(64) if repeat_seed is None else repeat_seed,
-        )
-        if repeat_share
-        else {}
-    )
+    cases = read_cases(options.cases)
+    if options.series is not None:
+        pool = Reference(options.cases.name, cases, NODULES.empty())
+        cases = pool.restricted(read_case_list(options.series), options.series.name).cases
+    repeats = _draw_repeats(cases, options)
     if repeats and rules.revision == "case":
         raise InputError.at(
             "rules",
             "cases are shown twice, and readers would see what others drew before the second time.",
             'Set revision = "batch" in [rules] of the roster.',
         )
-    table = with_repeats(table, repeats)
-    Workflow(people, table, rules)
-    with staged_folder(folder, last=PROJECT, is_new=True) as stage:
-        write_table(table, stage / CASES)
+    cases = with_repeats(cases, repeats)
+    Workflow(people, cases, rules)
+    with staged_folder(options.folder, last=PROJECT, is_new=True) as stage:
+        write_table(cases, stage / CASES)
         names = None if passed is None else tuple(sorted(passed))
         project = Project(roster=people, rules=rules, repeats=repeats, passed=names)
         write_json(project.model_dump(mode="json"), stage / PROJECT)
-    return open_project(folder)
+    return open_project(options.folder)
+
+
+def _read_roster(options: StartProjectOptions) -> tuple[Roster, WorkflowRules]:
+    name, workflow = options.roster.name, options.workflow
+    content = _read_toml(options.roster)
+    changes = content.pop("rules", {})
+    if workflow not in WORKFLOWS:
+        raise InputError.at(
+            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
+        )
+    people = checked(Roster, content, name)
+    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
+    return people, checked(WorkflowRules, changed, f"{name} rules")
+
+
+def _draw_repeats(cases: pl.DataFrame, options: StartProjectOptions) -> dict[str, str]:
+    if not options.repeat_share:
+        return {}
+    seed = randbits(64) if options.repeat_seed is None else options.repeat_seed
+    return draw_repeats(cases["case_id"].to_list(), options.repeat_share, seed=seed)
 
 
 def _with_drawn_teams(
@@ -409,12 +422,12 @@ def _with_drawn_teams(
 
 
 def _require_passed(people: Roster, passed: frozenset[str]) -> None:
-    """Refuse readers, leaders and arbitrators who have not passed."""
+    """Check that readers, leaders and arbitrators passed the exam."""
     problems = [
         Problem(
             f"team '{team.team_id}'",
             f"'{name}' has not passed the exam.",
-            "Give the place to somebody who has, or draw the teams.",
+            "Choose a person who has passed, or draw the teams.",
         )
         for team in people.teams
         for name in (*team.reader_ids, *((team.leader_id,) if team.leader_id else ()))
@@ -441,11 +454,11 @@ def _read_toml(path: Path) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAudit:
-    """What the log of a project holds, and what is wrong or cannot be told."""
+    """The events of a project's log, what is wrong with it, and what it cannot prove."""
 
     events: tuple[Event, ...]
     signers: int
-    """People whose keys the project names; none: steps are not signed."""
+    """Number of people whose keys the project names; 0: steps are not signed."""
     problems: tuple[Problem, ...]
     notices: tuple[Notice, ...]
 
@@ -453,34 +466,34 @@ class ProjectAudit:
 def audit_project(
     handle: ProjectHandle, checkpoints: Sequence[Path] = (), public_key: Path | None = None
 ) -> ProjectAudit:
-    """Read and check the whole log, and judge anew whether every step was allowed.
+    """Read and check the whole log, and check again whether every step was allowed.
 
     Args:
         handle: the project.
-        checkpoints: statements on the log that were kept elsewhere.
-        public_key: of whoever shall have signed the checkpoints.
+        checkpoints: checkpoint files that were stored elsewhere.
+        public_key: of the person who signed the checkpoints.
     """
     log = handle.log.log
-    found = log.check()
-    problems = [*found.problems, *found.dates]
+    checked_log = log.check()
+    problems = [*checked_log.problems, *checked_log.dates]
     problems += [
         Problem(stranger, "does not belong among the events: it was added.", "Move it elsewhere.")
         for stranger in log.store.strangers()
     ]
     for path in checkpoints:
-        problems += checkpoint_file_problems(log, found.links, path, public_key)
-    if not found.problems:
-        problems += step_problems(handle, found.events)
-        if not handle.log.index_is_true(found.events):
-            what = "does not say what the events say: it was changed."
-            problems.append(Problem(str(handle.log.file), what, "Remove it; it is made anew."))
+        problems += checkpoint_file_problems(log, checked_log.links, path, public_key)
+    if not checked_log.problems:
+        problems += step_problems(handle, checked_log.events)
+        if not handle.log.index_is_true(checked_log.events):
+            what = "does not match the events: it was changed."
+            problems.append(Problem(str(handle.log.file), what, "Remove it; it is rebuilt."))
     signers = len(handle.workflow.roster.keys)
-    notices = tuple(_notices(found.events, signers, len(checkpoints)))
-    return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
+    notices = tuple(_notices(checked_log.events, signers, len(checkpoints)))
+    return ProjectAudit(tuple(checked_log.events), signers, tuple(problems), notices)
 
 
 def step_problems(handle: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:
-    """Steps that were not allowed when they were taken, whoever wrote them."""
+    """Steps that were not allowed when they were taken."""
     for event, why in handle.workflow.replayed(events):
         yield Problem(handle.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 
@@ -493,18 +506,18 @@ def checkpoint_project(
     passphrase: str = "",
     by: str = "",
 ) -> Checkpoint:
-    """Write down how far the log goes; see ``write_checkpoint``.
+    """Write a checkpoint of the log; see ``write_checkpoint``.
 
     Raises:
-        InputError: if the file lies in the project itself, or the log cannot be believed.
+        InputError: if the file is in the project folder, or the log has problems.
     """
     if path.resolve().is_relative_to(handle.folder.resolve()):
-        raise InputError.at(str(path), "lies in the project itself.", RESTORE_ELSEWHERE)
+        raise InputError.at(str(path), "is in the project folder.", STORE_ELSEWHERE)
     log = handle.log.log
     return write_checkpoint(log, log.check(), path, key=key, passphrase=passphrase, by=by)
 
 
-RESTORE_ELSEWHERE = "Keep it somewhere else: it is to find a project that was put back."
+STORE_ELSEWHERE = "Store it elsewhere: it detects a project that was restored from an old copy."
 
 
 def _notices(events: Sequence[Event], signers: int, checkpoints: int) -> Iterator[Notice]:

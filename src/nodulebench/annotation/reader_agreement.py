@@ -1,4 +1,4 @@
-"""Files of several readers -> where they agree, what is unusual, and the union of their marks."""
+"""Files of several readers -> their agreement, what is unusual, and the union of their marks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -37,7 +37,7 @@ from nodulebench.annotation.readings.reading import (
 )
 from nodulebench.annotation.readings.warnings import ReadingWarning, warn_of
 from nodulebench.annotation.release import accept_all, unite
-from nodulebench.annotation.workflow.actions import Step, steps_of
+from nodulebench.annotation.workflow.actions import EventStep, steps_of
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import (
     InputError,
@@ -86,7 +86,7 @@ class ReadingComparison:
 
     @property
     def skills(self) -> list[ReaderSkill]:
-        """Each reader against the others."""
+        """Each reader compared with the others."""
         return skills(self.checks)
 
     def quality(self) -> JsonObject:
@@ -110,12 +110,12 @@ class ReadingComparison:
         return sorted({reading.reader_id for reading in self.readings})
 
     def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:
-        """Candidates x readers: a number of what each drew, NaN where a reader did not draw it.
+        """Candidates x readers: a number for each finding, NaN where a reader did not draw it.
 
         Raises:
-            UndefinedError: if nobody drew anything.
+            UndefinedError: if no reader drew anything.
         """
-        said = {
+        numbers = {
             (reading.case_id, reading.reader_id, finding.finding_id): number(finding)
             for reading in self.readings
             for finding in reading.findings
@@ -124,7 +124,8 @@ class ReadingComparison:
         for check in self.checks:
             for candidate in check.candidates:
                 given = {
-                    reader: said[check.case_id, reader, name] for reader, name in candidate.findings
+                    reader: numbers[check.case_id, reader, name]
+                    for reader, name in candidate.findings
                 }
                 rows.append([given.get(reader, np.nan) for reader in self.reader_ids])
         if not rows:
@@ -156,7 +157,7 @@ class ReadingComparison:
 
 
 def or_reason(metric: Callable[[], JsonObject]) -> JsonObject:
-    """What a metric gives, or null with the reason why it is undefined."""
+    """The result of a metric, or null with the reason why it is undefined."""
     try:
         return metric()
     except UndefinedError as error:
@@ -183,7 +184,7 @@ def compare_readings(
     Args:
         files: one per reader.
         cases: table of cases.
-        rule: when boxes are taken for the same thing.
+        rule: when boxes count as the same finding.
         images: folder of images, named after their cases: for warnings that need them.
         out: folder for the files.
         findings: folder for what each reader drew, as tables.
@@ -192,20 +193,20 @@ def compare_readings(
         InputError: if there are fewer than two readers, or with the problems of their files.
     """
     known = None if cases is None else read_cases(cases)
-    said = [read_submission(path, known) for path in files]
-    names = [one.name for one in said]
+    submissions = [read_submission(path, known) for path in files]
+    names = [submission.name for submission in submissions]
     if len(set(names)) < max(len(names), 2):
         raise InputError.at(
             "readings", f"of {', '.join(names)}: need two or more different readers."
         )
-    table = _named_cases(said) if known is None else known
-    readings = [reading for own in said for reading in readings_of(own, table, own.name)]
+    table = _named_cases(submissions) if known is None else known
+    readings = [reading for own in submissions for reading in readings_of(own, table, own.name)]
     problems: list[Problem] = []
     for reading in readings:
         with collect_problems(problems):
             check_reading(reading, table)
     raise_problems(problems)
-    found = ReadingComparison(
+    comparison = ReadingComparison(
         table,
         readings,
         [
@@ -215,26 +216,28 @@ def compare_readings(
         warn_of(readings, table, images),
     )
     if out is not None:
-        _write(found, out)
+        _write(comparison, out)
     if findings is not None:
         write_findings(findings_of("readings", table, readings), findings)
-    return found
+    return comparison
 
 
-def _named_cases(said: Sequence[Submission]) -> pl.DataFrame:
-    names = pl.concat([one.marks.select("case_id") for one in said]).unique(maintain_order=True)
+def _named_cases(submissions: Sequence[Submission]) -> pl.DataFrame:
+    names = pl.concat([submission.marks.select("case_id") for submission in submissions]).unique(
+        maintain_order=True
+    )
     if not names.height:
         raise NoduleBenchError("the readings name no case: give a table of cases.")
     return CASES.arrange(names)
 
 
-def _write(found: ReadingComparison, out: Path) -> None:
-    united = unite("union", found.cases, found.readings, accept_all(found.checks))
+def _write(comparison: ReadingComparison, out: Path) -> None:
+    united = unite("union", comparison.cases, comparison.readings, accept_all(comparison.checks))
     with staged_folder(out, last="quality.json") as stage:
-        write_table(found.highlights, stage / "inconsistent.csv")
+        write_table(comparison.highlights, stage / "inconsistent.csv")
         write_reference(united, stage / "union.csv")
         names = ("case_id", "reader_id", "finding_id", "kind", "text")
-        told = [
+        rows = [
             (
                 warning.case_id,
                 warning.reader_id,
@@ -242,12 +245,12 @@ def _write(found: ReadingComparison, out: Path) -> None:
                 warning.notice.code,
                 in_english(warning.notice),
             )
-            for warning in found.warnings
+            for warning in comparison.warnings
         ]
-        table = pl.DataFrame(told, schema=dict.fromkeys(names, pl.String), orient="row")
+        table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
         write_table(table, stage / "warnings.csv")
-        write_table(detections(found.checks), stage / "detections.csv")
-        write_json(found.quality(), stage / "quality.json")
+        write_table(detections(comparison.checks), stage / "detections.csv")
+        write_json(comparison.quality(), stage / "quality.json")
 
 
 AGREEMENT, LIMITS = "agreement.json", "limits_of_agreement.csv"
@@ -259,20 +262,20 @@ class ReaderAgreement:
     """How far readers agree."""
 
     rows: list[JsonObject]
-    """Coefficients up to 1, as the report's chart wants them: name, value, low, high."""
+    """Coefficients up to 1, in the form of the report's chart: name, value, low, high."""
     limits: pl.DataFrame
     """Bland and Altman's limits, in mm, for each two readers."""
 
 
-def reader_agreement(found: ReadingComparison) -> ReaderAgreement:
-    """Agreement of each two readers and of all: nodules drawn, their types, their diameters."""
-    kinds, sizes = found.by_reader(type_number), found.by_reader(box_diameter_mm)
-    readers = {name: column for column, name in enumerate(found.reader_ids)}
+def reader_agreement(comparison: ReadingComparison) -> ReaderAgreement:
+    """Agreement of each pair of readers and of all, on nodules, their types and diameters."""
+    kinds, sizes = comparison.by_reader(type_number), comparison.by_reader(box_diameter_mm)
+    readers = {name: column for column, name in enumerate(comparison.reader_ids)}
     everyone = f"{len(readers)} readers"
     rows = [
         {"name": f"drawn: {pair.first}, {pair.second}", "value": pair.agreement}
         | {"method": Notice("positive_agreement").to_json()}
-        for pair in found.pairs
+        for pair in comparison.pairs
     ]
     rows += [
         _row(f"type: {first}, {second}", _kappa, *pair)
@@ -295,11 +298,11 @@ def reader_agreement(found: ReadingComparison) -> ReaderAgreement:
     return ReaderAgreement(rows, _limits(sizes, readers))
 
 
-def write_agreement(found: ReaderAgreement, folder: Path) -> None:
+def write_agreement(agreement: ReaderAgreement, folder: Path) -> None:
     """Write the coefficients for ``report --agreement``, and the limits as a table."""
     with staged_folder(folder, last=AGREEMENT) as stage:
-        write_table(found.limits, stage / LIMITS)
-        write_json(found.rows, stage / AGREEMENT)
+        write_table(agreement.limits, stage / LIMITS)
+        write_json(agreement.rows, stage / AGREEMENT)
 
 
 def _kappa(first: FloatArray, second: FloatArray) -> Estimate:
@@ -307,11 +310,11 @@ def _kappa(first: FloatArray, second: FloatArray) -> Estimate:
 
 
 def _pairs(
-    said: FloatArray, readers: dict[str, int]
+    numbers: FloatArray, readers: dict[str, int]
 ) -> Iterator[tuple[str, str, tuple[FloatArray, FloatArray]]]:
-    """Each two readers, and what both said."""
+    """Each pair of readers, with the numbers of the candidates that both drew."""
     for first, second in combinations(readers, 2):
-        pair = said[:, [readers[first], readers[second]]]
+        pair = numbers[:, [readers[first], readers[second]]]
         both = pair[np.isfinite(pair).all(axis=1)]
         yield first, second, (both[:, 0], both[:, 1])
 
@@ -321,14 +324,18 @@ def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
     for first, second, pair in _pairs(sizes, readers):
         row: JsonObject = {"first": first, "second": second, "nodules": len(pair[0])}
         try:
-            found = bland_altman(*pair)
+            limits = bland_altman(*pair)
         except UndefinedError:
             rows.append(row)
             continue
-        row["sd_mm"] = found.standard_deviation
+        row["sd_mm"] = limits.standard_deviation
         for name in ESTIMATED:
-            one: Estimate = getattr(found, name)
-            row |= {f"{name}_mm": one.value, f"{name}_low_mm": one.low, f"{name}_high_mm": one.high}
+            estimate: Estimate = getattr(limits, name)
+            row |= {
+                f"{name}_mm": estimate.value,
+                f"{name}_low_mm": estimate.low,
+                f"{name}_high_mm": estimate.high,
+            }
         rows.append(row)
     names = ["sd_mm", *(f"{of}{end}_mm" for of in ESTIMATED for end in ("", "_low", "_high"))]
     return pl.DataFrame(
@@ -367,7 +374,7 @@ def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
     return {
         "cases": len(checks),
         "group": or_reason(lambda: asdict(group_agreement(checks))),
-        "pairs": [asdict(one) for one in pairwise_agreement(checks)],
+        "pairs": [asdict(pair) for pair in pairwise_agreement(checks)],
         "readers": [
             asdict(skill)
             | {
@@ -389,30 +396,30 @@ def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
 def _with_itself(
     reader_id: str, pairs: Sequence[tuple[Reading, Reading]], handle: ProjectHandle
 ) -> JsonObject:
-    """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
+    """How far a reader agrees with their repeats on types and diameters, as if two readers."""
     again = f"{reader_id} again"
     drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
     rule = handle.workflow.rules.consistency
     both = ReadingComparison(
         handle.workflow.cases,
-        [one for pair in drawn for one in pair],
+        [reading for pair in drawn for reading in pair],
         [check_consistency(list(pair), rule) for pair in drawn],
         [],
     )
     try:
-        found = reader_agreement(both)
+        agreement = reader_agreement(both)
     except UndefinedError as error:
         return {"metrics": [], "limits": [], "reason": reason_of(error).to_json()}
-    return {"metrics": found.rows, "limits": found.limits.to_dicts()}
+    return {"metrics": agreement.rows, "limits": agreement.limits.to_dicts()}
 
 
 def _least_between(
     reader_id: str,
     pairs: Sequence[tuple[Reading, Reading]],
     repeats: Mapping[str, str],
-    steps: Sequence[Step],
+    steps: Sequence[EventStep],
 ) -> int:
-    """The fewest cases that the reader handed in between a case and its repeat."""
+    """The fewest cases that the reader submitted between a case and its repeat."""
     read = [step.case_id for step in steps if step.step == "read" and step.actor_id == reader_id]
     shown_as = {case_id: name for name, case_id in repeats.items()}
     return min(
@@ -421,13 +428,12 @@ def _least_between(
     )
 
 
-def write_quality(found: JsonObject, path: Path) -> None:
-    """Write the numbers as JSON."""
-    write_json(found, path)
+def write_quality(quality: JsonObject, path: Path) -> None:
+    write_json(quality, path)
 
 
 def _drift(
-    reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[Step], periods: int
+    reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[EventStep], periods: int
 ) -> Mapping[str, Any]:
     by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
     in_order = [

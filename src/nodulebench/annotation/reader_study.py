@@ -1,7 +1,7 @@
 """Ratings of readers, or an evaluation of their marks -> a multi-reader multi-case analysis.
 
-Obuchowski and Rockette's method: readers under treatments (with and without CAD, say), all on the
-same cases. One of the readers may be an algorithm, with which the others are then compared.
+Obuchowski and Rockette's method: readers under treatments (such as with and without CAD), all on
+the same cases. One of the readers may be an algorithm; the others are then compared with it.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.schema import Column, TableSchema
-from nodulebench.evaluation.estimates import bind_settings, replicate_metrics, units_of
+from nodulebench.evaluation.estimates import bind_parameters, replicate_metrics, units_of
 from nodulebench.evaluation.recompute import (
     _READER,
     Cell,
@@ -60,8 +60,8 @@ Covariance = Literal["jackknife", "delong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
-    """Who read how, and how the metrics of some of them are measured."""
+class StudyReadings:
+    """The readings of a study, and how the metrics of some of them are measured."""
 
     cells: tuple[Cell, ...]
     measure: Callable[[Sequence[Sequence[Cell]]], ReaderMetrics]
@@ -73,7 +73,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class StudyChoice:
-    """What of a study is analysed."""
+    """What is analysed in a study."""
 
     readers: Path | None = None
     """READERS, for an evaluation; None: the readings are RATINGS."""
@@ -102,13 +102,13 @@ def analyse_readers(readings: Path, choice: StudyChoice, *, out: Path | None = N
         if choice.readers is None
         else _of_folder(readings, choice.readers, choice)
     )
-    found = {"schema": SCHEMA, "level": choice.level, **_analysis(read, choice)}
+    analysis = {"schema": SCHEMA, "level": choice.level, **_analysis(read, choice)}
     if out is not None:
-        write_json(found, out)
-    return found
+        write_json(analysis, out)
+    return analysis
 
 
-def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
+def _of_ratings(path: Path, choice: StudyChoice) -> StudyReadings:
     if choice.metric != AREA:
         raise InputError.at(
             str(path),
@@ -148,17 +148,17 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
         if len(row) == 1:
             return auc_estimate(*scores, **given).to_json()
         try:
-            found = compare_auc(*scores, **given)
+            comparison = compare_auc(*scores, **given)
         except UndefinedError as error:
             return Estimate(None, reason=reason_of(error)).to_json()
-        return {**found.difference.to_json(), "p_value": found.significance.p_value}
+        return {**comparison.difference.to_json(), "p_value": comparison.significance.p_value}
 
-    return Readings(cells, measure, AREA, first.height, of_reader)
+    return StudyReadings(cells, measure, AREA, first.height, of_reader)
 
 
-def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
+def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> StudyReadings:
     protocol, cohorts = cohorts_of_readers(folder, readers, choice.rule)
-    metric = {choice.metric: bind_settings(METRICS[choice.metric], protocol)}
+    metric = {choice.metric: bind_parameters(METRICS[choice.metric], protocol)}
     unit = units_of(next(iter(cohorts.values())), protocol.interval)
     weights = [np.ones((1, len(unit)), dtype=np.int32), *leave_one_out(unit)]
 
@@ -173,10 +173,10 @@ def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
             raise UndefinedError("read_at_several", metric=choice.metric)
         return metrics_from_jackknife(values[..., 0], values[..., 1:])
 
-    return Readings(tuple(sorted(cohorts)), measure, choice.metric, int(unit.max()) + 1)
+    return StudyReadings(tuple(sorted(cohorts)), measure, choice.metric, int(unit.max()) + 1)
 
 
-def _analysis(read: Readings, choice: StudyChoice) -> JsonObject:
+def _analysis(read: StudyReadings, choice: StudyChoice) -> JsonObject:
     treatments = sorted({cell[0] for cell in read.cells if cell[1] != choice.algorithm})
     readers = sorted({cell[1] for cell in read.cells} - {choice.algorithm or ""})
     raise_problems(
@@ -219,18 +219,18 @@ def _analysis(read: Readings, choice: StudyChoice) -> JsonObject:
 
 
 def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> JsonObject:
-    """Differences between treatments, and the components that ``plan readers`` asks for."""
+    """Differences between treatments, and the components that ``plan readers`` needs."""
     try:
-        found = obuchowski_rockette(metrics, level=level)
+        analysis = obuchowski_rockette(metrics, level=level)
     except UndefinedError as error:
         return {"tests": [], "reason": reason_of(error).to_json()}
     tests = {
-        "random readers, random cases": found.random_readers_random_cases,
-        "fixed readers, random cases": found.fixed_readers,
-        "random readers, fixed cases": found.fixed_cases,
+        "random readers, random cases": analysis.random_readers_random_cases,
+        "fixed readers, random cases": analysis.fixed_readers,
+        "random readers, fixed cases": analysis.fixed_cases,
     }
     return {
-        "components": asdict(found.components),
+        "components": asdict(analysis.components),
         "tests": [{"analysis": name, **_test(test, treatments)} for name, test in tests.items()],
     }
 
@@ -250,16 +250,16 @@ def _test(test: TreatmentTest, treatments: Sequence[str]) -> JsonObject:
 
 
 def _against(
-    read: Readings, treatments: Sequence[str], readers: Sequence[str], choice: StudyChoice
+    read: StudyReadings, treatments: Sequence[str], readers: Sequence[str], choice: StudyChoice
 ) -> list[JsonObject]:
-    """The mean reader less the algorithm, under each treatment."""
+    """The mean reader minus the algorithm, under each treatment."""
     if choice.algorithm is None:
         return []
     own = [cell for cell in read.cells if cell[1] == choice.algorithm]
     if len(own) != 1:
         raise InputError.at(
             f"reader '{choice.algorithm}'",
-            f"stands for an algorithm and has {len(own)} readings.",
+            f"is an algorithm and has {len(own)} readings.",
             "An algorithm reads once, under any treatment.",
         )
     rows = []
@@ -271,18 +271,18 @@ def _against(
             "value": float(metrics.value[0, -1]),
         }
         try:
-            found = readers_against_algorithm(metrics, level=choice.level)
+            comparison = readers_against_algorithm(metrics, level=choice.level)
         except UndefinedError as error:
             undefined = Estimate(None, reason=reason_of(error))
             rows.append(row | {"difference": asdict(undefined)})
             continue
-        tested = _significance(found.significance)
-        fixed = {"fixed_cases": _significance(found.fixed_cases)}
-        rows.append(row | {"difference": asdict(found.difference)} | tested | fixed)
+        tested = _significance(comparison.significance)
+        fixed = {"fixed_cases": _significance(comparison.fixed_cases)}
+        rows.append(row | {"difference": asdict(comparison.difference)} | tested | fixed)
     return rows
 
 
-def _significance(one: Significance) -> JsonObject:
-    """A test; infinite degrees of freedom, which JSON has no number for, are null."""
-    degrees = [None if np.isinf(each) else each for each in one.degrees_of_freedom]
-    return {"statistic": one.statistic, "degrees_of_freedom": degrees, "p_value": one.p_value}
+def _significance(test: Significance) -> JsonObject:
+    """A test as JSON; infinite degrees of freedom are null, because JSON has no number for them."""
+    degrees = [None if np.isinf(each) else each for each in test.degrees_of_freedom]
+    return {"statistic": test.statistic, "degrees_of_freedom": degrees, "p_value": test.p_value}

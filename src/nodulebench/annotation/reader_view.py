@@ -1,6 +1,6 @@
-"""A batch and a person -> the candidates of a case as they may see them, with outlines.
+"""A batch and a person -> the candidates of a case as the person may see them, with outlines.
 
-Who drew what is told to nobody: readers are letters, in an order that follows from the batch.
+Readers stay anonymous: they are shown as letters, in an order that depends on the batch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ from nodulebench.annotation.workflow.actions import (
     ArbitrateNodule,
     CorrectOutline,
     FinishCase,
-    OneStep,
     ReviewNodule,
+    SingleStep,
     TypeNodule,
     at_once,
 )
@@ -40,38 +40,40 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A candidate as somebody is shown it."""
+class ShownCandidate:
+    """A candidate as a person sees it."""
 
     name: str
-    """To who sees all of it that of the candidate; to a reader one that tells of no others."""
+    """The candidate's name; for a reader, a name that reveals nothing about other candidates."""
     slices: tuple[DrawnSlice, ...]
-    """As it stands: the union of readers, or how it was drawn anew; to a reader the own."""
+    """The current outline: the readers' union, or its correction; for a reader, their own."""
     readers: Mapping[str, tuple[DrawnSlice, ...]]
-    """Letter -> what that reader drew; nothing where these may not be seen."""
+    """Letter -> what that reader drew; empty where the person may not see this."""
     reader_count: int
-    """How many could have drawn it; 0: that is not told."""
+    """How many readers could have drawn it; 0: not disclosed."""
     inconsistent_slices: tuple[int, ...]
     type: str | None
-    """As it stands; to a reader as they said when they drew it."""
+    """The current type; for a reader, the type that they gave when they drew it."""
     types: tuple[str, ...]
-    """All that were said, where they differ."""
+    """All types that readers gave, where they differ."""
     why: tuple[Notice, ...]
     """Why it is in dispute."""
     comment: str
-    """What the reviewer said of it."""
+    """The reviewer's comment."""
     is_asked: bool
-    """Whether the person has something to say of it now."""
+    """Whether it waits for an answer of the person."""
     is_nodule: bool | None = None
-    """What became of it; None: that is not settled, or not told."""
+    """The decision; None: not decided yet, or not disclosed."""
     note: str = ""
-    """What the arbitrator said of it."""
+    """The arbitrator's comment."""
 
 
-def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Shown]:
-    """The candidates of a case that somebody may see now; see ``Workflow.seen_candidates``.
+def shown_candidates(
+    workflow: Workflow, batch: Batch, actor_id: str, case_id: str
+) -> list[ShownCandidate]:
+    """The candidates of a case that a person may see now; see ``Workflow.seen_candidates``.
 
-    Before readings were compared there are none, and a reader sees what they handed in.
+    Before the readings are compared there are none, and readers see what they submitted.
     """
     if batch.checks is None:
         own = batch.last_readings.get((case_id, actor_id))
@@ -88,54 +90,60 @@ def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: s
     }
     asked = set(waiting(workflow, batch, actor_id, case_id))
     names = shown_names(workflow, batch, actor_id, case_id)
-    found = {one.candidate_id: one for one in seen}
+    by_id = {candidate.candidate_id: candidate for candidate in seen}
     return [
-        _shown(workflow, batch, actor_id, found[candidate_id], name, drawn, asked)
+        _shown(workflow, batch, actor_id, by_id[candidate_id], name, drawn, asked)
         for candidate_id, name in names.items()
     ]
 
 
 def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> dict[str, str]:
-    """Candidate -> by what name somebody is shown it, in the order in which they are.
+    """Candidate -> the name that the person sees, in the order in which candidates are shown.
 
-    Numbers of candidates, and gaps between them, tell how many others drew what. What a reader sees
-    as the own is numbered by what they drew themselves.
+    Numbers of candidates, and gaps between them, reveal how much others drew. So a reader's own
+    candidates are numbered in the order in which the reader drew them.
     """
     seen = [
         candidate
         for candidate in workflow.seen_candidates(batch, actor_id)
         if candidate.case_id == case_id
     ]
-    whole = {one.candidate_id: one.candidate_id for one in seen if one.is_whole}
+    whole = {
+        candidate.candidate_id: candidate.candidate_id for candidate in seen if candidate.is_whole
+    }
     reading = batch.last_readings.get((case_id, actor_id))
     place = {
         finding.finding_id: at for at, finding in enumerate(reading.findings if reading else ())
     }
     firsts = {
-        one.candidate_id: min(
+        candidate.candidate_id: min(
             place[name]
-            for who, name in batch.candidates[case_id, one.candidate_id].findings
+            for who, name in batch.candidates[case_id, candidate.candidate_id].findings
             if who == actor_id
         )
-        for one in seen
-        if not one.is_whole
+        for candidate in seen
+        if not candidate.is_whole
     }
     own = sorted(firsts, key=firsts.__getitem__)
-    return whole | {one: f"own-{number}" for number, one in enumerate(own, start=1)}
+    return whole | {
+        candidate_id: f"own-{number}" for number, candidate_id in enumerate(own, start=1)
+    }
 
 
-def _as_drawn(one: DrawnFinding) -> Shown:
-    return Shown(one.finding_id, one.slices, {}, 0, (), one.type, (), (), "", is_asked=False)
+def _as_drawn(finding: DrawnFinding) -> ShownCandidate:
+    return ShownCandidate(
+        finding.finding_id, finding.slices, {}, 0, (), finding.type, (), (), "", is_asked=False
+    )
 
 
 def drawn_by_others(
     workflow: Workflow, batch: Batch, actor_id: str, case_id: str
-) -> dict[str, list[Shown]]:
-    """Letter -> what that reader drew in a case, where who revises it may see that."""
+) -> dict[str, list[ShownCandidate]]:
+    """Letter -> what that reader drew in a case, where the revising reader may see it."""
     return {
-        one.reader_id: [_as_drawn(finding) for finding in one.findings]
-        for one in workflow.seen_of_others(batch, actor_id)
-        if one.case_id == case_id
+        reading.reader_id: [_as_drawn(finding) for finding in reading.findings]
+        for reading in workflow.seen_of_others(batch, actor_id)
+        if reading.case_id == case_id
     }
 
 
@@ -147,18 +155,20 @@ def _shown(
     name: str,
     drawn: Mapping[str, Reading],
     asked: set[Key],
-) -> Shown:
+) -> ShownCandidate:
     key = (seen.case_id, seen.candidate_id)
     members = batch.candidates[key].findings
     if not seen.is_whole:
-        own = [_finding(drawn[actor_id], one) for who, one in members if who == actor_id]
+        own = [
+            _finding(drawn[actor_id], finding_id) for who, finding_id in members if who == actor_id
+        ]
         slices = tuple(slice_ for each in own for slice_ in each.slices)
-        told = next((one.type for one in own if one.type), None)
-        return Shown(name, slices, {}, 0, (), told, (), (), "", key in asked)
+        own_type = next((finding.type for finding in own if finding.type), None)
+        return ShownCandidate(name, slices, {}, 0, (), own_type, (), (), "", key in asked)
     review = batch.reviews.get(key)
     types = sorted(set(batch.typings.get(key, {}).values()))
     sees_readers = {who for who, _ in members if who in batch.reader_ids} <= drawn.keys()
-    return Shown(
+    return ShownCandidate(
         name,
         _united(workflow, batch, key) if sees_readers else _boxed(seen.boxes),
         _by_letter(batch, members, drawn) if sees_readers else {},
@@ -183,12 +193,12 @@ def _outcome(batch: Batch, key: Key) -> bool | None:
 def _by_letter(
     batch: Batch, members: Sequence[tuple[str, str]], drawn: Mapping[str, Reading]
 ) -> dict[str, tuple[DrawnSlice, ...]]:
-    found: dict[str, tuple[DrawnSlice, ...]] = {}
+    slices: dict[str, tuple[DrawnSlice, ...]] = {}
     for who, name in members:
         if who in batch.reader_ids:
             letter = letter_of(batch, who)
-            found[letter] = (*found.get(letter, ()), *_finding(drawn[who], name).slices)
-    return dict(sorted(found.items()))
+            slices[letter] = (*slices.get(letter, ()), *_finding(drawn[who], name).slices)
+    return dict(sorted(slices.items()))
 
 
 def _finding(reading: Reading, name: str) -> DrawnFinding:
@@ -196,9 +206,9 @@ def _finding(reading: Reading, name: str) -> DrawnFinding:
 
 
 def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
-    """Boxes alone, one a slice: what an arbitrator sees who has read the batch."""
+    """One box per slice and no outlines, for an arbitrator who has read the batch."""
     largest: dict[int, Box] = {}
-    for box in sorted(boxes, key=lambda one: one.length_mm * one.width_mm):
+    for box in sorted(boxes, key=lambda box_: box_.length_mm * box_.width_mm):
         largest[box.slice_index] = box
     return tuple(
         DrawnSlice(
@@ -213,9 +223,9 @@ def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
 
 
 def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...]:
-    """What a candidate would be in the reference as it stands."""
+    """The candidate's slices as they would enter the reference now."""
     cases = workflow.cases.filter(pl.col("case_id") == key[0])
-    drawn = [one for one in batch.drawn if one.case_id == key[0]]
+    drawn = [reading for reading in batch.drawn if reading.case_id == key[0]]
     slices = unite("", cases, drawn, [accepted_of(batch, key)]).slices
     if slices is None:
         return ()
@@ -228,96 +238,98 @@ def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody says of a candidate, or of a nodule that they add."""
+    """A person's answer on a candidate, or a nodule that they add."""
 
     name: str
-    """By which a candidate is shown; any other: of what is added."""
+    """The shown name of a candidate; any other name: an added nodule."""
     type: str | None = None
-    says_yes: bool | None = None
-    """A reviewer agrees; an arbitrator takes it for a nodule. None: nothing was said."""
+    decision: bool | None = None
+    """Whether the reviewer agrees, or the arbitrator decides for a nodule. None: no answer."""
     comment: str = ""
-    anew: tuple[DrawnSlice, ...] = ()
-    """Outlines that were changed or added; none: they stay as they are."""
+    new_slices: tuple[DrawnSlice, ...] = ()
+    """Outlines that were changed or added; empty: unchanged."""
     discussed_with: tuple[str, ...] = ()
 
 
 def submit_reading(handle: ProjectHandle, actor_id: str, task: Task, reading: Reading) -> Event:
-    """Hand in what a reader drew in a case, or revised; with the last the program compares them."""
-    hand_in = revise_readings if task.mode == "revise" else submit_readings
-    return hand_in(handle, task.batch_id, actor_id, [reading])
+    """Submit a reading of a case, or its revision; after the last one the program compares all."""
+    submit = revise_readings if task.mode == "revise" else submit_readings
+    return submit(handle, task.batch_id, actor_id, [reading])
 
 
 def submit_answers(
     handle: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Event:
-    """Hand in what somebody says of all candidates of a case that wait for them.
+    """Submit a person's answers on all candidates of a case that wait for them.
 
     Raises:
-        InputError: with every candidate without an answer, or why a step is refused.
+        InputError: for every candidate without an answer, or if a step is not allowed.
     """
 
     def made(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, task.batch_id)
         steps = list(_steps(handle, batch, actor_id, task, answers))
         if not steps:
-            what = "has nothing that waits for you any more."
-            raise InputError.at(_where(task), what, "Look at the list of cases again.")
+            what = "has nothing more for you to do."
+            raise InputError.at(_where(task), what, "Reload the list of cases.")
         return at_once(task.batch_id, steps)
 
-    return handle.does(actor_id, made)
+    return handle.act(actor_id, made)
 
 
 def _steps(
     handle: ProjectHandle, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
-) -> Iterator[OneStep]:
-    said = {answer.name: answer for answer in answers}
+) -> Iterator[SingleStep]:
+    by_name = {answer.name: answer for answer in answers}
     asked = {name for _, name in waiting(handle.workflow, batch, actor_id, task.case_id)}
     shown = shown_names(handle.workflow, batch, actor_id, task.case_id)
-    names = {one: name for one, name in shown.items() if one in asked}
-    raise_problems(_missing(task, names.values(), said))
+    names = {candidate_id: name for candidate_id, name in shown.items() if candidate_id in asked}
+    raise_problems(_missing(task, names.values(), by_name))
     for candidate_id, name in names.items():
-        yield from _steps_of(task, candidate_id, said[name])
+        yield from _steps_of(task, candidate_id, by_name[name])
     if task.mode != "review":
         return
     fields = {"batch_id": task.batch_id, "case_id": task.case_id}
     for answer in answers:
         if answer.name not in shown.values():
-            finding = DrawnFinding(finding_id=answer.name, slices=answer.anew, type=answer.type)
+            finding = DrawnFinding(
+                finding_id=answer.name, slices=answer.new_slices, type=answer.type
+            )
             yield AddNodule(**fields, finding=finding, comment=answer.comment)
     yield FinishCase(**fields)
 
 
-def _steps_of(task: Task, candidate_id: str, one: Answer) -> Iterator[OneStep]:
+def _steps_of(task: Task, candidate_id: str, answer: Answer) -> Iterator[SingleStep]:
     fields = {"batch_id": task.batch_id, "case_id": task.case_id, "candidate_id": candidate_id}
-    if one.anew and task.mode in ("review", "arbitrate"):
-        yield CorrectOutline(**fields, slices=one.anew, comment=one.comment)
+    if answer.new_slices and task.mode in ("review", "arbitrate"):
+        yield CorrectOutline(**fields, slices=answer.new_slices, comment=answer.comment)
     if task.mode == "type":
-        yield TypeNodule(**fields, type=one.type or "")
+        yield TypeNodule(**fields, type=answer.type or "")
     elif task.mode == "review":
-        yield ReviewNodule(**fields, agrees=bool(one.says_yes), comment=one.comment)
+        yield ReviewNodule(**fields, agrees=bool(answer.decision), comment=answer.comment)
     else:
         yield ArbitrateNodule(
             **fields,
-            is_nodule=bool(one.says_yes),
-            type=one.type if one.says_yes else None,
-            comment=one.comment,
-            discussed_with=one.discussed_with,
+            is_nodule=bool(answer.decision),
+            type=answer.type if answer.decision else None,
+            comment=answer.comment,
+            discussed_with=answer.discussed_with,
         )
 
 
-_WANTED: dict[Mode, str] = {
-    "type": "has no type yet.",
-    "review": "is neither agreed with nor objected to yet.",
-    "arbitrate": "is not settled yet.",
+_WANTED: dict[Mode, tuple[str, str]] = {
+    "type": ("has no type yet.", "Choose a type before submitting."),
+    "review": ("is not reviewed yet.", "Agree or object before submitting."),
+    "arbitrate": ("is not settled yet.", "Decide before submitting."),
 }
 
 
-def _missing(task: Task, names: Iterable[str], said: Mapping[str, Answer]) -> Iterator[Problem]:
+def _missing(task: Task, names: Iterable[str], answers: Mapping[str, Answer]) -> Iterator[Problem]:
     for name in names:
-        one = said.get(name)
-        answer = None if one is None else one.type if task.mode == "type" else one.says_yes
-        if answer is None:
-            yield Problem(f"{_where(task)} '{name}'", _WANTED[task.mode], "Say it, then hand in.")
+        answer = answers.get(name)
+        given = answer and (answer.type if task.mode == "type" else answer.decision)
+        if given is None:
+            yield Problem(f"{_where(task)} '{name}'", *_WANTED[task.mode])
 
 
 def _where(task: Task) -> str:
@@ -329,15 +341,15 @@ ANSWERS: dict[State, tuple[str, ...]] = {
     "review": ("agrees", "comment"),
     "arbitration": ("is_nodule", "type", "comment"),
 }
-"""State of a batch -> the columns that are filled in then; the first is the decision."""
+"""State of a batch -> the columns to fill in; the first is the decision."""
 _STEPS = {"agrees": "review", "is_nodule": "arbitrate", "type": "type"}
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.DataFrame:
-    """The candidates of a batch that wait for somebody, with empty columns for the answers.
+    """The candidates of a batch that wait for a person, with empty columns for the answers.
 
-    Nobody sees more of a candidate than ``visible`` shows them.
+    The table shows no more of a candidate than ``ProjectHandle.visible``.
 
     Raises:
         InputError: if the batch or the person is not known.
@@ -345,7 +357,11 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
     batch = handle.batch(batch_id)
     waiting = set(_waiting(batch, actor_id))
     _, seen = handle.visible(actor_id, batch_id)
-    rows = [_row(one, batch) for one in seen if (one.case_id, one.candidate_id) in waiting]
+    rows = [
+        _row(candidate, batch)
+        for candidate in seen
+        if (candidate.case_id, candidate.candidate_id) in waiting
+    ]
     texts = dict.fromkeys(("case_id", "candidate_id", "slices"), pl.String)
     numbers = dict.fromkeys(("x_mm", "y_mm", "length_mm", "width_mm"), pl.Float64)
     table = pl.DataFrame(rows, schema={**texts, **numbers, "why": pl.String}, orient="row")
@@ -353,13 +369,13 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
 
 
 def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
-    """Write the questions to somebody as CSV; how many there are. Answers are not overwritten.
+    """Write a person's open questions as CSV; returns how many. It never overwrites answers.
 
     Raises:
-        InputError: if the batch or the person is not known, or the file is there already.
+        InputError: if the batch or the person is not known, or the file exists.
     """
     if path.exists():
-        raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
+        raise InputError.at(path, "already exists.", "Submit it with 'answer', or remove it.")
     asked = request_answers(handle, batch_id, actor_id)
     if asked.height:
         write_csv(asked, path)
@@ -367,10 +383,10 @@ def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path
 
 
 def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
-    """Hand in a table that somebody filled in: every row with an answer, all or none, as one event.
+    """Submit a table that a person filled in: all rows with an answer, as one event.
 
     Raises:
-        InputError: with every row that cannot be understood, or the reason why a step is refused.
+        InputError: for every row that is not valid, or if a step is not allowed.
     """
     header = read_header(path)
     require_columns(path, header, ["case_id", "candidate_id"])
@@ -378,7 +394,7 @@ def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> E
     if decision is None:
         raise InputError.at(path, f"has none of the columns {', '.join(_STEPS)}.")
     problems: list[Problem] = []
-    steps: list[OneStep] = []
+    steps: list[SingleStep] = []
     rows = read_strings(path, header).iter_rows(named=True)
     for line, row in enumerate(rows, start=2):
         with collect_problems(problems):
@@ -386,17 +402,17 @@ def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> E
     raise_problems(problems)
     if not steps:
         raise InputError.at(path, "answers nothing.", f"Fill in the column '{decision}'.")
-    return handle.does(actor_id, at_once(batch_id, steps))
+    return handle.act(actor_id, at_once(batch_id, steps))
 
 
 def unread_cases(handle: ProjectHandle) -> list[str]:
-    """The cases of a project that no batch has yet."""
+    """The cases of a project that are in no batch yet."""
     given = {case_id for batch in handle.batches().values() for case_id in batch.order.case_ids}
     return [case_id for case_id in handle.workflow.cases["case_id"] if case_id not in given]
 
 
 def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
-    """The candidates on which somebody has something to say now."""
+    """The candidates that wait for an answer of the person."""
     if batch.state == "typing":
         return [key for key in batch.untyped if actor_id not in batch.typings.get(key, {})]
     if batch.state == "review":
@@ -405,33 +421,33 @@ def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
 
 
 def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
-    """A candidate as it is shown: its slices, and its largest box."""
+    """A candidate as a row: its slices and its largest box."""
     numbers = sorted({box.slice_index for box in seen.boxes})
     largest = max(seen.boxes, key=lambda box: box.length_mm * box.width_mm)
     key = (seen.case_id, seen.candidate_id)
     return (
         *key,
         f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]),
-        *(round(one, 2) for one in (largest.center_x_mm, largest.center_y_mm)),
-        *(round(one, 2) for one in (largest.length_mm, largest.width_mm)),
+        *(round(value, 2) for value in (largest.center_x_mm, largest.center_y_mm)),
+        *(round(value, 2) for value in (largest.length_mm, largest.width_mm)),
         ", ".join(map(in_english, batch.dispute(key))) if batch.state != "typing" else "",
     )
 
 
 def _questions_steps(
     row: dict[str, str | None], decision: str, batch_id: str, where: str
-) -> Iterator[OneStep]:
-    """The step that a row asks for; none where the decision was left open."""
-    said = (row[decision] or "").strip()
-    if not said:
+) -> Iterator[SingleStep]:
+    """The step that a row asks for; none where the decision is empty."""
+    text = (row[decision] or "").strip()
+    if not text:
         return
     fields: JsonObject = {
         name: row[name] for name in ("case_id", "candidate_id", "type", "comment") if row.get(name)
     }
     if decision != "type":
-        if said.lower() not in _WORDS:
-            raise InputError.at(where, f"'{said}' in '{decision}' is neither yes nor no.")
-        fields[decision] = _WORDS[said.lower()]
+        if text.lower() not in _WORDS:
+            raise InputError.at(where, f"'{text}' in '{decision}' is neither yes nor no.")
+        fields[decision] = _WORDS[text.lower()]
     if decision == "agrees":
         fields.pop("type", None)
-    yield cast("OneStep", step_of({"step": _STEPS[decision], "batch_id": batch_id, **fields}))
+    yield cast("SingleStep", step_of({"step": _STEPS[decision], "batch_id": batch_id, **fields}))

@@ -1,9 +1,9 @@
 """Released batches of an annotation project -> a bundle with its provenance, and FINDINGS tables.
 
-The bundle holds what the workflow decided: the union of what readers drew of every accepted nodule,
-or how it was drawn anew, and what the reviewer added and an arbitrator accepted. The tables hold
-what each reader drew, so that ``nodulebench reference build`` can hear the same readers by any
-other rule.
+The bundle holds what the workflow decided: for every accepted nodule the union of what readers
+drew, or its corrected outline, and what the reviewer added and an arbitrator accepted. The tables
+hold what each reader drew, so that ``nodulebench reference build`` can apply any other rule to the
+same readings.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,41 +49,43 @@ _SIZE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """A candidate that is a nodule, and its type where it was said."""
+class AcceptedNodule:
+    """A candidate that is a nodule, with its type where one was given."""
 
     case_id: str
     candidate: Candidate
     type: str | None = None
     added_by: str | None = None
-    """The reviewer who drew it because no reader had; None: a reader's."""
+    """The reviewer who drew it because no reader had; None: a reader drew it."""
     corrected_by: str | None = None
-    """Who drew it anew; None: nobody."""
-    anew: tuple[DrawnSlice, ...] = ()
-    """How; this counts instead of what readers drew."""
+    """Who corrected its outline; None: no one."""
+    corrected_slices: tuple[DrawnSlice, ...] = ()
+    """The corrected outline, which replaces what readers drew."""
 
 
-def accept_all(checks: Iterable[CaseCheck]) -> list[Accepted]:
-    """Every candidate, as the check left it."""
+def accept_all(checks: Iterable[CaseCheck]) -> list[AcceptedNodule]:
+    """Every candidate of the checks, as an accepted nodule."""
     return [
-        Accepted(check.case_id, candidate) for check in checks for candidate in check.candidates
+        AcceptedNodule(check.case_id, candidate)
+        for check in checks
+        for candidate in check.candidates
     ]
 
 
 def unite(
-    name: str, cases: pl.DataFrame, readings: Iterable[Reading], accepted: Iterable[Accepted]
+    name: str, cases: pl.DataFrame, readings: Iterable[Reading], accepted: Iterable[AcceptedNodule]
 ) -> Reference:
-    """A reference of nodules: on each slice the hull of boxes and the union of outlines.
+    """Build a reference: on each slice the hull of boxes and the union of outlines.
 
-    Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
-    any reader holds, and long and short axis are measured anew on it; what was drawn as boxes
-    alone has the sides of its hull as axes. NODULES gets further columns: ``findings``, the names
-    of what a nodule was made of, ``added_by``, ``corrected_by``, and ``size_definition``:
+    Where a reader drew an outline and the pixels are known, the outline encloses all pixels that
+    any reader included, and long and short axis are measured on it. A nodule that was drawn only as
+    boxes has the sides of their hull as axes. NODULES gets additional columns: ``findings``, the
+    names of the findings that were merged, ``added_by``, ``corrected_by``, and ``size_definition``:
     ``average`` of long and short axis, or ``box_average`` of the sides of a box, on the slice where
     it is largest.
 
     Args:
-        name: of the reference.
+        name: the name of the reference.
         cases: CASES, in order.
         readings: what the readers drew.
         accepted: the candidates that are nodules.
@@ -95,11 +97,11 @@ def unite(
         for slice_ in finding.slices
     }
     places = geometries(cases)
-    rows = [row for one in accepted for row in _rows(one, drawn, places.get(one.case_id))]
+    rows = [row for nodule in accepted for row in _rows(nodule, drawn, places.get(nodule.case_id))]
     empty = {column.name: column.dtype for column in NODULE_SLICES.columns}
     more = {"score": pl.Float64, "type": pl.String, **_ORIGIN}
-    said = {"density": pl.String, "malignancy": pl.Float64, "category": pl.String}
-    table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **said}), places)
+    other_columns = {"density": pl.String, "malignancy": pl.Float64, "category": pl.String}
+    table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **other_columns}), places)
     origin = table.group_by("case_id", "nodule_id", maintain_order=True).agg(
         pl.col(list(_ORIGIN)).first()
     )
@@ -120,20 +122,22 @@ def unite(
 
 
 def _rows(
-    accepted: Accepted,
+    accepted: AcceptedNodule,
     drawn: Mapping[tuple[str, str, str, int], DrawnSlice],
     place: Geometry | None,
 ) -> Iterable[dict[str, object]]:
-    one = accepted.candidate
+    candidate = accepted.candidate
     on_slice = _members(accepted, drawn)
     is_boxed = not any(member.contour for members in on_slice.values() for member in members)
     for number, members in on_slice.items():
-        boxes = map(_box, accepted.anew) if accepted.anew else one.boxes
+        boxes = (
+            map(_box, accepted.corrected_slices) if accepted.corrected_slices else candidate.boxes
+        )
         box = _hull([box for box in boxes if box.slice_index == number])
         heights = [member.z_mm for member in members if member.z_mm is not None]
         yield {
             "case_id": accepted.case_id,
-            "nodule_id": one.candidate_id.replace("candidate", "nodule"),
+            "nodule_id": candidate.candidate_id.replace("candidate", "nodule"),
             "slice_index": number,
             "z_mm": heights[0] if heights else None,
             "center_x_mm": box.center_x_mm,
@@ -141,8 +145,8 @@ def _rows(
             "length_mm": box.length_mm,
             "width_mm": box.width_mm,
             "type": accepted.type,
-            "agreement": 0 if accepted.added_by else len(one.reader_ids),
-            "findings": " ".join(finding_name(*finding) for finding in one.findings),
+            "agreement": 0 if accepted.added_by else len(candidate.reader_ids),
+            "findings": " ".join(finding_name(*finding) for finding in candidate.findings),
             "added_by": accepted.added_by,
             "corrected_by": accepted.corrected_by,
             "is_boxed": is_boxed,
@@ -151,21 +155,21 @@ def _rows(
 
 
 def _members(
-    accepted: Accepted, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
+    accepted: AcceptedNodule, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
 ) -> dict[int, list[DrawnSlice]]:
-    """What a nodule is made of on each slice: what readers drew, or one drew anew."""
-    if accepted.anew:
-        ordered = sorted(accepted.anew, key=lambda member: member.slice_index)
+    """The outlines of a nodule on each slice: what readers drew, or its correction."""
+    if accepted.corrected_slices:
+        ordered = sorted(accepted.corrected_slices, key=lambda member: member.slice_index)
         return {member.slice_index: [member] for member in ordered}
-    one = accepted.candidate
+    candidate = accepted.candidate
     return {
         number: [
             drawn[accepted.case_id, *finding, number]
-            for cluster in one.clusters
+            for cluster in candidate.clusters
             if cluster.box.slice_index == number
             for finding in cluster.findings
         ]
-        for number in sorted({box.slice_index for box in one.boxes})
+        for number in sorted({box.slice_index for box in candidate.boxes})
     }
 
 
@@ -175,23 +179,23 @@ def _box(drawn: DrawnSlice) -> Box:
 
 
 def _sides(box: Box) -> dict[str, object]:
-    """The axes of what was drawn as boxes: their sides, as every reference rule has it."""
+    """The axes of a nodule that was drawn as boxes: their sides, as in every reference rule."""
     short, long = sorted((box.length_mm, box.width_mm))
     return {"long_mm": long, "short_mm": short}
 
 
 def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> dict[str, object]:
-    """Outline and axes of all pixels that any member holds; nothing where none was outlined."""
+    """Outline and axes of all pixels of any member; empty where none was outlined."""
     if place is None or not any(member.contour for member in members):
         return {}
     pixels = voxels_of([member.as_drawn for member in members], place)
     if not len(pixels):
         return {}
-    one_set = np.zeros(len(pixels), dtype=np.int64)
-    outline, corner = trace_outlines(one_set, pixels[:, 0], pixels[:, 1])
+    same_set = np.zeros(len(pixels), dtype=np.int64)
+    outline, corner = trace_outlines(same_set, pixels[:, 0], pixels[:, 1])
     level = np.full(len(corner), float(pixels[0, 2]))
     xyz_mm = place.to_world(np.column_stack([corner, level]))
-    sizes = slice_sizes(one_set, pixels, place.spacing_mm[None, :2])
+    sizes = slice_sizes(same_set, pixels, place.spacing_mm[None, :2])
     return {
         "contour": outline_texts(outline, xyz_mm[:, 0], xyz_mm[:, 1])["contour"][0],
         "long_mm": sizes["long_mm"][0],
@@ -212,7 +216,7 @@ def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.Dat
     """The table with the height of each slice: as drawn, else from the geometry.
 
     Raises:
-        InputError: for each case whose slices lie nobody knows where.
+        InputError: for each case in which the position of slices is not known.
     """
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
     raise_problems(
@@ -248,15 +252,15 @@ def export_released(
 ) -> Reference:
     """Write the nodules of released batches as a bundle and, with ``findings``, what readers drew.
 
-    Nothing is written if a batch is not released. The whole log is read and every step is judged
-    anew: neither an index nor a step that somebody wrote by other means is believed.
+    Nothing is written if a batch is not released. The whole log is read and every step is checked
+    again, because an index or a step could have been forged.
 
     Args:
         handle: the project.
         target: folder of the bundle, with who did what and when in ``provenance.json``.
         batch_ids: the batches; empty: all that are released.
-        findings: folder for the readers' own findings, as tables.
-        blind_findings: folder for those of the blind phase, where there was a second one.
+        findings: folder for the readers' findings, as tables.
+        blind_findings: folder for the findings of the blind phase, where there was a second phase.
 
     Raises:
         InputError: if a batch is not released, none is, or the log holds a step that was not
@@ -313,41 +317,46 @@ def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> 
     """
     chosen = list(released(handle, batch_ids).values())
     accepted = [
-        accepted_of(one, key)
-        for one in chosen
-        for key in one.nodules
+        accepted_of(batch, key)
+        for batch in chosen
+        for key in batch.nodules
         if key[0] not in handle.repeats
     ]
-    drawn = [reading for one in chosen for reading in one.drawn]
+    drawn = [reading for batch in chosen for reading in batch.drawn]
     return unite(handle.folder.resolve().name, _listed(handle, chosen), drawn, accepted)
 
 
-def accepted_of(batch: Batch, key: Key) -> Accepted:
+def accepted_of(batch: Batch, key: Key) -> AcceptedNodule:
     """A candidate as it enters a reference, if it is a nodule."""
-    anew = batch.corrected(key)
-    return Accepted(
+    correction = batch.corrected(key)
+    return AcceptedNodule(
         key[0],
         batch.candidates[key],
         batch.nodule_type(key),
         added_by=batch.order.reviewer_id if key in batch.added else None,
-        corrected_by=None if anew is None else anew.by,
-        anew=() if anew is None else anew.step.slices,
+        corrected_by=None if correction is None else correction.by,
+        corrected_slices=() if correction is None else correction.step.slices,
     )
 
 
 def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
-    """What the readers of released batches drew in the end, with the types that they gave.
+    """The final readings of released batches, with the types that readers gave.
 
-    SESSIONS says whether that was ``blind`` or ``unblinded``, after a look at what others drew.
-    FINDINGS gets two further columns: ``candidate_id``, and ``is_nodule``, what the workflow made
-    of the candidate. What the reviewer added is no reader's finding and is in the bundle alone.
+    SESSIONS states whether a reading was ``blind`` or ``unblinded``, after seeing what others drew.
+    FINDINGS gets two additional columns: ``candidate_id``, and ``is_nodule``, the decision of the
+    workflow. Nodules that the reviewer added are no reader's findings; only the bundle has them.
 
     Raises:
         InputError: if a batch is not released, or none is.
     """
     chosen = list(released(handle, batch_ids).values())
     cases = _listed(handle, chosen)
-    typed = [one for batch in chosen for one in batch.typed if one.reader_id in batch.reader_ids]
+    typed = [
+        reading
+        for batch in chosen
+        for reading in batch.typed
+        if reading.reader_id in batch.reader_ids
+    ]
     readings = findings_of(handle.folder.resolve().name, cases, typed)
     decided = pl.DataFrame(
         [row for batch in chosen for row in _decisions(batch)],
@@ -365,15 +374,15 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
 
 
 def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
-    """What the readers of released batches drew before they saw what others did.
+    """The readings of released batches from before readers saw what others drew.
 
     Raises:
         InputError: if a batch is not released, or none is.
     """
     chosen = list(released(handle, batch_ids).values())
     drawn = [reading for batch in chosen for reading in batch.readings.values()]
-    found = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
-    return replace(found, sessions=found.sessions.with_columns(phase=pl.lit("blind")))
+    readings = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
+    return replace(readings, sessions=readings.sessions.with_columns(phase=pl.lit("blind")))
 
 
 def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:
@@ -395,7 +404,7 @@ def _listed(handle: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
 
 
 def _provenance(handle: ProjectHandle, batch_ids: Sequence[str]) -> JsonObject:
-    """Who did what and when, and the digest of the log that says it in full."""
+    """Who did what and when, and the digest of the complete log."""
     events = handle.log.read()
     return {
         "schema": "nodulebench/reference@1",

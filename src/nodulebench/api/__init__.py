@@ -1,1 +1,1 @@
-"""The door for Python: what people have in hand -> results that show themselves."""
+"""The Python library: evaluate and compare files, frames and arrays; results show themselves."""

@@ -1,10 +1,10 @@
-"""nodulebench.evaluate: marks and a reference in whatever form -> a Result."""
+"""nodulebench.evaluate and compare: marks and a reference in any form -> a Result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import polars as pl
 
@@ -27,8 +27,8 @@ from nodulebench.evaluation.comparison.service import comparison_document
 from nodulebench.evaluation.evaluate import evaluate as evaluate_tables
 from nodulebench.evaluation.plans.verdict import evaluated_under
 from nodulebench.evaluation.recompute import Evaluated, evaluated_of, load_unchanged
-from nodulebench.evaluation.service import choose_protocol, with_options
-from nodulebench.evaluation.service import evaluate_files as workflow
+from nodulebench.evaluation.service import EvaluateOptions, choose_protocol, with_options
+from nodulebench.evaluation.service import evaluate_files as evaluate_with_options
 from nodulebench.report.csv_tables import differences_table
 from nodulebench.report.pages.cells import html_table
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Options(TypedDict):
-    """What a call may change of a protocol."""
+class ProtocolOptions(TypedDict, total=False):
+    """The values of a protocol that a call may change."""
 
     bootstraps: int | None
     seed: int | None
@@ -52,12 +52,10 @@ def evaluate(
     *,
     cases: Any = None,
     plan: str | PathLike[str] | None = None,
-    at_fp: float | None = None,
-    bootstraps: int | None = None,
-    seed: int | None = None,
     submissions: Any = None,
+    **options: Unpack[ProtocolOptions],
 ) -> Result:
-    """Judge the marks of one or several algorithms against a reference under a protocol.
+    """Evaluate the marks of one or several algorithms against a reference under a protocol.
 
     A table is a frame of polars or pandas, a structured array, or a dict of columns, with the
     columns of MARKS or NODULES or those of LUNA16's files; it is checked as a file would be.
@@ -66,13 +64,13 @@ def evaluate(
         reference: a path, a ``Reference``, or a table of nodules (then give ``cases``).
         marks: a path, a ``Submission`` or a table; several in a list, or by name in a dict.
         protocol: a name, a TOML file or a ``TestProtocol``; by default luna16, or the plan's.
-        progress: told the name of each algorithm before it is judged.
+        progress: called with the name of each algorithm before it is evaluated.
         cases: every case that was tested: a list of ``case_id``, a table or a file.
-        plan: a frozen test plan, whose verdict the result then has.
-        at_fp: false positives per case at which recall, precision and the like are read.
-        bootstraps: the number of resamples, instead of the protocol's.
-        seed: the seed of the resamples, instead of the protocol's.
-        submissions: ``marks`` under the name that versions before 0.3 had for them.
+        plan: a frozen test plan; the result then has its verdict.
+        submissions: the name of ``marks`` before version 0.3.
+        options: values instead of the protocol's: ``bootstraps``, the number of resamples;
+            ``seed``, their seed; ``at_fp``, false positives per case at which recall, precision
+            and the like are read.
 
     Raises:
         InputError: with every problem, by the name of the argument or the line of the file.
@@ -81,13 +79,12 @@ def evaluate(
     given = submissions if marks is None else marks
     if given is None:
         raise InputError.at("marks", "are missing.", "Give a path, a table, or several.")
-    options: Options = {"bootstraps": bootstraps, "seed": seed, "at_fp": at_fp}
     chosen, frozen = _protocol(protocol, plan, options)
     read = reference_of(reference, cases)
-    judged = submissions_of(given, read.cases)
+    given_submissions = submissions_of(given, read.cases)
     truth = replace(read, cases=without_images(read.cases))
-    found = evaluate_tables(truth, judged, chosen, _by_name(progress))
-    return Result.of(found if frozen is None else evaluated_under(frozen, found))
+    evaluation = evaluate_tables(truth, given_submissions, chosen, _by_name(progress))
+    return Result.of(evaluation if frozen is None else evaluated_under(frozen, evaluation))
 
 
 def evaluate_files(
@@ -104,15 +101,15 @@ def evaluate_files(
         marks: one file or folder per algorithm.
         reference: the test set.
         protocol: a name or a TOML file; by default luna16, or the plan's.
-        progress: told the name of each algorithm before it is judged.
-        options: those of the command, by their names: ``plan``, ``series``, ``cases``, ``out``...
+        progress: called with the name of each algorithm before it is evaluated.
+        options: the other fields of ``EvaluateOptions``: ``plan``, ``series``, ``cases``, ``out``…
 
     Returns:
         The result and the files written.
     """
-    told = _by_name(progress)
-    found, written = workflow(tuple(marks), reference, protocol, progress=told, **options)
-    return Result.of(found), written
+    chosen = EvaluateOptions(marks=tuple(marks), reference=reference, protocol=protocol, **options)
+    evaluation, written = evaluate_with_options(chosen, progress=_by_name(progress))
+    return Result.of(evaluation), written
 
 
 def _by_name(progress: Callable[[str], object] | None) -> Progress:
@@ -122,14 +119,14 @@ def _by_name(progress: Callable[[str], object] | None) -> Progress:
 def _protocol(
     protocol: TestProtocol | str | PathLike[str] | None,
     plan: str | PathLike[str] | None,
-    options: Options,
+    options: ProtocolOptions,
 ) -> tuple[TestProtocol, TestPlan | None]:
     if not isinstance(protocol, TestProtocol):
         name = None if protocol is None else fspath(protocol)
         frozen = None if plan is None else Path(plan)
         return choose_protocol(name, frozen, **options)
     if plan is not None:
-        raise InputError.at("protocol", "is fixed by the plan.", "Leave it out, or the plan.")
+        raise InputError.at("protocol", "is fixed by the plan.", "Give only one of the two.")
     return with_options(protocol, **options), None
 
 
@@ -139,12 +136,12 @@ Given = Evaluation | str | PathLike[str]
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Compared:
-    """What ``compare`` found. Tables are polars frames."""
+    """The result of ``compare``. Tables are polars frames."""
 
     document: ComparisonDocument
-    """What comparison.json holds."""
+    """The content of comparison.json."""
     is_no_worse: bool | None
-    """Whether every metric that the margin applies to is shown to be within it; None: no margin."""
+    """Whether every metric is shown to be within the margin; None: no margin was given."""
 
     def differences(self) -> pl.DataFrame:
         """Every difference from the baseline, with its interval, P values and margin."""
@@ -186,8 +183,8 @@ def compare(
 
     Args:
         new: a result, or the folder it was written to.
-        old: the result that it is compared with, of the same test set and protocol.
-        baseline: without ``old``: the algorithm that the others are compared with.
+        old: the result with which it is compared, of the same test set and protocol.
+        baseline: without ``old``: the algorithm with which the others are compared.
         metrics: the metrics; by default those of the protocol.
         margin: the largest loss that does not matter; it applies to ``metrics``, by default to the
             CPM or the protocol's first metric that is better when higher.
@@ -195,7 +192,7 @@ def compare(
         permutations: the number of random swaps of each permutation test; 0: none.
 
     Raises:
-        InputError: if there is nothing to compare, or the two were not made alike.
+        InputError: if there is nothing to compare, or test set or protocol differ.
         UnknownNameError: if there is no such algorithm or metric.
     """
     if (old is None) == (baseline is None):
@@ -204,10 +201,10 @@ def compare(
     if old is not None:
         evaluated, _, baseline = side_by_side(evaluated, _evaluated(old))
     choice = ComparisonChoice(baseline or "", metrics, margin, bootstraps, permutations)
-    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     return Compared(
-        comparison_document(found, evaluated),
-        None if margin is None else gate_of(found).is_met,
+        comparison_document(comparison, evaluated),
+        None if margin is None else gate_of(comparison).is_met,
     )
 
 

@@ -18,17 +18,17 @@ class Froc(NamedTuple):
     sensitivity: FloatArray
     """The share of nodules that are hit."""
     threshold: FloatArray
-    """Marks that score at least so much are counted; infinity at the beginning."""
+    """Marks with at least this score are counted; infinity at the beginning."""
 
 
 def froc(scores: Any, is_hit: Any, *, nodules: int, cases: int) -> Froc:
-    """The FROC curve of marks that were already judged.
+    """The FROC curve of marks that are already known as hits or false positives.
 
-    A nodule that nothing marked is in ``nodules`` and nowhere else; a nodule marked twice is one
-    hit, so give its best mark as the hit and leave the other out. ``evaluate`` does that itself.
+    A nodule without a mark is counted only in ``nodules``. A nodule marked twice is one hit: give
+    its best mark as the hit and leave out the other. ``evaluate`` does that itself.
 
     Args:
-        scores: one number a mark, higher for what is more likely a nodule.
+        scores: one number per mark; a higher score means that a nodule is more likely.
         is_hit: for each mark whether it hit a nodule; the others are false positives.
         nodules: how many nodules there were to find, hit or missed.
         cases: how many cases were read, with or without nodules and marks.
@@ -41,9 +41,9 @@ def froc(scores: Any, is_hit: Any, *, nodules: int, cases: int) -> Froc:
     """
     score, hit = _numbers(scores), np.asarray(is_hit)
     raise_problems(_problems(score, hit, nodules, cases))
-    is_found = hit.astype(bool)
+    was_hit = hit.astype(bool)
     nowhere = np.zeros(len(score), dtype=np.int64)
-    order = sort_scores(nowhere[is_found], score[is_found], nowhere[~is_found], score[~is_found])
+    order = sort_scores(nowhere[was_hit], score[was_hit], nowhere[~was_hit], score[~was_hit])
     curve = curve_of(order, cases=cases, nodules=nodules)
     return Froc(curve.x, curve.y, curve.threshold)
 
@@ -53,13 +53,13 @@ def _numbers(given: Any) -> FloatArray:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError.at(
-            "scores", "are no list of numbers.", "Give one score a mark."
+            "scores", "are not a list of numbers.", "Give one score per mark."
         ) from error
 
 
 def _problems(score: FloatArray, hit: Any, nodules: int, cases: int) -> list[Problem]:
     checks = (
-        ("scores", score.ndim == 1, "are no list of numbers.", "Give one score a mark."),
+        ("scores", score.ndim == 1, "are not a list of numbers.", "Give one score per mark."),
         (
             "scores",
             bool(np.isfinite(score).all()),
@@ -76,20 +76,20 @@ def _problems(score: FloatArray, hit: Any, nodules: int, cases: int) -> list[Pro
             "is_hit",
             bool(np.isin(hit, (0, 1)).all()),
             "has other values than true and false.",
-            "Say for each mark whether it is a hit.",
+            "Give True or False for each mark.",
         ),
-        ("cases", cases >= 1, f"{cases} is none.", "Give the number of cases that were read."),
+        ("cases", cases >= 1, f"is {cases}.", "Give the number of cases that were read."),
         (
             "nodules",
             nodules >= 1,
-            f"{nodules} is none.",
-            "Without nodules there is no sensitivity.",
+            f"is {nodules}.",
+            "Give at least one nodule: without nodules there is no sensitivity.",
         ),
     )
     wrong = [
         Problem(where, what, remedy) for where, is_right, what, remedy in checks if not is_right
     ]
     if not wrong and np.count_nonzero(hit) > nodules:
-        what = f"{nodules} is less than the {np.count_nonzero(hit)} hits."
+        what = f"is {nodules}, less than the {np.count_nonzero(hit)} hits."
         wrong.append(Problem("nodules", what, "Count a nodule that is marked twice as one hit."))
     return wrong

@@ -1,4 +1,4 @@
-"""Paths, frames and arrays as people have them -> Reference and Submissions, checked like files."""
+"""Paths, frames and arrays -> Reference and Submissions, checked like files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from nodulebench.io.marks.boxes import require_listed
 from nodulebench.io.marks.luna16 import COLUMNS, null_unmeasured
 
 TABLES = "a polars or pandas frame, a structured array, or a dict of columns"
-"""What is taken as a table."""
+"""The types that are accepted as a table."""
 
 
 def reference_of(given: Any, cases: Any = None) -> Reference:
@@ -31,14 +31,15 @@ def reference_of(given: Any, cases: Any = None) -> Reference:
     """
     if isinstance(given, Reference):
         if cases is not None:
-            raise InputError.at("cases", "were given, but the reference has its own.", "Leave out.")
+            what = "were given, but the reference has its own."
+            raise InputError.at("cases", what, "Leave out this argument.")
         return given
     if isinstance(given, str | PathLike):
         return read_reference(Path(given), cases=None if cases is None else cases_of(cases))
     if cases is None:
         raise InputError.at(
             "cases",
-            "are needed beside a table of nodules: cases without nodules count too.",
+            "are needed in addition to a table of nodules: cases without nodules count, too.",
             "Give every case that was tested: a list of case_id, a table or a file.",
         )
     known = cases_of(cases)
@@ -51,7 +52,7 @@ def reference_of(given: Any, cases: Any = None) -> Reference:
 
 
 def cases_of(given: Any) -> pl.DataFrame:
-    """CASES from a file, a table, or a mere list of names."""
+    """CASES from a file, a table, or a list of names."""
     if isinstance(given, str | PathLike):
         return read_cases(Path(given))
     is_list = isinstance(given, list | tuple | pl.Series) or (
@@ -62,20 +63,20 @@ def cases_of(given: Any) -> pl.DataFrame:
 
 
 def submissions_of(given: Any, cases: pl.DataFrame) -> list[Submission]:
-    """What algorithms said: one of them, several, or several by their names.
+    """The submissions of one algorithm, of several, or of several by name.
 
     Raises:
         InputError: with every problem, by the name of the argument.
     """
     if isinstance(given, Mapping) and not _is_table(given):
         return [
-            replace(one, name=str(name))
+            replace(submission, name=str(name))
             for name, part in given.items()
-            for one in [_submission(part, cases, f"marks['{name}']")]
+            for submission in [_submission(part, cases, f"marks['{name}']")]
         ]
-    is_one = _is_table(given) or isinstance(given, str | PathLike | np.ndarray)
-    if isinstance(given, Iterable) and not is_one:
-        return [_submission(one, cases, f"marks {number}") for number, one in enumerate(given, 1)]
+    is_single = _is_table(given) or isinstance(given, str | PathLike | np.ndarray)
+    if isinstance(given, Iterable) and not is_single:
+        return [_submission(part, cases, f"marks {number}") for number, part in enumerate(given, 1)]
     return [_submission(given, cases, "marks")]
 
 
@@ -91,10 +92,10 @@ def _submission(given: Any, cases: pl.DataFrame, argument: str) -> Submission:
 
 
 def table_of(given: Any, argument: str) -> pl.DataFrame:
-    """A table of any kind as one of polars, its columns by our names where they are LUNA16's.
+    """A table of any type as a polars frame; LUNA16 columns get the names of MARKS or NODULES.
 
     Raises:
-        InputError: if it is no table, or its columns differ in length.
+        InputError: if it is not a table, or its columns differ in length.
     """
     if not _is_table(given):
         raise InputError.at(argument, f"is {_kind(given)}.", f"Give a path, {TABLES}.")
@@ -127,7 +128,7 @@ def _columns(given: Any) -> JsonObject:
         return dict(given)
     if isinstance(given, np.ndarray):
         return {name: given[name] for name in given.dtype.names or ()}
-    # what pandas calls missing, NaN among it, is null; its own values cross as plain ones
+    # missing values of pandas, such as NaN, become null; extension types become plain values
     return {
         str(name): column.astype(object).where(column.notna(), None).to_list()
         for name, column in given.items()
@@ -136,11 +137,11 @@ def _columns(given: Any) -> JsonObject:
 
 def _kind(given: Any) -> str:
     kind = type(given).__name__
-    return f"an {kind} without names of columns" if isinstance(given, np.ndarray) else f"a {kind}"
+    return f"an {kind} without column names" if isinstance(given, np.ndarray) else f"a {kind}"
 
 
 def _numbered(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Rows without names of their own are named by their numbers."""
+    """Rows without names are named by their numbers."""
     if name in table.columns:
         return table
     return table.with_row_index(name, offset=1).with_columns(pl.col(name).cast(pl.String))
@@ -152,7 +153,7 @@ def _checked(table: pl.DataFrame, schema: TableSchema, argument: str) -> pl.Data
 
 
 def _misspelt(table: pl.DataFrame, schema: TableSchema, argument: str) -> Iterator[Problem]:
-    """Columns whose values would be passed over in silence for a slip of the pen."""
+    """Unknown columns with a name near a known one: their values would be silently ignored."""
     listed = {column.name for column in schema.columns}
     absent = listed - set(table.columns)
     for name in table.columns:

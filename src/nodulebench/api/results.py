@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Picture:
-    """A picture: it shows itself in a notebook, and ``save`` writes it as an SVG file."""
+    """A chart: it shows itself in a notebook, and ``save`` writes it as an SVG file."""
 
     title: str
-    """What it shows."""
     svg: str
-    """The picture as a document of its own."""
+    """The chart as a complete SVG document."""
 
     def save(self, path: Path | str) -> Path:
-        """Write the picture, whole or not at all; returns where it lies."""
+        """Write the chart, all or nothing; returns its path."""
         with staged_file(Path(path)) as stage:
             stage.write_text(self.svg, encoding="utf-8")
         return Path(path)
@@ -49,23 +48,23 @@ class Picture:
 
 
 MOST_METRICS = 3
-"""How many metrics stand in the short form of a result."""
+"""The number of metrics in the short form of a result."""
 COUNTS = ("hit", "missed", "false_positive")
 HEADS = ("algorithm", "rule", "hit", "missed", "false positives")
 
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Result(Evaluation):
-    """What ``evaluate`` found. Tables are polars frames; every number stands in them once."""
+    """The result of ``evaluate``. Tables are polars frames; each number is in one of them."""
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Self:
-        """An evaluation, with what is below."""
+        """An evaluation as a Result."""
         return cls(**{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)})
 
     @property
     def document(self) -> Document:
-        """What evaluation.json holds."""
+        """The content of evaluation.json."""
         return evaluation_document(self)
 
     def metrics(self) -> pl.DataFrame:
@@ -73,14 +72,14 @@ class Result(Evaluation):
         return metrics_table(self.document)
 
     def labels(self) -> pl.DataFrame:
-        """What each rule says of each mark."""
+        """The label of each mark under each rule."""
         labels = [algorithm.labels for algorithm in self.algorithms if algorithm.labels.width]
         return pl.concat(labels) if labels else LABELS.empty()
 
     def misses(self) -> pl.DataFrame:
-        """Every nodule that is missed, with the mark nearest to it and who else missed it.
+        """Every missed nodule, with its nearest mark and the other algorithms that missed it.
 
-        Those with ``is_missed`` false are found, but not at every rate of the protocol.
+        Nodules with ``is_missed`` false are hit, but not at every rate of the protocol.
         """
         return miss_table(cohorts_of(self), self.protocol)
 
@@ -104,7 +103,7 @@ class Result(Evaluation):
         return table
 
     def plot(self, *, rule: str | None = None) -> Picture:
-        """The FROC with its band, as the report draws it; of several rules the first, or one.
+        """The FROC with its band, as in the report, of the first rule or the given one.
 
         Raises:
             InputError: if there is no FROC to draw.
@@ -120,7 +119,7 @@ class Result(Evaluation):
             curves = curves.filter(pl.col("rule") == rule)
         charts = froc_charts(self.document, by_curve(curves), translator())
         if not charts:
-            raise InputError.at("plot", "there is no FROC.", "Do the marks have scores?")
+            raise InputError.at("plot", "there is no FROC.", "Give marks with scores.")
         return Picture(charts[0].title, on_paper(with_legend(charts[0])))
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -146,7 +145,7 @@ class Result(Evaluation):
         return f"{facts['name']}, {counted}; protocol {self.protocol.name}{self._verdict()}"
 
     def _verdict(self) -> str:
-        """The verdict, where there was a plan, with the reason if it is undecided."""
+        """The verdict of the plan, with the reason if it is undecided."""
         plan = self.document.plan
         if plan is None:
             return ""
@@ -154,7 +153,7 @@ class Result(Evaluation):
         return f"; plan {plan.name}: {plan.verdict}{because}"
 
     def _shown(self) -> list[str]:
-        """The metrics of the short form: the protocol's first ones that are one number."""
+        """The metrics of the short form: the first that are one number."""
         names = (
             name
             for algorithm in self.algorithms
@@ -181,12 +180,12 @@ class Result(Evaluation):
 
 
 def _short(metric: object) -> str:
-    """A metric with the interval that may be relied on."""
+    """A metric with its guarded interval."""
     return str(metric.soundly) if isinstance(metric, Estimate) else "–"
 
 
 def text_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as a terminal shows one."""
+    """A table as plain text."""
     lines = [heads, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = (
@@ -197,7 +196,7 @@ def text_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def as_pandas(table: pl.DataFrame) -> "pd.DataFrame":
-    """A table for pandas; columns cross as plain values, so that it needs no other package.
+    """A table for pandas; columns become plain values, so that no other package is needed.
 
     Raises:
         InputError: if pandas is not installed.

@@ -27,24 +27,23 @@ from nodulebench.core.executor import ExecutorChoice
 @click.option("--key-table", type=FILE, help="Who is who, sealed; kept apart from both folders.")
 @vault_options
 @option("--prefix", str, "P", "Begins every pseudonym.")
-@option("--pixel-check/--no-pixel-check", bool, True, "Search pictures for text.")
+@option(
+    "--pixel-check/--no-pixel-check", bool, True, "Search images for text.", to="has_pixel_check"
+)
 @executor_options("all cores", "Files at the same time.", before="--jobs")
 @click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
 @click.option("--conformance", is_flag=True, help="Only print which DICOM options are claimed.")
 @click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
 def command(
-    folder: Path | None,
+    *,
     curated: Path | None,
-    out: Path | None,
-    key_table: Path | None,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
-    prefix: str,
-    pixel_check: bool,
     check: bool,
     conformance: bool,
     show_keys: bool,
     executor: ExecutorChoice,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    **given: Any,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
@@ -60,50 +59,47 @@ def command(
     """
     from nodulebench.core.executors import open_executor
     from nodulebench.core.notices import Notice
-    from nodulebench.curation.deidentify.service import check_folder, deidentify_folder
+    from nodulebench.curation.deidentify.service import (
+        DeidentifyOptions,
+        check_folder,
+        deidentify_folder,
+    )
     from nodulebench.i18n.translator import in_english
 
     if conformance:
         _show_conformance()
         return 0
+    key_table = given["key_table"]
     if show_keys:
         if key_table is None:
             raise click.UsageError("give --key-table with --show-keys")
         _show_keys(key_table, required_secret(vault_key, passphrase_file, is_new=False))
         return 0
-    files = None
     if curated is not None:
         from nodulebench.curation.cases import read_case_files
 
-        admitted = read_case_files(curated, folder)
-        folder, files = admitted.folder, admitted.paths
+        admitted = read_case_files(curated, given["folder"])
+        given |= {"folder": admitted.folder, "files": admitted.paths}
+    folder = given["folder"]
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
         with open_executor(executor, os.cpu_count() or 1) as workers:
-            left = check_folder(folder, has_pixel_check=pixel_check, executor=workers)
+            left = check_folder(folder, has_pixel_check=given["has_pixel_check"], executor=workers)
         for one in left:
             click.echo(f"error: {one.where}: {in_english(one.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
         click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
-        if not pixel_check:
+        if not given["has_pixel_check"]:
             click.echo(f"not looked at: {in_english(Notice('check_unsearched'))}")
         return 1 if left else 0
-    if out is None or key_table is None:
+    if given["out"] is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
+    options = DeidentifyOptions(**given)
+    out = options.out
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
     with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:
-        made = deidentify_folder(
-            folder,
-            out,
-            key_table,
-            secret,
-            files=files,
-            prefix=prefix,
-            has_pixel_check=pixel_check,
-            executor=workers,
-            progress=line.tell,
-        )
+        made = deidentify_folder(options, secret, executor=workers, progress=line.tell)
     reasons = {one.source: in_english(one.refused) for one in made.refused}
     for source, reason in reasons.items():
         click.echo(f"left out: {source}: {reason}", err=True)

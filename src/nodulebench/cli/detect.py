@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
@@ -26,7 +26,7 @@ class _ListsDetectors(click.Command):
 
         with formatter.section("Systems, detectors and networks that find"):
             formatter.write_text(", ".join(known_detectors()))
-        with formatter.section("Networks that judge, beside these"):
+        with formatter.section("Networks that score, in addition to these"):
             formatter.write_text(", ".join(scoring_networks()))
 
 
@@ -40,47 +40,38 @@ class _ListsDetectors(click.Command):
     help="Folder for the submission.",
 )
 @option("--case-id", str, "", "Name of the case; default: its file, or series UID.")
-@click.option("--most", type=COUNT, help="Keep only so many marks per scan.")
+@click.option("--most", type=COUNT, help="Write at most so many marks per scan.")
 @option(
     "--place",
     ["best", "mean"],
     "best",
-    "Where a candidate of several detectors lies: where the best of them marks it, or at the mean "
-    "of their marks, as in LUNA16.",
+    "Position of a candidate of several detectors: that of the best of them, or the mean of their "
+    "marks, as in LUNA16.",
 )
 @weights_option
 @option(
     "--fold",
     ["auto", "none", *map(str, range(10))],
     "auto",
-    "Judge with weights that never saw this fold of LUNA16; auto: the scan's own fold, where "
+    "Score with weights that never saw this fold of LUNA16; auto: the scan's own fold, where "
     "the weights were trained on something of it; none: weights of all folds.",
 )
 @executor_options("2", "Scans of a test set at the same time.", before="--processes")
 @opening_options
 def command(
-    name: str,
-    case: Path,
-    out: Path,
-    case_id: str,
-    most: int | None,
-    place: Literal["best", "mean"],
-    weights: tuple[Path, ...],
-    fold: str,
-    opening: Opening,
-    executor: ExecutorChoice,
+    name: str, case: Path, out: Path, opening: Opening, executor: ExecutorChoice, **given: Any
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
-    NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are one, the
-    two nearest first. A network in NAME judges what the others found, together with the detectors'
-    own second look; nodulebench is five detectors and both of our networks.
+    NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are merged,
+    the two nearest first. A network in NAME scores the candidates of the others, together with the
+    detectors' false-positive reduction; nodulebench is five detectors and both of our networks.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
-    scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
-    So does one whose lungs are not as lungs are; its marks are written, with warnings.json.
-    With --weights networks and classifiers are your own. Weights of several folds judge a scan by
-    those that never saw it.
+    scans are read; one that cannot be read is reported, counts as failed, and gives exit status 1.
+    So does one with implausible lungs; its marks are written, with warnings.json.
+    With --weights you use your own networks and classifiers. Of weights of several folds, those
+    that never saw a scan score it.
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b
@@ -97,21 +88,22 @@ def command(
     from nodulebench.detection.detect import require_known_fold
     from nodulebench.i18n.translator import in_english
 
-    system = detect.system_named(name, weights)
-    unseen = detect.fold_named(fold)
+    options = detect.DetectOptions(**given)
+    system = detect.system_named(name, options.weights)
+    unseen = detect.fold_named(options.fold)
     require_known_fold(system, unseen)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
-        how = (case_id, most, place, unseen)
-        one = detect.detect_case(detect.DetectionTask(system, case, *how))
-        for stage, seconds in one.stages:
+        how = (options.case_id, options.most, options.place, unseen)
+        detection = detect.detect_case(detect.DetectionTask(system, case, *how))
+        for stage, seconds in detection.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
-        beside = ", detectors side by side" if one.is_side_by_side else ""
-        memory = f"{one.peak_memory_mb:.0f} MB at most"
-        click.echo(f"  {'together':<12} {one.seconds:7.2f} s{beside}, {memory}")
-        detections = [one]
+        parallel = ", detectors in parallel" if detection.is_parallel else ""
+        memory = f"{detection.peak_memory_mb:.0f} MB at most"
+        click.echo(f"  {'total':<12} {detection.seconds:7.2f} s{parallel}, {memory}")
+        detections = [detection]
     else:
-        if case_id:
+        if options.case_id:
             raise click.UsageError("--case-id names one case; a test set has its own names.")
         if is_encrypted:
             require_local_workers(case, is_ours=executor.is_ours)
@@ -126,8 +118,8 @@ def command(
                 system,
                 case,
                 executor=workers,
-                most_marks=most,
-                place=place,
+                most_marks=options.most,
+                place=options.place,
                 fold=unseen,
                 source=images,
                 progress=shown.tell,
@@ -139,9 +131,9 @@ def command(
     marks = sum(detection.marks.height for detection in detections)
     read = len(detections) - len(failed)
     click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
-    if weights or any(detection.fold is not None for detection in detections):
-        click.echo(f"weights learnt from {detect.training_data(detections)}")
-    for one in failed:
-        for line in one.problem.splitlines():
-            click.echo(f"error: {one.case_id}: {line}", err=True)
+    if options.weights or any(detection.fold is not None for detection in detections):
+        click.echo(f"weights trained on {detect.training_data(detections)}")
+    for detection in failed:
+        for line in detection.problem.splitlines():
+            click.echo(f"error: {detection.case_id}: {line}", err=True)
     return 1 if any(detection.state != "ok" for detection in detections) else 0

@@ -1,4 +1,4 @@
-"""nodulebench examples: what networks learn from."""
+"""nodulebench examples: the training data of networks."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option("--reference", required=True, type=FILE, help="The nodules of the scans.")
 @click.option("--blocks", type=FOLDER, help="blocks.csv and foldN.npz.xz; or")
 @click.option("--images", type=FOLDER, help="whole scans: a folder of images, a test set.")
-@click.option("--detectors", help="Detectors and networks that find, joined by '+'; or")
+@click.option("--detectors", help="Detectors and detection networks, joined by '+'; or")
 @click.option(
-    "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is judged."
+    "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is scored."
 )
 @click.option("--folds", help="Of scans a table of series and folds; of blocks such as 0,1.")
 @executor_options("2", "Blocks at the same time.", before="--processes")
@@ -34,11 +34,11 @@ def command(
 ) -> None:
     r"""Write candidates with their images to the folder OUT, for `nodulebench train`.
 
-    A candidate within the radius of a nodule is one, on an excluded finding it is neither. Several
-    detectors give one merged list, which is judged; all that they found is learnt from. Beside the
-    arrays lie the candidates that are judged, and the folds; of blocks a reference too, and their
-    faces move in at random before anybody looks, for a nodule lies in the middle of each. A scan
-    that the table of folds lacks is judged and never learnt from.
+    A candidate within the radius of a nodule counts as a nodule; on an excluded finding it is
+    neither. Several detectors give one merged list, which is scored; all their candidates are
+    trained on. OUT holds the arrays, the candidates to be scored, the folds and, for blocks, a
+    reference. The faces of blocks are moved in at random, because each block has a nodule in its
+    middle. A scan that the table of folds lacks is scored and never trained on.
 
     \b
     nodulebench examples blocks/ --blocks nodule_blocks/ --reference luna16/ --detectors etrocad+m5l
@@ -46,42 +46,42 @@ def command(
       --folds folds.csv
     """
     from nodulebench.core.executors import open_executor
-    from nodulebench.detection.examples import block_examples, scan_examples
+    from nodulebench.detection.examples import CandidateSource, block_examples, scan_examples
 
     if (blocks is None) == (images is None):
         raise click.UsageError("Give --blocks or --images.")
     if (detectors is None) == (not candidates):
         raise click.UsageError("Give --detectors or --candidates.")
+    source = CandidateSource(detectors=detectors, candidates=candidates)
     with ProgressLine("making examples") as line, open_executor(executor, 2) as workers:
         if blocks is not None:
-            made = block_examples(
+            summary = block_examples(
                 out,
                 blocks,
                 reference,
-                detectors=detectors,
-                candidates=candidates,
+                source,
                 folds=_numbers(folds),
                 executor=workers,
                 progress=line.tell,
             )
         elif images is not None:
-            made = scan_examples(
+            summary = scan_examples(
                 out,
                 images,
                 reference,
-                detectors=detectors,
-                candidates=candidates,
+                source,
                 folds=Path(folds) if folds else None,
                 progress=line.tell,
             )
     click.echo(
-        f"wrote {out}: {made.candidates} candidates in {made.cases} images, {made.nodules} of them "
-        f"on nodules, {made.judged} to be judged; {made.megabytes:.1f} MiB"
+        f"wrote {out}: {summary.candidates} candidates in {summary.cases} images, "
+        f"{summary.nodules} of them on nodules, {summary.scored} to be scored; "
+        f"{summary.megabytes:.1f} MiB"
     )
 
 
 def _numbers(text: str | None) -> list[int]:
     try:
-        return [int(one) for one in text.split(",")] if text else list(range(10))
+        return [int(number) for number in text.split(",")] if text else list(range(10))
     except ValueError as error:
         raise click.UsageError(f"--folds of blocks are numbers, not '{text}'.") from error

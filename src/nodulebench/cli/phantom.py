@@ -51,7 +51,7 @@ from nodulebench.core.executor import ExecutorChoice
     "--masks/--no-masks", bool, True, "Write nodules and lungs as label volumes.", to="has_masks"
 )
 @executor_options("1", "Patients at the same time.")
-def command(out: Path, cases: int, seed: int, executor: ExecutorChoice, **chosen: Any) -> None:
+def command(out: Path, executor: ExecutorChoice, **given: Any) -> None:
     r"""Make a test set of synthetic chest CT in the folder OUT.
 
     The same number and seed give the same scans. OUT is a bundle for `evaluate --reference`, and
@@ -61,10 +61,11 @@ def command(out: Path, cases: int, seed: int, executor: ExecutorChoice, **chosen
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
     from nodulebench.core.executors import open_executor
-    from nodulebench.phantom.test_set import make_phantoms
+    from nodulebench.phantom.test_set import PhantomOptions, make_phantoms
 
     with open_executor(executor, 1) as workers:
-        reference = make_phantoms(out, cases, seed, executor=workers, progress=tell_line, **chosen)
+        options = PhantomOptions(**given)
+        reference = make_phantoms(out, options, executor=workers, progress=tell_line)
     click.echo(
         f"wrote {reference.cases.height} scans with {reference.nodules.height} nodules to {out}"
     )

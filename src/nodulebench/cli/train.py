@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,31 @@ METRICS = {
     "places": "places in a scan",
 }
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+class _Folds(click.ParamType[Any]):
+    """Numbers of folds, separated by commas; with ``has_all`` also 'all' (None), or only 'each'."""
+
+    name = "text"
+
+    def __init__(self, *, has_all: bool) -> None:
+        self.has_all = has_all
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int | None, ...] | str:
+        if not isinstance(value, str):
+            return tuple(value)
+        if self.has_all and value == "each":
+            return value
+        try:
+            return tuple(dict.fromkeys(self._number(part) for part in value.split(",")))
+        except ValueError:
+            known = "numbers or 'all'" if self.has_all else "numbers"
+            self.fail(f"folds are {known}, not '{value}'.", param, ctx)
+
+    def _number(self, part: str) -> int | None:
+        return None if self.has_all and part == "all" else int(part)
 
 
 class _ListsNetworks(click.Command):
@@ -44,113 +69,110 @@ class _ListsNetworks(click.Command):
 @click.option(
     "--without-fold", type=click.IntRange(0, 9), help="Leave this fold out, to test on it."
 )
-@click.option(
-    "--folds", help="Of a network: train without each of these, such as 0,1,all; or each."
+@option(
+    "--folds",
+    _Folds(has_all=True),
+    (None,),
+    "Of a network: train without each of these, such as 0,1,all; or each.",
+    show_default=False,
 )
 @option("--seed", WHOLE, 0)
 @click.option("--steps", type=COUNT, help="Of a network, in place of its own number.")
 @option("--schedule", ["scaled", "printed"], "scaled", "Scaled to fewer data, or the paper's.")
-@click.option("--stop-by", help="Folds that are not learnt from but decide when it stops.")
+@option(
+    "--stop-by",
+    _Folds(has_all=False),
+    (),
+    "Folds that are not trained on but decide when it stops.",
+    to="held_back",
+    show_default=False,
+)
 @click.option("--patience", type=COUNT, help="Checks without a better one before it stops.")
 @click.option(
     "--from", "start", type=click.Path(path_type=Path, exists=True), help="Weights to begin with."
 )
-def command(
-    name: str,
-    blocks: Path | None,
-    reference: Path | None,
-    scans: Path | None,
-    examples: tuple[Path, ...],
-    out: Path,
-    without_fold: int | None,
-    folds: str | None,
-    seed: int,
-    steps: int | None,
-    schedule: str,
-    stop_by: str | None,
-    patience: int | None,
-    start: Path | None,
-) -> None:
+def command(name: str, out: Path, **given: Any) -> None:
     r"""Train a classifier or the network NAME.
 
-    A classifier is that of the detector NAME (etrocad, m5l, mot_m5lv1), or second_look, which
-    judges the candidates of all detectors.
+    A classifier is that of the detector NAME (etrocad, m5l, mot_m5lv1), or second_look, the
+    false-positive reduction for the candidates of all detectors.
 
     The same data and seed give the same weights. A classifier needs scikit-learn
     (pip install 'nodulebench[algorithms]'), a network PyTorch ('nodulebench[networks]').
 
-    A network learns from folders that `nodulebench examples` wrote. For every fold that is left
-    out, the folder of --out gets its weights, and the marks that they give to the fold. What was
-    stopped goes on when the command is given again.
+    A network is trained on folders that `nodulebench examples` wrote. For every fold that is left
+    out, the folder of --out gets its weights and their marks on the fold. Give the command again
+    to continue an interrupted training.
 
     \b
     nodulebench train mot_m5lv1 --blocks nodule_blocks/ --reference luna16/ --out mot.npz
     nodulebench train twoscale --examples blocks/ --examples scans/ --folds each --out twoscale/
     """
     from nodulebench.detection.catalogue import known_networks
+    from nodulebench.detection.train_options import TrainOptions
 
-    if patience is not None and stop_by is None:
+    options = TrainOptions(**given)
+    if options.patience is not None and not options.held_back:
         raise click.UsageError("--patience takes --stop-by too, the folds that decide.")
-    if without_fold is not None and folds is not None:
-        raise click.UsageError("--without-fold and --folds say the same: give one of them.")
+    if options.without_fold is not None and options.folds != (None,):
+        raise click.UsageError("--without-fold and --folds mean the same: give one of them.")
     if name in known_networks():
-        from nodulebench.detection.train_network import Wanted, prepare_training
+        from nodulebench.detection.train_network import prepare_training
 
-        if not examples:
+        if not options.examples:
             raise click.UsageError(f"The network '{name}' takes --examples.")
-        wanted = Wanted(
-            steps,
-            seed,
-            "printed" if schedule == "printed" else "scaled",
-            patience,
-            _fold_numbers(stop_by),
-            start,
-        )
         with ProgressLine("reading examples"):
-            training = prepare_training(name, examples, out, wanted)
-        left_out = str(without_fold) if without_fold is not None else folds or "all"
-        _train(training, training.folds if left_out == "each" else _folds(left_out))
+            training = prepare_training(name, out, options)
+        _train(training, options.folds_left_out(training.folds))
         return
     from nodulebench.detection.train_classifier import train_classifier
 
-    if blocks is None or reference is None:
+    if options.blocks is None or options.reference is None:
         raise click.UsageError(f"'{name}' takes --blocks and --reference.")
     with ProgressLine("training") as line:
-        given = (name, blocks, reference, out)
-        found = train_classifier(
-            *given, scans=scans, without_fold=without_fold, seed=seed, progress=line.tell
+        examples = train_classifier(
+            name,
+            options.blocks,
+            options.reference,
+            out,
+            scans=options.scans,
+            without_fold=options.without_fold,
+            seed=options.seed,
+            progress=line.tell,
         )
     click.echo(
-        f"trained on {len(found)} candidates, {int(found.is_nodule.sum())} of them "
-        f"nodules, of {len(set(found.case))} blocks and scans; wrote {out}"
+        f"trained on {len(examples)} candidates, {int(examples.is_nodule.sum())} of them "
+        f"nodules, of {len(set(examples.case))} blocks and scans; wrote {out}"
     )
 
 
 def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
     from nodulebench.detection.train_network import draw_learning, train_fold
 
-    learnt, nodules = training.candidates
+    candidates, nodules = training.candidates
     steps = training.steps
     click.echo(
-        f"{learnt} candidates to learn from, {nodules} of them nodules; {_outlook(training, folds)}"
+        f"{candidates} candidates to train on, {nodules} of them nodules; "
+        f"{_outlook(training, folds)}"
     )
     done = []
     for fold in folds:
         called = "all folds" if fold is None else f"without fold {fold}"
         with ProgressLine(called) as line:
             tell = partial(_tell, line, called, steps)
-            one = train_fold(training, fold, tell)
-        done.append(one)
-        told = "".join(
-            f"{METRICS.get(name, name)} {value:.4f}; " for name, value in one.card.metrics.items()
+            trained = train_fold(training, fold, tell)
+        done.append(trained)
+        metrics = "".join(
+            f"{METRICS.get(name, name)} {value:.4f}; "
+            for name, value in trained.card.metrics.items()
         )
-        how = "was done before;" if one.was_done else f"{_duration(one.seconds)}; wrote"
-        click.echo(f"{called}: {told}{how} {one.path}")
-        if one.is_stuck:
+        how = "was done before;" if trained.was_done else f"{_duration(trained.seconds)}; wrote"
+        click.echo(f"{called}: {metrics}{how} {trained.path}")
+        if trained.is_stuck:
             click.echo(
-                f"warning: trained {'on ' if fold is None else ''}{called}, it has learnt nothing: "
-                f"its loss never fell below that of its first steps, {one.curve[0].loss:.3f}. "
-                "Train it anew with another --seed, into another folder.",
+                f"warning: trained {'on ' if fold is None else ''}{called}, it learned nothing: "
+                f"its loss never fell below that of its first steps, {trained.curve[0].loss:.3f}. "
+                "Train it again with another --seed, into another folder.",
                 err=True,
             )
     click.echo(f"wrote {draw_learning(training, done)}")
@@ -164,9 +186,9 @@ def _outlook(training: "Training", folds: "Sequence[int | None]") -> str:
     if seconds is None:
         return "all was done before"
     at_most = "at most " if training.course.held_back else ""
-    told = f"{at_most}about {_duration(seconds)} for {_trainings(len(folds) - before)}"
+    outlook = f"{at_most}about {_duration(seconds)} for {_trainings(len(folds) - before)}"
     done = f"; {_trainings(before)} done before" if before else ""
-    return f"{told} on this machine{done}"
+    return f"{outlook} on this machine{done}"
 
 
 def _trainings(count: int) -> str:
@@ -175,21 +197,6 @@ def _trainings(count: int) -> str:
 
 def _tell(line: ProgressLine, called: str, steps: int, check: "Check") -> None:
     line.tell(f"{called}: loss {check.loss:.3f}", check.step, steps)
-
-
-def _folds(text: str | None) -> list[int | None]:
-    try:
-        parts = text.split(",") if text else []
-        return list(dict.fromkeys(None if part == "all" else int(part) for part in parts))
-    except ValueError as error:
-        raise click.UsageError(f"folds are numbers or 'all', not '{text}'.") from error
-
-
-def _fold_numbers(text: str | None) -> tuple[int, ...]:
-    found = _folds(text)
-    if None in found:
-        raise click.UsageError(f"--stop-by takes numbers of folds, not '{text}'.")
-    return tuple(one for one in found if one is not None)
 
 
 def _duration(seconds: float) -> str:

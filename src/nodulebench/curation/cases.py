@@ -13,7 +13,7 @@ from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES
-from nodulebench.curation.admission.examine import Examined
+from nodulebench.curation.admission.examine import ExaminedSeries
 from nodulebench.curation.composition import header_facts as dose
 from nodulebench.curation.composition import header_facts as kernels
 from nodulebench.curation.composition import header_facts as scan_kinds
@@ -59,7 +59,7 @@ _DERIVED_TEXTS = ("study_uid", "vendor", "scan_kind", "kernel_class", "dlp_sourc
 def cases_table(curation: Curation) -> pl.DataFrame:
     """The admitted series as CASES, with what their headers say of scanner and patient."""
     reported = _reported(curation)
-    rows = [_case_row(one, reported) for one in curation.admitted]
+    rows = [_case_row(series, reported) for series in curation.admitted]
     if not rows:
         return CASES.empty()
     kinds: dict[str, type[pl.DataType]] = {
@@ -70,59 +70,59 @@ def cases_table(curation: Curation) -> pl.DataFrame:
         "age": pl.Int64,
     }
     cases = pl.DataFrame(rows, schema=kinds, strict=False)
-    said = [
-        " ".join(str(one.facts.get(name, "")) for name in ("study_description", "description"))
-        for one in curation.admitted
+    descriptions = [
+        " ".join(str(series.facts.get(name, "")) for name in ("study_description", "description"))
+        for series in curation.admitted
     ]
-    found = scan_kinds.scan_kinds(
-        cases["patient_id"].to_list(), cases["study_date"].to_list(), said
+    scan_kind = scan_kinds.scan_kinds(
+        cases["patient_id"].to_list(), cases["study_date"].to_list(), descriptions
     )
-    kinds_of_scan = pl.Series("scan_kind", found, dtype=pl.String)
+    kinds_of_scan = pl.Series("scan_kind", scan_kind, dtype=pl.String)
     return CASES.conform(cases.with_columns(kinds_of_scan), "curated cases")
 
 
 def _reported(curation: Curation) -> dict[str, ReportedDose]:
     """The dose of every irradiation that a report in the folder tells."""
-    reports = (one for one in curation.series if one.modality == "SR")
+    reports = (series for series in curation.series if series.modality == "SR")
     return {
-        event: told
+        event: dose
         for report in reports
         for path in report.files
-        for event, told in dose_events(Path(path)).items()
+        for event, dose in dose_events(Path(path)).items()
     }
 
 
-def _case_row(one: Examined, reported: dict[str, ReportedDose]) -> JsonObject:
-    facts = dict(one.facts)
+def _case_row(series: ExaminedSeries, reported: dict[str, ReportedDose]) -> JsonObject:
+    facts = dict(series.facts)
     vendor = vendor_of(facts["manufacturer"]) if "manufacturer" in facts else None
     age = _years(str(facts.get("age", "")))
     return {
-        "case_id": one.uid,
+        "case_id": series.uid,
         "patient_id": facts.get("patient_id"),
-        **one.geometry,
+        **series.geometry,
         "study_uid": facts.get("study_uid"),
         "vendor": vendor,
         "kernel_class": kernel_class_of(facts.get("kernel"), vendor),
-        **{name: facts.get(said) for name, said in TEXTS.items()},
+        **{name: facts.get(fact) for name, fact in TEXTS.items()},
         "slice_thickness_mm": facts.get("slice_thickness_mm"),
-        **{name: _number(facts.get(said)) for name, said in NUMBERS.items()},
-        **_dose(one, age, reported)._asdict(),
+        **{name: _number(facts.get(fact)) for name, fact in NUMBERS.items()},
+        **_dose(series, age, reported)._asdict(),
         "age": None if age is None else int(age),
-        "pixel_sha256": one.pixel_sha256,
+        "pixel_sha256": series.pixel_sha256,
     }
 
 
-def _dose(one: Examined, age: float | None, reported: dict[str, ReportedDose]) -> Dose:
+def _dose(series: ExaminedSeries, age: float | None, reported: dict[str, ReportedDose]) -> Dose:
     """The dose of a series: of its irradiations as reported, else as its own header says."""
-    events = str(one.facts.get("irradiation_events", "")).split("\\")
-    told = [reported[event] for event in events if event in reported]
-    products = [known for known in (each.dlp_mgy_cm for each in told) if known is not None]
+    events = str(series.facts.get("irradiation_events", "")).split("\\")
+    doses = [reported[event] for event in events if event in reported]
+    products = [known for known in (each.dlp_mgy_cm for each in doses) if known is not None]
     is_whole = len(products) == len(events)
-    ctdi = _number(one.facts.get("ctdi_vol_mgy"))
-    if ctdi is None and len(told) == 1:
-        ctdi = told[0].ctdi_vol_mgy
-    spacing = one.geometry.get("spacing_z_mm")
-    length = None if spacing is None else one.slices * float(spacing)
+    ctdi = _number(series.facts.get("ctdi_vol_mgy"))
+    if ctdi is None and len(doses) == 1:
+        ctdi = doses[0].ctdi_vol_mgy
+    spacing = series.geometry.get("spacing_z_mm")
+    length = None if spacing is None else series.slices * float(spacing)
     return dose_of(ctdi, length, age, sum(products) if is_whole else None)
 
 
@@ -188,7 +188,7 @@ def read_case_files(
     return CaseFiles(root, {case: tuple(names) for case, names in grouped.iter_rows()})
 
 
-def export_cases(found: CaseFiles, out: Path, progress: Progress = no_progress) -> int:
+def export_cases(case_files: CaseFiles, out: Path, progress: Progress = no_progress) -> int:
     """Lay cases out as ``out/<case_id>/0001.dcm`` and on, from the feet to the head.
 
     Files are linked where the disk can, so that they take no room, else copied.
@@ -199,12 +199,12 @@ def export_cases(found: CaseFiles, out: Path, progress: Progress = no_progress) 
     Raises:
         InputError: if ``out`` holds something already.
     """
-    total, done = len(found.paths), 0
+    total, done = len(case_files.paths), 0
     with staged_folder(out, is_new=True) as stage:
-        for case_id, names in found.files.items():
+        for case_id, names in case_files.files.items():
             (stage / case_id).mkdir()
             for name, tidy in zip(names, tidy_names(len(names)), strict=True):
-                link_or_copy(found.folder / name, stage / case_id / tidy)
+                link_or_copy(case_files.folder / name, stage / case_id / tidy)
                 done += 1
             progress("exporting files", done, total)
     return total
@@ -225,8 +225,8 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 def _curated_folder(curated: Path) -> Path:
     summary = curated / SUMMARY
-    said = read_json(summary) if summary.is_file() else None
-    folder = said.get("folder") if isinstance(said, dict) else None
+    summary_content = read_json(summary) if summary.is_file() else None
+    folder = summary_content.get("folder") if isinstance(summary_content, dict) else None
     if not isinstance(folder, str):
         raise InputError.at(
             summary, "does not say which folder was curated.", "Give that folder with --images."
@@ -242,8 +242,8 @@ def _require_images(names: pl.Series, root: Path) -> None:
         if place.is_absolute() or ".." in place.parts:
             problems.append(Problem(f"{CASE_FILES} '{name}'", f"does not lie below {root}."))
         elif not (root / name).is_file():
-            told = "If the folder was moved, say where it is now with --images."
-            problems.append(Problem(str(root / name), "is not there any more.", told))
+            remedy = "If the folder was moved, say where it is now with --images."
+            problems.append(Problem(str(root / name), "is not there any more.", remedy))
     if len(problems) > _MOST_NAMED:
         more = len(problems) - _MOST_NAMED
         problems = [*problems[:_MOST_NAMED], Problem(str(root), f"{more} more files are missing.")]

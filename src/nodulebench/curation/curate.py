@@ -21,8 +21,8 @@ from nodulebench.core.executor import (
 )
 from nodulebench.core.executors.local import DEFAULT_EXECUTOR
 from nodulebench.core.notices import Notice
-from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
-from nodulebench.curation.admission.examine import CodedReason, Examined, examine
+from nodulebench.curation.admission.checks import CHECKS
+from nodulebench.curation.admission.examine import CodedReason, ExaminedSeries, examine
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.duplicates import Fingerprint, KnownSet, find_duplicates
 from nodulebench.curation.perceptual_hash import PerceptualHash
@@ -59,11 +59,11 @@ def series_key(series: Series, limits: Limits) -> str:
 class Journal:
     """What was examined before, and a file to add to."""
 
-    def __init__(self, known: dict[str, Examined], file: Any) -> None:
+    def __init__(self, known: dict[str, ExaminedSeries], file: Any) -> None:
         self.known = known
         self._file = file
 
-    def add(self, key: str, examined: Examined) -> None:
+    def add(self, key: str, examined: ExaminedSeries) -> None:
         """Write a result down at once, as one line."""
         self.known[key] = examined
         self._file.write(json.dumps({"key": key, "examined": examined.to_json()}) + "\n")
@@ -86,9 +86,9 @@ def open_journal(folder: Path) -> Iterator[Journal]:
             yield Journal(known, file)
 
 
-def _read(path: Path) -> tuple[dict[str, Examined], int]:
+def _read(path: Path) -> tuple[dict[str, ExaminedSeries], int]:
     """The results in a journal and how many of its bytes are whole lines."""
-    known: dict[str, Examined] = {}
+    known: dict[str, ExaminedSeries] = {}
     whole = 0
     if not path.is_file():
         return known, whole
@@ -99,7 +99,7 @@ def _read(path: Path) -> tuple[dict[str, Examined], int]:
             whole += len(line)
             try:
                 content = json.loads(line)
-                known[content["key"]] = Examined.from_json(content["examined"])
+                known[content["key"]] = ExaminedSeries.from_json(content["examined"])
             except (ValueError, TypeError, KeyError):
                 continue  # written by another version, or damaged: the series is examined again
     return known, whole
@@ -110,7 +110,6 @@ SECONDS_PER_FILE = 30.0
 SECONDS_PER_SERIES = 600.0
 PRELOAD = (
     "nodulebench.curation.admission.examine",
-    *(f"nodulebench.curation.admission.{one}" for one in CODES_OF_MODULE),
     "pydicom.pixels",
     "scipy.ndimage",
 )
@@ -122,7 +121,7 @@ class Curation:
 
     folder: Path
     limits: Limits
-    series: tuple[Examined, ...]
+    series: tuple[ExaminedSeries, ...]
     """By the path of their first file, with all that speaks against them."""
     other_files: tuple[NoSlices, ...]
     """Files that hold no slices: damaged, or of another kind."""
@@ -130,9 +129,9 @@ class Curation:
     """Lists of other sets that it was compared with: name, and how many scans."""
 
     @property
-    def admitted(self) -> list[Examined]:
+    def admitted(self) -> list[ExaminedSeries]:
         """The series that nothing speaks against."""
-        return [one for one in self.series if one.is_admitted]
+        return [series for series in self.series if series.is_admitted]
 
 
 def curate(
@@ -171,9 +170,9 @@ def curate(
         slices, others = _read_headers(paths, executor, progress)
         examined = _examine_all(group_series(slices), chosen, journal, executor, progress)
     others = tuple(sorted((*others, *closed), key=lambda other: other.path))
-    against = tuple((one.name, len(one.scans)) for one in known)
-    kept = tuple(_without_duplicates(examined, known, chosen, progress))
-    return Curation(folder, chosen, kept, others, against)
+    against = tuple((known_set.name, len(known_set.scans)) for known_set in known)
+    series = tuple(_without_duplicates(examined, known, chosen, progress))
+    return Curation(folder, chosen, series, others, against)
 
 
 def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
@@ -181,8 +180,8 @@ def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
     closed: list[NoSlices] = []
 
     def tell(error: OSError) -> None:
-        told = Notice("folder_closed", {"error": str(error.strerror)})
-        closed.append(NoSlices(str(error.filename), told, is_damaged=True))
+        notice = Notice("folder_closed", {"error": str(error.strerror)})
+        closed.append(NoSlices(str(error.filename), notice, is_damaged=True))
 
     return list(files_below(folder.resolve(), tell, without=out)), closed
 
@@ -201,13 +200,13 @@ def _read_headers(
         seconds_again=SECONDS_PER_FILE,
         terms=TaskLimits(SECONDS_PER_FILE * FILES_AT_A_TIME, preload=PRELOAD),
     )
-    for done, (number, found) in enumerate(read, start=1):
-        if isinstance(found, FailedTask):
-            others.append(NoSlices(paths[number], found.why, is_damaged=True))
-        elif isinstance(found, NoSlices):
-            others.append(found)
+    for done, (number, outcome) in enumerate(read, start=1):
+        if isinstance(outcome, FailedTask):
+            others.append(NoSlices(paths[number], outcome.why, is_damaged=True))
+        elif isinstance(outcome, NoSlices):
+            others.append(outcome)
         else:
-            slices.extend(found)
+            slices.extend(outcome)
         progress("reading headers", done, len(paths))
     return slices, tuple(sorted(others, key=lambda other: other.path))
 
@@ -223,28 +222,28 @@ def _examine_all(
     journal: Journal,
     executor: Executor,
     progress: Progress,
-) -> list[Examined]:
+) -> list[ExaminedSeries]:
     """Every series examined, now or in an earlier run."""
     keys = [series_key(group, limits) for group in groups]
     pending = [number for number, key in enumerate(keys) if key not in journal.known]
-    lost: dict[int, Examined] = {}
+    lost: dict[int, ExaminedSeries] = {}
     done = len(groups) - len(pending)
     progress("examining series", done, len(groups))
     # long series first, so that all workers end together
     pending.sort(key=lambda number: -len(groups[number].slices))
     tasks = [(groups[number], limits) for number in pending]
     terms = TaskLimits(SECONDS_PER_SERIES, preload=PRELOAD)
-    for number, found in executor.map(examine_task, tasks, terms):
-        if isinstance(found, FailedTask):
-            lost[pending[number]] = _lost(groups[pending[number]], found.why)
+    for number, outcome in executor.map(examine_task, tasks, terms):
+        if isinstance(outcome, FailedTask):
+            lost[pending[number]] = _lost(groups[pending[number]], outcome.why)
         else:
-            journal.add(keys[pending[number]], found)
+            journal.add(keys[pending[number]], outcome)
         done += 1
         progress("examining series", done, len(groups))
     return [lost.get(number) or journal.known[key] for number, key in enumerate(keys)]
 
 
-def examine_task(task: tuple[Series, Limits]) -> Examined:
+def examine_task(task: tuple[Series, Limits]) -> ExaminedSeries:
     """Examine one series; runs in a worker. What breaks a check is a reason too."""
     series, limits = task
     try:
@@ -253,9 +252,9 @@ def examine_task(task: tuple[Series, Limits]) -> Examined:
         return _lost(series, Notice("too_much_memory"))
 
 
-def _lost(series: Series, why: Notice) -> Examined:
+def _lost(series: Series, why: Notice) -> ExaminedSeries:
     """A series that could not be examined at all."""
-    return Examined(
+    return ExaminedSeries(
         uid=series.uid,
         name=series.name,
         modality=series.slices[0].modality,
@@ -273,28 +272,30 @@ def _lost(series: Series, why: Notice) -> Examined:
 
 
 def _without_duplicates(
-    examined: Sequence[Examined],
+    examined: Sequence[ExaminedSeries],
     known: Sequence[KnownSet],
     limits: Limits,
     progress: Progress,
-) -> list[Examined]:
+) -> list[ExaminedSeries]:
     """Admitted series that are there already, or in a list, are excluded too."""
-    numbers = [number for number, one in enumerate(examined) if one.is_admitted]
+    numbers = [number for number, series in enumerate(examined) if series.is_admitted]
     scans = [_fingerprint(examined[number]) for number in numbers]
     result = list(examined)
-    found = find_duplicates(
+    duplicates = find_duplicates(
         scans,
         known,
         limits.near_duplicate_similarity,
         lambda done, of: progress("comparing scans", done, of),
     )
-    for number, reasons in zip(numbers, found, strict=True):
+    for number, reasons in zip(numbers, duplicates, strict=True):
         for reason in reasons:
             is_waived = reason.code in limits.waived
-            result[number] = result[number].told(reason, is_waived=is_waived)
+            result[number] = result[number].with_reason(reason, is_waived=is_waived)
     return result
 
 
-def _fingerprint(one: Examined) -> Fingerprint:
-    text = one.perceptual_hash
-    return Fingerprint(one.uid, one.pixel_sha256, PerceptualHash.from_text(text) if text else None)
+def _fingerprint(series: ExaminedSeries) -> Fingerprint:
+    text = series.perceptual_hash
+    return Fingerprint(
+        series.uid, series.pixel_sha256, PerceptualHash.from_text(text) if text else None
+    )

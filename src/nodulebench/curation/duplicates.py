@@ -85,23 +85,25 @@ def find_duplicates(
 
     Every scan is compared with all before, so that the time grows with the square of their number.
     """
-    kept = KnownSet("this set")
-    found = []
+    this_set = KnownSet("this set")
+    reasons_of_scans = []
     for number, scan in enumerate(scans, start=1):
         reasons = [
-            CodedReason(_code_of(how), Notice("held_by_this_set", {"what": told}))
-            for how, told in kept.find(scan, least_similarity)
+            CodedReason(_code_of(how), Notice("held_by_this_set", {"what": match}))
+            for how, match in this_set.find(scan, least_similarity)
         ]
         reasons += [
-            CodedReason(f"listed_{how}", Notice("held_by_list", {"list": other.name, "what": told}))
+            CodedReason(
+                f"listed_{how}", Notice("held_by_list", {"list": other.name, "what": match})
+            )
             for other in known
-            for how, told in other.find(scan, least_similarity)
+            for how, match in other.find(scan, least_similarity)
         ]
         if not reasons:
-            kept.add(scan)
-        found.append(tuple(reasons))
+            this_set.add(scan)
+        reasons_of_scans.append(tuple(reasons))
         progress(number, len(scans))
-    return found
+    return reasons_of_scans
 
 
 def _code_of(how: str) -> str:
@@ -148,8 +150,8 @@ def _plain_list(path: Path, header: list[str]) -> KnownSet:
     lines = path.read_text(encoding="utf-8").split() if len(header) == 1 else []
     if not lines or not all(set(line) <= set("0123456789.") for line in lines):
         wanted = ", ".join((*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN))
-        found = ", ".join(header[:12])
-        raise InputError.at(path, f"names no series; found: {found}.", f"Columns known: {wanted}.")
+        names = ", ".join(header[:12])
+        raise InputError.at(path, f"names no series; found: {names}.", f"Columns known: {wanted}.")
     known = KnownSet(path.stem)
     for uid in lines:
         known.add(Fingerprint(uid))

@@ -84,7 +84,7 @@ def listening(
     title: str = "NODULEBENCH",
     callers: tuple[str, ...] = (),
     host: str = "127.0.0.1",
-    told: PacsProgress = lambda _: None,
+    report: PacsProgress = lambda _: None,
 ) -> Iterator[int]:
     """Listen until the block ends; yields the port.
 
@@ -94,7 +94,7 @@ def listening(
         title: our application entity title; callers must ask for it.
         callers: titles that may send; empty: any.
         host: the address to listen on; by default this machine alone can reach it.
-        told: a line for every object that was not kept.
+        report: receives a line for every object that was not stored.
 
     Raises:
         InputError: if the port is taken or pynetdicom is not installed.
@@ -115,7 +115,7 @@ def listening(
         server = node.start_server(
             (host, port),
             block=False,
-            evt_handlers=[(pynetdicom.evt.EVT_C_STORE, _stored, [folder, told])],
+            evt_handlers=[(pynetdicom.evt.EVT_C_STORE, _stored, [folder, report])],
         )
     except OSError as error:
         raise InputError.at(
@@ -128,21 +128,21 @@ def listening(
         server.shutdown()
 
 
-def _stored(event: Any, folder: Path, told: PacsProgress) -> int:
+def _stored(event: Any, folder: Path, report: PacsProgress) -> int:
     """Keep one object; the status that the sender is given."""
     try:
         dataset = event.dataset
         dataset.file_meta = event.file_meta
         store_object(dataset, folder)
     except NoduleBenchError as error:
-        told(str(error))
+        report(str(error))
         return CANNOT_UNDERSTAND
     except OSError as error:
-        told(f"{folder}: cannot be written: {error.strerror}.")
+        report(f"{folder}: cannot be written: {error.strerror}.")
         return OUT_OF_RESOURCES
     except Exception as error:  # whatever a stranger sends must not end the service
         _log.exception("a received object could not be kept")
-        told(f"received object: cannot be read: {first_line(error)}.")
+        report(f"received object: cannot be read: {first_line(error)}.")
         return CANNOT_UNDERSTAND
     return SUCCESS
 
@@ -189,23 +189,23 @@ def list_series(client: Any, filters: dict[str, str] | None = None) -> Iterator[
     """
     offset = 0
     while True:
-        with _told(client):
-            found = client.search_for_series(
+        with _server_errors(client):
+            answer = client.search_for_series(
                 search_filters={"Modality": "CT", **(filters or {})},
                 fields=list(SERIES_FIELDS),
                 limit=PAGE,
                 offset=offset,
             )
-        for one in found:
+        for series in answer:
             yield RemoteSeries(
-                study_uid=_value(one, "0020000D") or "",
-                series_uid=_value(one, "0020000E") or "",
-                description=_value(one, "0008103E") or "",
-                instances=_whole(_value(one, "00201209")),
+                study_uid=_value(series, "0020000D") or "",
+                series_uid=_value(series, "0020000E") or "",
+                description=_value(series, "0008103E") or "",
+                instances=_whole(_value(series, "00201209")),
             )
-        if len(found) < PAGE:
+        if len(answer) < PAGE:
             return
-        offset += len(found)
+        offset += len(answer)
 
 
 def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Path]:
@@ -215,7 +215,7 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
         InputError: if the server fails, an object is unfit, or fewer came than were announced.
     """
     count = 0
-    with _told(client):
+    with _server_errors(client):
         for dataset in client.iter_series(
             series.study_uid, series.series_uid, media_types=(("application/dicom", "*"),)
         ):
@@ -230,7 +230,7 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
 
 
 @contextmanager
-def _told(client: Any) -> Iterator[None]:
+def _server_errors(client: Any) -> Iterator[None]:
     """Turn what a server refuses into a problem with its address."""
     with needs("pacs", PURPOSE):
         import requests
@@ -271,7 +271,9 @@ def wanted_series(
     Raises:
         InputError: if the server has none of a UID.
     """
-    found = [one for one in list_series(client, filters) if not uids or one.series_uid in uids]
-    missing = set(uids) - {one.series_uid for one in found}
+    chosen = [
+        series for series in list_series(client, filters) if not uids or series.series_uid in uids
+    ]
+    missing = set(uids) - {series.series_uid for series in chosen}
     raise_problems(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
-    return found
+    return chosen

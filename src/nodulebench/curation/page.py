@@ -9,8 +9,8 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from nodulebench import __version__
-from nodulebench.curation.admission.checks import CODES_OF_MODULE
-from nodulebench.curation.admission.examine import Examined
+from nodulebench.curation.admission.checks import CODES_OF_GROUP
+from nodulebench.curation.admission.examine import ExaminedSeries
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.duplicates import DUPLICATE_CODES
@@ -18,9 +18,9 @@ from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Table, count, words
 from nodulebench.report.charts.diagrams import Step, flow_chart
 from nodulebench.report.pages.svg import standalone
-from nodulebench.report.pages.templates import Block, framed
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 
-STEPS = {**CODES_OF_MODULE, "duplicates": tuple(DUPLICATE_CODES)}
+STEPS = {**CODES_OF_GROUP, "duplicates": tuple(DUPLICATE_CODES)}
 """Groups of checks in the order in which they decide, each with its codes."""
 
 
@@ -28,25 +28,27 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
     """The page in a language, complete in itself."""
     translate = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
-    flow = [_flow(curation, translate), *_codes(curation, translate)]
-    return framed(
-        title=curation.folder.resolve().name or translate("curated.folder"),
-        kind=translate("curated.kind"),
-        lead=translate("curated.lead", admitted=admitted, series=series),
-        facts=_facts(curation, translate),
-        sections=[
-            Section("flow", translate("curated.flow"), flow),
-            Section("series", translate("curated.series"), [_browser(curation, translate)]),
-            *_other_files(curation, translate),
-            Section("limits", translate("curated.limits"), [_limits(curation, translate)]),
-        ],
-        footer=[translate("curated.footer", version=__version__)],
-        version=__version__,
-        language=translate.code,
-        contents=translate("page.contents"),
-        find=translate("curated.find"),
-        style="curation.css",
-        script="curation.js",
+    flow: list[Block | Markup] = [_flow(curation, translate), *_codes(curation, translate)]
+    return framed_page(
+        PageFrame(
+            title=curation.folder.resolve().name or translate("curated.folder"),
+            kind=translate("curated.kind"),
+            lead=translate("curated.lead", admitted=admitted, series=series),
+            facts=_facts(curation, translate),
+            sections=[
+                Section("flow", translate("curated.flow"), flow),
+                Section("series", translate("curated.series"), [_browser(curation, translate)]),
+                *_other_files(curation, translate),
+                Section("limits", translate("curated.limits"), [_limits(curation, translate)]),
+            ],
+            footer=[translate("curated.footer", version=__version__)],
+            version=__version__,
+            language=translate.code,
+            contents=translate("page.contents"),
+            find=translate("curated.find"),
+            style="curation.css",
+            script="curation.js",
+        ),
     )
 
 
@@ -56,13 +58,13 @@ def flow_svg(curation: Curation, name: LanguageName = "en") -> str:
 
 
 def _facts(curation: Curation, translate: Translator) -> list[tuple[str, str]]:
-    found, admitted = len(curation.series), len(curation.admitted)
+    total, admitted = len(curation.series), len(curation.admitted)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     counts = {
-        "series": str(found),
+        "series": str(total),
         "admitted": str(admitted),
-        "excluded": str(found - admitted),
-        "slices": f"{sum(one.slices for one in curation.series):,}",
+        "excluded": str(total - admitted),
+        "slices": f"{sum(series.slices for series in curation.series):,}",
         "unreadable": str(damaged),
         "others": str(len(curation.other_files) - damaged),
     }
@@ -77,7 +79,7 @@ def _facts(curation: Curation, translate: Translator) -> list[tuple[str, str]]:
 
 def _flow(curation: Curation, translate: Translator) -> Markup:
     """Series that are left after each group of checks, and what fell out there."""
-    fell = Counter(one.reasons[0].code for one in curation.series if one.reasons)
+    fell = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     left = len(curation.series)
     steps = [Step(translate("curated.found", count=left)), Step("")]
     for group, codes in STEPS.items():
@@ -85,8 +87,8 @@ def _flow(curation: Curation, translate: Translator) -> Markup:
         if not lost:
             continue
         left -= lost
-        told = [f"{fell[code]} {translate.word(code)}" for code in codes if fell[code]]
-        out = translate("list.then").join(told)
+        reasons = [f"{fell[code]} {translate.word(code)}" for code in codes if fell[code]]
+        out = translate("list.then").join(reasons)
         steps[-2] = Step(steps[-2].text, exit=out, otherwise=f"−{lost}")
         steps[-1:] = [Step(translate(f"curated.left_{group}", left=left)), Step("")]
     steps[-1] = Step(translate("curated.cases", count=left))
@@ -95,18 +97,18 @@ def _flow(curation: Curation, translate: Translator) -> Markup:
 
 def _codes(curation: Curation, translate: Translator) -> list[Table]:
     """Every code that was met: where it decided, and where it applied beside others."""
-    first = Counter(one.reasons[0].code for one in curation.series if one.reasons)
-    all_told = Counter(
-        code for one in curation.series for code in {reason.code for reason in one.reasons}
+    first = Counter(series.reasons[0].code for series in curation.series if series.reasons)
+    applied = Counter(
+        code for series in curation.series for code in {reason.code for reason in series.reasons}
     )
     heads = [
         words(translate(f"curated.head_{key}")) for key in ("reason", "code", "decided", "applied")
     ]
     rows = [
-        [words(translate.word(code)), words(code), count(first[code]), count(all_told[code])]
+        [words(translate.word(code)), words(code), count(first[code]), count(applied[code])]
         for codes in STEPS.values()
         for code in codes
-        if all_told[code]
+        if applied[code]
     ]
     remark = translate("curated.first_decides")
     return [Table(translate("curated.reasons"), heads, rows, remark=remark)] if rows else []
@@ -144,7 +146,7 @@ class SeriesBrowser(Block):
 
 
 def _browser(curation: Curation, translate: Translator) -> SeriesBrowser:
-    codes = Counter(one.reasons[0].code if one.reasons else "" for one in curation.series)
+    codes = Counter(series.reasons[0].code if series.reasons else "" for series in curation.series)
     return SeriesBrowser(
         [
             ("all", translate("curated.all"), len(curation.series)),
@@ -155,43 +157,45 @@ def _browser(curation: Curation, translate: Translator) -> SeriesBrowser:
                 if code
             ),
         ],
-        [_card(curation, one, translate) for one in curation.series],
+        [_card(curation, series, translate) for series in curation.series],
         translate,
     )
 
 
-def _card(curation: Curation, one: Examined, translate: Translator) -> Card:
-    facts, geometry = dict(one.facts), dict(one.geometry)
+def _card(curation: Curation, series: ExaminedSeries, translate: Translator) -> Card:
+    facts, geometry = dict(series.facts), dict(series.geometry)
     size = (
         f"{geometry['size_x']} × {geometry['size_y']} × {geometry['size_z']}, "
         f"{geometry['spacing_x_mm']:.3g} × {geometry['spacing_z_mm']:.3g} mm"
         if geometry
-        else translate("curated.slices", count=one.slices)
+        else translate("curated.slices", count=series.slices)
     )
-    code = one.reasons[0].code if one.reasons else ""
+    code = series.reasons[0].code if series.reasons else ""
     cuts = translate("curated.axial"), translate("curated.coronal")
     return Card(
-        name=one.name,
+        name=series.name,
         code=code,
         state=translate.word(code),
-        reasons=[(translate.message(told.notice), told.code) for told in one.reasons],
-        waived=[(translate.message(told.notice), told.code) for told in one.waived],
-        pictures=[*zip(cuts, one.pictures, strict=False)],
+        reasons=[(translate.message(reason.notice), reason.code) for reason in series.reasons],
+        waived=[(translate.message(reason.notice), reason.code) for reason in series.waived],
+        pictures=[*zip(cuts, series.pictures, strict=False)],
         patient=str(facts.get("patient_id") or ""),
-        modality=one.modality,
+        modality=series.modality,
         size=size,
         scanner=" ".join(
             str(facts[name]) for name in ("manufacturer", "model", "kernel") if name in facts
         ),
-        folder=_folder(curation, one, translate),
+        folder=_folder(curation, series, translate),
     )
 
 
-def _folder(curation: Curation, one: Examined, translate: Translator) -> str:
+def _folder(curation: Curation, series: ExaminedSeries, translate: Translator) -> str:
     root = curation.folder.resolve()
-    places = dict.fromkeys(PurePath(path).parent.relative_to(root).as_posix() for path in one.files)
+    places = dict.fromkeys(
+        PurePath(path).parent.relative_to(root).as_posix() for path in series.files
+    )
     # a folder that is called as the series says nothing more
-    first, more = next(iter(places)).removesuffix(one.uid).rstrip("/"), len(places) - 1
+    first, more = next(iter(places)).removesuffix(series.uid).rstrip("/"), len(places) - 1
     return translate("curated.more_folders", folder=first, more=more) if more else first
 
 
@@ -202,11 +206,11 @@ def _other_files(curation: Curation, translate: Translator) -> list[Section]:
     shown = sorted(curation.other_files, key=lambda other_file: not other_file.is_damaged)[:200]
     rows = [
         [
-            words(translate("curated.damaged" if one.is_damaged else "curated.other_kind")),
-            words(PurePath(one.path).relative_to(root).as_posix()),
-            words(translate.message(one.notice)),
+            words(translate("curated.damaged" if other_file.is_damaged else "curated.other_kind")),
+            words(PurePath(other_file.path).relative_to(root).as_posix()),
+            words(translate.message(other_file.notice)),
         ]
-        for one in shown
+        for other_file in shown
     ]
     more = len(curation.other_files) - len(shown)
     remark = translate("curated.more_files", more=more) if more else ""

@@ -67,7 +67,7 @@ def perceptual_hash(hu: CoarseArray, step_mm: FloatArray) -> PerceptualHash | No
     lungs = enclosed_air(few, levels.threshold_hu)
     if lungs.sum() * float(np.prod(few_step)) / 1000.0 < LEAST_LUNG_ML:
         return None
-    _, row, column = (float(one.mean()) for one in lungs.nonzero())
+    _, row, column = (float(index.mean()) for index in lungs.nonzero())
     contrast = max(levels.tissue_hu - levels.air_hu, 1.0)
     scaled = (hu - np.float32(levels.air_hu)) * np.float32(1 / contrast)
     np.clip(scaled, 0.0, 1.2, out=scaled)
@@ -129,9 +129,9 @@ class HashList:
         self._full: list[_Stack] = []
         self._rest: list[PerceptualHash] = []
 
-    def add(self, one: PerceptualHash) -> None:
+    def add(self, digest: PerceptualHash) -> None:
         """Put a hash at the end."""
-        self._rest.append(one)
+        self._rest.append(digest)
         if len(self._rest) == STACKED:
             self._full.append(_Stack.of(self._rest))
             self._rest = []

@@ -79,21 +79,24 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
         write_csv(exclusions_table(curation), stage / "exclusions.csv")
         write_csv(_case_files(curation), stage / CASE_FILES)
         write_known_set(
-            ((one.uid, one.pixel_sha256, one.perceptual_hash) for one in curation.admitted),
+            (
+                (series.uid, series.pixel_sha256, series.perceptual_hash)
+                for series in curation.admitted
+            ),
             stage / "fingerprints.csv",
         )
         (stage / "flow.svg").write_text(flow_svg(curation, language), encoding="utf-8")
         page = shown(curation_page(curation, language))
         (stage / "curation.html").write_text(page, encoding="utf-8")
-        found = {**summary(curation), "folder": str(curation.folder.resolve())}
-        write_json(found, stage / SUMMARY)
+        content = {**summary(curation), "folder": str(curation.folder.resolve())}
+        write_json(content, stage / SUMMARY)
         names = sorted(path.name for path in stage.iterdir())
     return [out / name for name in names]
 
 
 def summary(curation: Curation) -> JsonObject:
     """How many series fell out where."""
-    codes = Counter(one.reasons[0].code for one in curation.series if one.reasons)
+    codes = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     return {
         "schema": SCHEMA,
@@ -113,15 +116,15 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
     """One row per reason, the deciding one of a series first; then files that hold no slices."""
     rows = [
         (
-            one.uid,
+            series.uid,
             reason.code,
             number == 0,
             shown(in_english(reason.notice)),
-            one.slices,
-            ";".join(_below(curation.folder, reason.files or one.files)),
+            series.slices,
+            ";".join(_below(curation.folder, reason.files or series.files)),
         )
-        for one in curation.series
-        for number, reason in enumerate(one.reasons)
+        for series in curation.series
+        for number, reason in enumerate(series.reasons)
     ]
     rows += [
         (
@@ -147,8 +150,8 @@ def _case_files(curation: Curation) -> pl.DataFrame:
     """For every slice of an admitted series its file, and its frame there."""
     kinds = {"case_id": pl.String, "slice_index": pl.Int64, "file": pl.String, "frame": pl.Int64}
     rows = []
-    for one in curation.admitted:
-        files = list(_below(curation.folder, one.files))
-        places = zip(one.frames[::2], one.frames[1::2], strict=True)
-        rows += [(one.uid, at, files[file], frame) for at, (file, frame) in enumerate(places)]
+    for series in curation.admitted:
+        files = list(_below(curation.folder, series.files))
+        places = zip(series.frames[::2], series.frames[1::2], strict=True)
+        rows += [(series.uid, at, files[file], frame) for at, (file, frame) in enumerate(places)]
     return pl.DataFrame(rows, schema=kinds, orient="row")

@@ -1,6 +1,6 @@
 """A CT volume as blocks hold it: the patient's axes, 1 mm in plane by area mean, bytes of 16 HU.
 
-Networks learn from blocks, so every scan that they judge is brought to the same form.
+Networks learn from blocks, so every scan that they score is brought to the same form.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
 
 STEP_MM = 1.0
 REACH_MM = 30.0
-"""How far around places a scan is kept: farther than any network looks straight ahead."""
+"""How much of a scan is used around the positions: more than any network sees straight ahead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def block_voxels(volume: Volume, where: str, around_mm: FloatArray | None = None
     Args:
         volume: the scan.
         where: its name, for messages.
-        around_mm: n x 3 places; only what lies within ``REACH_MM`` of their box is kept.
+        around_mm: n x 3 positions; only voxels within ``REACH_MM`` of their box are used.
 
     Raises:
         InputError: if the image is too oblique.
@@ -83,8 +83,8 @@ def _averaged(hu: VoxelArray, spacing_mm: FloatArray) -> Float32Array:
     """Rows and columns finer than the step, averaged over its length, slice by slice."""
     columns, rows = (_edges(hu.shape[2 - axis], float(spacing_mm[axis])) for axis in (0, 1))
     made = np.empty((len(hu), len(rows) - 1, len(columns) - 1), dtype=np.float32)
-    for number, one in enumerate(hu):
-        made[number] = _means(_means(one, rows).T, columns).T
+    for number, plane in enumerate(hu):
+        made[number] = _means(_means(plane, rows).T, columns).T
     return made
 
 

@@ -7,13 +7,13 @@ SYSTEMS = {
     "nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+heatmap+twoscale",
     "znet": "znet_unet+znet",
 }
-"""Complete systems that have a name of their own."""
+"""Complete systems that have their own name."""
 FUSIONS = {"cumedvis": "cumedvis_a+cumedvis_b+cumedvis_c"}
-"""Judges that are several networks."""
+"""Names that stand for several scoring networks."""
 
 
 def parts_of(text: str) -> tuple[str, ...]:
-    """What ``a+b+c`` names; judges that are several networks as these."""
+    """The parts of ``a+b+c``; a name of several scoring networks gives all of them."""
     names = (name.strip() for name in text.split("+"))
     return tuple(part for name in names for part in FUSIONS.get(name, name).split("+"))
 
@@ -24,7 +24,7 @@ def known_detectors() -> list[str]:
 
 
 def scoring_networks() -> list[str]:
-    """The names of all that judges what others find: networks, and several of them as one."""
+    """The names of all networks that score candidates, and of several of them as one."""
     return [*NETWORKS, *FUSIONS]
 
 

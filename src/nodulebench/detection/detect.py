@@ -16,14 +16,14 @@ from nodulebench.core.executor import Executor, FailedTask, Progress, TaskLimits
 from nodulebench.core.executors.local import DEFAULT_EXECUTOR
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
-from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.false_positive_reduction import is_used
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.held_out import Fold, left_out
 from nodulebench.detection.marks import describe
 from nodulebench.detection.network_scores import trained_network
 from nodulebench.detection.networks.cards import is_packaged
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.systems import System, candidates_in, read_system
 from nodulebench.detection.weights import held_out_fold, own_classifiers
 from nodulebench.i18n.translator import in_english
@@ -37,18 +37,18 @@ from nodulebench.io.marks.submission_folder import write_marks
 from nodulebench.matching.combine import MergedPosition
 
 LUNA16 = "blocks and scans of LUNA16"
-"""What all weights of the package learnt from."""
+"""What all weights of the package were trained on."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingProvenance:
-    """What some of the weights that read a scan had learnt from."""
+    """What some of the weights that scored a scan were trained on."""
 
     data: str
-    """In words, with the network or detector whose weights they are, unless the package's."""
+    """A description, with the network or detector of the weights unless they are the package's."""
     without: tuple[int, ...]
     """Folds of the data that they left out."""
-    knew_it: bool = False
+    includes_scan: bool = False
     """Whether the scan itself was among the data."""
 
 
@@ -56,13 +56,13 @@ def require_known_fold(system: System, fold: Fold) -> None:
     """Refuse a fold that given or packaged weights did not leave out, before any scan is read.
 
     Raises:
-        InputError: if there are no weights as they are asked for.
+        InputError: if there are no such weights.
     """
-    for name in (*system.finders, *system.judges):
+    for name in (*system.detection_networks, *system.scoring_networks):
         trained_network(name, system.weights).choose(("",), fold)
     for file in own_classifiers(system.classifiers, fold).values() if isinstance(fold, int) else ():
         if fold in file.folds:
-            what = f"the classifier of {file.part} learnt from fold {fold}."
+            what = f"the classifier of {file.part} was trained on fold {fold}."
             remedy = f"Train it with --without-fold {fold}, or let --fold be auto."
             raise InputError.at(file.path, what, remedy)
 
@@ -70,30 +70,32 @@ def require_known_fold(system: System, fold: Fold) -> None:
 def training_provenance(
     system: System, fold: Fold, series: Sequence[str]
 ) -> tuple[TrainingProvenance, ...]:
-    """What the weights that read a scan had learnt from, each kind once.
+    """What the weights that scored a scan were trained on, each kind once.
 
     Args:
-        system: who looks.
+        system: detectors and networks.
         fold: as for ``candidates_in``.
         series: what the scan may be called in the data of the weights.
     """
-    found = [*_provenance_of_classifiers(system, held_out_fold(fold, series))]
-    for name in (*system.finders, *system.judges):
+    provenance = [*_provenance_of_classifiers(system, held_out_fold(fold, series))]
+    for name in (*system.detection_networks, *system.scoring_networks):
         network = trained_network(name, system.weights)
         choice = network.choose(series, fold)
         card, path = network.cards[choice.number], network.paths[choice.number]
         data = LUNA16 if is_packaged(path) else f"{name} ({card.data or path.name})"
-        found.append(TrainingProvenance(data, left_out(card), not choice.is_unseen))
-    return tuple(dict.fromkeys(found))
+        provenance.append(TrainingProvenance(data, left_out(card), not choice.is_unseen))
+    return tuple(dict.fromkeys(provenance))
 
 
 def _provenance_of_classifiers(system: System, fold: int | None) -> Iterator[TrainingProvenance]:
     own = own_classifiers(system.classifiers, fold)
     asked = [name for name in system.detectors if name in TRAINED and is_used(name)]
-    if any(name not in own for name in (*asked, *((SECOND_LOOK,) if system.detectors else ()))):
+    if any(name not in own for name in (*asked, *((REDUCTION,) if system.detectors else ()))):
         yield TrainingProvenance(LUNA16, () if fold is None else (fold,))
     for file in own.values():
-        without = tuple(one for one in FOLDS if one not in file.folds) if file.folds else ()
+        without = (
+            tuple(number for number in FOLDS if number not in file.folds) if file.folds else ()
+        )
         yield TrainingProvenance(f"{file.part} ({file.path.name})", without, fold in file.folds)
 
 
@@ -101,6 +103,22 @@ WARNINGS = "warnings.json"
 STATE_OF_FAILURE = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectOptions:
+    """How cases are read."""
+
+    case_id: str = ""
+    """Of a single case; empty: the name of its file, or its series UID."""
+    most: int | None = None
+    """Marks of a case at most."""
+    place: MergedPosition = "best"
+    """The position of a candidate of several detectors."""
+    weights: tuple[Path, ...] = ()
+    """Of networks and classifiers; none: those of the package."""
+    fold: str = "auto"
+    """See ``fold_named``."""
 
 
 def system_named(text: str, weights: Sequence[Path] = ()) -> System:
@@ -116,29 +134,29 @@ def system_named(text: str, weights: Sequence[Path] = ()) -> System:
     except UnknownNameError as error:
         if "{" not in text and not Path(text).exists():
             raise
-        what = "is a program of others; `detect` has detectors of its own."
+        what = "is not one of the detectors of `detect`."
         remedy = "Use: nodulebench run, with a folder that has an algorithm.toml, or robustness."
         raise InputError.at(f"'{text}'", what, remedy) from error
 
 
 @dataclass(frozen=True, slots=True)
 class DetectionTask:
-    """One case to be read by one detector or by several together."""
+    """One case for one detector or for several together."""
 
     system: System
     case: Path
     case_id: str = ""
     """Empty: the name of the file, or the series UID of DICOM."""
     most_marks: int | None = None
-    """Only the highest scores are kept."""
+    """Only the highest scores become marks."""
     place: MergedPosition = "best"
-    """Where a candidate of several detectors lies."""
+    """The position of a candidate of several detectors."""
     fold: Fold = "auto"
     """Weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
 
 
 class ImageSource(Protocol):
-    """Images that are there only while a case is read, such as those of a sealed set."""
+    """Images that exist only while a case is read, such as those of a sealed set."""
 
     @property
     def case_ids(self) -> list[str]:
@@ -146,17 +164,17 @@ class ImageSource(Protocol):
         ...
 
     def take(self, case_id: str) -> Path:
-        """Where the image of a case is from now on."""
+        """Make the image of a case available, and return its path."""
         ...
 
     def give_back(self, case_id: str) -> None:
-        """Say that a case was read."""
+        """Remove the image of a case that was read."""
         ...
 
 
 @dataclass(frozen=True)
 class _SealedTasks(Sequence[DetectionTask]):
-    """Tasks whose images are taken when a worker is given the task."""
+    """Tasks whose images are made available when a worker gets the task."""
 
     system: System
     source: ImageSource
@@ -176,51 +194,51 @@ class _SealedTasks(Sequence[DetectionTask]):
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """What came of one case."""
+    """The result of one case."""
 
     case_id: str
     marks: pl.DataFrame = field(default_factory=MARKS.empty)
     slices: pl.DataFrame = field(default_factory=MARK_SLICES.empty)
     stages: tuple[tuple[str, float], ...] = ()
-    """What was done, with the wall time of each in seconds; detectors look side by side."""
+    """Each step with its wall time in seconds; detectors run at the same time."""
     seconds: float = 0.0
     """Wall time of the whole case."""
     peak_memory_mb: float = 0.0
     problem: str = ""
-    """Why there are no marks."""
+    """Why there is no mark."""
     state: str = "ok"
-    doubts: tuple[Notice, ...] = ()
-    """What is not as lungs are in the lungs that were looked into."""
+    lung_warnings: tuple[Notice, ...] = ()
+    """What is unusual about its lungs."""
     remarks: tuple[Notice, ...] = ()
-    """What else is to be known of its marks."""
+    """Other warnings about its marks."""
     fold: int | None = None
     """The packaged classifiers never saw this fold of LUNA16."""
-    learnt: tuple[TrainingProvenance, ...] = ()
-    """What the weights that read it had learnt from."""
+    provenance: tuple[TrainingProvenance, ...] = ()
+    """What the weights that scored it were trained on."""
 
     @property
-    def is_side_by_side(self) -> bool:
-        """Whether stages took longer, one by one, than all of them together."""
+    def is_parallel(self) -> bool:
+        """Whether the sum of all stages is longer than the whole case."""
         return sum(seconds for _, seconds in self.stages) > self.seconds
 
 
 def fold_named(text: str) -> Fold:
-    """What ``auto``, ``none`` or a number means."""
+    """The fold that ``auto``, ``none`` or a number means."""
     if text == "auto":
         return "auto"
     return None if text == "none" else int(text)
 
 
 def is_test_set(path: Path) -> bool:
-    """Whether a folder keeps the images of many cases."""
+    """Whether a folder holds the images of many cases."""
     return path.is_dir() and images_folder(path) is not None
 
 
 def detect_case(task: DetectionTask) -> Detection:
-    """Read one case, find its lungs, detect, and measure what was found.
+    """Read one case, find its lungs, detect, and measure the candidates.
 
     Raises:
-        InputError: with everything that keeps the case from being read as a chest CT.
+        InputError: with everything that prevents reading the case as a chest CT.
     """
     began = time.perf_counter()
     stages: dict[str, float] = {}
@@ -228,7 +246,7 @@ def detect_case(task: DetectionTask) -> Detection:
     @contextmanager
     def stage(name: str) -> Iterator[None]:
         start = time.perf_counter()
-        stages[name] = 0.0  # told in the order in which they begin
+        stages[name] = 0.0  # in the order in which they begin
         yield
         stages[name] = time.perf_counter() - start
 
@@ -237,8 +255,8 @@ def detect_case(task: DetectionTask) -> Detection:
     case_id = task.case_id or own_id
     series = (own_id, case_id)
     with stage("lungs"):
-        chest = see_chest(volume, str(task.case))
-    candidates, saw_it = candidates_in(
+        chest = prepare_scan(volume, str(task.case))
+    candidates, notices = candidates_in(
         task.system,
         chest,
         volume,
@@ -259,10 +277,10 @@ def detect_case(task: DetectionTask) -> Detection:
         time.perf_counter() - began,
         _peak_memory_mb(),
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
-        doubts=chest.lungs.doubts,
-        remarks=saw_it,
+        lung_warnings=chest.lungs.warnings,
+        remarks=notices,
         fold=held_out_fold(task.fold, series),
-        learnt=training_provenance(task.system, task.fold, series),
+        provenance=training_provenance(task.system, task.fold, series),
     )
 
 
@@ -277,17 +295,17 @@ def detect_set(
     source: ImageSource | None = None,
     progress: Progress = no_progress,
 ) -> list[Detection]:
-    """Read every case of a test set; a case that fails is told and the others go on.
+    """Read every case of a test set; a case that fails is reported and the others go on.
 
     Args:
         system: who looks for nodules.
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
-        executor: what reads the cases.
+        executor: reads the cases.
         most_marks: per case.
-        place: where a candidate of several detectors lies.
-        fold: which weights judge, as in :class:`DetectionTask`.
-        source: gives the images case by case, where they cannot be read in the folder itself.
-        progress: told each case and how it went, when it is done.
+        place: the position of a candidate of several detectors.
+        fold: which weights score it, as in :class:`DetectionTask`.
+        source: of the images, if they cannot be read in the folder itself.
+        progress: called with each finished case and its result.
 
     Raises:
         InputError: if images that must not leave this machine would have to.
@@ -304,7 +322,7 @@ def detect_set(
     )
     done: list[Detection | None] = [None] * len(tasks)
     terms = TaskLimits(SLOWEST_S, preload=(__name__,))
-    for number, result in executor.map(_detect_or_tell, tasks, terms):
+    for number, result in executor.map(_detect_or_report, tasks, terms):
         case_id = tasks[number].case_id if source is None else source.case_ids[number]
         if source is not None:
             source.give_back(case_id)
@@ -313,19 +331,23 @@ def detect_set(
             result = Detection(case_id, problem=in_english(result.why), state=state)
         done[number] = result
         count = result.marks.height
-        told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
-        told += ", lungs implausible" if result.state == "lungs_implausible" else ""
-        progress(f"{result.case_id}: {told}", sum(one is not None for one in done), len(tasks))
-    return [one for one in done if one is not None]
+        status = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
+        status += ", lungs implausible" if result.state == "lungs_implausible" else ""
+        progress(
+            f"{result.case_id}: {status}",
+            sum(detection is not None for detection in done),
+            len(tasks),
+        )
+    return [detection for detection in done if detection is not None]
 
 
 def submission_of(system: System, detections: Sequence[Detection]) -> Submission:
     """The marks of all cases, and how each run ended."""
-    found = ", ".join((*system.detectors, *system.finders))
-    judged = f", judged by {', '.join(system.judges)}" if system.judges else ""
-    told = ("case_id", "state", "seconds", "peak_memory_mb")
+    sources = ", ".join((*system.detectors, *system.detection_networks))
+    scoring = ", ".join(system.scoring_networks)
+    columns = ("case_id", "state", "seconds", "peak_memory_mb")
     runs = pl.DataFrame(
-        {name: [getattr(detection, name) for detection in detections] for name in told}
+        {name: [getattr(detection, name) for detection in detections] for name in columns}
     )
     return Submission(
         system.name,
@@ -336,58 +358,66 @@ def submission_of(system: System, detections: Sequence[Detection]) -> Submission
             "version": __version__,
             "developer": "NoduleBench",
             "kind": "3-D",
-            "description": f"candidates of {found}{judged}",
+            "description": f"candidates of {sources}{f', scored by {scoring}' if scoring else ''}",
             "training_data": training_data(detections),
         },
     )
 
 
 def training_data(detections: Sequence[Detection]) -> str:
-    """What the weights that judged the cases had learnt from, as their cards say."""
-    learnt = Counter(one for case in detections for one in case.learnt if not case.problem)
-    told: dict[str, list[str]] = {}
-    for one in sorted(learnt, key=lambda one: (one.knew_it, one.without)):
-        scans = f"{learnt[one]} scan{'s' if learnt[one] > 1 else ''}"
-        told.setdefault(one.data, []).append(f"{_folds_of(one)} for {scans}")
+    """What the weights that scored the cases were trained on, as their cards state."""
+    scan_counts = Counter(
+        provenance for case in detections for provenance in case.provenance if not case.problem
+    )
+    parts_by_data: dict[str, list[str]] = {}
+    for provenance in sorted(
+        scan_counts, key=lambda source: (source.includes_scan, source.without)
+    ):
+        scans = f"{scan_counts[provenance]} scan{'s' if scan_counts[provenance] > 1 else ''}"
+        parts_by_data.setdefault(provenance.data, []).append(f"{_folds_of(provenance)} for {scans}")
     # those of the package first
-    ordered = sorted(told.items(), key=lambda pair: pair[0] != LUNA16)
+    ordered = sorted(parts_by_data.items(), key=lambda pair: pair[0] != LUNA16)
     return ". ".join(f"{data}: {'; '.join(parts)}" for data, parts in ordered)
 
 
-def _folds_of(learnt: TrainingProvenance) -> str:
-    whole = "all ten folds" if learnt.data == LUNA16 else "all folds"
-    but = f"all folds but {', '.join(map(str, learnt.without))}" if learnt.without else whole
-    return f"{but}, the scan's own among them," if learnt.knew_it else but
+def _folds_of(provenance: TrainingProvenance) -> str:
+    whole = "all ten folds" if provenance.data == LUNA16 else "all folds"
+    but = (
+        f"all folds but {', '.join(map(str, provenance.without))}" if provenance.without else whole
+    )
+    return f"{but}, the scan's own among them," if provenance.includes_scan else but
 
 
 def write_detections(system: System, detections: Sequence[Detection], out: Path) -> None:
-    """Write a submission folder that ``evaluate`` takes, with what is to be known of its marks."""
+    """Write a submission folder that ``evaluate`` takes, with warnings about its marks."""
     write_marks(submission_of(system, detections), out)
-    told = [{"case_id": case_id, **notice.to_json()} for case_id, notice in warnings_of(detections)]
-    if told:
-        write_json(told, out / WARNINGS)
+    rows = [{"case_id": case_id, **notice.to_json()} for case_id, notice in warnings_of(detections)]
+    if rows:
+        write_json(rows, out / WARNINGS)
     else:
-        (out / WARNINGS).unlink(missing_ok=True)  # those of older marks in the same place
+        (out / WARNINGS).unlink(missing_ok=True)  # of older marks in the same folder
 
 
 def warnings_of(detections: Sequence[Detection]) -> list[tuple[str, Notice]]:
-    """What is to be known of cases: lungs that are in doubt, scans that networks learnt from."""
-    doubtful = [
-        (detection.case_id, _warning(detection)) for detection in detections if detection.doubts
+    """Warnings about cases: implausible lungs, scans that networks were trained on."""
+    about_lungs = [
+        (detection.case_id, _lung_warning(detection))
+        for detection in detections
+        if detection.lung_warnings
     ]
-    return doubtful + [
+    return about_lungs + [
         (detection.case_id, remark) for detection in detections for remark in detection.remarks
     ]
 
 
-def _warning(one: Detection) -> Notice:
-    doubts = [doubt.to_json() for doubt in one.doubts]
-    if one.state == "lungs_implausible":
+def _lung_warning(detection: Detection) -> Notice:
+    doubts = [warning.to_json() for warning in detection.lung_warnings]
+    if detection.state == "lungs_implausible":
         return Notice("lungs_implausible", {"doubts": doubts})
     return Notice("lungs_unusual", {"doubts": doubts})
 
 
-def _detect_or_tell(task: DetectionTask) -> Detection:
+def _detect_or_report(task: DetectionTask) -> Detection:
     try:
         return detect_case(task)
     except NoduleBenchError as error:
@@ -395,14 +425,14 @@ def _detect_or_tell(task: DetectionTask) -> Detection:
 
 
 def _read(path: Path) -> tuple[Volume, str]:
-    """A case in any form, and the name it has by itself or in its test set."""
+    """A case in any form, and its own name or its name in the test set."""
     image = read_case_image(path)
     is_named = path.is_dir() and case_table_of(path.parent.parent) is not None
     return image.volume, path.name if is_named else image.name
 
 
 def _peak_memory_mb() -> float:
-    """The most memory that this process has held, 0 where the system does not tell."""
+    """The most memory that this process has used, 0 if the system does not report it."""
     try:
         import resource
     except ImportError:  # not on Windows

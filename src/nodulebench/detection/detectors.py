@@ -1,7 +1,7 @@
 """Detectors by name and a chest -> candidates: what a detector's name means, wherever it is run.
 
-A detector's candidates are those in the lungs or at most a slack from them, as the second look
-judges them, the most likely first. Several detectors together look side by side, on as many cores
+A detector's candidates are those in the lungs or at most a slack from them, with the score of the
+false-positive reduction, the most likely first. Several detectors run at once, on as many cores
 as there are; what they found is merged, the two nearest first.
 """
 
@@ -38,9 +38,9 @@ def detect_nodules(
         names: of the detectors.
         chest: the scan.
         fold: all weights are those that never saw it; None: those of all folds.
-        place: where a candidate of several detectors lies.
+        place: the position of a candidate of several detectors.
     """
-    return together(candidates_to_score(proposed(names, chest, fold), chest, fold), place)
+    return merge_detectors(candidates_to_score(proposed(names, chest, fold), chest, fold), place)
 
 
 def candidates_of(name: str, chest: Chest, fold: int | None = None) -> Candidates:
@@ -57,42 +57,42 @@ def proposed(
     threads: int | None = None,
     weights: Mapping[str, Path] = MappingProxyType({}),
 ) -> dict[str, Candidates]:
-    """What each detector proposes, in the order of the names; the same however many look at once.
+    """The proposals of each detector, in the order of the names; the same on any number of threads.
 
     Args:
         names: of the detectors.
         chest: the scan.
         fold: their own classifiers are those that never saw it; None: those of all folds.
-        stage: told which detector looks, in the thread in which it does.
-        threads: how many look at once; None: two where there are two cores.
-        weights: files of their own classifiers, in place of the packaged ones.
+        stage: called with the name of the running detector, in its thread.
+        threads: how many run at once; None: two where there are two cores.
+        weights: files of their own classifiers, instead of the packaged ones.
     """
 
-    def look(name: str) -> Candidates:
+    def run_detector(name: str) -> Candidates:
         with stage(name):
             return proposals_near_lungs(name, chest, fold, weights.get(name))
 
     count = min(len(names), threads or min(cores(), MOST_THREADS))
     if count <= 1:
-        return {name: look(name) for name in names}
+        return {name: run_detector(name) for name in names}
     place = {name: number for number, name in enumerate(LONGEST_FIRST)}
     pool = ThreadPoolExecutor(count)
     try:
         # detectors of other packages first: they may take long
         order = sorted(names, key=lambda name: place.get(name, -1))
-        started = {name: pool.submit(look, name) for name in order}
+        started = {name: pool.submit(run_detector, name) for name in order}
         return {name: started[name].result() for name in names}
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def cores() -> int:
-    """How many cores this process may use, or fewer where it is told to compute on fewer.
+    """How many cores this process may use, or fewer if ``OMP_NUM_THREADS`` is lower.
 
     Processes that read a scan each are (:mod:`~nodulebench.core.executors.preload_single_thread`).
     """
-    is_told = hasattr(os, "sched_getaffinity")  # not by every system
-    there = len(os.sched_getaffinity(0)) if is_told else os.cpu_count() or 1
+    has_affinity = hasattr(os, "sched_getaffinity")  # not by every system
+    there = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return max(1, min(there, int(wanted))) if wanted.isdecimal() else there
 
@@ -104,25 +104,27 @@ def proposals_near_lungs(
     return near_lungs(proposals(name, chest, fold, weights), chest)
 
 
-def near_lungs(found: Candidates, chest: Chest) -> Candidates:
+def near_lungs(candidates: Candidates, chest: Chest) -> Candidates:
     """Candidates in the lungs or at most a slack from them, best first."""
-    kept = is_near_lungs(found.center_mm, chest.lungs.mask, chest.volume.geometry)
-    return found.chosen(kept).best(len(found))
+    is_near = is_near_lungs(candidates.center_mm, chest.lungs.mask, chest.volume.geometry)
+    return candidates.chosen(is_near).best(len(candidates))
 
 
-def together(found: Mapping[str, Candidates], place: MergedPosition = "best") -> Candidates:
+def merge_detectors(
+    proposed: Mapping[str, Candidates], place: MergedPosition = "best"
+) -> Candidates:
     """Candidates closer than 5 mm are one, the most likely first.
 
-    How likely that is, is the mean of what the detectors say; one that proposes nothing there says
-    0, for what several propose is a nodule more often.
+    Its probability is the mean of all detectors'; one that proposes nothing there counts as 0,
+    because a position that several propose is a nodule more often.
 
     Args:
-        found: what each detector proposed, with probabilities as scores.
-        place: where a merged candidate lies: with its best part, or at their mean (LUNA16).
+        proposed: the candidates of each detector, with probabilities as scores.
+        place: the position of a merged candidate: its best part's, or their mean (LUNA16).
     """
-    if len(found) == 1:
-        return next(iter(found.values()))
-    parts = [Submission(name, _as_marks(one)) for name, one in found.items()]
+    if len(proposed) == 1:
+        return next(iter(proposed.values()))
+    parts = [Submission(name, _as_marks(candidates)) for name, candidates in proposed.items()]
     marks = merge_candidates(parts, place=place, score="agreed").submission.marks
     joined = Candidates(
         marks.select("x_mm", "y_mm", "z_mm").to_numpy().reshape(-1, 3),
@@ -132,12 +134,12 @@ def together(found: Mapping[str, Candidates], place: MergedPosition = "best") ->
     return joined.best(len(joined))
 
 
-def _as_marks(found: Candidates) -> pl.DataFrame:
+def _as_marks(candidates: Candidates) -> pl.DataFrame:
     marks = pl.DataFrame(
         {
-            **{f"{axis}_mm": found.center_mm[:, at] for at, axis in enumerate("xyz")},
-            "score": found.score,
-            "diameter_mm": found.diameter_mm,
+            **{f"{axis}_mm": candidates.center_mm[:, at] for at, axis in enumerate("xyz")},
+            "score": candidates.score,
+            "diameter_mm": candidates.diameter_mm,
         }
     )
     named = marks.with_columns(

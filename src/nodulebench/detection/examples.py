@@ -1,7 +1,7 @@
 """Images, a reference and candidates -> a folder of examples that networks learn from.
 
-The folder holds what ``detection/networks/examples.py`` reads, and beside it the candidates that
-are judged (``candidates.csv``), the folds (``folds.csv``) and, of blocks, their own reference.
+The folder holds what ``detection/networks/examples.py`` reads, and next to it the candidates to be
+scored (``candidates.csv``), the folds (``folds.csv``) and, for blocks, their own reference.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import CASES, NODULES, PLACE, Reference
 from nodulebench.detection.block_grid import BlockVoxels, block_voxels
 from nodulebench.detection.classifiers.weights import fold_of_series
-from nodulebench.detection.detectors import together
+from nodulebench.detection.detectors import merge_detectors
 from nodulebench.detection.held_out import NO_FOLD, series_digest
 from nodulebench.detection.rescore import read_positions
-from nodulebench.detection.scan import Candidates, Chest, see_chest
-from nodulebench.detection.systems import finding_names, found_by_each
+from nodulebench.detection.scan import Candidates, Chest, prepare_scan
+from nodulebench.detection.systems import detect_each, detector_names
 from nodulebench.detection.train_classifier import diameters, hits
 from nodulebench.evaluation.comparison.folds import read_folds
 from nodulebench.i18n.translator import in_english
@@ -47,7 +47,7 @@ from nodulebench.io.lidc.blocks import (
     LOWEST_HU,
     Block,
     findings_inside,
-    part_to_keep,
+    random_part,
     read_blocks,
 )
 from nodulebench.io.marks import luna16 as luna16_csv
@@ -59,8 +59,8 @@ class LabelledCandidates:
 
     place_mm: FloatArray
     score: FloatArray
-    is_judged: BoolArray
-    """Those of the merged list; the others are learnt from only."""
+    is_scored: BoolArray
+    """Those of the merged list; the others are for training only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,88 +72,90 @@ class CaseExamples:
     fold: int
     seen: BlockVoxels
     part: IntArray
-    """2 x 3: the first and last voxel that may be seen when it is judged."""
-    found: LabelledCandidates
+    """2 x 3: the first and last voxel that may be seen when it is scored."""
+    candidates: LabelledCandidates
     is_nodule: BoolArray
-    is_learnt: BoolArray
+    is_trained_on: BoolArray
     findings: FloatArray
     """findings x 5: voxel index slice, row, column, diameter in mm, whether it is a nodule."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockTask:
-    """A block in which detectors or networks look for candidates."""
+    """A block in which detectors or networks find candidates."""
 
     names: tuple[str, ...]
     block: Block
     findings: pl.DataFrame
     seed: int
-    given: LabelledCandidates | None = None
-    """Its candidates, where nobody has to look for any."""
+    known: LabelledCandidates | None = None
+    """Its candidates, if they are known already."""
 
 
 def of_block(task: BlockTask) -> CaseExamples:
-    """What becomes of a block."""
+    """The examples of a block."""
     block = task.block
-    first, last = part_to_keep(block, task.findings, task.seed)
+    first, last = random_part(block, task.findings, task.seed)
     whole = BlockVoxels(
         ((block.volume.hu.astype(np.int32) - LOWEST_HU) // HU_PER_STEP).astype(np.uint8),
         block.volume.geometry,
     )
-    found = task.given
-    if found is None:
+    candidates = task.known
+    if candidates is None:
         box = tuple(slice(*ends) for ends in zip(first, last + 1, strict=True))
         volume = block.volume.part(box)
         lungs = segment_part_of_lung(volume, block.block_id)
-        chest = see_chest(volume, block.block_id, lungs)
-        found = detected(task.names, chest, block.series)
+        chest = prepare_scan(volume, block.block_id, lungs)
+        candidates = detected(task.names, chest, block.series)
     part = np.stack([first, last])
-    return _labelled(block.block_id, block.series, block.fold, whole, part, found, task.findings)
+    return _labelled(
+        block.block_id, block.series, block.fold, whole, part, candidates, task.findings
+    )
 
 
 def of_scan(
-    case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, found: LabelledCandidates
+    case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, candidates: LabelledCandidates
 ) -> CaseExamples:
-    """What becomes of a scan."""
+    """The examples of a scan."""
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
-    seen = block_voxels(volume, case_id, np.concatenate([found.place_mm, nodules]))
+    seen = block_voxels(volume, case_id, np.concatenate([candidates.place_mm, nodules]))
     last = np.array(seen.voxels.shape, dtype=np.int64) - 1
     part = np.stack([np.zeros(3, dtype=np.int64), last])
-    return _labelled(case_id, case_id, fold, seen, part, found, findings)
+    return _labelled(case_id, case_id, fold, seen, part, candidates, findings)
 
 
 def detected(names: Sequence[str], chest: Chest, series: str) -> LabelledCandidates:
-    """The merged list, by weights that never saw the series, and what else its members propose."""
-    each = found_by_each(names, chest, fold_of_series(series), series)
-    merged = together(each)
-    return _with_others(merged, [one.center_mm for one in each.values()])
+    """The merged list and further candidates, by weights that never saw the series."""
+    each = detect_each(names, chest, fold_of_series(series), series)
+    merged = merge_detectors(each)
+    return _with_others(merged, [candidates.center_mm for candidates in each.values()])
 
 
-def _with_others(judged: Candidates, others_mm: Sequence[FloatArray]) -> LabelledCandidates:
-    """Candidates that are judged, and others that do not lie at the same places."""
-    known = {tuple(row) for row in judged.center_mm.round(3).tolist()}
+def _with_others(scored: Candidates, others_mm: Sequence[FloatArray]) -> LabelledCandidates:
+    """Candidates to be scored, and others at other positions."""
+    known = {tuple(row) for row in scored.center_mm.round(3).tolist()}
     others = [row for part in others_mm for row in part.tolist()]
     fresh = [row for row in others if tuple(np.round(row, 3).tolist()) not in known]
-    return _joined(judged, np.array(fresh, dtype=np.float64).reshape(-1, 3))
+    return _joined(scored, np.array(fresh, dtype=np.float64).reshape(-1, 3))
 
 
-def _joined(judged: Candidates, others_mm: FloatArray) -> LabelledCandidates:
-    count = len(judged)
+def _joined(scored: Candidates, others_mm: FloatArray) -> LabelledCandidates:
+    count = len(scored)
     return LabelledCandidates(
-        np.concatenate([judged.center_mm, others_mm]),
-        np.concatenate([judged.score, np.zeros(len(others_mm))]),
+        np.concatenate([scored.center_mm, others_mm]),
+        np.concatenate([scored.score, np.zeros(len(others_mm))]),
         np.arange(count + len(others_mm)) < count,
     )
 
 
-def given(lists: Sequence[pl.DataFrame], case_id: str) -> LabelledCandidates:
-    """The candidates of a case in lists: those of the first are judged, all are learnt from."""
+def listed_candidates(lists: Sequence[pl.DataFrame], case_id: str) -> LabelledCandidates:
+    """The candidates of a case in lists: those of the first are scored, all are for training."""
     own, *others = (list_.filter(case_id=case_id) for list_ in lists)
     place = own.select(PLACE).to_numpy().reshape(-1, 3)
     score = own["score"].fill_null(0.0).to_numpy()
-    judged = Candidates(place, score, np.full(len(place), np.nan))
+    scored = Candidates(place, score, np.full(len(place), np.nan))
     more = [other.select(PLACE).to_numpy().reshape(-1, 3) for other in others]
-    return _with_others(judged, more)
+    return _with_others(scored, more)
 
 
 def _labelled(
@@ -162,76 +164,100 @@ def _labelled(
     fold: int,
     seen: BlockVoxels,
     part: IntArray,
-    found: LabelledCandidates,
+    candidates: LabelledCandidates,
     findings: pl.DataFrame,
 ) -> CaseExamples:
-    """Candidates and the nodules themselves, told apart as LUNA16 does."""
+    """Candidates and the nodules themselves, labelled as LUNA16 does."""
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
     with_nodules = LabelledCandidates(
-        np.concatenate([found.place_mm, nodules]),
-        np.concatenate([found.score, np.zeros(len(nodules))]),
-        np.concatenate([found.is_judged, np.zeros(len(nodules), dtype=np.bool_)]),
+        np.concatenate([candidates.place_mm, nodules]),
+        np.concatenate([candidates.score, np.zeros(len(nodules))]),
+        np.concatenate([candidates.is_scored, np.zeros(len(nodules), dtype=np.bool_)]),
     )
     on_nodule, on_ignored = hits(with_nodules.place_mm, findings)
-    is_learnt = on_nodule | ~on_ignored
+    is_trained_on = on_nodule | ~on_ignored
     index = seen.to_index(findings.select(PLACE).to_numpy().reshape(-1, 3))
     columns = (diameters(findings), ~findings["is_ignored"].to_numpy())
-    told = np.column_stack([index, *columns])
-    return CaseExamples(case_id, series, fold, seen, part, with_nodules, on_nodule, is_learnt, told)
+    located = np.column_stack([index, *columns])
+    return CaseExamples(
+        case_id, series, fold, seen, part, with_nodules, on_nodule, is_trained_on, located
+    )
 
 
 SEED = 16
-"""Of the faces of blocks that are moved in."""
+"""Of the moved faces of blocks."""
 SLOWEST_S = 1800.0
 CANDIDATES, FOLDS, REFERENCE = "candidates.csv", "folds.csv", "reference"
 
 
 @dataclass(frozen=True)
-class Made:
+class ExamplesSummary:
     """What a folder of examples holds."""
 
     cases: int
     candidates: int
     nodules: int
-    """Candidates that lie on nodules."""
-    judged: int
+    """Candidates that hit nodules."""
+    scored: int
     megabytes: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateSource:
+    """Where candidates come from: detectors or lists."""
+
+    detectors: str | None = None
+    """Names, joined by ``+``; their merged list is scored, all that they find is trained on."""
+    candidates: Sequence[Path] = ()
+    """Lists, as LUNA16's or as marks in any format; the first is scored, all are trained on."""
+
+    def names(self) -> tuple[str, ...]:
+        """The detectors.
+
+        Raises:
+            UnknownNameError: if there is no such detector.
+        """
+        return detector_names(self.detectors) if self.detectors else ()
+
+    def lists(self) -> list[pl.DataFrame]:
+        """The contents of the lists."""
+        return [read_positions(path) for path in self.candidates]
+
+    @property
+    def title(self) -> str:
+        """Its description in the folder of examples."""
+        return ", ".join(self.names() or [path.name for path in self.candidates])
 
 
 def block_examples(
     out: Path,
     blocks: Path,
     reference: Path,
+    source: CandidateSource,
     *,
-    detectors: str | None = None,
-    candidates: Sequence[Path] = (),
     folds: Sequence[int] = BLOCK_FOLDS,
     seed: int = SEED,
     executor: Executor = DEFAULT_EXECUTOR,
     progress: Progress = no_progress,
-) -> Made:
-    """Examples of blocks; what detectors find in each, its faces moved in at random.
+) -> ExamplesSummary:
+    """Write examples of blocks, whose faces are moved in at random.
 
     Args:
         out: the folder to write.
         blocks: folder with blocks.csv and the folds.
         reference: the nodules of the scans.
-        detectors: names, joined by ``+``; their merged list is judged, all of it is learnt from; or
-        candidates: lists of candidates, whose cases are the blocks; the first is judged.
+        source: of the candidates; cases of lists are the blocks.
         folds: of the blocks.
-        seed: of the moved faces, so that the middle of a block tells nothing.
-        executor: what does the blocks.
-        progress: told how far the work is.
+        seed: of the moved faces, so that the middle of a block is no hint.
+        executor: runs the blocks.
+        progress: called after each fold.
 
     Raises:
         InputError: if a block cannot be read or shows no lung.
     """
-    names = finding_names(detectors) if detectors else ()
-    truth, listed = (
-        read_reference(reference),
-        [read_positions(candidate) for candidate in candidates],
-    )
-    made: list[CaseExamples] = []
+    names, lists = source.names(), source.lists()
+    truth = read_reference(reference)
+    cases: list[CaseExamples] = []
     nodules = []
     for number, fold in enumerate(folds):
         tasks = [
@@ -240,56 +266,51 @@ def block_examples(
                 block,
                 findings_inside(block, truth),
                 seed,
-                given(listed, block.block_id) if listed else None,
+                listed_candidates(lists, block.block_id) if lists else None,
             )
             for block in read_blocks(blocks, [fold])
         ]
         nodules += [task.findings for task in tasks]
-        made += _worked(tasks, executor)
+        cases += _run(tasks, executor)
         progress(f"fold {fold}", number + 1, len(folds))
-    if not made:
+    if not cases:
         raise InputError.at(str(blocks), "holds no block of these folds.")
     own = Reference(
         "blocks",
-        CASES.conform(pl.DataFrame({"case_id": [one.case_id for one in made]}), "blocks"),
+        CASES.conform(pl.DataFrame({"case_id": [case.case_id for case in cases]}), "blocks"),
         NODULES.arrange(pl.concat(nodules, how="diagonal_relaxed")),
     )
-    source = ", ".join(names or [candidate.name for candidate in candidates])
-    return _write(out, made, f"{len(made)} blocks of CT scans, candidates of {source}", own)
+    return _write(out, cases, f"{len(cases)} blocks of CT scans, candidates of {source.title}", own)
 
 
 def scan_examples(
     out: Path,
     images: Path,
     reference: Path,
+    source: CandidateSource,
     *,
-    detectors: str | None = None,
-    candidates: Sequence[Path] = (),
     folds: Path | None = None,
     progress: Progress = no_progress,
-) -> Made:
-    """Examples of whole scans.
+) -> ExamplesSummary:
+    """Write examples of whole scans.
 
     Args:
         out: the folder to write.
         images: a folder of images or a test set.
         reference: the nodules of the scans.
-        detectors: names, joined by ``+``, that look for candidates; or
-        candidates: lists of candidates, as LUNA16's or as marks in any format; the first is
-            judged, and what others have besides is learnt from.
-        folds: a table of series and folds; a scan that it lacks is never learnt from. None: all
+        source: of the candidates.
+        folds: a table of series and folds; a scan without a fold is never trained on. None: all
             scans are of fold 0.
-        progress: told how far the work is.
+        progress: called after each scan.
 
     Raises:
-        InputError: if an image cannot be read or is no chest CT, or no case has an image.
+        InputError: if an image cannot be read or is not a chest CT, or no case has an image.
     """
-    names = finding_names(detectors) if detectors else ()
+    names, lists = source.names(), source.lists()
     truth, fold_of = read_reference(reference), _fold_of(folds)
-    listed = [read_positions(candidate) for candidate in candidates]
     wanted = truth.cases["case_id"].to_list()
     read = image_reader(images, wanted)
-    made: list[CaseExamples] = []
+    cases: list[CaseExamples] = []
     missing: NoImageError | None = None
     for number, case_id in enumerate(wanted):
         try:
@@ -298,21 +319,20 @@ def scan_examples(
             missing = error
             continue
         findings = truth.nodules.filter(case_id=case_id)
-        if listed:
-            found = given(listed, case_id)
+        if lists:
+            candidates = listed_candidates(lists, case_id)
         else:
-            found = detected(names, see_chest(volume, case_id), case_id)
+            candidates = detected(names, prepare_scan(volume, case_id), case_id)
         fold = fold_of.get(case_id, NO_FOLD) if folds else 0
-        made.append(of_scan(case_id, fold, volume, findings, found))
+        cases.append(of_scan(case_id, fold, volume, findings, candidates))
         progress(case_id, number + 1, len(wanted))
-    if missing is not None and not made:
+    if missing is not None and not cases:
         raise missing
-    source = ", ".join(names or [candidate.name for candidate in candidates])
-    return _write(out, made, f"{len(made)} whole scans, candidates of {source}")
+    return _write(out, cases, f"{len(cases)} whole scans, candidates of {source.title}")
 
 
-def _worked(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExamples]:
-    """Blocks, in their order, whoever does them."""
+def _run(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExamples]:
+    """Blocks, in their order, on any executor."""
     terms = TaskLimits(SLOWEST_S, preload=(__name__,))
     for number, answer in in_order(executor.map(_of_block_or_problem, tasks, terms)):
         if isinstance(answer, FailedTask):
@@ -338,70 +358,75 @@ def _fold_of(folds: Path | None) -> Mapping[str, int]:
     wrong = tested.filter(numbers["fold"].is_null() | (numbers["fold"] < 0))
     if wrong.height:
         raise InputError.at(
-            folds.name, f"fold '{wrong['fold'][0]}' is no number.", "Number the folds 0, 1, 2 ..."
+            folds.name,
+            f"fold '{wrong['fold'][0]}' is not a number.",
+            "Number the folds 0, 1, 2 ...",
         )
     return dict(numbers.select("case_id", "fold").iter_rows())
 
 
 def _write(
-    out: Path, made: Sequence[CaseExamples], data: str, own: Reference | None = None
-) -> Made:
+    out: Path, cases: Sequence[CaseExamples], data: str, own: Reference | None = None
+) -> ExamplesSummary:
     with needs("networks", "examples for networks"):
-        from nodulebench.detection.networks.examples import make_examples, write_examples
+        from nodulebench.detection.networks.examples import (
+            ExampleArrays,
+            make_examples,
+            write_examples,
+        )
         from nodulebench.detection.networks.patches import scans_of
 
-    voxels: list[npt.NDArray[np.uint8]] = [one.seen.voxels for one in made]
-    count = [len(one.is_nodule) for one in made]
-    examples = make_examples(
-        scans_of(
-            [*voxels],
-            [one.seen.spacing_mm for one in made],
-            step_hu=HU_PER_STEP,
-            lowest_hu=LOWEST_HU,
-        ),
-        [one.fold for one in made],
-        np.repeat(np.arange(len(made)), count),
-        np.concatenate([one.seen.to_index(one.found.place_mm) for one in made]),
-        np.concatenate([one.is_nodule for one in made]),
-        is_learnt=np.concatenate([one.is_learnt for one in made]),
-        is_judged=np.concatenate([one.found.is_judged for one in made]),
-        seen=np.stack([one.part for one in made]),
+    voxels: list[npt.NDArray[np.uint8]] = [case.seen.voxels for case in cases]
+    spacing_mm = [case.seen.spacing_mm for case in cases]
+    arrays = ExampleArrays(
+        fold=[case.fold for case in cases],
+        which=np.repeat(np.arange(len(cases)), [len(case.is_nodule) for case in cases]),
+        place=np.concatenate([case.seen.to_index(case.candidates.place_mm) for case in cases]),
+        is_nodule=np.concatenate([case.is_nodule for case in cases]),
+        is_trained_on=np.concatenate([case.is_trained_on for case in cases]),
+        is_scored=np.concatenate([case.candidates.is_scored for case in cases]),
+        seen=np.stack([case.part for case in cases]),
         findings=np.concatenate(
-            [np.insert(one.findings, 0, number, axis=1) for number, one in enumerate(made)]
+            [np.insert(case.findings, 0, number, axis=1) for number, case in enumerate(cases)]
         ),
-        series=[series_digest(one.series) for one in made],
+        series=[series_digest(case.series) for case in cases],
         about={"data": data},
     )
+    scans = scans_of([*voxels], spacing_mm, step_hu=HU_PER_STEP, lowest_hu=LOWEST_HU)
+    examples = make_examples(scans, arrays)
     with staged_folder(out) as stage:
         write_examples(stage, examples)
-        write_csv(_candidate_table(made), stage / CANDIDATES)
-        folds = {"seriesuid": [one.case_id for one in made], "fold": [one.fold for one in made]}
+        write_csv(_candidate_table(cases), stage / CANDIDATES)
+        folds = {
+            "seriesuid": [case.case_id for case in cases],
+            "fold": [case.fold for case in cases],
+        }
         write_csv(pl.DataFrame(folds).filter(pl.col("fold") >= 0), stage / FOLDS)
         if own is not None:
             luna16_csv.write_reference(own, stage / REFERENCE)
         size = sum(file.stat().st_size for file in stage.rglob("*") if file.is_file())
-    return Made(
-        len(made),
+    return ExamplesSummary(
+        len(cases),
         len(examples.which),
         int(examples.is_nodule.sum()),
-        int(examples.is_judged.sum()),
+        int(examples.is_scored.sum()),
         size / 2**20,
     )
 
 
-def _candidate_table(made: Sequence[CaseExamples]) -> pl.DataFrame:
-    """The candidates that are judged, as LUNA16 lists them, with the detectors' score."""
+def _candidate_table(cases: Sequence[CaseExamples]) -> pl.DataFrame:
+    """The candidates to be scored, as LUNA16 lists them, with the detectors' score."""
     parts = []
-    for one in made:
-        place = one.found.place_mm[one.found.is_judged]
+    for case in cases:
+        place = case.candidates.place_mm[case.candidates.is_scored]
         parts.append(
             pl.DataFrame(
                 {
-                    "seriesuid": [one.case_id] * len(place),
+                    "seriesuid": [case.case_id] * len(place),
                     "coordX": place[:, 0],
                     "coordY": place[:, 1],
                     "coordZ": place[:, 2],
-                    "probability": one.found.score[one.found.is_judged],
+                    "probability": case.candidates.score[case.candidates.is_scored],
                 },
                 schema_overrides={"seriesuid": pl.String},
             )

@@ -1,6 +1,6 @@
 """Which weights never saw a scan: digests of series by fold, as cards of weights hold them.
 
-A card tells no UID; whoever has the scan can look its digest up. Plain Python, so that a bare
+A card holds no UID; a person who has the scan can look its digest up. Plain Python, so that a bare
 machine can write cards.
 """
 
@@ -11,23 +11,23 @@ from typing import Literal, Protocol
 
 DIGITS = 16
 NO_FOLD = -1
-"""The fold of scans that are in none: they are judged, and never learnt from."""
+"""The fold of scans that are in none: they are scored, and never trained on."""
 UNKNOWN = ""
 """In place of digests: series that no card tells."""
 
 Fold = int | Literal["auto"] | None
 """Weights that never saw this fold; ``auto``: the fold of the scan; None: weights of all folds."""
 
-TrainingProvenance = Mapping[int, Sequence[str]]
+SeriesByFold = Mapping[int, Sequence[str]]
 """Fold -> the digests of its series."""
 
 
 class HasCard(Protocol):
-    """What a card of weights says of the scans that were learnt from."""
+    """What a card of weights states about the scans that were trained on."""
 
     @property
     def folds(self) -> Sequence[int]:
-        """Folds that were learnt from."""
+        """Folds that were trained on."""
         ...
 
     @property
@@ -36,7 +36,7 @@ class HasCard(Protocol):
         ...
 
     @property
-    def series(self) -> TrainingProvenance:
+    def series(self) -> SeriesByFold:
         """All folds of the data, those that were left out too."""
         ...
 
@@ -53,33 +53,33 @@ class HasCard(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """The weights that judge a scan."""
+    """The weights that score a scan."""
 
     number: int
     """Which of the given ones."""
     fold: int | None
     """The fold that the scan belongs to; None: it is in none of the data."""
     is_unseen: bool
-    """Whether the scan was not learnt from."""
+    """Whether the scan was not trained on."""
 
 
 def series_digest(series: str) -> str:
-    """What stands on a card for a series UID."""
+    """The digest of a series UID, as cards hold it."""
     return hashlib.sha256(series.strip().encode()).hexdigest()[:DIGITS]
 
 
 def digests_by_fold(series: Iterable[tuple[str, int]]) -> dict[int, tuple[str, ...]]:
     """Digests and their folds -> fold by fold, in order, each once; those of no fold too."""
-    found: dict[int, set[str]] = {}
+    by_fold: dict[int, set[str]] = {}
     for digest, fold in series:
-        found.setdefault(fold, set()).add(digest)
-    return {fold: tuple(sorted(found[fold])) for fold in sorted(found)}
+        by_fold.setdefault(fold, set()).add(digest)
+    return {fold: tuple(sorted(by_fold[fold])) for fold in sorted(by_fold)}
 
 
 def seen_series(card: HasCard) -> frozenset[str]:
     """Digests of all series that made weights what they are, in every generation.
 
-    They were learnt from, or decided when training stopped. ``UNKNOWN`` is among them where a card
+    They were trained on, or decided when training stopped. ``UNKNOWN`` is among them where a card
     does not tell all.
     """
     before = card.seen_before or ((UNKNOWN,) if card.begun_from else ())
@@ -87,13 +87,13 @@ def seen_series(card: HasCard) -> frozenset[str]:
 
 
 def training_series(card: HasCard) -> frozenset[str]:
-    """Those of its own training alone."""
+    """Those of its own training only."""
     folds = (*card.folds, *card.held_back)
     return frozenset[str]().union(*(card.series.get(fold, (UNKNOWN,)) for fold in folds))
 
 
 def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str] = ()) -> Choice:
-    """The weights for a scan: those that never saw it, and of these what learnt from most folds.
+    """The weights for a scan: those that never saw it, and of these the ones with most folds.
 
     Args:
         series: the scan's series UID, or the name that it has in the data.
@@ -112,7 +112,7 @@ def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str]
 def choose_without(
     fold: int | None, names: Sequence[str], cards: Sequence[HasCard]
 ) -> Choice | None:
-    """The weights that left a fold out, or learnt from all; of several what learnt from most.
+    """The weights without a fold, or trained on all; of several the ones with most folds.
 
     Args:
         fold: that was left out; None: none was.
@@ -132,7 +132,7 @@ def choose_without(
     best = max(fits, key=lambda fit: (len(cards[fit].folds), -fit))
     card, digests = cards[best], [series_digest(name) for name in names]
     known = (fold_of(digest, card.series) for digest in digests)
-    own = next((one for one in known if one is not None), None)
+    own = next((known_fold for known_fold in known if known_fold is not None), None)
     return Choice(best, own, seen_series(card).isdisjoint(digests))
 
 
@@ -148,10 +148,10 @@ def left_out(card: HasCard) -> tuple[int, ...]:
 
 
 def _folds(card: HasCard) -> list[int]:
-    """All folds of the data; scans that are in none are no fold."""
+    """All folds of the data; ``NO_FOLD`` is not one of them."""
     return [fold for fold in sorted(card.series) if fold != NO_FOLD]
 
 
-def fold_of(digest: str, learnt: TrainingProvenance) -> int | None:
+def fold_of(digest: str, series: SeriesByFold) -> int | None:
     """The fold in which a digest is listed; None: in none."""
-    return next((fold for fold, digests in learnt.items() if digest in digests), None)
+    return next((fold for fold, digests in series.items() if digest in digests), None)

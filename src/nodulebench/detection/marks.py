@@ -28,7 +28,7 @@ CALCIFIED_HU = 100.0
 GROUND_GLASS_SHARE, SOLID_SHARE = 0.1, 0.5
 """Shares of solid voxels in the inner part below and above which a nodule is of one density."""
 SEED_MM = 2.5
-"""A detector's centre may lie this far beside the densest place."""
+"""A detector's centre may be this far from the densest voxel."""
 REACH_MM = (5.0, 22.0)
 """How far a candidate may reach from its centre: its radius and a half, within these limits."""
 HALO_HU = -650.0
@@ -152,7 +152,7 @@ def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> flo
     """By how much one region's radius exceeds another's on the slice where that is largest."""
     slices = int(np.argmax(narrow.sum(axis=(1, 2))))
     pixel_mm2 = float(spacing_mm[1] * spacing_mm[2])
-    areas = [float(np.count_nonzero(one[slices])) * pixel_mm2 for one in (wide, narrow)]
+    areas = [float(np.count_nonzero(region[slices])) * pixel_mm2 for region in (wide, narrow)]
     return float(np.sqrt(areas[0] / np.pi) - np.sqrt(areas[1] / np.pi))
 
 
@@ -179,7 +179,7 @@ def _density(hu: Float32Array, depth_mm: FloatArray) -> str:
 def _slice_table(
     chest: Chest, outlines: list[Outline], case_id: str, scan: Geometry
 ) -> pl.DataFrame:
-    """One row per candidate and slice that it lies on."""
+    """One row per candidate and slice that it occupies."""
     parts = [
         (str(number), outline.place[outline.place[:, 0] == at])
         for number, outline in enumerate(outlines, start=1)

@@ -1,6 +1,6 @@
 """Weights of networks + a CT volume + places -> the probability that each is a nodule.
 
-A scan that a fold of the data left out is judged by the weights that never saw it.
+A scan that a fold of the data left out is scored by the weights that never saw it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 
 SUFFIX = ".safetensors"
-PURPOSE = "judging with a network"
+PURPOSE = "scoring with a network"
 SAW_SCANS = "weights_saw_scans"
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkScores:
-    """What networks said of the candidates of one scan."""
+    """The networks' scores of the candidates of one scan."""
 
     score: FloatArray
     choices: tuple[Choice, ...]
-    """Of each network, which weights judged."""
+    """Of each network, which weights scored."""
 
     @property
     def is_unseen(self) -> bool:
-        """Whether no network learnt from the scan."""
+        """Whether no network was trained on the scan."""
         return all(choice.is_unseen for choice in self.choices)
 
 
@@ -59,28 +59,30 @@ class TrainedNetwork:
     _modules: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def choose(self, names: Sequence[str], fold: Fold = "auto") -> Choice:
-        """The weights that judge a scan.
+        """The weights that score a scan.
 
         Args:
             names: what the scan may be called in the data.
-            fold: that they never saw, where it is not told by the names.
+            fold: that they never saw; ``auto``: as the names imply.
 
         Raises:
             InputError: if there are no such weights.
         """
         if fold == "auto":
             return choose(names, self.cards)
-        found = choose_without(fold, names, self.cards)
-        if found is None:
-            what = "learnt from all folds" if fold is None else f"left fold {fold} out"
-            known = sorted({one for card in self.cards for one in left_out(card)})
+        choice = choose_without(fold, names, self.cards)
+        if choice is None:
+            what = "was trained on all folds" if fold is None else f"left fold {fold} out"
+            known = sorted(
+                {left_out_fold for card in self.cards for left_out_fold in left_out(card)}
+            )
             there = f"There are weights without: {', '.join(map(str, known)) or 'no fold'}."
             raise InputError.at(
                 f"network '{self.name}'",
                 f"none of its weights {what}.",
                 f"{there} Give others with --weights, or let --fold be auto.",
             )
-        return found
+        return choice
 
     def module(self, choice: Choice) -> Any:
         """The network with the chosen weights, read once."""
@@ -92,9 +94,9 @@ class TrainedNetwork:
             self._modules[choice.number] = folded(module).to(best_device())
         return self._modules[choice.number]
 
-    def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
+    def score(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
         """The probability of each place, by the chosen weights."""
-        from nodulebench.detection.networks.examples import make_examples
+        from nodulebench.detection.networks.examples import ExampleArrays, make_examples
         from nodulebench.detection.networks.inference import best_device, score_candidates
         from nodulebench.detection.networks.patches import scans_of
 
@@ -102,27 +104,32 @@ class TrainedNetwork:
         units = {"step_hu": HU_PER_STEP, "lowest_hu": LOWEST_HU}
         scans = scans_of([seen.voxels], [seen.spacing_mm], **units)
         places = seen.to_index(place_mm)
-        examples = make_examples(scans, [0], np.zeros(count), places, np.zeros(count))
+        arrays = ExampleArrays(
+            fold=[0], which=np.zeros(count), place=places, is_nodule=np.zeros(count)
+        )
+        examples = make_examples(scans, arrays)
         here = examples.to(best_device())
         network = NETWORKS[self.name]
-        found = score_candidates(self.module(choice), network, here, here.judged([0]), tries=tries)
-        return found.cpu().numpy().astype(np.float64)
+        scores = score_candidates(
+            self.module(choice), network, here, here.scored_candidates([0]), tries=tries
+        )
+        return scores.cpu().numpy().astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Jury:
+class ClassifierPanel:
     """Networks whose probabilities are averaged."""
 
-    judges: tuple[TrainedNetwork, ...]
+    networks: tuple[TrainedNetwork, ...]
     tries: int = 1
     """Patches of a candidate that are averaged."""
 
     @cached_property
     def name(self) -> str:
         """Of all networks."""
-        return "+".join(judge.name for judge in self.judges)
+        return "+".join(network.name for network in self.networks)
 
-    def judge(
+    def score(
         self,
         volume: Volume,
         where: str,
@@ -130,7 +137,7 @@ class Jury:
         names: Sequence[str],
         fold: Fold = "auto",
     ) -> NetworkScores:
-        """Judge places in a scan.
+        """Score positions in a scan.
 
         Args:
             volume: the scan.
@@ -138,21 +145,24 @@ class Jury:
             place_mm: n x 3, LPS millimetres.
             names: what the scan may be called in the data of the networks: its series UID, its
                 case.
-            fold: that the weights never saw, where it is not told by the names.
+            fold: that the weights never saw; ``auto``: as the names imply.
 
         Raises:
             InputError: if a network has no such weights.
         """
-        choices = tuple(judge.choose(names, fold) for judge in self.judges)
+        choices = tuple(network.choose(names, fold) for network in self.networks)
         if not len(place_mm):
             return NetworkScores(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)
-        pairs = zip(self.judges, choices, strict=True)
-        scores = {one.name: one.judge(seen, place_mm, choice, self.tries) for one, choice in pairs}
+        pairs = zip(self.networks, choices, strict=True)
+        scores = {
+            network.name: network.score(seen, place_mm, choice, self.tries)
+            for network, choice in pairs
+        }
         return NetworkScores(averaged(scores), choices)
 
 
-def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
+def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> ClassifierPanel:
     """Networks by name, with their weights.
 
     Args:
@@ -162,28 +172,30 @@ def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
         tries: patches of a candidate that are averaged.
 
     Raises:
-        InputError: if PyTorch is missing, a file is no weight file, or a network has no weights or
-            judges nothing.
+        InputError: if PyTorch is missing, a file is not a weight file, or a network has no weights
+            or does not score candidates.
         UnknownNameError: if there is no such network.
     """
     for name in parts_of(names):
         if name in DETECTION_NETWORKS:
             raise InputError.at(
                 f"network '{name}'",
-                "finds nodules itself, and judges no candidates of others.",
-                f"Use: nodulebench detect {name}; networks that judge: {', '.join(NETWORKS)}.",
+                "finds nodules itself, and does not score candidates of others.",
+                f"Use: nodulebench detect {name}; networks that score: {', '.join(NETWORKS)}.",
             )
     known = [name for name in parts_of(names) if NETWORKS[name]]
-    judges = [trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known]
-    return Jury(tuple(judges), tries)
+    networks = [
+        trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known
+    ]
+    return ClassifierPanel(tuple(networks), tries)
 
 
 def averaged(scores: Mapping[str, FloatArray]) -> FloatArray:
-    """What networks say, by name -> their mean; those of one family are one judge, by share."""
+    """Scores of networks by name -> their mean; one family counts as one network, by share."""
     families: dict[str, list[str]] = {}
     for name in scores:
         families.setdefault(NETWORKS[name].family or name, []).append(name)
-    said = [
+    family_means = [
         np.average(
             [scores[name] for name in members],
             axis=0,
@@ -191,8 +203,8 @@ def averaged(scores: Mapping[str, FloatArray]) -> FloatArray:
         )
         for members in families.values()
     ]
-    found: FloatArray = np.mean(said, axis=0)
-    return found
+    mean: FloatArray = np.mean(family_means, axis=0)
+    return mean
 
 
 @lru_cache(maxsize=4)
@@ -200,7 +212,7 @@ def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
     """A network with those of some weights that are its own; read once in a process.
 
     Raises:
-        InputError: if PyTorch is missing, a file is no weight file, or none is of this network.
+        InputError: if PyTorch is missing, a file is not a weight file, or none is of this network.
     """
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card
@@ -222,7 +234,7 @@ def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
 
 
 def saw_scan(name: str) -> tuple[Notice, ...]:
-    """That the weights at hand had all learnt from a scan."""
+    """The warning that all given weights were trained on a scan."""
     return (Notice(SAW_SCANS, {"count": 1, "cases": 1, "names": [name]}),)
 
 
@@ -232,10 +244,10 @@ def weight_files(path: Path) -> list[Path]:
     Raises:
         InputError: if a folder has none.
     """
-    found = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
-    if not found:
+    files = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    if not files:
         raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
-    return found
+    return files
 
 
 def choose(names: Sequence[str], cards: "Sequence[ModelCard]") -> Choice:
@@ -255,7 +267,7 @@ def candidates_by(
     series: Sequence[str],
     fold: Fold = "auto",
 ) -> tuple[Candidates, tuple[Notice, ...]]:
-    """What a network finds in a scan, best first; and what is to be known, if it learnt from it.
+    """The candidates of a network, best first, and a warning if it was trained on the scan.
 
     Args:
         name: of the network.
@@ -263,7 +275,7 @@ def candidates_by(
         volume: the scan.
         weights: files and folders.
         series: what the scan may be called in the data of the network.
-        fold: that the weights never saw, where it is not told by the series.
+        fold: that the weights never saw; ``auto``: as the series implies.
 
     Raises:
         InputError: if there are no such weights.
@@ -283,10 +295,10 @@ def candidates_by(
     index, last = seen.to_index(corners), np.array(seen.voxels.shape) - 1
     low = np.clip(np.floor(index.min(axis=0)), 0, last).astype(np.int64)
     high = np.clip(np.ceil(index.max(axis=0)), low, last).astype(np.int64)
-    box = [scans.shape.new_tensor(one.tolist()) for one in (low, high)]
-    found = search(network.module(choice), DETECTION_NETWORKS[name], scans, 0, box[0], box[1])
-    place = found.place.cpu().numpy().astype(np.float64)
-    columns = (found.score.cpu().numpy(), found.diameter_mm.cpu().numpy())
+    box = [scans.shape.new_tensor(corner.tolist()) for corner in (low, high)]
+    detected = search(network.module(choice), DETECTION_NETWORKS[name], scans, 0, box[0], box[1])
+    place = detected.place.cpu().numpy().astype(np.float64)
+    columns = (detected.score.cpu().numpy(), detected.diameter_mm.cpu().numpy())
     candidates = Candidates(
         seen.geometry.to_world(place[:, ::-1]), *(column.astype(np.float64) for column in columns)
     )

@@ -11,7 +11,7 @@ from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARKS, PLACE, Submission
-from nodulebench.detection.network_scores import Jury
+from nodulebench.detection.network_scores import ClassifierPanel
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.csv_files import read_header
 from nodulebench.io.formats import read_submission
@@ -44,18 +44,18 @@ MOST_NAMED = 5
 
 
 def rescore(
-    jury: Jury, candidates: Path, images: Path, progress: Progress = no_progress
+    panel: ClassifierPanel, candidates: Path, images: Path, progress: Progress = no_progress
 ) -> Submission:
     """Give every candidate the probability that networks give it; the order of rows stays.
 
     Args:
-        jury: networks and their weights.
+        panel: networks and their weights.
         candidates: LUNA16's list of candidates, or marks in any format.
         images: a folder of images, a test set, or an archive of DICOM.
-        progress: told how far the work is.
+        progress: called after each case.
 
     Raises:
-        InputError: if a case has no image, a place lies outside of it, or a file cannot be read.
+        InputError: if a case has no image, a place is outside of it, or a file cannot be read.
     """
     places = read_positions(candidates).with_row_index("row")
     cases = places["case_id"].unique(maintain_order=True).to_list()
@@ -70,11 +70,11 @@ def rescore(
         inside = volume.geometry.contains(place_mm)
         if not inside.all():
             problems += _outside(own.filter(~inside))
-        if problems:  # nothing more is judged in vain
+        if problems:  # no further case is scored in vain
             continue
-        judged = jury.judge(volume, case_id, place_mm, [case_id])
-        score[own["row"].to_numpy()] = judged.score
-        seen += [] if judged.is_unseen else [case_id]
+        scores = panel.score(volume, case_id, place_mm, [case_id])
+        score[own["row"].to_numpy()] = scores.score
+        seen += [] if scores.is_unseen else [case_id]
         progress(case_id, number + 1, len(cases))
     raise_problems(problems)
     marks = places.select(
@@ -84,16 +84,16 @@ def rescore(
         mark_id=(pl.col("row") + 1).cast(pl.String),
         score=pl.Series(score),
     )
-    told = {"count": len(seen), "cases": len(cases), "names": seen[:MOST_NAMED]}
+    trained_on = {"count": len(seen), "cases": len(cases), "names": seen[:MOST_NAMED]}
     return Submission(
-        jury.name,
+        panel.name,
         MARKS.conform(marks, candidates.name),
-        notices=(Notice("weights_saw_scans", told),) if seen else (),
+        notices=(Notice("weights_saw_scans", trained_on),) if seen else (),
         facts={
             "version": __version__,
             "developer": "NoduleBench",
             "kind": "3-D",
-            "description": f"candidates of {candidates.name}, judged by {jury.name}",
+            "description": f"candidates of {candidates.name}, scored by {panel.name}",
         },
     )
 
@@ -105,16 +105,16 @@ def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Vol
         NoImageError: with every case that has none.
     """
     find = image_lookup(images, cases)
-    found: dict[str, Callable[[], Volume]] = {}
+    readers: dict[str, Callable[[], Volume]] = {}
     missing: list[Problem] = []
     for case_id in cases:
         try:
-            found[case_id] = find(case_id)
+            readers[case_id] = find(case_id)
         except NoImageError as error:
             missing += error.problems
     if missing:
         raise NoImageError(missing)
-    return found
+    return readers
 
 
 def write_rescored(submission: Submission, out: Path) -> None:
@@ -128,6 +128,6 @@ def _outside(rows: pl.DataFrame) -> Iterator[Problem]:
         place = ", ".join(f"{row[axis]:g}" for axis in PLACE)
         yield Problem(
             f"candidate {row['row'] + 1} of case '{row['case_id']}'",
-            f"({place}) lies outside the image.",
+            f"({place}) is outside the image.",
             "Places are LPS millimetres; is it the right image?",
         )

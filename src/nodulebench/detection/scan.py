@@ -22,30 +22,30 @@ from nodulebench.imaging.morphology import boxed
 from nodulebench.imaging.volume import Volume, to_patient_axes
 
 MARGIN_MM = 15.0
-"""Kept around the lungs: their slack and the reach of filters."""
+"""Margin around the lungs: their slack and the reach of filters."""
 REACH_MM = 8.0
-"""Kept around the lungs on cubes: the reach of filters."""
+"""Margin around the lungs on cubes: the reach of filters."""
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-class Once:
-    """What is made once, whoever asks first; others wait for it, and for nothing else."""
+class SharedResults:
+    """Results that threads share: each is computed once; other threads wait only for that one."""
 
     def __init__(self) -> None:
         self._guard = Lock()
         self._locks: dict[Hashable, Lock] = {}
-        self._made: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Any] = {}
 
-    def made(self, what: Hashable, make: Callable[[], Made]) -> Made:
-        """The thing of a name; it may ask for others while it is made, never for itself."""
+    def get(self, what: Hashable, make: Callable[[], Result]) -> Result:
+        """The result of a name; computing it may use other results, never itself."""
         with self._guard:
             lock = self._locks.setdefault(what, Lock())
         with lock:
-            if what not in self._made:
-                self._made[what] = make()
-            found: Made = self._made[what]
-            return found
+            if what not in self._results:
+                self._results[what] = make()
+            result: Result = self._results[what]
+            return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,8 @@ class Chest:
     volume: Volume
     lungs: Lungs
     scan: Geometry
-    """The grid of the whole scan, of which the volume is what lies around the lungs."""
-    once: Once = field(default_factory=Once, init=False, repr=False)
+    """The grid of the whole scan; the volume is the part around the lungs."""
+    shared: SharedResults = field(default_factory=SharedResults, init=False, repr=False)
     """What several detectors need of it."""
 
     @property
@@ -96,20 +96,20 @@ class Chest:
 
         Its densities are standardised (:mod:`~nodulebench.detection.filters.normalisation`).
         """
-        return self.once.made(("cubes", step_mm), lambda: _on_cubes(self, step_mm))
+        return self.shared.get(("cubes", step_mm), lambda: _on_cubes(self, step_mm))
 
 
-def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None) -> Chest:
+def prepare_scan(volume: Volume, where: str = "volume", lungs: Lungs | None = None) -> Chest:
     """Turn a scan into the patient's axes, find its lungs and cut away what is far from them.
 
     Raises:
         InputError: if the image is too oblique or shows no lung.
     """
     upright = to_patient_axes(volume, where)
-    found = lungs or segment_lungs(upright, where)
-    _, box = boxed(found.mask, np.ceil(MARGIN_MM / upright.spacing_mm).astype(np.int64))
+    regions = lungs or segment_lungs(upright, where)
+    _, box = boxed(regions.mask, np.ceil(MARGIN_MM / upright.spacing_mm).astype(np.int64))
     near = upright.part(box)
-    part = replace(found, label=found.label[box], geometry=near.geometry)
+    part = replace(regions, label=regions.label[box], geometry=near.geometry)
     return Chest(near, part, upright.geometry)
 
 
@@ -151,8 +151,8 @@ def positions_around(middle: float, count: int, spacing_mm: float, step_mm: floa
     that was cut elsewhere, the same voxels are made, and the same pairs of them.
     """
     step = step_mm / spacing_mm
-    room = (middle / step, (count - 1 - middle) / step)
-    below, above = (2 * int((one + 0.5 + 1e-6) // 2) for one in room)
+    lengths = (middle / step, (count - 1 - middle) / step)
+    below, above = (2 * int((length + 0.5 + 1e-6) // 2) for length in lengths)
     if not below + above:
         return np.array([middle])
     places: FloatArray = middle + (np.arange(-below, above, dtype=np.float64) + 0.5) * step

@@ -15,7 +15,7 @@ from nodulebench.core.tables import Reference
 from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import Classifier, write_weights
-from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.detection.scan import Chest, prepare_scan
 from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
 from nodulebench.io.csv_files import read_columns
 from nodulebench.io.images.case_images import read_case_image
@@ -51,7 +51,7 @@ def block_examples(
     """
     for block in read_blocks(blocks, folds):
         lungs = segment_part_of_lung(block.volume, block.block_id)
-        chest = see_chest(block.volume, block.block_id, lungs)
+        chest = prepare_scan(block.volume, block.block_id, lungs)
         inside = findings_inside(block, reference)
         yield ClassifierExamples(block.block_id, chest, inside, block.fold, is_whole=False)
 
@@ -62,7 +62,7 @@ def scan_examples(
     """All scans of a folder, each a case that ``detect`` reads, named after its series.
 
     Raises:
-        InputError: if a scan cannot be read, shows no lung, or is no case of the reference.
+        InputError: if a scan cannot be read, shows no lung, or is not a case of the reference.
     """
     for path in sorted(scans.iterdir()):
         if path.suffix in VOXELS_OF_PAIRS:
@@ -73,7 +73,7 @@ def scan_examples(
         findings = reference.nodules.filter(pl.col("case_id") == image.name)
         fold = fold_of.get(image.name, NO_FOLD)
         yield ClassifierExamples(
-            image.name, see_chest(image.volume, str(path)), findings, fold, is_whole=True
+            image.name, prepare_scan(image.volume, str(path)), findings, fold, is_whole=True
         )
 
 
@@ -98,12 +98,14 @@ def collect_examples(
     parts, nodules = [], 0
     for number, lesson in enumerate(lessons):
         measured = TRAINED[name].find(lesson.chest)
-        found = examples_of(lesson.findings, measured, fold=lesson.fold, is_whole=lesson.is_whole)
-        parts.append(found.numbered(number, nodules))
+        case_examples = examples_of(
+            lesson.findings, measured, fold=lesson.fold, is_whole=lesson.is_whole
+        )
+        parts.append(case_examples.numbered(number, nodules))
         nodules += lesson.findings.height
         progress(lesson.name, max(lesson.fold, 0), len(FOLDS))
     if not parts:
-        raise InputError.at("training", "there is no block of these folds and no scan.")
+        raise InputError.at("training", "there are no blocks of these folds and no scans.")
     return Examples.joined(*parts)
 
 
@@ -115,14 +117,14 @@ def examples_of(
     nodule = nodules_hit(place, findings)
     _, on_ignored = hits(place, findings)
     count = len(place)
-    found = Examples(
+    examples = Examples(
         measured.features,
         nodule,
         np.zeros(count, dtype=np.int64),
         np.full(count, fold),
         np.full(count, is_whole),
     )
-    return found.chosen((nodule >= 0) | ~on_ignored)
+    return examples.chosen((nodule >= 0) | ~on_ignored)
 
 
 def hits(place: FloatArray, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]:
@@ -134,7 +136,7 @@ def hits(place: FloatArray, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]
 
 
 def nodules_hit(place: FloatArray, inside: pl.DataFrame) -> IntArray:
-    """The row of the nodule within whose radius each place lies, the first of several; -1: none."""
+    """The row of the nodule within whose radius each place is, the first of several; -1: none."""
     is_hit = _is_hit(place, inside) & ~inside["is_ignored"].to_numpy()
     none = np.ones((len(place), 1), dtype=np.bool_)
     first: IntArray = np.concatenate([is_hit, none], axis=1).argmax(axis=1)
@@ -180,7 +182,7 @@ def train_classifier(
         scans: folder of whole scans, whose candidates off nodules are what a detector must bear.
         without_fold: a fold that is left for testing.
         seed: of everything random.
-        progress: told how far the work is.
+        progress: called after each block or scan.
     """
     folds = [fold for fold in FOLDS if fold != without_fold]
     truth = read_reference(reference)

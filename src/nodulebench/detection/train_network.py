@@ -3,18 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.errors import InputError, map_collecting_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import PLACE
 from nodulebench.detection.examples import CANDIDATES
 from nodulebench.detection.held_out import NO_FOLD
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS, network_named
 from nodulebench.detection.rescore import read_positions
+from nodulebench.detection.train_options import TrainOptions
 from nodulebench.i18n.translator import translator
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.csv_files import write_csv
@@ -25,26 +26,9 @@ if TYPE_CHECKING:
     from nodulebench.detection.networks.recipe import Recipe
     from nodulebench.detection.networks.training import Check as Check
 
-Schedule = Literal["scaled", "printed"]
 PURPOSE = "training a network"
 FEWEST_CHECKS = 20
-"""In a training, for its curve and for what is kept of it."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """How a network shall be trained; None: as its recipe says."""
-
-    steps: int | None = None
-    seed: int = 0
-    schedule: Schedule = "scaled"
-    """Scaled to a few hundred nodules, or as the network's paper prints it."""
-    patience: int | None = None
-    """Checks without a better one before it stops."""
-    held_back: tuple[int, ...] = ()
-    """Folds that decide when it stops."""
-    start: Path | None = None
-    """Weights that it begins with."""
+"""In a training, for its curve and for the choice of its result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +38,7 @@ class Training:
     name: str
     course: "Course"
     places: pl.DataFrame
-    """The candidates that are judged, in their order."""
+    """The candidates to be scored, in their order."""
 
     @property
     def folds(self) -> list[int]:
@@ -69,16 +53,16 @@ class Training:
 
     @property
     def candidates(self) -> tuple[int, int]:
-        """How many are learnt from, and how many of them are nodules."""
+        """How many are trained on, and how many of them are nodules."""
         examples = self.course.examples
-        chosen = examples.learnt(self.folds)
+        chosen = examples.training_candidates(self.folds)
         return len(chosen), int(examples.is_nodule[chosen].sum())
 
     def count_done(self, folds: Sequence[int | None]) -> int:
         """How many trainings were done before.
 
         Raises:
-            InputError: with everything that stands against any of them.
+            InputError: with everything that prevents any of them.
         """
         from nodulebench.detection.networks.cross_validation import (
             planned_card,
@@ -90,7 +74,7 @@ class Training:
             card = planned_card(self.name, fold, self.course)
             return steps_left(card, stem_of(self.name, fold, self.course)) is None
 
-        return sum(made_of_each(folds, is_done))
+        return sum(map_collecting_problems(folds, is_done))
 
     def seconds_left(self, folds: Sequence[int | None]) -> float | None:
         """About how long the trainings that are not done will take here; None: all are done."""
@@ -99,94 +83,92 @@ class Training:
         return seconds_left(self.name, folds, self.course)
 
 
-def prepare_training(
-    name: str, examples: Sequence[Path], out: Path, wanted: Wanted | None = None
-) -> Training:
-    """Read examples and see how a network shall learn from them.
+def prepare_training(name: str, out: Path, options: TrainOptions) -> Training:
+    """Read examples and the weights to begin with.
 
     Args:
         name: of the network.
-        examples: folders that ``examples`` wrote.
         out: folder for weights, marks and curves.
-        wanted: how.
+        options: with the folders of examples.
 
     Raises:
         InputError: if PyTorch is missing, or examples or weights cannot be used.
     """
-    how = wanted or Wanted()
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.cross_validation import Course
         from nodulebench.detection.networks.examples import join_examples, read_examples
         from nodulebench.detection.networks.inference import best_device
         from nodulebench.detection.networks.weights import read_weights
-    start, card = (None, None) if how.start is None else read_weights(how.start)
+    start, card = (None, None) if options.start is None else read_weights(options.start)
     if card is not None and card.network != name:
-        raise InputError.at(str(how.start), f"holds weights of '{card.network}', not of '{name}'.")
-    whole = join_examples([read_examples(folder) for folder in examples])
-    places = pl.concat([read_positions(folder / CANDIDATES) for folder in examples])
-    if places.height != int(whole.is_judged.sum()):
-        raise InputError.at(CANDIDATES, "does not fit the examples.", "Make them anew.")
+        raise InputError.at(
+            str(options.start), f"holds weights of '{card.network}', not of '{name}'."
+        )
+    whole = join_examples([read_examples(folder) for folder in options.examples])
+    places = pl.concat([read_positions(folder / CANDIDATES) for folder in options.examples])
+    if places.height != int(whole.is_scored.sum()):
+        raise InputError.at(CANDIDATES, "does not fit the examples.", "Make them again.")
     course = Course(
         whole.to(best_device()),
         out,
-        recipe_of(name, how),
-        how.seed,
+        recipe_of(name, options),
+        options.seed,
         start,
         card,
-        how.held_back,
+        options.held_back,
     )
     return Training(name, course, places)
 
 
-def recipe_of(name: str, wanted: Wanted) -> "Recipe":
-    """How a network shall learn.
+def recipe_of(name: str, options: TrainOptions) -> "Recipe":
+    """How a network is trained.
 
     Raises:
         InputError: if its paper prints no schedule, or no fold can decide when it stops.
     """
     network = network_named(name)
-    if wanted.held_back and name in DETECTION_NETWORKS:
+    if options.held_back and name in DETECTION_NETWORKS:
         raise InputError.at(
             f"network '{name}'", "finds nodules itself, so that no fold can decide when it stops."
         )
-    if wanted.schedule == "printed" and network.printed is None:
-        printed = [one for one in NETWORKS if NETWORKS[one].printed is not None]
+    if options.schedule == "printed" and network.printed is None:
+        known = [other for other in NETWORKS if NETWORKS[other].printed is not None]
         raise InputError.at(
-            f"network '{name}'", "has no printed schedule.", f"These have: {', '.join(printed)}."
+            f"network '{name}'", "has no printed schedule.", f"These have: {', '.join(known)}."
         )
-    own = network.printed if wanted.schedule == "printed" else None
+    own = network.printed if options.schedule == "printed" else None
     recipe = own or network.recipe
-    if wanted.steps is not None:
-        recipe = replace(recipe, steps=wanted.steps)
-    patience = recipe.patience if wanted.patience is None else wanted.patience
+    if options.steps is not None:
+        recipe = replace(recipe, steps=options.steps)
+    patience = recipe.patience if options.patience is None else options.patience
     return replace(
         recipe,
-        patience=patience if wanted.held_back else 0,
+        patience=patience if options.held_back else 0,
         check_every=max(1, min(recipe.check_every, recipe.steps // FEWEST_CHECKS)),
     )
 
 
 def train_fold(
-    training: Training, fold: int | None, told: "Callable[[Check], None]" = lambda _: None
+    training: Training, fold: int | None, progress: "Callable[[Check], None]" = lambda _: None
 ) -> "Trained":
-    """Train without a fold (None: without none), and write the marks of what was not learnt from.
+    """Train without a fold (None: on all), and write the marks of the scans that were left out.
 
-    A training that was interrupted goes on; one that is done is kept. A network that finds nodules
-    gets no marks here: examples do not tell where in a patient their scans lie.
+    An interrupted training is continued; a finished one is not repeated. A network that finds
+    nodules gets no marks here: examples do not hold the positions of their scans in patients.
     """
     from nodulebench.detection.networks.cross_validation import train_without
 
-    done = train_without(training.name, fold, training.course, told)
+    done = train_without(training.name, fold, training.course, progress)
     if training.name in DETECTION_NETWORKS:
         return done
     stem = done.path.with_suffix("")
     examples = training.course.examples
-    with np.load(stem.with_name(f"{stem.name}.npz"), allow_pickle=False) as kept:
-        chosen, score = kept["chosen"], kept["score"]
+    with np.load(stem.with_name(f"{stem.name}.npz"), allow_pickle=False) as stored:
+        chosen, score = stored["chosen"], stored["score"]
     fold_of = examples.fold.cpu().numpy()[examples.which.cpu().numpy()[chosen]]
     own = fold_of == (NO_FOLD if fold is None else fold)
-    row = np.cumsum(examples.is_judged.cpu().numpy())[chosen[own]] - 1
-    x_mm, y_mm, z_mm = (pl.col(one) for one in PLACE)
+    row = np.cumsum(examples.is_scored.cpu().numpy())[chosen[own]] - 1
+    x_mm, y_mm, z_mm = (pl.col(axis) for axis in PLACE)
     marks = training.places[row].select(seriesuid="case_id", coordX=x_mm, coordY=y_mm, coordZ=z_mm)
     write_csv(
         marks.with_columns(probability=pl.Series(score[own].astype(np.float64))),
@@ -197,10 +179,14 @@ def train_fold(
 
 def draw_learning(training: Training, done: "Sequence[Trained]") -> Path:
     """A picture of how the loss fell in each training, and how the area rose of folds held back."""
-    losses = {one.fold: [(check.step, check.loss) for check in one.curve] for one in done}
+    losses = {
+        trained.fold: [(check.step, check.loss) for check in trained.curve] for trained in done
+    }
     areas = {
-        one.fold: [(at.step, at.area) for at in one.curve if at.area is not None and at.area >= 0]
-        for one in done
+        trained.fold: [
+            (at.step, at.area) for at in trained.curve if at.area is not None and at.area >= 0
+        ]
+        for trained in done
     }
     path = training.course.out / f"{training.name}.svg"
     replace_whole(path, learning_chart(training.name, losses, areas, translator()).encode())

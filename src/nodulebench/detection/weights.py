@@ -15,7 +15,7 @@ from nodulebench.core.errors import (
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.detection.candidates import DETECTORS
-from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.false_positive_reduction import is_used
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 PURPOSE = "weights of networks"
 OTHER_LOCATION = ("steps", "check_every")
-"""What a recipe says that stands elsewhere, or follows from the steps."""
+"""Values of a recipe that are stated elsewhere, or follow from the steps."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class WeightsInfo:
     """A file of weights and what its card says."""
 
     path: Path
@@ -51,15 +51,15 @@ class Listed:
     held_back: tuple[int, ...]
     """Folds that decided when it stopped."""
     series: int
-    """How many were learnt from."""
+    """How many were trained on."""
     seen_before: int | None
-    """Series that were seen by the weights that it was tuned from; None: none are told."""
+    """Series seen by the weights that it was tuned from; None: its card lists none."""
     seed: int
     steps: int
     """That were taken; of an older card, those of the schedule."""
-    kept_step: int | None
+    best_step: int | None
     recipe: str
-    """How it learnt, as against the network's own recipe; empty: the card does not say."""
+    """How it was trained, compared with the network's own recipe; empty: not on the card."""
     data: str
     digest: str
     """Of the examples."""
@@ -73,7 +73,7 @@ class Listed:
         return asdict(self)
 
 
-def list_weights(paths: Sequence[Path]) -> tuple[list[Listed], list[Problem]]:
+def list_weights(paths: Sequence[Path]) -> tuple[list[WeightsInfo], list[Problem]]:
     """What the cards of weights say, and what is wrong with files that have none.
 
     Args:
@@ -84,11 +84,11 @@ def list_weights(paths: Sequence[Path]) -> tuple[list[Listed], list[Problem]]:
     """
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card
-    found, problems = [], Problems()
+    infos, problems = [], Problems()
     for path in _files(paths or [packaged_weights(name) for name in networks_with_weights()]):
         with collect_problems(problems):
-            found.append(_listed(path, read_card(path)))
-    return found, problems
+            infos.append(_listed(path, read_card(path)))
+    return infos, problems
 
 
 def weight_problems(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Problem]]]:
@@ -102,7 +102,7 @@ def weight_problems(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Problem]
     files = _files(paths)
     cards: dict[str, ModelCard] = {}
     for path in files:
-        with collect_problems(Problems()):  # told below
+        with collect_problems(Problems()):  # reported below
             card = read_card(path)
             cards[card.parameters] = card
     for path in files:
@@ -118,8 +118,8 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return [file for given in paths for file in weight_files(given)]
 
 
-def _listed(path: Path, card: "ModelCard") -> Listed:
-    return Listed(
+def _listed(path: Path, card: "ModelCard") -> WeightsInfo:
+    return WeightsInfo(
         path,
         card.network,
         card.folds,
@@ -129,7 +129,7 @@ def _listed(path: Path, card: "ModelCard") -> Listed:
         len({*card.seen_before} - {UNKNOWN}) or None,
         card.seed,
         card.steps if card.steps_taken is None else card.steps_taken,
-        card.kept_step,
+        card.best_step,
         _recipe_of(card),
         card.data,
         card.digest,
@@ -153,8 +153,8 @@ def _recipe_of(card: "ModelCard") -> str:
     pair = (
         {name: of[name] for name in of if name not in OTHER_LOCATION} for of in (card.recipe, own)
     )
-    told = differences(*pair)
-    return f"the network's own, but {told}" if told else "the network's own"
+    difference = differences(*pair)
+    return f"the network's own, but {difference}" if difference else "the network's own"
 
 
 def _origin_problems(
@@ -165,30 +165,34 @@ def _origin_problems(
         return []
     seen = _seen_before(card, cards)
     used = {*card.folds, *card.held_back}
-    found = []
+    problems = []
     for fold in sorted(card.series.keys() - used):
         count = len(seen.intersection(card.series[fold]) - {UNKNOWN})
         if count:
             called = f"fold {fold}" if fold >= 0 else "no fold"
             what = f"began with weights that had seen {count} series of {called}, left out here."
-            found.append(Problem(str(path), what, "Begin anew in each fold."))
+            problems.append(Problem(str(path), what, "Begin again in each fold."))
     if UNKNOWN in seen:
         what = "began with weights of which no card tells all series that they had seen."
         remedy = "Give those weights too, or call nothing that it leaves out unseen."
-        found.append(Problem(str(path), what, remedy))
-    return found
+        problems.append(Problem(str(path), what, remedy))
+    return problems
 
 
 def _seen_before(
     card: "ModelCard", cards: "Mapping[str, ModelCard]", passed: frozenset[str] = frozenset()
 ) -> set[str]:
     """By its own card, and by those of the weights before it, as far as they are given too."""
-    told, origin = {*card.seen_before}, cards.get(card.begun_from)
+    seen_before, origin = {*card.seen_before}, cards.get(card.begun_from)
     if not card.begun_from:
-        return told
+        return seen_before
     if origin is None or card.begun_from in passed:
-        return told or {UNKNOWN}
-    return told | training_series(origin) | _seen_before(origin, cards, passed | {card.begun_from})
+        return seen_before or {UNKNOWN}
+    return (
+        seen_before
+        | training_series(origin)
+        | _seen_before(origin, cards, passed | {card.begun_from})
+    )
 
 
 ARCHIVE = ".npz"
@@ -201,10 +205,10 @@ class WeightFile:
 
     path: Path
     part: str
-    """The network that it is of, or the detector whose classifier it holds, or the second look."""
+    """The network, or the detector whose classifier it holds, or ``second_look``."""
     is_classifier: bool = False
     folds: tuple[int, ...] = ()
-    """Folds that a classifier learnt from; none: the file does not say."""
+    """Folds that a classifier was trained on; none: the file does not state them."""
 
 
 def given_weights(weights: Sequence[Path]) -> list[WeightFile]:
@@ -245,16 +249,16 @@ def _of_classifier(path: Path) -> WeightFile:
         raise InputError.at(
             path,
             "holds a classifier, and does not say of which detector.",
-            f"Name the file after it ({', '.join(TRAINED)}), or train it anew with `train`.",
+            f"Name the file after it ({', '.join(TRAINED)}), or train it again with `train`.",
         )
     read_weights(path, TRAINED[name].names)  # refused, if it was trained on other features
     return WeightFile(path, name, is_classifier=True, folds=origin.folds)
 
 
 def takes(names: Sequence[str], file: WeightFile) -> bool:
-    """Whether a file of weights is of one of these parts; detectors have a second look."""
-    is_second_look = file.is_classifier and file.part == SECOND_LOOK
-    return any(name in DETECTORS for name in names) if is_second_look else file.part in names
+    """Whether a file of weights belongs to one of these parts; detectors have the reduction."""
+    is_reduction = file.is_classifier and file.part == REDUCTION
+    return any(name in DETECTORS for name in names) if is_reduction else file.part in names
 
 
 def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None:
@@ -276,20 +280,20 @@ def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> Non
                 file.path,
                 f"is the classifier of {file.part}, which reports all that it finds: the second "
                 "look alone gives the scores.",
-                f"Train {SECOND_LOOK} in its place.",
+                f"Train {REDUCTION} in its place.",
             )
 
 
 def own_classifiers(classifiers: Sequence[WeightFile], fold: int | None) -> dict[str, WeightFile]:
-    """Of each given classifier the file that judges: one that left the fold out, where one did."""
-    found: dict[str, WeightFile] = {}
+    """Of each given classifier the file to score with: one without the fold, if there is one."""
+    best_files: dict[str, WeightFile] = {}
     for file in classifiers:
-        best = found.get(file.part, file)
+        best = best_files.get(file.part, file)
         rank = (fold not in file.folds, len(file.folds))
-        found[file.part] = file if rank > (fold not in best.folds, len(best.folds)) else best
-    return found
+        best_files[file.part] = file if rank > (fold not in best.folds, len(best.folds)) else best
+    return best_files
 
 
 def held_out_fold(fold: Fold, series: Sequence[str]) -> int | None:
-    """The fold that the packaged classifiers which judge a scan never saw; None: they saw all."""
+    """The fold that the packaged classifiers for a scan never saw; None: they saw all."""
     return fold_of_series(*series) if fold == "auto" else fold

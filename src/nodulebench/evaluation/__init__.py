@@ -1,1 +1,1 @@
-"""Marks and a reference in, a folder of results with its report out."""
+"""Evaluate marks against a reference: metrics, comparisons, plans, checks and result folders."""

@@ -1,4 +1,4 @@
-"""Marks, a reference or readings in one format -> in another, and what was lost on the way."""
+"""Convert marks, a reference or readings from one format to another, and report every loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,16 +19,16 @@ from nodulebench.io.readings import read_case_geometry, read_findings, read_read
 What = Literal["marks", "reference", "readings", "result"]
 Tables = Submission | Reference | Readings
 ITEMS: dict[What, str] = {"marks": "marks", "reference": "nodules", "readings": "findings"}
-"""The table that holds what is counted."""
+"""The table whose rows are counted."""
 FINDINGS_TABLES = "findings_tables"
-"""Readings as our own tables: not a format of marks, but readings can be written so."""
+"""Readings as NoduleBench tables: not a format of marks, but readings can be written as these."""
 LARGEST_CHANGE = 1e-4
-"""Numbers that are this close count as the same: formats in voxels round."""
+"""Smaller differences count as equal: formats in voxels round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was converted, and what the new file does not hold any more."""
+    """The result of a conversion, with everything that the new file lacks."""
 
     what: What
     from_format: str
@@ -41,52 +41,54 @@ class Conversion:
     notices: tuple[Notice, ...]
 
 
-def convert(
-    source: Path,
-    target: Path,
-    *,
-    to_format: str,
-    from_format: str | None = None,
-    what: What | None = None,
-    cases: pl.DataFrame | Path | None = None,
-    rule: str | None = None,
-    readers: Path | None = None,
-    columns: str | None = None,
-) -> Conversion:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConvertOptions:
+    """What is converted to what."""
+
+    source: Path
+    """The file or folder to convert."""
+    target: Path
+    """The file or folder to write."""
+    to_format: str
+    """The name of the format to write."""
+    from_format: str | None = None
+    """The name of the format to read; None: it is recognised."""
+    what: What | None = None
+    """What the source holds; None: it is recognised as marks or a reference. If it could be both,
+    it is marks if they have scores, else a reference."""
+    cases: pl.DataFrame | Path | None = None
+    """CASES or a file of them, for formats that need the geometry of the cases; a folder of CT
+    series for formats that refer to images."""
+    rule: str | None = None
+    """For a result: the rule whose labels are written; None: the first of its protocol."""
+    readers: Path | None = None
+    """For a result whose submissions are readers: the table READERS."""
+    columns: str | None = None
+    """For marks in a CSV file with other column names: these names."""
+
+
+def convert(options: ConvertOptions) -> Conversion:
     """Read a file or folder in one format and write it in another.
 
-    What was written is read again and compared, so that every loss is told: columns that the
-    format has no place for, slices, places that moved.
-
-    Args:
-        source: the file or folder to convert.
-        target: where to write.
-        to_format: the name of the format to write.
-        from_format: the name of the format to read; None: it is recognised.
-        what: whether the source holds marks, a reference or readings; None: what it looks like,
-            marks or a reference. Where it could be both, it is marks if they have scores, else a
-            reference.
-        cases: CASES or a file of them, for formats that need the geometry of the cases; a folder
-            of CT series for those that refer to images.
-        rule: of a result whose labels are written; None: the first of its protocol.
-        readers: of a result whose submissions are readers: who read what (READERS).
-        columns: of marks in a CSV file with columns of its own: their names.
+    The new file is read again and compared, so that every loss is reported: columns that the
+    format cannot store, slices, changed positions.
 
     Raises:
         InputError: if the formats cannot be converted, or with every problem of the source.
     """
-    if what == "readings":
-        return _convert_readings(source, target, to_format, cases)
-    writer = FORMATS[to_format]
+    source, target, cases = options.source, options.target, options.cases
+    if options.what == "readings":
+        return _convert_readings(source, target, options.to_format, cases)
+    writer = FORMATS[options.to_format]
     if writer.write_cohorts is not None:
-        return _convert_result(source, target, writer, rule, readers)
+        return _convert_result(source, target, writer, options.rule, options.readers)
     known = read_cases(cases) if isinstance(cases, Path) else cases
-    if columns is not None:
-        before = read_submission(source, known, columns=parse_columns(columns))
+    if options.columns is not None:
+        before = read_submission(source, known, columns=parse_columns(options.columns))
         return _written_marks(before, target, "own columns", writer, known)
-    reader = FORMATS[from_format] if from_format else None
-    chosen = what or _what(source, reader, writer, known)
-    if chosen == "marks":
+    reader = FORMATS[options.from_format] if options.from_format else None
+    what = options.what or _what(source, reader, writer, known)
+    if what == "marks":
         return _convert_marks(source, target, reader, writer, known)
     return _convert_reference(source, target, reader, writer, known)
 
@@ -146,7 +148,6 @@ def _convert_readings(
 def _conversion(
     what: What, from_format: str, to_format: str, before: Tables, after: Tables
 ) -> Conversion:
-    """What was converted, and what the tables that were read again have lost."""
     tables, new_tables = _tables(before), _tables(after)
     items = tables[ITEMS[what]]
     cases = items["case_id"].n_unique() if isinstance(before, Submission) else before.cases.height
@@ -165,8 +166,8 @@ def _convert_result(
     if not source.is_dir() or writer.write_cohorts is None:
         raise InputError.at(
             str(source),
-            f"is no folder of an evaluation, of which {writer.name} is made.",
-            "Give what 'nodulebench evaluate --out' wrote.",
+            f"is not the folder of an evaluation, which {writer.name} needs.",
+            "Give the folder that 'nodulebench evaluate --out' wrote.",
         )
     _, cohorts = cohorts_of_readers(source, readers, rule)
     writer.write_cohorts(cohorts, target)
@@ -194,8 +195,8 @@ def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFra
     if not possible:
         raise seen.error or InputError.at(
             str(source),
-            f"cannot be converted to {writer.name}: it holds nothing that the format can.",
-            "Name the format it is in, or choose another one to write.",
+            f"cannot be converted to {writer.name}: it holds nothing that the format can store.",
+            "Name the format of the file, or choose another format to write.",
         )
     if len(possible) == 1:
         return possible.pop()
@@ -209,7 +210,7 @@ def _cannot_write(writer: Format, what: str) -> InputError:
 
 
 def _tables(held: Tables) -> dict[str, pl.DataFrame]:
-    """The tables of what was read, by their names; of readings, those that readers made."""
+    """The tables by name; of readings, only those that readers made."""
     of_readings = isinstance(held, Readings)
     names = "findings slices sessions" if of_readings else "slices marks runs cases nodules"
     tables = {name: getattr(held, name, None) for name in names.split()}
@@ -222,7 +223,7 @@ def _losses(
     places: pl.DataFrame,
     new_places: pl.DataFrame,
 ) -> list[Notice]:
-    """What was in the tables before and is not in them now."""
+    """Rows, tables and values that the new tables lack."""
     if new_places.height != places.height:
         return [Notice("rows_changed", {"before": places.height, "after": new_places.height})]
     losses = []
@@ -232,8 +233,12 @@ def _losses(
             continue
         for column in table.columns:
             held = table.height - table[column].null_count()
-            kept = after[name]
-            left = kept.height - kept[column].null_count() if column in kept.columns else 0
+            new_table = after[name]
+            left = (
+                new_table.height - new_table[column].null_count()
+                if column in new_table.columns
+                else 0
+            )
             if left < held:
                 values = {"table": name, "lost": held - left, "held": held, "column": column}
                 losses.append(Notice("values_lost", values))
@@ -241,7 +246,7 @@ def _losses(
 
 
 def _changes(places: pl.DataFrame, new_places: pl.DataFrame) -> list[Notice]:
-    """What the same rows say differently now; formats keep the order within a case."""
+    """Names and numbers that changed in the same rows; formats preserve the order within a case."""
     old, new = (table.sort("case_id", maintain_order=True) for table in (places, new_places))
     name = old.columns[1]
     changes = [] if old[name].equals(new[name]) else [Notice("names_lost", {"column": name})]
@@ -263,11 +268,11 @@ ABILITIES = {
     "read_readings": "reads readings",
     "write_readings": "writes readings",
 }
-"""What a format may be able to do, in words."""
+"""What a format may be able to do."""
 
 
 def known_formats(names: Sequence[str] = ()) -> list[Format]:
-    """All formats in the order in which files are tried, those of other packages last; or these.
+    """All formats in the order in which files are tried, or only the named ones.
 
     Raises:
         UnknownNameError: for a name that no format has.
@@ -276,5 +281,4 @@ def known_formats(names: Sequence[str] = ()) -> list[Format]:
 
 
 def abilities(form: Format) -> list[str]:
-    """What a format can do."""
     return [words for name, words in ABILITIES.items() if getattr(form, name) is not None]

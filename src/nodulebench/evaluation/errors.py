@@ -1,4 +1,4 @@
-"""Labelled cohort -> where errors lie: misses by type and size, the worst cases; sizes of a set."""
+"""Labelled cohort -> its errors: misses by type and size, the worst cases; sizes of a set."""
 
 from collections.abc import Mapping
 
@@ -19,11 +19,11 @@ from nodulebench.metrics.score_order import score_order
 WORST_CASES = 10
 MOST_BINS = 40
 LEAST_FITTED = 20
-"""Below so many nodules beyond the peak no curve is fitted to their sizes."""
+"""With fewer nodules above the peak no curve is fitted to their sizes."""
 
 
 def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
-    """What belongs to a rule's result about its errors."""
+    """The part of a rule's result that describes its errors."""
     crossed = misses_by_type_and_size(cohort, protocol)
     return {
         **({"misses_by_type_and_size": crossed} if crossed else {}),
@@ -32,7 +32,7 @@ def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject
 
 
 def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> list[JsonObject]:
-    """Nodules and misses for each type and size, where the protocol asks for both."""
+    """Nodules and misses for each type and size, if the protocol asks for both strata."""
     if not {"type", "size"} <= set(protocol.strata):
         return []
     types, sizes = divide(cohort, "type", protocol), divide(cohort, "size", protocol)
@@ -75,10 +75,10 @@ def worst_cases(cohort: LabelledCohort) -> dict[str, list[JsonObject]]:
 
 
 def diameter_histogram(reference: Reference) -> JsonObject | None:
-    """How many nodules there are of each size; None where no diameter is known.
+    """The number of nodules of each size; None if no diameter is known.
 
-    Beyond the peak sizes fall off about exponentially. That curve, fitted to the nodules above the
-    peak and continued below it, says how many small nodules there would be if all were seen
+    Above the peak the counts fall about exponentially. That curve, fitted to the nodules above the
+    peak and extended below it, estimates how many small nodules there would be if all were seen
     (Fotin 2008, figure 1).
     """
     table = reference.nodules
@@ -152,7 +152,7 @@ def _misses(
         cohort.submission.rows_in(cohort.reference),
         _places(marks),
     )
-    others = [(other, one) for other, one in of_rule.items() if other != name]
+    others = [(other, other_cohort) for other, other_cohort in of_rule.items() if other != name]
     row = cohort.nodule_row[listed]
     return MISSES.arrange(
         nodules.select("case_id", "nodule_id", *PLACE, "diameter_mm", "type").with_columns(
@@ -172,9 +172,9 @@ def _misses(
 
 
 def found_from(cohort: LabelledCohort) -> FloatArray:
-    """For each nodule the score threshold from which down it is hit, and the FP per case there.
+    """For each nodule the highest threshold at which it is hit, and the FP per case there.
 
-    Two rows; NaN where it never is, or marks have no scores.
+    Two rows; NaN if the nodule is never hit, or marks have no scores.
     """
     every = cohort.at_every_score
     if not every.has_scores or not every.nodule_count:
@@ -189,7 +189,7 @@ def _rates(is_missed_at: BoolArray, rates: FloatArray) -> list[str | None]:
     """For each nodule the rates at which it is missed, as in ``0.125 0.25``."""
     shown = [f"{rate:g}" for rate in rates]
     kinds, kind = np.unique(is_missed_at, axis=0, return_inverse=True)
-    texts = [" ".join(np.compress(one, shown)) or None for one in kinds]
+    texts = [" ".join(np.compress(is_missed, shown)) or None for is_missed in kinds]
     return [texts[place] for place in kind.ravel()]
 
 
@@ -197,14 +197,14 @@ def _named(
     others: list[tuple[str, LabelledCohort]], row: IntArray, *, is_hit: bool
 ) -> list[str | None]:
     """For each nodule the other algorithms that had to find it and did, or did not."""
-    told = []
+    names_of_others = []
     for name, cohort in others:
         state = np.full(cohort.reference.nodules.height, -1)
         state[cohort.nodule_row] = cohort.is_hit
-        told.append(np.where(state[row] == int(is_hit), name, ""))
-    return ["; ".join(filter(None, names)) or None for names in zip(*told, strict=True)] or (
-        [None] * len(row)
-    )
+        names_of_others.append(np.where(state[row] == int(is_hit), name, ""))
+    return [
+        "; ".join(filter(None, names)) or None for names in zip(*names_of_others, strict=True)
+    ] or ([None] * len(row))
 
 
 def _falses(name: str, rule: str, cohort: LabelledCohort) -> pl.DataFrame:
@@ -228,11 +228,11 @@ def _falses(name: str, rule: str, cohort: LabelledCohort) -> pl.DataFrame:
 
 
 def _best(score: FloatArray, most: int) -> IntArray:
-    """Where the best scores stand, best first; of equal ones the first."""
-    place = np.arange(len(score))
+    """The indices of the best scores, best first; of equal ones the first."""
+    index = np.arange(len(score))
     if len(score) > most:
-        place = np.flatnonzero(score >= np.partition(score, len(score) - most)[-most])
-    return place[np.argsort(-score[place], kind="stable")][:most]
+        index = np.flatnonzero(score >= np.partition(score, len(score) - most)[-most])
+    return index[np.argsort(-score[index], kind="stable")][:most]
 
 
 def _places(table: pl.DataFrame) -> FloatArray:

@@ -46,14 +46,14 @@ MetricEstimates = Callable[[LabelledCohort, WeightArray], FloatArray]
 BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
 """Where the band around a FROC is drawn, false positives per case."""
 GUARDED_REPLICATES = 2000
-"""How many at least of a guarded interval that stands beside one of another method."""
+"""The least number of replicates of a guarded interval that accompanies another method."""
 
 
-def bind_settings(metric: Callable[..., FloatArray], protocol: TestProtocol) -> MetricEstimates:
-    """The metric with its settings filled in from the fields of the protocol.
+def bind_parameters(metric: Callable[..., FloatArray], protocol: TestProtocol) -> MetricEstimates:
+    """The metric with its parameters filled in from the fields of the protocol.
 
     Raises:
-        InputError: if a setting is no field: it would stay at its default whatever is asked for.
+        InputError: if no field has a parameter's name: the parameter could then never be set.
     """
     asked = parameters_of(metric.sums if isinstance(metric, Ratio) else metric)
     fields = type(protocol).model_fields
@@ -61,8 +61,8 @@ def bind_settings(metric: Callable[..., FloatArray], protocol: TestProtocol) -> 
     if strange:
         raise InputError(
             Problem(
-                f"metric '{name_of(metric)}' setting '{name}'",
-                "is no field of a protocol, so nothing could set it.",
+                f"metric '{name_of(metric)}' parameter '{name}'",
+                "is not a field of a protocol, so nothing could set it.",
                 did_you_mean(name, fields).strip(),
             )
             for name in strange
@@ -71,12 +71,12 @@ def bind_settings(metric: Callable[..., FloatArray], protocol: TestProtocol) -> 
 
 
 def shown_name(name: str, protocol: TestProtocol) -> str:
-    """The name of a metric in results: F-beta says its beta."""
+    """The name of a metric in results: F-beta contains its beta."""
     return f"f{protocol.beta:g}" if name == "f_beta" else name
 
 
 def units_of(cohort: LabelledCohort, interval: IntervalChoice) -> IntArray:
-    """For each case the number of the unit that is resampled."""
+    """For each case the number of the unit (patient or case) that is resampled."""
     if interval.unit == "patient":
         return cohort.reference.unit_of_case
     return np.arange(cohort.case_count)
@@ -95,7 +95,7 @@ def bootstrap_blocks(cohort: LabelledCohort, protocol: TestProtocol) -> Iterable
 
 
 def guarded_bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedBootstrap | None:
-    """The weights of the guarded bootstrap; None where no intervals are asked for."""
+    """The guarded bootstrap; None if the protocol asks for no intervals."""
     interval = protocol.interval
     replicates = interval.bootstraps
     if interval.method != "guarded" and (replicates or interval.method == "jackknife"):
@@ -106,7 +106,7 @@ def guarded_bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> Guar
 
 
 def exactly(protocol: TestProtocol) -> TestProtocol:
-    """The protocol without the rounding of the official program, which knows whole weights only."""
+    """The protocol without the rounding of the official program, which needs integer weights."""
     if protocol.interpolation != "luna16":
         return protocol
     return protocol.model_copy(update={"interpolation": "linear"})
@@ -115,7 +115,7 @@ def exactly(protocol: TestProtocol) -> TestProtocol:
 def with_guarded_interval(
     estimate: Estimate, rows: GuardedRows | None, interval: IntervalChoice
 ) -> Estimate:
-    """An estimate with its guarded interval: as its own, or beside one of another method."""
+    """Add the guarded interval: as the estimate's interval, or in addition to another method's."""
     if estimate.value is None or rows is None:
         return estimate
     sound = guarded_metric_interval(estimate.value, rows, interval)
@@ -137,7 +137,7 @@ def replicate_metrics(
 ) -> dict[str, FloatArray]:
     """The values of metrics on every row of weights.
 
-    All metrics that are ratios of sums over cases are one matrix product.
+    All metrics that are ratios of sums over cases are computed by one matrix product.
     """
     sums = {name: sums_of(metric, cohort) for name, metric in metrics.items()}
     ratios = {name: of_case for name, of_case in sums.items() if of_case is not None}
@@ -167,8 +167,8 @@ def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> Floa
 def estimate_metrics(
     cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
 ) -> dict[str, Estimate | dict[str, Estimate]]:
-    """Metrics by name, each with its interval; a metric read at several points gives one each."""
-    chosen = {name: bind_settings(METRICS[name], protocol) for name in names}
+    """Metrics by name with intervals; a metric read at several points has an estimate for each."""
+    chosen = {name: bind_parameters(METRICS[name], protocol) for name in names}
     everyone = np.ones((1, cohort.case_count), dtype=np.int32)
     points: dict[str, FloatArray] = {}
     estimates: dict[str, Estimate | dict[str, Estimate]] = {}
@@ -183,20 +183,20 @@ def estimate_metrics(
     jackknife = replicate_metrics(cohort, defined, leave_one_out_of(cohort, interval))
     sound = guarded_rows_of(cohort, protocol, points)
     for name, point in points.items():
-        found, guarded = (replicates.get(name), jackknife.get(name)), sound.get(name)
+        drawn, guarded = (replicates.get(name), jackknife.get(name)), sound.get(name)
         if not point.ndim:
             others = _binomial_intervals(cohort, chosen[name], protocol)
             others |= area_intervals(name, cohort, interval)
             units = _trial_units(cohort, chosen[name], interval)
-            one = make_estimate(float(point), *found, interval, others, units)
-            estimates[name] = with_guarded_interval(one, guarded, interval)
+            estimate = make_estimate(float(point), *drawn, interval, others, units)
+            estimates[name] = with_guarded_interval(estimate, guarded, interval)
             continue
         estimates[name] = {
             key: with_guarded_interval(
                 make_estimate(
                     float(point[column]),
-                    _column(found[0], column),
-                    _column(found[1], column),
+                    _column(drawn[0], column),
+                    _column(drawn[1], column),
                     interval,
                 ),
                 guarded and guarded.column(column),
@@ -210,12 +210,12 @@ def estimate_metrics(
 def guarded_rows_of(
     cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
 ) -> dict[str, GuardedRows]:
-    """Metrics, by name, on every replicate of the guarded bootstrap, if there shall be one."""
+    """Metrics by name on every replicate of the guarded bootstrap; empty without intervals."""
     bootstrap = guarded_bootstrap_of(cohort, protocol)
     if bootstrap is None:
         return {}
     exact = exactly(protocol)
-    metrics = {name: bind_settings(METRICS[name], exact) for name in names}
+    metrics = {name: bind_parameters(METRICS[name], exact) for name in names}
     is_read = exact.interpolation == "linear" and "sensitivity_at_fp_rate" in protocol.metrics
     exact_cpm = metrics.pop("cpm_exact", None) if is_read else None
     rows = guarded_rows(GuardedCohort(cohort, bootstrap), metrics)
@@ -227,17 +227,17 @@ def guarded_rows_of(
 
 @cached_on_owner
 def guarded_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedRows | None:
-    """The FROC at the operating points, then along its band, with the unseen patient.
+    """The FROC at the operating points, then along its band, with the pseudo-patient.
 
-    There is no band where another method draws one.
+    There is no band if another method draws it.
     """
     bootstrap = guarded_bootstrap_of(cohort, protocol)
     if bootstrap is None:
         return None
-    is_alone = protocol.interval.method == "guarded"
+    is_guarded_only = protocol.interval.method == "guarded"
     read = partial(
         sensitivity_at_fp_rate,
-        operating_points=(*protocol.operating_points, *(BAND_RATES if is_alone else ())),
+        operating_points=(*protocol.operating_points, *(BAND_RATES if is_guarded_only else ())),
         interpolation=exactly(protocol).interpolation,
     )
     name = "sensitivity_at_fp_rate"
@@ -245,10 +245,10 @@ def guarded_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedR
 
 
 def points_of(name: str, protocol: TestProtocol) -> Sequence[float | str]:
-    """The points at which a metric is read; nothing if it is one number."""
-    said = info_of(name).columns
+    """The points at which a metric is read; empty if it is one number."""
+    columns = info_of(name).columns
     points: Sequence[float | str] = (
-        getattr(protocol, said) if isinstance(said, str) and said else said
+        getattr(protocol, columns) if isinstance(columns, str) and columns else columns
     )
     return points
 
@@ -257,21 +257,21 @@ def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
     """The names of a metric's columns: the points at which it is read, as 0.125 or 8.
 
     Raises:
-        InputError: if the metric does not say at which points it is read.
+        InputError: if the metric does not declare at which points it is read.
     """
     points = points_of(name, protocol)
     if len(points) != count:
         raise InputError.at(
             f"metric '{name}'",
-            f"gives {count} values but names {len(points)} points.",
-            "Give it an attribute facts = FigureFacts(..., columns=POINTS): their names, or "
+            f"returns {count} values but names {len(points)} points.",
+            "Give it an attribute facts = MetricInfo(..., columns=POINTS): their names, or "
             "the field of the protocol that lists them.",
         )
     return [point if isinstance(point, str) else f"{point:g}" for point in points]
 
 
 def leave_one_out_of(cohort: LabelledCohort, interval: IntervalChoice) -> Iterable[WeightArray]:
-    """The rows of weights that a jackknife needs, where the interval's method uses one."""
+    """The rows of weights of the jackknife; empty if the interval's method needs none."""
     if interval.method in ("bca", "jackknife"):
         return leave_one_out(units_of(cohort, interval))
     return ()
@@ -284,7 +284,7 @@ def _column(values: FloatArray | None, column: int) -> FloatArray | None:
 def _binomial_intervals(
     cohort: LabelledCohort, metric: MetricEstimates, protocol: TestProtocol
 ) -> dict[str, tuple[float, float]]:
-    """Further intervals for proportions, as the protocol lists them."""
+    """Intervals of a proportion by the other methods that the protocol lists."""
     of_case = sums_of(metric, cohort)
     if of_case is None or not is_proportion(metric):
         return {}
@@ -299,7 +299,7 @@ def _binomial_intervals(
 def area_intervals(
     metric: str, cohort: LabelledCohort, interval: IntervalChoice
 ) -> dict[str, tuple[float, float]]:
-    """DeLong's interval of an area under a ROC curve, where it is asked for and there is one."""
+    """DeLong's interval of an area under a ROC curve, if the protocol asks for it."""
     ratings = belongs_to(metric, RATINGS) if "delong" in interval.others else None
     if ratings is None:
         return {}
@@ -308,14 +308,14 @@ def area_intervals(
     (negative, positive), unit = ratings(cohort), units_of(cohort, interval)
     units = {"positive_unit": unit[positive.case], "negative_unit": unit[negative.case]}
     try:
-        found = auc_estimate(positive.rating, negative.rating, level=interval.level, **units)
+        auc = auc_estimate(positive.rating, negative.rating, level=interval.level, **units)
     except UndefinedError:
         return {}  # too few of one kind for a variance
-    return {} if found.low is None or found.high is None else {"delong": (found.low, found.high)}
+    return {} if auc.low is None or auc.high is None else {"delong": (auc.low, auc.high)}
 
 
 def _trial_units(cohort: LabelledCohort, metric: MetricEstimates, interval: IntervalChoice) -> int:
-    """The units that have a trial of a proportion; 0 if the metric is none."""
+    """The number of units that have a trial of a proportion; 0 for any other metric."""
     of_case = sums_of(metric, cohort)
     if of_case is None or not is_proportion(metric):
         return 0
@@ -331,7 +331,7 @@ def is_proportion(metric: MetricEstimates) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """Metrics that were estimated together, and the curves that they are read from."""
+    """Metrics that were estimated together, and the curves from which they are read."""
 
     metrics: dict[str, Estimate | dict[str, Estimate]]
     curves: tuple[Curve, ...] = ()
@@ -345,25 +345,25 @@ ESTIMATORS: Registry[Estimator] = Registry(
     "estimators",
     dict.fromkeys(("sensitivity_at_fp_rate", "cpm"), "nodulebench.evaluation.estimates:read_froc"),
 )
-"""How metrics that one curve gives are estimated together; any other metric is estimated alone."""
+"""Metrics that are read from one curve are estimated together; every other one separately."""
 
 
 def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     """Every metric of a protocol with its interval, those read from a curve first."""
     ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.metrics}
     together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
-    alone = estimate_metrics(cohort, protocol, [name for name, way in ways.items() if way is None])
-    metrics = {name: metric for found in together for name, metric in found.metrics.items()}
-    for name, one in alone.items():
-        metrics[shown_name(name, protocol)] = one
-    return Estimated(metrics, tuple(curve for found in together for curve in found.curves))
+    single = estimate_metrics(cohort, protocol, [name for name, way in ways.items() if way is None])
+    metrics = {name: metric for group in together for name, metric in group.metrics.items()}
+    for name, estimate in single.items():
+        metrics[shown_name(name, protocol)] = estimate
+    return Estimated(metrics, tuple(curve for group in together for curve in group.curves))
 
 
 def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     """Read the curve at the protocol's operating points, with intervals.
 
-    Under ``interpolation = "luna16"`` and ``interval.method = "luna16"`` every number is the one
-    that the official program gives.
+    With ``interpolation = "luna16"`` and ``interval.method = "luna16"`` every number equals that of
+    the official program.
     """
     keys = [f"{rate:g}" for rate in protocol.operating_points]
     everyone = np.ones((1, cohort.case_count), dtype=np.int32)
@@ -382,8 +382,8 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     if rows is not None:
         interval = protocol.interval
         sensitivity = [
-            with_guarded_interval(one, rows.column(column), interval)
-            for column, one in enumerate(sensitivity)
+            with_guarded_interval(estimate, rows.column(column), interval)
+            for column, estimate in enumerate(sensitivity)
         ]
         count = len(protocol.operating_points)
         cpm = with_guarded_interval(cpm, rows.columns(slice(count)).mean, interval)
@@ -463,8 +463,8 @@ def _official_bootstrap(
 ) -> tuple[list[Estimate], Estimate, tuple[Curve, ...]]:
     """The official program's bounds, and the interval of the replicates' CPM.
 
-    A replicate without a hit is NaN there and leaves the program's bounds to chance; here it is
-    left out, and the estimate says so.
+    A replicate without a hit is NaN in the official program and makes its bounds random. Here such
+    replicates are left out, and the estimate gives their number.
     """
     interval, rates = protocol.interval, np.asarray(protocol.operating_points)
     index = grid_neighbours((*protocol.operating_points, *BAND_RATES))
@@ -478,7 +478,7 @@ def _official_bootstrap(
         plain = [Estimate(float(value), reason=reason) for value in point]
         return plain, Estimate(float(np.mean(point)), reason=reason), ()
     grid, lost = GRID[index], len(drawn) - len(sampled)
-    told = Notice("replicates_without_hit", {"lost": lost, "replicates": len(drawn)})
+    notice = Notice("replicates_without_hit", {"lost": lost, "replicates": len(drawn)})
     low, high = sorted_index_interval(sampled, interval.level)
     mean = sampled.mean(axis=0, dtype=np.float64)
     at_rates = [np.interp(rates, grid, bound) for bound in (low, high, mean)]
@@ -489,7 +489,7 @@ def _official_bootstrap(
             high=float(upper),
             level=interval.level,
             method=method_of(interval, len(drawn)),
-            reason=told if lost else None,
+            reason=notice if lost else None,
             mean=float(middle),
         )
         for value, lower, upper, middle in zip(point, *at_rates, strict=True)

@@ -59,22 +59,22 @@ TABLE_NAMES = {
 def metric_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
     """The curves behind the protocol's areas, where they are defined."""
     makers = (belongs_to(metric, CURVES) for metric in protocol.metrics)
-    found = (_unless_undefined(make, cohort) for make in makers if make is not None)
-    return [curve for curve in found if curve is not None]
+    curves = (_unless_undefined(make, cohort) for make in makers if make is not None)
+    return [curve for curve in curves if curve is not None]
 
 
 def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
     """The tables that belong to the protocol's metrics, where they are defined."""
-    found = {
+    tables = {
         TABLE_NAMES.get(metric, metric): _unless_undefined(make, cohort)
         for metric in protocol.metrics
         if (make := belongs_to(metric, TABLES)) is not None
     }
-    return {name: as_rows(table) for name, table in found.items() if table is not None}
+    return {name: as_rows(table) for name, table in tables.items() if table is not None}
 
 
 def matching_order(labels: Labels) -> JsonObject:
-    """Hits in the reference's order, in reverse, and by optimal assignment, where it matters."""
+    """Hits in the reference's order, in reverse, and by optimal assignment, where they differ."""
     return {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
 
 
@@ -118,7 +118,7 @@ def size_sweep(
 
 
 def as_rows(table: pl.DataFrame) -> list[JsonObject]:
-    """A table as it stands in evaluation.json; JSON has no infinity, so it is the word."""
+    """A table as evaluation.json holds it; JSON has no infinity, so it becomes the text "inf"."""
     return [
         {name: _json_value(value) for name, value in row.items()}
         for row in table.iter_rows(named=True)
@@ -140,21 +140,21 @@ def _unless_undefined(
         return None  # the metric itself says why
 
 
-TERMS = TaskLimits(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
-PLENTY = 4
-"""So many rules for each worker keep all of them busy; of fewer, the parts are given out."""
+TASK_LIMITS = TaskLimits(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
+TASKS_PER_WORKER = 4
+"""With at least so many rules for each worker, a rule is one task; with fewer, it is split."""
 
 
 @dataclass(frozen=True, eq=False)
 class RuleTask:
-    """What the parts of a rule's result are made of."""
+    """What the parts of a rule's result are computed from."""
 
     algorithm: str
     cohort: LabelledCohort
     protocol: TestProtocol
     choice: RuleChoice
     labels: Labels
-    """Of the marks that count at the operating point."""
+    """Labels of the marks that count at the operating point."""
     parts: tuple[str, ...] = ()
 
 
@@ -167,7 +167,7 @@ PARTS: dict[str, Callable[[RuleTask], Any]] = {
     "errors": lambda task: error_analysis(task.cohort, task.protocol),
 }
 SPLIT_PARTS = (("metrics",), ("strata",), ("sizes", "curves", "tables", "errors"))
-"""What is given out apart: draws of the bootstrap make the first two."""
+"""The tasks into which a rule is split; the bootstrap takes most time of the first two."""
 
 
 def evaluate_rules(
@@ -176,24 +176,24 @@ def evaluate_rules(
     """The results of algorithms under rules, in the order of the tasks.
 
     Raises:
-        InputError: if whoever made a part was lost.
+        InputError: if a worker was lost.
     """
-    is_plenty = executor.workers == 1 or len(tasks) >= PLENTY * executor.workers
-    shares = (tuple(PARTS),) if is_plenty else SPLIT_PARTS
+    is_whole = executor.workers == 1 or len(tasks) >= TASKS_PER_WORKER * executor.workers
+    shares = (tuple(PARTS),) if is_whole else SPLIT_PARTS
     given = [replace(task, parts=parts) for task in tasks for parts in shares]
-    found: list[JsonObject] = [{} for _ in tasks]
-    for number, made in _told(executor, given, progress):
-        found[number // len(shares)] |= made
-    return [_result(task, parts) for task, parts in zip(tasks, found, strict=True)]
+    parts_of_tasks: list[JsonObject] = [{} for _ in tasks]
+    for number, made in _finished_parts(executor, given, progress):
+        parts_of_tasks[number // len(shares)] |= made
+    return [_result(task, parts) for task, parts in zip(tasks, parts_of_tasks, strict=True)]
 
 
-def _told(
+def _finished_parts(
     executor: Executor, given: Sequence[RuleTask], progress: Progress
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Parts as they come; which task is begun then is told."""
+    """Yield each part when it is finished and report progress."""
     for task in given[:1]:
         progress(task.algorithm, 0, len(given))
-    for done, (number, made) in enumerate(executor.map(make_parts, given, TERMS), 1):
+    for done, (number, made) in enumerate(executor.map(make_parts, given, TASK_LIMITS), 1):
         task = given[number]
         if isinstance(made, FailedTask):
             where = f"submission '{task.algorithm}' rule '{task.choice.name}'"
@@ -207,7 +207,7 @@ def _told(
 
 
 def make_parts(task: RuleTask) -> JsonObject | NoduleBenchError:
-    """Some parts of a result, by their names; or what is wrong."""
+    """Some parts of a result by name, or the error."""
     try:
         return {name: PARTS[name](task) for name in task.parts}
     except NoduleBenchError as error:
@@ -275,30 +275,32 @@ def evaluate(
     progress: Progress = no_progress,
     executor: Executor = IN_PROCESS,
 ) -> Evaluation:
-    """Judge submissions against a reference under every rule of a protocol.
+    """Evaluate submissions against a reference under every rule of a protocol.
 
     Args:
         reference: the test set; its CASES table drives every loop and denominator.
         submissions: one per algorithm, names unique.
         protocol: everything that can change a number.
-        progress: told which algorithm is worked on.
-        executor: what estimates; the numbers are the same whatever it is.
+        progress: called with the algorithm that is being evaluated.
+        executor: where the estimates are computed; every executor gives the same numbers.
     """
     reference = checked_reference(reference)
-    judged: list[_RuleParts] = []
+    labelled: list[_RuleParts] = []
     for submission in submissions:
-        if any(submission.name == one.submission.name for one in judged):
+        if any(submission.name == parts.submission.name for parts in labelled):
             raise InputError.at(
                 f"submission '{submission.name}'",
-                "has the name of another submission.",
+                "has the same name as another submission.",
                 "Name them with --name, or in their algorithm.toml.",
             )
-        judged.append(_evaluate_rule(reference, submission, protocol))
-    tasks = [task for one in judged for task in one.tasks]
-    found = iter(evaluate_rules(tasks, executor, progress))
+        labelled.append(_evaluate_rule(reference, submission, protocol))
+    tasks = [task for parts in labelled for task in parts.tasks]
+    rule_results = iter(evaluate_rules(tasks, executor, progress))
     results = [
-        _algorithm_result(reference, one, {task.choice.name: next(found) for task in one.tasks})
-        for one in judged
+        _algorithm_result(
+            reference, parts, {task.choice.name: next(rule_results) for task in parts.tasks}
+        )
+        for parts in labelled
     ]
     return Evaluation(
         version=__version__,
@@ -333,9 +335,9 @@ class _RuleParts:
     notices: tuple[Notice, ...]
     labels: dict[str, Labels]
     tasks: tuple[RuleTask, ...]
-    """One for each of these rules, with the labels at the operating point."""
+    """A task for each rule that could be applied, with the labels at the operating point."""
     rules: dict[str, RuleResult | None]
-    """All rules in the protocol's order; what could not be applied at all has its result."""
+    """All rules in the protocol's order; a rule that could not be applied has its result here."""
 
 
 def _evaluate_rule(
@@ -354,40 +356,40 @@ def _evaluate_rule(
         name = choice.name
         rules[name] = None
         try:
-            found = label_marks(reference, listed, protocol, choice)
+            rule_labels = label_marks(reference, listed, protocol, choice)
             is_target = targets(reference, listed, protocol)
-            every = labelled_cohort(reference, listed, found, is_target)
+            every = labelled_cohort(reference, listed, rule_labels, is_target)
             cohort = at_operating_point(every, protocol)
         except UndefinedError as error:
             rules[name] = RuleResult(name, choice.parameters, {}, {}, undefined=reason_of(error))
             continue
-        labels[name] = found
+        labels[name] = rule_labels
         if len(labels) == 1:
             notices += scored_notices(every)
-        at_point = _at_point(found, cohort)
+        at_point = _at_point(rule_labels, cohort)
         tasks.append(RuleTask(submission.name, cohort, protocol, choice, at_point))
     return _RuleParts(submission, listed, notices, labels, tuple(tasks), rules)
 
 
 def _algorithm_result(
-    reference: Reference, judged: _RuleParts, found: Mapping[str, RuleResult]
+    reference: Reference, parts: _RuleParts, results: Mapping[str, RuleResult]
 ) -> AlgorithmResult:
-    submission, listed = judged.submission, judged.listed
+    submission, listed = parts.submission, parts.listed
     tables = [
         labels.table(submission.name, rule, listed, reference)
-        for rule, labels in judged.labels.items()
+        for rule, labels in parts.labels.items()
     ]
-    at_point = {task.choice.name: task.labels for task in judged.tasks}
+    at_point = {task.choice.name: task.labels for task in parts.tasks}
     flips, differences = _compare_rules(reference, listed, at_point)
     return AlgorithmResult(
         name=submission.name,
         digest=submission.digest,
-        rules={name: known or found[name] for name, known in judged.rules.items()},
+        rules={name: known or results[name] for name, known in parts.rules.items()},
         labels=pl.concat(tables) if tables else pl.DataFrame(),
         flips=flips,
         rule_differences=differences,
         facts={**submission.facts, "intended_types": submission.intended_types},
-        notices=tuple(dict.fromkeys((*submission.notices, *judged.notices))),
+        notices=tuple(dict.fromkeys((*submission.notices, *parts.notices))),
         submission=listed,
     )
 
@@ -402,7 +404,7 @@ def _at_point(labels: Labels, cohort: LabelledCohort) -> Labels:
 def _compare_rules(
     reference: Reference, submission: Submission, labels: dict[str, Labels]
 ) -> tuple[pl.DataFrame | None, list[JsonObject]]:
-    """For every pair of rules the flip list, and how much the counts change."""
+    """For every pair of rules the marks whose label changes, and how much the counts change."""
     if len(labels) < 2:
         return None, []
     from nodulebench.matching.flips import flip_list, rule_difference
@@ -410,9 +412,9 @@ def _compare_rules(
     flips, differences = [], []
     for base, other in combinations(labels, 2):
         names = {"algorithm": submission.name, "base_rule": base, "rule": other}
-        found = flip_list(labels[base], labels[other], submission, reference)
+        flip_rows = flip_list(labels[base], labels[other], submission, reference)
         flips.append(
-            found.select(*(pl.lit(value).alias(key) for key, value in names.items()), pl.all())
+            flip_rows.select(*(pl.lit(value).alias(key) for key, value in names.items()), pl.all())
         )
         difference = rule_difference(labels[base], labels[other])
         differences.append({"base_rule": base, "rule": other, **difference})

@@ -1,4 +1,8 @@
-"""Labelled cohort x metrics -> their rows under the guarded bootstrap, and sound intervals."""
+"""Labelled cohort x metrics -> their values on guarded bootstrap replicates, and intervals.
+
+The guarded bootstrap adds a pseudo-patient to every replicate, once at worst and once at best. Its
+intervals stay valid near 0 % and 100 %.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -34,13 +38,13 @@ from nodulebench.statistics.bootstrap import (
 )
 
 FEW_UNITS = 10
-"""With fewer units that have a trial the interval rests mainly on the unseen patient."""
+"""With fewer units that have a trial, the interval rests mainly on the pseudo-patient."""
 FEWEST_FOR_RATE = 10
-"""A rate without upper limit has no interval on fewer units."""
+"""On fewer units a rate without an upper limit has no interval."""
 FEWEST_FOR_GOOD_RATE = 20
 """On fewer units a rate is approximate, and a difference of rates has no interval."""
 FEWEST_UNGUARDED = 20
-"""A metric without a worst case has no interval on fewer units."""
+"""On fewer units a metric without a worst case has no interval."""
 
 ROUNDING = 1e-9
 """Values this near, relative to their size, differ by rounding only."""
@@ -48,13 +52,13 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class GuardedRows:
-    """A metric on every replicate with the worst and with the best unseen patient."""
+    """A metric on every replicate with the worst and with the best pseudo-patient."""
 
     worst: FloatArray
     """One row per replicate; a column for each point of a metric read at several."""
     best: FloatArray
     units: int
-    """How many units bear on the metric."""
+    """The number of units that the metric depends on."""
     guard: Guard
 
     def column(self, number: int) -> "GuardedRows":
@@ -73,7 +77,7 @@ class GuardedRows:
 
 @dataclass(frozen=True, eq=False)
 class GuardedCohort:
-    """A cohort, or those of its cases that count, beside its unseen patient."""
+    """A cohort, or those of its cases that count, with its pseudo-patient."""
 
     cohort: LabelledCohort
     bootstrap: GuardedBootstrap
@@ -81,7 +85,7 @@ class GuardedCohort:
     """Which cases count; None: all."""
     icc: float = SINGLE_ICC
     falses: int | None = None
-    """False positives of the unseen patient at worst; None: as many as any unit has."""
+    """False positives of the pseudo-patient at worst; None: the maximum over the units."""
 
     @cached_property
     def nodules_of_unit(self) -> FloatArray:
@@ -94,27 +98,27 @@ class GuardedCohort:
         return self._per_unit(sum_by_case(self.cohort, self.cohort.false_case))
 
     @cached_property
-    def unseen(self) -> PseudoPatient:
-        """How large the unseen patient is."""
-        found = pseudo_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
-        return found if self.falses is None else replace(found, falses=self.falses)
+    def pseudo_patient(self) -> PseudoPatient:
+        """The size of the pseudo-patient."""
+        pseudo = pseudo_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
+        return pseudo if self.falses is None else replace(pseudo, falses=self.falses)
 
     @cached_property
-    def beside(self) -> tuple[BoolArray, BoolArray]:
-        """The units that the abnormal and the normal unseen case stand beside."""
+    def real_units(self) -> tuple[BoolArray, BoolArray]:
+        """The units that determine the weights of the abnormal and of the normal pseudo-case."""
         everyone = self._per_unit(np.ones(self.cohort.case_count)) > 0
         abnormal = self.nodules_of_unit > 0
         return (abnormal if abnormal.any() else everyone), everyone
 
     @cached_property
     def worst(self) -> LabelledCohort:
-        """The cohort and the unseen patient at worst."""
-        return with_pseudo_cases(self.cohort, "worst", self.unseen)
+        """The cohort with the pseudo-patient at worst."""
+        return with_pseudo_cases(self.cohort, "worst", self.pseudo_patient)
 
     @cached_property
     def best(self) -> LabelledCohort:
-        """The cohort and the unseen patient at best."""
-        return with_pseudo_cases(self.cohort, "best", self.unseen)
+        """The cohort with the pseudo-patient at best."""
+        return with_pseudo_cases(self.cohort, "best", self.pseudo_patient)
 
     def real_weight(self, block: UnitWeights) -> WeightArray:
         """The weights of the real cases."""
@@ -122,29 +126,29 @@ class GuardedCohort:
         return weight if self.is_in is None else weight * self.is_in
 
     def case_weight(self, block: UnitWeights) -> WeightArray:
-        """The weights of the real cases and of the two of the unseen patient."""
-        abnormal = block.abnormal(self.beside[0][:, np.newaxis]) * self.unseen.share
-        normal = block.normal(self.beside[1][:, np.newaxis])
+        """The weights of the real cases and of the two pseudo-cases."""
+        abnormal = block.abnormal(self.real_units[0][:, np.newaxis]) * self.pseudo_patient.share
+        normal = block.normal(self.real_units[1][:, np.newaxis])
         return np.concatenate([self.real_weight(block), abnormal, normal], axis=1)
 
     def ratio(self, metric: Metric, of_case: CaseSums, guard: Guard) -> GuardedRatio:
-        """A bound ratio with what the unseen patient adds to it."""
+        """A bound ratio with what the pseudo-patient adds to it."""
         above, below = self._per_unit(of_case.numerator), self._per_unit(of_case.denominator)
         if guard == "trials":
             return proportion_of(above, below, pseudo_size(below, self.icc))
         worst, best = (
-            np.zeros((2, 2)) if guard == "none" else self.unseen_sums(metric, kind)
+            np.zeros((2, 2)) if guard == "none" else self.pseudo_sums(metric, kind)
             for kind in KINDS
         )
-        return GuardedRatio(above, below, worst, best, self.beside)
+        return GuardedRatio(above, below, worst, best, self.real_units)
 
-    def unseen_sums(self, metric: Metric, kind: Kind) -> FloatArray:
-        """What a ratio divides in the two cases of the unseen patient, by their weights."""
-        alone = with_pseudo_cases(without_cases(self.cohort), kind, self.unseen)
-        sums = sums_of(metric, alone)
+    def pseudo_sums(self, metric: Metric, kind: Kind) -> FloatArray:
+        """The numerator and denominator of a ratio in the two pseudo-cases, by their weights."""
+        pseudo_only = with_pseudo_cases(without_cases(self.cohort), kind, self.pseudo_patient)
+        sums = sums_of(metric, pseudo_only)
         if sums is None:
             raise TypeError("only a ratio has sums")
-        weight = np.array([self.unseen.share, 1.0])
+        weight = np.array([self.pseudo_patient.share, 1.0])
         return np.stack([sums.numerator * weight, sums.denominator * weight])
 
     def _per_unit(self, of_case: FloatArray) -> FloatArray:
@@ -152,7 +156,7 @@ class GuardedCohort:
 
 
 def sums_of(metric: Metric, cohort: LabelledCohort) -> CaseSums | None:
-    """The two sums over cases that a bound metric divides; None if it is no ratio."""
+    """The two sums over cases that a bound metric divides; None if it is not a ratio."""
     if isinstance(metric, partial) and isinstance(metric.func, Ratio):
         return metric.func.sums(cohort, **metric.keywords)
     return None
@@ -161,12 +165,14 @@ def sums_of(metric: Metric, cohort: LabelledCohort) -> CaseSums | None:
 def guarded_rows(
     guarded: GuardedCohort, metrics: Mapping[str, Metric], kinds: tuple[Kind, ...] = KINDS
 ) -> dict[str, GuardedRows]:
-    """Metrics, bound to their settings, on every replicate; all ratios are one matrix product.
+    """Metrics, bound to their parameters, on every replicate.
+
+    All ratios are computed by one matrix product.
 
     Args:
-        guarded: the cohort beside its unseen patient.
+        guarded: the cohort with its pseudo-patient.
         metrics: by the names under which they are registered.
-        kinds: whether at worst, at best or both; the side not asked for repeats the other.
+        kinds: at worst, at best or both; the side not asked for repeats the other.
     """
     guards = {name: guard_of(name) for name in metrics}
     sums = {name: sums_of(metric, guarded.cohort) for name, metric in metrics.items()}
@@ -188,35 +194,35 @@ def guarded_rows(
             if guards[name] == "none":
                 plain = metrics[name](guarded.cohort, guarded.real_weight(block))
                 rows["worst"][name].append(plain)
-        beside = [name for name in others if guards[name] != "none"]
-        weight = guarded.case_weight(block) if beside else None
+        guarded_names = [name for name in others if guards[name] != "none"]
+        weight = guarded.case_weight(block) if guarded_names else None
         for kind in kinds:
-            for name in beside:
+            for name in guarded_names:
                 rows[kind][name].append(metrics[name](getattr(guarded, kind), weight))
-    found = {}
+    all_rows = {}
     for name, metric in metrics.items():
         worst, best = (rows[kind][name] for kind in KINDS)
-        found[name] = GuardedRows(
+        all_rows[name] = GuardedRows(
             np.concatenate(worst or best),
             np.concatenate(best or worst),
             units=units_of_metric(guarded, metric, sums[name], guards[name]),
             guard=guards[name],
         )
-    return found
+    return all_rows
 
 
 def units_of_metric(
     guarded: GuardedCohort, metric: Metric, of_case: CaseSums | None, guard: Guard
 ) -> int:
-    """How many units bear on a metric."""
+    """The number of units that a metric depends on."""
     if of_case is not None:
         counted = (
             of_case.denominator if guarded.is_in is None else of_case.denominator * guarded.is_in
         )
         return int(np.count_nonzero(guarded.bootstrap.per_unit(counted)))
     if guard != "none":
-        return int(np.count_nonzero(guarded.beside[0]))
-    # without sums to look at: the units without which the metric is another
+        return int(np.count_nonzero(guarded.real_units[0]))
+    # a metric without sums: count the units whose removal changes it
     unit_of_case = guarded.bootstrap.unit_of_case
     whole = metric(guarded.cohort, np.ones((1, len(unit_of_case))))
     blocks = [metric(guarded.cohort, block) for block in leave_one_out(unit_of_case)]
@@ -228,7 +234,7 @@ def units_of_metric(
 def guarded_metric_interval(
     value: float, rows: GuardedRows, interval: IntervalChoice
 ) -> GuardedInterval:
-    """The interval of a value from its rows, or why there is none."""
+    """The interval of a value from its rows, or the reason why it has none."""
     replicates = len(rows.worst)
     counted = {"units": rows.units, "unit": interval.unit}
     if rows.guard == "rate" and rows.units < FEWEST_FOR_RATE:
@@ -256,7 +262,7 @@ def guarded_metric_interval(
 
 
 def guarded_method(guard: Guard, interval: IntervalChoice, replicates: int) -> Notice:
-    """How a sound interval was made."""
+    """The method of a guarded interval."""
     values = {"unit": interval.unit, "replicates": replicates}
     if guard == "none":
         return Notice("bayesian_bootstrap", values)

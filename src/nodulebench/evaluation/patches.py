@@ -20,11 +20,11 @@ STEP_MM = 0.5
 WINDOW_HU = (-1000.0, 400.0)
 """From black to white."""
 MOST_MISSES, MOST_FALSE_POSITIVES = 100, 40
-"""How many patches there are at most, over all algorithms: a page has to stay one file."""
+"""The largest number of patches over all algorithms: the page is one file and must stay small."""
 FEWEST = 10
-"""How many misses, and how many false positives, an algorithm has at least."""
+"""Each algorithm may show at least so many misses and so many false positives."""
 TICK_MM = 7.0
-"""Length of the four lines that point to the place."""
+"""Length of the four lines that point to the position."""
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -32,11 +32,11 @@ Pixels = npt.NDArray[np.uint8]
 def cut_patches(
     evaluated: Evaluated, rule: str, algorithms: Sequence[str], read_image: Callable[[str], Volume]
 ) -> list[Patch]:
-    """What was missed, wrongly marked and, as examples, hit, under a rule; images are read once.
+    """Patches of missed nodules, false positives and, as examples, hits, under a rule.
 
-    Of each algorithm the nodules missed, the hardest first, the false positives with the best
-    scores, and of each type the nodule hit with the best score. Cases without an image are passed
-    over.
+    For each algorithm: the missed nodules, the hardest first; the false positives with the best
+    scores; and for each type the hit nodule with the best score. Each image is read once. Cases
+    without an image are skipped.
 
     Raises:
         InputError: if no case has an image, or one cannot be read.
@@ -105,7 +105,7 @@ def _places(evaluated: Evaluated, rule: str, algorithm: str, count: int) -> Iter
 
 
 def cross_hair(pixels: Pixels) -> Pixels:
-    """The picture with four short lines from its edges, which point to its middle."""
+    """The image with four short lines from its edges, which point to its middle."""
     drawn, length = pixels.copy(), round(TICK_MM / STEP_MM)
     for middle in (len(pixels) // 2 - 1, len(pixels) // 2):
         for line in (drawn[:length, middle], drawn[-length:, middle]):
@@ -116,16 +116,16 @@ def cross_hair(pixels: Pixels) -> Pixels:
 
 
 def cut_views(volume: Volume, center_mm: FloatArray) -> tuple[Pixels, Pixels, Pixels]:
-    """Axial, coronal and sagittal cuts through a place, in the patient's axes.
+    """Axial, coronal and sagittal cuts through a position, in the patient's axes.
 
-    The patient's right is on the left of axial and coronal cuts, the front on the left of sagittal
-    ones and at the top of axial ones, the head at the top of the others.
+    The patient's right is on the left of axial and coronal cuts. The front is on the left of
+    sagittal cuts and at the top of axial ones. The head is at the top of the other two.
     """
     from scipy import ndimage
 
     reach = SIDE_MM / 2 - STEP_MM / 2
     steps = np.arange(-reach, reach + STEP_MM / 2, STEP_MM)
-    right, down = (one.ravel() for one in np.meshgrid(steps, steps))
+    right, down = (axis.ravel() for axis in np.meshgrid(steps, steps))
     none = np.zeros_like(right)
     views = []
     for offset in ((right, down, none), (right, none, -down), (none, right, -down)):

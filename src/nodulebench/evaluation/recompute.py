@@ -1,7 +1,7 @@
-"""Folder of an evaluation -> what its numbers are made of: tables, labels, labelled cohorts.
+"""Folder of an evaluation -> the data behind its numbers: tables, labels, labelled cohorts.
 
-``evaluate --out DIR`` keeps the tables that it was given in ``DIR/inputs``, so that whoever has the
-folder can recompute every number without the original files.
+``evaluate --out DIR`` stores its input tables in ``DIR/inputs``. With the folder, every number can
+be recomputed without the original files.
 """
 
 import json
@@ -48,30 +48,32 @@ from nodulebench.metrics.score_order import at_operating_point
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """An evaluation as it was written: its document, and what the numbers are made of."""
+    """An evaluation as it was written: its document, and the data behind its numbers."""
 
     folder: Path
     document: Document
     """evaluation.json."""
     reference: Reference
     submissions: dict[str, Submission]
-    """By the algorithm's name: the marks that were judged."""
+    """The evaluated marks by algorithm."""
     labels: pl.DataFrame
 
     @property
     def protocol(self) -> TestProtocol:
-        """The protocol that was applied."""
+        """The protocol of the evaluation."""
         return self.document.protocol
 
     @cached_property
     def cohorts(self) -> dict[str, dict[str, LabelledCohort]]:
         """The labelled cohort of each rule (first key) and algorithm (second key).
 
-        An algorithm to which a rule could not be applied is not there.
+        Algorithms to which a rule could not be applied are left out.
         """
-        found: dict[str, dict[str, LabelledCohort]] = {one.name: {} for one in self.protocol.rules}
+        cohorts_of_rules: dict[str, dict[str, LabelledCohort]] = {
+            choice.name: {} for choice in self.protocol.rules
+        }
         parts = self.labels.partition_by("rule", "algorithm", as_dict=True, include_key=False)
-        for rule, cohorts in found.items():
+        for rule, cohorts in cohorts_of_rules.items():
             for algorithm in self.document.algorithms:
                 name = algorithm.name
                 if rule not in algorithm.rules or algorithm.rules[rule].undefined:
@@ -82,12 +84,12 @@ class Evaluated:
                 is_target = targets(self.reference, submission, self.protocol)
                 cohort = labelled_cohort(self.reference, submission, labels, is_target)
                 cohorts[name] = at_operating_point(cohort, self.protocol)
-        return found
+        return cohorts_of_rules
 
     @property
     def changed_digests(self) -> dict[str, tuple[str | None, str]]:
-        """What is not what the evaluation was made with: the digest written, and the one found."""
-        found = {
+        """Parts that changed after the evaluation: the written digest and the present one."""
+        present = {
             "protocol": self.protocol.digest,
             "reference": reference_digest(self.reference),
             "cohort": table_digest(self.reference.cases),
@@ -95,69 +97,70 @@ class Evaluated:
         written = self.document.digests
         return {
             name: (written.get(name), digest)
-            for name, digest in found.items()
+            for name, digest in present.items()
             if written.get(name) != digest
         }
 
     @property
     def problems(self) -> list[Problem]:
-        """Where the tables and the protocol are not those that the evaluation was made with."""
+        """Tables and protocol that differ from those of the evaluation."""
         changed = [
             Problem(
                 str(self.folder / EVALUATION),
                 f"names the {name} {written}, but it is {digest}.",
-                "It was changed after the evaluation: evaluate anew.",
+                "It was changed after the evaluation: evaluate again.",
             )
             for name, (written, digest) in self.changed_digests.items()
         ]
-        kept = (
+        stored = (
             str(self.folder / LABEL_FILE),
             str(self.folder / INPUTS),
             str(self.folder / MANIFEST),
         )
         return changed + [
-            problem for problem in manifest_problems(self.folder) if problem.where.startswith(kept)
+            problem
+            for problem in manifest_problems(self.folder)
+            if problem.where.startswith(stored)
         ]
 
 
 def evaluated_of(evaluation: Evaluation) -> Evaluated:
-    """An evaluation that was not written, as if it were read back.
+    """An evaluation in memory, in the form in which it would be read back.
 
     Raises:
         InputError: if it does not hold its tables.
     """
     submissions = {algorithm.name: algorithm.submission for algorithm in evaluation.algorithms}
-    kept = {name: submission for name, submission in submissions.items() if submission is not None}
-    if evaluation.test_set is None or len(kept) < len(submissions):
+    held = {name: submission for name, submission in submissions.items() if submission is not None}
+    if evaluation.test_set is None or len(held) < len(submissions):
         raise InputError.at("evaluation", "does not hold the tables it was made from.")
     labels = result_tables(evaluation)[LABEL_FILE].with_columns(pl.col("label").cast(pl.String))
     document = evaluation_document(evaluation)
-    return Evaluated(Path(), document, evaluation.test_set, kept, labels)
+    return Evaluated(Path(), document, evaluation.test_set, held, labels)
 
 
 def load_evaluated(folder: Path) -> Evaluated:
-    """Read back what ``evaluate --out`` wrote.
+    """Read the folder that ``evaluate --out`` wrote.
 
     Raises:
-        InputError: if files are missing or damaged. Whether they are the ones that the digests
-            name is for ``Evaluated.problems`` to say.
+        InputError: if files are missing or damaged. Changed files are in ``Evaluated.problems``.
     """
     document = read_document(folder)
     if not (folder / INPUTS).is_dir():
         raise InputError.at(
             str(folder / INPUTS),
-            "is not there, so the numbers cannot be recomputed.",
+            "does not exist, so the numbers cannot be recomputed.",
             "Evaluate again with --out.",
         )
     return _evaluated(document, _Files(folder))
 
 
 def evaluated_from(contents: Mapping[str, bytes], where: Path) -> Evaluated:
-    """The same from the contents of the files of a folder, which is nowhere on the disk.
+    """Read an evaluation from the contents of its files, which are not on the disk.
 
     Args:
         contents: evaluation.json, labels.parquet and the tables of ``inputs`` by their names.
-        where: what they are called where something is wrong with them.
+        where: the folder that error messages name.
 
     Raises:
         InputError: if something is missing or damaged.
@@ -188,7 +191,7 @@ def _evaluated(document: Document, files: "_Files") -> Evaluated:
 
 
 def load_unchanged(folder: Path) -> Evaluated:
-    """Read back what ``evaluate --out`` wrote, if it is still what was written.
+    """Read the folder that ``evaluate --out`` wrote, and check that it was not changed.
 
     Raises:
         InputError: if files are missing, damaged or changed.
@@ -201,36 +204,36 @@ def load_unchanged(folder: Path) -> Evaluated:
 def labels_of(
     table: pl.DataFrame, submission: Submission, reference: Reference, source: Path
 ) -> Labels:
-    """Labels as arrays again, from the rows of labels.parquet of one algorithm and rule.
+    """Labels as arrays, from the rows of labels.parquet of one algorithm and rule.
 
     Raises:
         InputError: for rows whose mark or nodule is in no table.
     """
     marks = submission.marks.select("case_id", "mark_id").with_row_index("mark")
     nodules = reference.nodules.select("case_id", "nodule_id").with_row_index("nodule")
-    found = table.join(marks, on=["case_id", "mark_id"], how="left", maintain_order="left").join(
+    joined = table.join(marks, on=["case_id", "mark_id"], how="left", maintain_order="left").join(
         nodules, on=["case_id", "nodule_id"], how="left", maintain_order="left"
     )
     is_lost = (
-        found["mark"].is_null()
-        | (found["nodule_id"].is_not_null() & found["nodule"].is_null())
-        | ~found["label"].is_in(LABEL_NAMES)
+        joined["mark"].is_null()
+        | (joined["nodule_id"].is_not_null() & joined["nodule"].is_null())
+        | ~joined["label"].is_in(LABEL_NAMES)
     )
     if is_lost.any():
         raise InputError(
             Problem(
                 str(source),
-                f"calls mark '{row['mark_id']}' on nodule '{row['nodule_id']}' of case "
-                f"'{row['case_id']}' a '{row['label']}', which the tables in {INPUTS} do not know.",
-                "It was changed after the evaluation: evaluate anew.",
+                f"labels mark '{row['mark_id']}' on nodule '{row['nodule_id']}' of case "
+                f"'{row['case_id']}' as '{row['label']}', but {INPUTS} lacks one of these.",
+                "It was changed after the evaluation: evaluate again.",
             )
-            for row in found.filter(is_lost).iter_rows(named=True)
+            for row in joined.filter(is_lost).iter_rows(named=True)
         )
     number = {name: index for index, name in enumerate(LABEL_NAMES)}
     return Labels(
-        mark=found["mark"].cast(pl.Int64).to_numpy(),
-        nodule=found["nodule"].cast(pl.Int64).fill_null(NO_NODULE).to_numpy(),
-        label=found["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy(),
+        mark=joined["mark"].cast(pl.Int64).to_numpy(),
+        nodule=joined["nodule"].cast(pl.Int64).fill_null(NO_NODULE).to_numpy(),
+        label=joined["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy(),
     )
 
 
@@ -240,7 +243,7 @@ class _Files:
 
     folder: Path
     contents: Mapping[str, bytes] | None = None
-    """The files, where they are in memory alone."""
+    """The files, if they are only in memory."""
 
     def read(self, name: str, schema: TableSchema) -> pl.DataFrame:
         path, content = self._file(name)
@@ -250,7 +253,7 @@ class _Files:
         return self.read(name, schema) if self._has(name) else None
 
     def read_parts(self, name: str, schema: TableSchema) -> dict[str, pl.DataFrame]:
-        """The rows of each algorithm, as their schema wants them."""
+        """The rows of each algorithm, checked against their schema."""
         if not self._has(name):
             return {}
         path, content = self._file(name)
@@ -271,9 +274,9 @@ class _Files:
         return self.folder / name, None if self.contents is None else self.contents.get(name)
 
 
-def declared_threshold(one: AlgorithmSummary) -> float | None:
-    """The threshold that an algorithm declares; None: it declares none."""
-    return float(one.facts["threshold"]) if "threshold" in one.facts else None
+def declared_threshold(algorithm: AlgorithmSummary) -> float | None:
+    """The threshold that an algorithm declares, or None."""
+    return float(algorithm.facts["threshold"]) if "threshold" in algorithm.facts else None
 
 
 def _read_submissions(document: Document, files: _Files) -> dict[str, Submission]:
@@ -299,13 +302,13 @@ def _read_submissions(document: Document, files: _Files) -> dict[str, Submission
 
 _READER = (
     Column("treatment", pl.String, "the way of reading, such as with or without CAD"),
-    Column("reader_id", pl.String, "who read"),
+    Column("reader_id", pl.String, "the reader"),
 )
 
 
 READERS = TableSchema(
     "READERS",
-    "One row per submission of an evaluation: who read it how.",
+    "One row per submission of an evaluation: its reader and treatment.",
     (Column("algorithm", pl.String, "the submission's name"), *_READER),
     key=("treatment", "reader_id"),
 )
@@ -318,58 +321,55 @@ Cell: TypeAlias = tuple[str, str]
 def cohorts_of_readers(
     folder: Path, readers: Path | None, rule: str | None
 ) -> tuple[TestProtocol, dict[Cell, LabelledCohort]]:
-    """The protocol of an evaluation, and what was judged under a rule by treatment and reader.
+    """The protocol of an evaluation, and its cohorts under a rule by treatment and reader.
 
     Args:
         folder: of an evaluation whose submissions are readers.
-        readers: READERS, who read what; None: every algorithm is a treatment of one reader.
+        readers: the table READERS; None: every algorithm is a treatment of one reader.
         rule: a rule of the protocol; None: the first.
 
     Raises:
-        InputError: if the folder was changed, or something named was not judged under the rule.
+        InputError: if the folder was changed, or a named submission has no result under the rule.
     """
-    evaluated = load_evaluated(folder)
-    raise_problems(evaluated.problems)
+    evaluated = load_unchanged(folder)
     chosen = rule or evaluated.protocol.rules[0].name
-    judged = evaluated.cohorts.get(chosen, {})
+    cohorts = evaluated.cohorts.get(chosen, {})
     if readers is None:
-        if not judged:
-            raise InputError.at(str(folder), f"nothing is judged under rule '{chosen}'.")
-        return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
+        if not cohorts:
+            raise InputError.at(str(folder), f"has no result under the rule '{chosen}'.")
+        return evaluated.protocol, {(name, "1"): cohort for name, cohort in cohorts.items()}
     table = read_table(readers, READERS)
     named = {(row["treatment"], row["reader_id"]): row["algorithm"] for row in table.to_dicts()}
     raise_problems(
         Problem(
             str(readers),
-            f"names '{name}', which is not judged under rule '{chosen}' in {folder}.",
-            f"Judged are: {', '.join(judged) or 'none'}.",
+            f"names '{name}', which has no result under the rule '{chosen}' in {folder}.",
+            f"There are results of: {', '.join(cohorts) or 'none'}.",
         )
         for name in named.values()
-        if name not in judged
+        if name not in cohorts
     )
-    return evaluated.protocol, {cell: judged[name] for cell, name in named.items()}
+    return evaluated.protocol, {cell: cohorts[name] for cell, name in named.items()}
 
 
 def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:
-    """Judge the kept marks again with each value of a parameter.
+    """Evaluate the stored marks again with each value of a parameter.
 
     Args:
-        folder: what ``evaluate`` wrote.
+        folder: the folder that ``evaluate`` wrote.
         sweep: ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
-        algorithms: which of its algorithms.
+        algorithms: the algorithms to evaluate.
 
     Returns:
         One row per algorithm and value: algorithm, rule, parameter, value, cases, and the counts
         hit, missed, false_positive, duplicate, ignored.
 
     Raises:
-        InputError: if the sweep cannot be read, or the folder is not as the evaluation left it.
+        InputError: if the sweep cannot be read, or the folder was changed after the evaluation.
     """
     rule, parameter, values = _read(sweep)
-    evaluated = load_evaluated(folder)
-    if evaluated.problems:
-        raise InputError(evaluated.problems)
-    applied = {one.name: one for one in evaluated.protocol.rules}
+    evaluated = load_unchanged(folder)
+    applied = {choice.name: choice for choice in evaluated.protocol.rules}
     choice = applied.get(rule, RuleChoice(name=rule))
     parts = []
     for name in algorithms:
@@ -378,11 +378,11 @@ def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.Data
         protocol = evaluated.protocol
         if cohort is not None and cohort.threshold is not None:
             protocol = protocol.model_copy(update={"score_threshold": cohort.threshold})
-        found = sweep_parameter(
+        counts = sweep_parameter(
             evaluated.reference, submission, protocol, choice, parameter, values
         )
         parts.append(
-            found.select(
+            counts.select(
                 pl.lit(name).alias("algorithm"),
                 pl.lit(rule).alias("rule"),
                 pl.lit(parameter).alias("parameter"),
@@ -398,7 +398,7 @@ def _read(sweep: str) -> tuple[str, str, list[float]]:
     name, _, listed = sweep.partition("=")
     rule, _, parameter = name.partition(".")
     try:
-        values = sorted({float(one) for one in listed.split(",")})
+        values = sorted({float(text) for text in listed.split(",")})
     except ValueError:
         values = []
     if not (rule and parameter and values):

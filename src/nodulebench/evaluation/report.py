@@ -1,4 +1,4 @@
-"""Folder of an evaluation -> its report again: another reader, another language, on paper."""
+"""Folder of an evaluation -> its report for another audience, in another language, or as PDF."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ _MARK = ["algorithm", "case_id", "mark_id"]
 
 @dataclass(frozen=True, slots=True)
 class ReportChoice:
-    """Who reads the report, in which language, and what else belongs to it."""
+    """The audience and language of a report, and what it includes."""
 
     audience: Audience = "lab"
     language: LanguageName = "en"
@@ -53,21 +53,21 @@ class ReportChoice:
     algorithm: str | None = None
     """The only algorithm that is reported; None: all."""
     causes: Path | None = None
-    """CSV with what readers say false positives are: algorithm, cause; also case_id, mark_id."""
+    """CSV with readers' causes of false positives: algorithm, cause; also case_id, mark_id."""
     images: Path | None = None
-    """Folder of images, bundle or archive of DICOM, from which a gallery is cut."""
+    """Folder of images, bundle or archive of DICOM, for a gallery."""
     combinations: tuple[Path, ...] = ()
     """CSV tables of ``nodulebench combine --table``."""
     agreement: Path | None = None
     """JSON with the readers' agreement: a list of name, value, low, high."""
     sweeps: tuple[str, ...] = ()
-    """Parameters of rules that are varied: ``RULE.PARAMETER=VALUE,VALUE,...``."""
+    """Parameters of rules to vary: ``RULE.PARAMETER=VALUE,VALUE,...``."""
     spreads: tuple[Path, ...] = ()
     """CSV tables of ``nodulebench reference spread --out``."""
     font: Path | None = None
-    """The font in which print is set."""
+    """The font of the PDF."""
     laboratory: str = ""
-    """Who issues the report; empty: the laboratory of the plan, if it names one."""
+    """The issuer of the report; empty: the laboratory of the plan, if it names one."""
     number: str = ""
     operator: str = ""
     date: str = ""
@@ -75,7 +75,7 @@ class ReportChoice:
 
     @property
     def name(self) -> str:
-        """What the report's files are called."""
+        """The name of the report's files."""
         return self._named("report") + ("" if self.language == "en" else f"-{self.language}")
 
     @property
@@ -94,18 +94,18 @@ DEFAULT_CHOICE = ReportChoice()
 def write_report(
     folder: Path, choice: ReportChoice = DEFAULT_CHOICE, out: Path | None = None
 ) -> list[Path]:
-    """Write the report of a folder that ``evaluate`` wrote, from its tables alone.
+    """Write the report of a folder that ``evaluate`` wrote; only its tables are needed.
 
     Args:
-        folder: evaluation.json and the tables beside it.
-        choice: for whom, and how.
-        out: where the files go; None: into the folder itself.
+        folder: evaluation.json and its tables.
+        choice: audience, language and content.
+        out: the folder for the files; None: the folder itself.
 
     Returns:
         The files written.
 
     Raises:
-        InputError: if the folder is not as the evaluation left it.
+        InputError: if the folder was changed after the evaluation.
         UnknownNameError: if there is no such algorithm.
     """
     document = read_document(folder)
@@ -115,11 +115,15 @@ def write_report(
         document = _only(document, choice.algorithm)
         curves = curves.filter(pl.col("algorithm") == choice.algorithm)
         tables = tables.only(choice.algorithm)
-    beside = _beside(folder, document, choice, tables)
+    attachments = _attachments(folder, document, choice, tables)
     target = folder if out is None else out
     with staged_folder(target) as stage:
         page = render_html(
-            document, curves, audience=choice.audience, language=choice.language, beside=beside
+            document,
+            curves,
+            audience=choice.audience,
+            language=choice.language,
+            attachments=attachments,
         )
         (stage / f"{choice.name}.html").write_text(page, encoding="utf-8")
         if choice.is_pdf:
@@ -131,10 +135,10 @@ def write_report(
                 curves,
                 audience=choice.audience,
                 language=choice.language,
-                beside=beside,
+                attachments=attachments,
                 font=choice.font,
             )
-        _write_tables(stage / choice.tables, document, beside, choice)
+        _write_tables(stage / choice.tables, document, attachments, choice)
         names = files_in(stage) if target != folder else record_files(folder, stage)
     return [target / name for name in names]
 
@@ -145,40 +149,39 @@ def read_excerpt(
     """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
 
     Args:
-        folder: evaluation.json and the tables beside it.
-        audience: who reads.
+        folder: evaluation.json and its tables.
+        audience: the audience.
         translate: the translator of the language.
-        name: what the algorithm is called here.
-        rule: under which its errors are told.
+        name: the name to show for the algorithm.
+        rule: the rule whose errors are shown.
 
     Raises:
-        InputError: if the folder is not as the evaluation left it.
+        InputError: if the folder was changed after the evaluation.
     """
     document = read_document(folder)
     _require_unchanged(folder)
-    curves, beside = read_parquet(folder / CURVE_FILE), read_attachments(folder)
+    curves, attachments = read_parquet(folder / CURVE_FILE), read_attachments(folder)
     return excerpt(
-        document, curves, beside, audience=audience, translate=translate, name=name, rule=rule
+        document, curves, attachments, audience=audience, translate=translate, name=name, rule=rule
     )
 
 
 def _write_tables(
-    folder: Path, document: Document, beside: ReportAttachments, choice: ReportChoice
+    folder: Path, document: Document, attachments: ReportAttachments, choice: ReportChoice
 ) -> None:
-    """The tables as CSV, the same in every language."""
+    """Write the tables as CSV; they are the same in every language."""
     from nodulebench.report.csv_tables import csv_tables
 
     is_lab = choice.audience == "lab"
     shown = document if is_lab else developers_document(document)
     folder.mkdir()
-    for name, table in csv_tables(shown, beside.flips if is_lab else None).items():
+    for name, table in csv_tables(shown, attachments.flips if is_lab else None).items():
         write_csv(table, folder / f"{name}.csv")
-    if beside.sweeps:
-        write_csv(pl.concat(beside.sweeps), folder / "sweeps.csv")
+    if attachments.sweeps:
+        write_csv(pl.concat(attachments.sweeps), folder / "sweeps.csv")
 
 
 def _require_unchanged(folder: Path) -> None:
-    """Refuse tables that are not those that the evaluation wrote."""
     if not (folder / MANIFEST).is_file():
         return
     listed = read_manifest(folder).files
@@ -192,20 +195,20 @@ def _require_unchanged(folder: Path) -> None:
             Problem(
                 str(folder / name),
                 "was changed after it was written.",
-                "Evaluate anew; 'nodulebench verify' says what differs.",
+                "Evaluate again; 'nodulebench verify' shows the differences.",
             )
             for name in changed
         )
 
 
 def _only(document: Document, algorithm: str) -> Document:
-    names = [one.name for one in document.algorithms]
+    names = [algorithm_summary.name for algorithm_summary in document.algorithms]
     if algorithm not in names:
         raise UnknownNameError(f"there is no algorithm '{algorithm}'. Known: {', '.join(names)}.")
     return only_algorithm(document, algorithm)
 
 
-def _beside(
+def _attachments(
     folder: Path, document: Document, choice: ReportChoice, tables: ReportAttachments
 ) -> ReportAttachments:
     causes = None if choice.causes is None else read_causes(choice.causes)
@@ -228,13 +231,13 @@ def _beside(
 
 
 def read_causes(path: Path) -> pl.DataFrame:
-    """What readers say false positives are, one row for each: algorithm, cause.
+    """The causes of false positives that readers gave, one row each: algorithm, cause.
 
-    Where the file names them: case_id and mark_id, too. A worklist that was filled in will do: its
-    misses and what is empty are passed over.
+    If the file names them also case_id and mark_id. A filled-in worklist can be read, too: misses
+    and empty rows are skipped.
 
     Raises:
-        InputError: if the columns are not there.
+        InputError: if columns are missing.
     """
     header = read_header(path, CAUSE_COLUMNS)
     require_columns(path, header, list(CAUSE_COLUMNS))
@@ -242,17 +245,17 @@ def read_causes(path: Path) -> pl.DataFrame:
     if "kind" in table.columns:
         table = table.filter(pl.col("kind") == "false_positive").rename({"name": "mark_id"})
     is_tied = {"case_id", "mark_id"} <= set(table.columns)
-    kept = [*CAUSE_COLUMNS, *(("case_id", "mark_id") if is_tied else ())]
-    return table.select(pl.col(kept).str.strip_chars()).drop_nulls(CAUSE_COLUMNS)
+    columns = [*CAUSE_COLUMNS, *(("case_id", "mark_id") if is_tied else ())]
+    return table.select(pl.col(columns).str.strip_chars()).drop_nulls(CAUSE_COLUMNS)
 
 
 def with_causes(
     falses: pl.DataFrame | None, causes: pl.DataFrame, source: Path
 ) -> pl.DataFrame | None:
-    """FALSE_POSITIVES with the cause that readers give of each mark; without a mark, as they are.
+    """FALSE_POSITIVES with the cause of each mark; unchanged if causes do not name marks.
 
     Raises:
-        InputError: if two causes are told of one mark, or no mark is a false positive listed here.
+        InputError: if a mark has two causes, or no mark is in this table.
     """
     if falses is None or "mark_id" not in causes.columns:
         return falses
@@ -263,12 +266,13 @@ def with_causes(
             str(source),
             f"gives mark '{row['mark_id']}' of '{row['algorithm']}' in case '{row['case_id']}' "
             "two causes.",
-            "Keep one.",
+            "Remove one of them.",
         )
         for row in twice.iter_rows(named=True)
     )
     if tied.height and falses.height and not tied.join(falses, on=_MARK, how="semi").height:
-        raise InputError.at(source, f"names no mark of {FALSE_FILE}.", "Is it of another result?")
+        what = f"does not name any mark of {FALSE_FILE}."
+        raise InputError.at(source, what, "Give the causes of this result.")
     return falses.join(tied, on=_MARK, how="left", maintain_order="left")
 
 
@@ -276,7 +280,7 @@ def read_spread(path: Path) -> pl.DataFrame:
     """A metric under other references, as ``nodulebench reference spread --out`` wrote it.
 
     Raises:
-        InputError: if it is another file.
+        InputError: if columns are missing.
     """
     header = read_header(path, SPREAD_COLUMNS)
     require_columns(path, header, list(SPREAD_COLUMNS))
@@ -298,7 +302,7 @@ def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator
 
 
 def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[pl.DataFrame]:
-    """Only for the lab: fine steps of a parameter would tell of single marks."""
+    """Only for the laboratory: fine steps of a parameter would reveal single marks."""
     if choice.audience == "lab":
         from nodulebench.evaluation.recompute import sweep_folder
 
@@ -321,5 +325,6 @@ def _agreement(path: Path) -> Iterator[JsonObject]:
 
 
 def _as_file_name(name: str) -> str:
-    """A name without what a file name must not have."""
-    return "".join(one if one.isalnum() or one in "._" else "_" for one in name)
+    return "".join(
+        character if character.isalnum() or character in "._" else "_" for character in name
+    )

@@ -1,7 +1,7 @@
-"""The folder of a result: the names of its files, what they hold, writing and reading them.
+"""The folder of a result: names, contents, writing and reading of its files.
 
-``evaluate --out DIR`` writes evaluation.json, the tables beside it, the tables it was given
-(``DIR/inputs``), the report, and a manifest; ``compare`` adds a comparison.
+``evaluate --out DIR`` writes evaluation.json, its tables, the input tables (``DIR/inputs``), the
+report, and a manifest; ``compare`` adds a comparison.
 """
 
 import json
@@ -49,20 +49,20 @@ EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
 LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
 MISS_FILE, FALSE_FILE = "misses.csv", "false_positives.csv"
 ERROR_TABLES = {MISS_FILE: MISSES, FALSE_FILE: FALSE_POSITIVES}
-"""Nodules and marks one by one, for people."""
+"""Lists of single nodules and marks, for people."""
 INPUTS = "inputs"
-"""The folder of the tables that were judged."""
+"""The folder of the evaluated tables."""
 PLAN = "plan.json"
-"""The plan of the test beside its results, where there was one."""
+"""The test plan, if the evaluation had one."""
 REPORT = "report.html"
 FEEDBACK = "feedback.json"
-"""What is told of a look at a sealed test set."""
+"""What is disclosed of an evaluation on a sequestered test set."""
 RETAINED = (EVALUATION, COMPARISON, FEEDBACK, SIGNATURE)
-"""What is never replaced unasked."""
+"""Files that are only replaced on request."""
 
 
 def require_same_result(out: Path) -> None:
-    """Refuse a folder that holds what an evaluation would replace.
+    """Check that a folder holds nothing that an evaluation would replace.
 
     Raises:
         InputError: if it holds a result, a comparison, feedback or a signature.
@@ -80,15 +80,14 @@ def require_same_result(out: Path) -> None:
 def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
     """Write evaluation.json, the tables and the report into a folder, all or nothing.
 
-    The manifest names every file with its digest; those of an older run in the same folder are
-    removed.
+    The manifest names every file with its digest; files of an older run are removed.
     """
     document = evaluation_document(evaluation)
     tables = result_tables(evaluation)
 
     def write_more(stage: Path) -> None:
         _write_inputs(evaluation, stage)
-        page = render_html(document, tables[CURVE_FILE], beside=_attachments(tables))
+        page = render_html(document, tables[CURVE_FILE], attachments=_attachments(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
             from nodulebench.evaluation.plans.freeze import write_plan
@@ -107,10 +106,10 @@ def write_result(
     """Write a folder of results, all or nothing.
 
     Args:
-        document: what evaluation.json holds; None: there is none.
-        tables: those beside it, by their files.
-        write_more: writes everything else into the folder it is given.
-        out: the folder; what an older manifest lists and this run did not write is removed.
+        document: the content of evaluation.json; None: the file is not written.
+        tables: tables by file name.
+        write_more: writes everything else into the given folder.
+        out: the folder; files that an older manifest lists and this run did not write are removed.
     """
     older = listed_files(out)
     with staged_folder(out, last=EVALUATION) as stage:
@@ -124,16 +123,20 @@ def write_result(
         write_more(stage)
         listed = write_manifest(stage).files
         names = sorted(path.name for path in stage.iterdir())
-        leave_out(stage, {*(older - listed.keys()), SIGNATURE})  # of an older run in the same place
+        leave_out(stage, {*(older - listed.keys()), SIGNATURE})  # files of an older run
     return [out / name for name in names]
 
 
-def add_comparison(folder: Path, document: Document, found: "ComparisonDocument") -> list[Path]:
-    """Write a comparison beside its evaluation, whose document and report then have it too."""
-    document = document.with_comparison(found)
-    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_attachments(folder))
+def add_comparison(
+    folder: Path, document: Document, comparison: "ComparisonDocument"
+) -> list[Path]:
+    """Write a comparison, and add it to the document and the report of its evaluation."""
+    document = document.with_comparison(comparison)
+    page = render_html(
+        document, read_parquet(folder / CURVE_FILE), attachments=read_attachments(folder)
+    )
     with staged_folder(folder, last=EVALUATION) as stage:
-        write_document(found, stage / COMPARISON)
+        write_document(comparison, stage / COMPARISON)
         write_document(document, stage / EVALUATION)
         (stage / REPORT).write_text(page, encoding="utf-8")
         names = record_files(folder, stage)
@@ -141,7 +144,7 @@ def add_comparison(folder: Path, document: Document, found: "ComparisonDocument"
 
 
 def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
-    """The tables that an evaluation found, by their files: labels, curves, errors, flips if any."""
+    """The tables of an evaluation by file name: labels, curves, errors, flips if any."""
     cohorts = cohorts_of(evaluation)
     return {
         **scored_tables(evaluation),
@@ -151,7 +154,7 @@ def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
 
 
 def scored_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
-    """The tables that are found for each algorithm alone: labels, curves, flips if any."""
+    """The tables that need only one algorithm at a time: labels, curves, flips if any."""
     labels = [algorithm.labels for algorithm in evaluation.algorithms if algorithm.labels.width]
     flips = [algorithm.flips for algorithm in evaluation.algorithms if algorithm.flips is not None]
     return {
@@ -197,7 +200,7 @@ def curve_table(evaluation: Evaluation) -> pl.DataFrame:
 
 
 def input_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
-    """The tables behind an evaluation by their files; those of all algorithms are one each."""
+    """The input tables of an evaluation by file name; each holds all algorithms."""
     reference = evaluation.test_set
     if reference is None:
         return {}
@@ -225,7 +228,7 @@ def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
     if tables:
         (folder / INPUTS).mkdir()
     for name, table in tables.items():
-        # numbers hardly compress, and the time would be felt in every small evaluation
+        # numbers hardly compress, and compression would slow down every small evaluation
         write_parquet(table, folder / name, "uncompressed", statistics=False)
 
 
@@ -245,7 +248,7 @@ def _of_all(submissions: list[Submission], name: str) -> pl.DataFrame | None:
 
 
 def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
-    """The table without optional columns that say nothing; reading brings them back."""
+    """The table without empty optional columns; reading adds them again."""
     return table.drop(
         column.name
         for column in schema.columns
@@ -254,7 +257,7 @@ def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
 
 
 def read_attachments(folder: Path) -> ReportAttachments:
-    """The tables beside a document that its report shows, as far as its version wrote them."""
+    """The tables that a report shows, as far as the folder has them."""
     flips = folder / FLIP_FILE
     tables = {FLIP_FILE: read_parquet(flips)} if flips.is_file() else {}
     for name, schema in ERROR_TABLES.items():
@@ -275,15 +278,15 @@ def read_document(folder: Path) -> Document:
     """The evaluation.json of a folder.
 
     Raises:
-        InputError: if there is none, or it is something else.
+        InputError: if it does not exist or has another schema.
     """
     complete_move(folder)
     path = folder / EVALUATION
     remedy = "Give the folder that 'nodulebench evaluate --out' wrote."
     if not path.is_file():
-        raise InputError.at(str(path), "is not there.", remedy)
+        raise InputError.at(str(path), "does not exist.", remedy)
     content = read_json(path)
-    found = content.get("schema") if isinstance(content, dict) else None
-    if found != SCHEMA:
-        raise InputError.at(str(path), f"has the schema '{found}', not '{SCHEMA}'.", remedy)
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise InputError.at(str(path), f"has the schema '{schema}', not '{SCHEMA}'.", remedy)
     return read_evaluation(content, str(path))

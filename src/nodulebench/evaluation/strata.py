@@ -15,7 +15,7 @@ from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Estimate, Stratum
 from nodulebench.core.tables import CASE_FACTS, NODULES
 from nodulebench.evaluation.estimates import (
-    bind_settings,
+    bind_parameters,
     bootstrap_blocks,
     estimate_metrics,
     exactly,
@@ -43,7 +43,7 @@ from nodulebench.statistics.intervals import count_trial_units, make_estimate, p
 BUILT_IN = ("size", "type", "density", "lung_rads_size", "fleischner_size")
 
 KNOWN = (*CASE_FACTS, *(column.name for column in NODULES.further))
-"""Columns that a test set may lack: what they say is then not known."""
+"""Columns that a test set may lack; a division by them is then unknown."""
 
 MOST_DISTINCT_NUMBERS = 8
 """A numeric column with more distinct values is cut at its quartiles."""
@@ -57,18 +57,18 @@ class Division:
     of_nodule: IntArray
     """The stratum of each nodule, -1 for none."""
     of_case: IntArray | None = None
-    """The stratum of each case, where the division is one of cases."""
+    """The stratum of each case, if whole cases are divided."""
 
     def case_count(self, number: int) -> int | None:
-        """How many cases a stratum has; None where the division is one of nodules."""
+        """The number of cases of a stratum; None if nodules are divided."""
         return None if self.of_case is None else int(np.count_nonzero(self.of_case == number))
 
 
 def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Division | None:
-    """Divide a cohort by a stratum's name; None where the data do not say.
+    """Divide a cohort by a stratum's name; None if the data lack the values.
 
     Raises:
-        InputError: if no table has such a column, and none is known that may have it.
+        InputError: if no table has or may have such a column.
     """
     nodules = cohort.reference.nodules[cohort.nodule_row]
     cases = cohort.reference.cases
@@ -94,25 +94,25 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
     hint = did_you_mean(name, (*BUILT_IN, *cases.columns, *KNOWN))
     raise InputError.at(
         f"protocol '{protocol.name}'",
-        f"asks for the stratum '{name}', which is no column of CASES or NODULES.{hint}",
+        f"asks for the stratum '{name}', which is not a column of CASES or NODULES.{hint}",
         f"Built in: {', '.join(BUILT_IN)}; columns of CASES: {', '.join(cases.columns)}.",
     )
 
 
 def strata_notices(cohort: LabelledCohort, protocol: TestProtocol) -> tuple[Notice, ...]:
-    """That the test set lacks columns by which the protocol divides it."""
-    there = {*cohort.reference.cases.columns, *cohort.reference.nodules.columns}
-    absent = [name for name in protocol.strata if name in KNOWN and name not in there]
+    """A notice if the test set lacks columns by which the protocol divides it."""
+    present = {*cohort.reference.cases.columns, *cohort.reference.nodules.columns}
+    absent = [name for name in protocol.strata if name in KNOWN and name not in present]
     return (Notice("strata_not_known", {"columns": absent}),) if absent else ()
 
 
 def _stated(names: tuple[str, ...], of_nodule: IntArray) -> Division | None:
-    """A division into classes, None where no nodule's class is known."""
+    """A division into classes; None if no nodule's class is known."""
     return Division(list(names), of_nodule) if (of_nodule >= 0).any() else None
 
 
 def _cut(size: pl.Series, cuts: tuple[float, ...]) -> Division | None:
-    """Bins of diameter in mm; a nodule that was not measured is in none."""
+    """Bins of diameter in mm; a nodule without a diameter is in no bin."""
     measured = size.to_numpy()
     measured = np.where(measured > 0, measured, np.nan)
     return _bins(measured, np.asarray(cuts), " mm") if np.isfinite(measured).any() else None
@@ -137,16 +137,16 @@ def _by_value(values: pl.Series) -> Division | None:
         cuts = np.unique(np.quantile(known.to_numpy(), [0.25, 0.5, 0.75]))
         return _bins(values.cast(pl.Float64).to_numpy(), cuts, "")
     distinct = known.unique().sort().to_list()
-    place = {value: index for index, value in enumerate(distinct)}
-    of_row = np.array([place.get(value, -1) for value in values.to_list()], dtype=np.int64)
+    key = {value: index for index, value in enumerate(distinct)}
+    of_row = np.array([key.get(value, -1) for value in values.to_list()], dtype=np.int64)
     return Division([str(value) for value in distinct], of_row)
 
 
 RATIOS_OF_CASES = ("recall", "precision", "fp_per_case")
-"""What is computed, beside miss rate and CPM, for a stratum made of whole cases."""
+"""Computed for a stratum of whole cases in addition to miss rate and CPM."""
 
-Place = tuple[str, str, str]
-"""A rate's place: the division, the stratum, the metric."""
+RateKey = tuple[str, str, str]
+"""The division, the stratum, the metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ class _Rate:
     """A rate of one stratum."""
 
     of_case: CaseSums
-    """What it divides, case by case, within the stratum."""
+    """Its numerator and denominator, case by case, within the stratum."""
     is_in: BoolArray | None = None
-    """The cases of the stratum, where it is one of whole cases."""
+    """The cases of the stratum, if whole cases are divided."""
 
 
 def estimate_strata(
@@ -164,21 +164,21 @@ def estimate_strata(
 ) -> dict[str, dict[str, Stratum]]:
     """Every stratum of the protocol with its nodules, misses and miss rate, with intervals.
 
-    Strata made of whole cases also get the protocol's main metrics on those cases alone. False
-    positives belong to cases, not to nodules: strata of nodules get the protocol's
+    Strata of whole cases also have the protocol's main metrics on those cases only. False
+    positives belong to cases, not to nodules: strata of nodules have the protocol's
     ``stratum_metrics`` with the false positives of all cases.
     """
     divisions = {name: divide(cohort, name, protocol) for name in protocol.strata}
-    found = {name: division for name, division in divisions.items() if division is not None}
+    known = {name: division for name, division in divisions.items() if division is not None}
     rates = {
         (name, stratum, metric): rate
-        for name, division in found.items()
+        for name, division in known.items()
         for number, stratum in enumerate(division.names)
         for metric, rate in _rates(cohort, protocol, division, number).items()
     }
     estimates = _estimate_rates(cohort, protocol, rates)
     results: dict[str, dict[str, Stratum]] = {}
-    for name, division in found.items():
+    for name, division in known.items():
         results[name] = {}
         for number, stratum in enumerate(division.names):
             misses = rates[name, stratum, "miss_rate"].of_case
@@ -204,15 +204,15 @@ def estimate_strata(
 def _nodule_metrics(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, Estimate]:
-    """The protocol's metrics for the nodules of one stratum; at a point: ``metric@point``."""
+    """The protocol's metrics for the nodules of one stratum, as ``metric`` or ``metric@point``."""
     is_in = division.of_nodule == number
     if division.of_case is not None or not protocol.stratum_metrics or not is_in.any():
         return {}
-    found = estimate_metrics(cohort.of_nodules(is_in), protocol, protocol.stratum_metrics)
+    metrics = estimate_metrics(cohort.of_nodules(is_in), protocol, protocol.stratum_metrics)
     return {
-        name if point is None else f"{name}@{point}": one
-        for name, read in found.items()
-        for point, one in ({None: read} if isinstance(read, Estimate) else read).items()
+        name if point is None else f"{name}@{point}": estimate
+        for name, read in metrics.items()
+        for point, estimate in ({None: read} if isinstance(read, Estimate) else read).items()
     }
 
 
@@ -223,13 +223,12 @@ def _ratios_of_cases(protocol: TestProtocol) -> list[str]:
 def _rates(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, _Rate]:
-    """The rates of one stratum."""
     is_in = division.of_nodule == number
     rates = {"miss_rate": _Rate(_misses_of_nodules(cohort, is_in))}
     if division.of_case is not None:
         is_case_in = division.of_case == number
         for name in _ratios_of_cases(protocol):
-            of_case = sums_of(bind_settings(METRICS[name], protocol), cohort)
+            of_case = sums_of(bind_parameters(METRICS[name], protocol), cohort)
             if of_case is not None:
                 within = CaseSums(of_case.numerator * is_case_in, of_case.denominator * is_case_in)
                 rates[name] = _Rate(within, is_case_in)
@@ -244,30 +243,30 @@ def _misses_of_nodules(cohort: LabelledCohort, is_in: BoolArray) -> CaseSums:
 
 
 def _estimate_rates(
-    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, _Rate]
-) -> dict[Place, Estimate]:
-    """All rates of all strata with their intervals, by one matrix product."""
+    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[RateKey, _Rate]
+) -> dict[RateKey, Estimate]:
+    """All rates of all strata with their intervals, computed by one matrix product."""
     sums, interval = [rate.of_case for rate in rates.values()], protocol.interval
     drawn = [replicate_ratios(sums, block) for block in bootstrap_blocks(cohort, protocol)]
     left_out = [replicate_ratios(sums, block) for block in leave_one_out_of(cohort, interval)]
     replicates = np.concatenate(drawn, axis=1) if drawn else [None] * len(sums)
     jackknife = np.concatenate(left_out, axis=1) if left_out else [None] * len(sums)
-    counted = {place: rate for place, rate in rates.items() if rate.of_case.denominator.any()}
+    counted = {key: rate for key, rate in rates.items() if rate.of_case.denominator.any()}
     sound = _guarded_rows(cohort, protocol, counted)
     units = units_of(cohort, interval)
     estimates = {}
-    for (place, rate), row, without in zip(rates.items(), replicates, jackknife, strict=True):
-        if place not in counted:
-            estimates[place] = Estimate(None, reason=Notice("empty_stratum"))
+    for (key, rate), row, without in zip(rates.items(), replicates, jackknife, strict=True):
+        if key not in counted:
+            estimates[key] = Estimate(None, reason=Notice("empty_stratum"))
             continue
         of_case = rate.of_case
         others, trial_units = {}, 0
-        if is_proportion(bind_settings(METRICS[place[-1]], protocol)):
+        if is_proportion(bind_parameters(METRICS[key[-1]], protocol)):
             others = proportion_intervals(of_case.numerator, of_case.denominator, units, interval)
             trial_units = count_trial_units(of_case.denominator, units)
         value = float(of_case.numerator.sum() / of_case.denominator.sum())
-        one = make_estimate(value, row, without, interval, others, trial_units)
-        estimates[place] = with_guarded_interval(one, sound.get(place), interval)
+        estimate = make_estimate(value, row, without, interval, others, trial_units)
+        estimates[key] = with_guarded_interval(estimate, sound.get(key), interval)
     return estimates
 
 
@@ -276,55 +275,55 @@ def stratum_rows(
 ) -> GuardedRows | None:
     """One metric of one stratum on every replicate of the guarded bootstrap.
 
-    None where the stratum, its metric or its interval does not exist.
+    None if the stratum, its metric or its interval does not exist.
     """
-    found = divide(cohort, division, protocol)
-    if found is None or stratum not in found.names:
+    divided = divide(cohort, division, protocol)
+    if divided is None or stratum not in divided.names:
         return None
-    number = found.names.index(stratum)
+    number = divided.names.index(stratum)
     if metric == "cpm":
-        return _cpm_rows(cohort, protocol, found, number)
+        return _cpm_rows(cohort, protocol, divided, number)
     rates = {
         (division, stratum, name): rate
-        for name, rate in _rates(cohort, protocol, found, number).items()
+        for name, rate in _rates(cohort, protocol, divided, number).items()
         if name == metric and rate.of_case.denominator.any()
     }
     return next(iter(_guarded_rows(cohort, protocol, rates).values()), None)
 
 
 def _guarded_rows(
-    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, _Rate]
-) -> dict[Place, GuardedRows]:
-    """All rates on every replicate of the guarded bootstrap, each beside its own unseen patient."""
+    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[RateKey, _Rate]
+) -> dict[RateKey, GuardedRows]:
+    """All rates on every replicate of the guarded bootstrap, each with its own pseudo-patient."""
     bootstrap = guarded_bootstrap_of(cohort, protocol)
     if bootstrap is None or not rates:
         return {}
-    ratios: dict[Place, GuardedRatio] = {}
-    for place, rate in rates.items():
-        metric = bind_settings(METRICS[place[-1]], protocol)
+    ratios: dict[RateKey, GuardedRatio] = {}
+    for key, rate in rates.items():
+        metric = bind_parameters(METRICS[key[-1]], protocol)
         guarded = GuardedCohort(cohort, bootstrap, rate.is_in)
-        ratios[place] = guarded.ratio(metric, rate.of_case, guard_of(place[-1]))
+        ratios[key] = guarded.ratio(metric, rate.of_case, guard_of(key[-1]))
     blocks = [ratio_rows(list(ratios.values()), block) for block in bootstrap.blocks()]
     worst, best = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     return {
-        place: GuardedRows(
+        key: GuardedRows(
             worst[:, column],
             best[:, column],
             units=int(np.count_nonzero(ratio.denominator)),
-            guard=guard_of(place[-1]),
+            guard=guard_of(key[-1]),
         )
-        for column, (place, ratio) in enumerate(ratios.items())
+        for column, (key, ratio) in enumerate(ratios.items())
     }
 
 
 def _case_cpm(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, Estimate]:
-    """The CPM on the cases of one stratum: the other cases' weight is 0."""
+    """The CPM on the cases of one stratum: the other cases have weight 0."""
     if division.of_case is None or "cpm" not in protocol.metrics:
         return {}
     is_in = division.of_case == number
-    metric = bind_settings(METRICS["cpm"], protocol)
+    metric = bind_parameters(METRICS["cpm"], protocol)
     try:
         value = float(metric(cohort, is_in[np.newaxis, :].astype(np.int32))[0])
     except UndefinedError as error:
@@ -336,14 +335,14 @@ def _case_cpm(
         )
 
     interval = protocol.interval
-    one = make_estimate(
+    estimate = make_estimate(
         value,
         within(bootstrap_blocks(cohort, protocol)),
         within(leave_one_out_of(cohort, interval)),
         interval,
     )
-    rows = None if one.value is None else _cpm_rows(cohort, protocol, division, number)
-    return {"cpm": with_guarded_interval(one, rows, interval)}
+    rows = None if estimate.value is None else _cpm_rows(cohort, protocol, division, number)
+    return {"cpm": with_guarded_interval(estimate, rows, interval)}
 
 
 def _cpm_rows(
@@ -353,5 +352,5 @@ def _cpm_rows(
     bootstrap = guarded_bootstrap_of(cohort, protocol)
     if bootstrap is None or division.of_case is None:
         return None
-    exact = {"cpm": bind_settings(METRICS["cpm"], exactly(protocol))}
+    exact = {"cpm": bind_parameters(METRICS["cpm"], exactly(protocol))}
     return guarded_rows(GuardedCohort(cohort, bootstrap, division.of_case == number), exact)["cpm"]

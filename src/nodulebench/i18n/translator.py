@@ -1,13 +1,15 @@
-"""Keys and names -> the words of a language: every word that a report says of itself is here.
+"""Message codes and names -> text in a language.
 
-A language is a folder: sentences and headings by key, and in ``names`` what metrics, rules, types
-and labels are called. All languages have the same keys.
+The texts are gettext catalogues (``locales/LANGUAGE/LC_MESSAGES/DOMAIN.po``), compiled when the
+package is built. Message ids are codes, the same in every language; English has a catalogue like
+any other.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from gettext import GNUTranslations
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from nodulebench.core.notices import read_notice
@@ -15,36 +17,22 @@ from nodulebench.i18n.messages import NoticeFormatter, untranslated
 from nodulebench.i18n.numbers import rate
 
 LanguageName = Literal["en", "zh"]
-PARTS = (
-    *("page", "results", "compared", "methods", "sentences", "checklist", "curated", "coverage"),
-    "workbench",
-)
-"""The modules of a language that hold its texts."""
+LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
+LOCALES = Path(__file__).parent / "locales"
+
+PAGES, NOTICES = ("report", "viewer"), ("notices", "methods")
+NAMES, PORTAL = "names", "portal"
+"""The domains of a language. Reports never load the portal's."""
+
 FP_RATE = "fp_rate"
 """How the names of metrics end that are read at rates of false positives."""
-NOTICE_PARTS = (
-    "notices",
-    "reasons",
-    "statistics",
-    "methods",
-    "planning",
-    "robustness",
-    "curation",
-    "coverage",
+COUNTS = (
+    *("hit", "missed", "marks", "false_positive", "duplicate", "ignored", "over_cap", "uncounted"),
+    *("fp_oe", "fn_ue"),
 )
-"""The modules of a language that hold what notices say, by code."""
-PORTAL_PARTS = (
-    "portal.frame",
-    "portal.people",
-    "portal.boards",
-    "portal.entries",
-    "portal.terms",
-    "portal.dashboard",
-    "portal.projects",
-    "portal.exams",
-)
-"""The modules of a language that hold the texts of the portal, which no report loads."""
-LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
+"""The counts that have a heading, in the order in which they are shown."""
+RULES_FOR_USES = ("luna16", "center_hit", "center_distance", "area_overlap")
+"""The rules whose intended use is stated (NIFDC 2022), in the order in which they are shown."""
 
 TERMS = {
     "recall": "lesion localisation rate",
@@ -88,17 +76,40 @@ class MetricText:
     """The term of IEEE 2802-2022, where it has one."""
 
 
-class Translator:
-    """The words of one language. Call it with a key and the values of its template."""
+class _Catalogue(GNUTranslations):
+    """A compiled catalogue whose entries can be listed."""
 
-    def __init__(self, name: LanguageName, parts: tuple[str, ...] = PARTS) -> None:
+    _catalog: dict[str, str]
+
+    @property
+    def entries(self) -> dict[str, str]:
+        return {key: text for key, text in self._catalog.items() if key}
+
+
+@cache
+def catalogue(language: LanguageName, domain: str) -> Mapping[str, str]:
+    """Every text of a domain by its message id; after a context and U+0004 where it has one."""
+    path = LOCALES / language / "LC_MESSAGES" / f"{domain}.mo"
+    try:
+        with path.open("rb") as file:
+            return _Catalogue(file).entries
+    except FileNotFoundError as error:
+        remedy = "Install the package (pip install -e .), which compiles them."
+        raise RuntimeError(f"{path}: the translations are not compiled. {remedy}") from error
+
+
+class Translator:
+    """The texts of one language. Call it with a key and the values of its template."""
+
+    def __init__(self, name: LanguageName, domains: tuple[str, ...] = PAGES) -> None:
         self.name: LanguageName = name
-        self._texts: Mapping[str, str] = {
-            key: text
-            for part in parts
-            for key, text in import_module(f"nodulebench.i18n.{name}.{part}").TEXTS.items()
+        self._texts = {
+            key: text for domain in domains for key, text in catalogue(name, domain).items()
         }
-        self._names: Any = import_module(f"nodulebench.i18n.{name}.names")
+        self._names = catalogue(name, NAMES)
+
+    def _named(self, context: str, name: str) -> str | None:
+        return self._names.get(f"{context}\x04{name}")
 
     def __call__(self, key: str, **values: object) -> str:
         """The text of a key."""
@@ -116,8 +127,7 @@ class Translator:
 
     def word(self, name: str) -> str:
         """A name in a document as words: ``center_hit`` -> "center hit"."""
-        found: str | None = self._names.NAMES.get(name)
-        return found or name.replace("_", " ")
+        return self._named("name", name) or name.replace("_", " ")
 
     def heading(self, name: str) -> str:
         """A name as the heading of a table."""
@@ -129,22 +139,22 @@ class Translator:
 
         A metric that is not listed is called by its name.
         """
-        if name in self._names.METRICS:
-            title, meaning = self._names.METRICS[name]
+        if title := self._named("metric", name):
+            meaning = self._named("meaning of a metric", name) or ""
             return MetricText(title, meaning, self._term(name))
         if name.startswith("f") and name[1:].replace(".", "", 1).isdigit():
             meaning = self("metric.f1" if name == "f1" else "metric.f_beta")
             return MetricText(f"F{name[1:]}", meaning, self._term(name))
         metric, _, point = name.partition("/")
         if point:
-            found = self.metric(metric)
-            return MetricText(self.reading(metric, point), found.meaning, found.term)
+            whole = self.metric(metric)
+            return MetricText(self.reading(metric, point), whole.meaning, whole.term)
         return MetricText(self.heading(name), "")
 
     def _term(self, metric: str) -> str:
         term = TERMS.get(metric, "")
-        own = self._names.TERMS.get(term)
-        return f"{own} ({term})" if own else term
+        translated = self._named("term of IEEE 2802", term)
+        return f"{translated} ({term})" if translated else term
 
     def reading(self, metric: str, point: str) -> str:
         """The title of a metric at one of its points."""
@@ -156,30 +166,22 @@ class Translator:
         return rate(float(point)) if metric.endswith(FP_RATE) else point
 
     def rule(self, name: str) -> str:
-        """What a rule counts as a hit; nothing for a rule of others."""
-        found: str = self._names.RULES.get(name, "")
-        return found
+        """What a rule counts as a hit; nothing for a rule of another package."""
+        return self._named("mark rule", name) or ""
 
     def count(self, name: str) -> tuple[str, str]:
         """Heading and meaning of a count."""
-        found: tuple[str, str] = self._names.COUNTS[name]
-        return found
-
-    @property
-    def counts(self) -> tuple[str, ...]:
-        """The counts that have words, in the order in which they are shown."""
-        return tuple(self._names.COUNTS)
+        return self._named("count", name) or name, self._named("meaning of a count", name) or ""
 
     @property
     def uses(self) -> tuple[tuple[str, str], ...]:
         """Which rule suits which intended use."""
-        found: tuple[tuple[str, str], ...] = self._names.RULES_FOR_USES
-        return found
+        context = "use of a mark rule"
+        return tuple((rule, self._named(context, rule) or "") for rule in RULES_FOR_USES)
 
     def stratum(self, name: str) -> str:
         """The heading of a division into strata."""
-        found: str | None = self._names.STRATA.get(name)
-        return found or self.heading(name)
+        return self._named("stratum", name) or self.heading(name)
 
     def listed(self, items: Iterable[str]) -> str:
         """Items one after another."""
@@ -190,44 +192,38 @@ class Translator:
         *first, last = items
         return f"{self.listed(first)}{self('list.and')}{last}" if first else last
 
-    def message(self, told: Any) -> str:
-        """A notice, reason or remark in words; what is in words stays so."""
-        if isinstance(told, str):
-            return told
-        notice = read_notice(told)
-        template = self._template(notice.code)
-        if template is None:
-            return untranslated(notice)
-        return NoticeFormatter(self).words(template, notice.values)
+    def sentences(self, sentences: Iterable[str]) -> str:
+        """Sentences one after another; Chinese puts no space between them."""
+        return ("" if self.name == "zh" else " ").join(sentences)
 
-    def messages(self, told: Any) -> str:
-        """Several notices as one statement; a single one is one by itself."""
-        several = told if isinstance(told, list | tuple) else [told]
-        return self("list.then").join(self.message(one) for one in several)
+    def message(self, notice: Any) -> str:
+        """The text of a notice, reason or remark; text stays as it is."""
+        if isinstance(notice, str):
+            return notice
+        notice = read_notice(notice)
+        for domain in NOTICES:
+            if template := catalogue(self.name, domain).get(notice.code):
+                return NoticeFormatter(self).words(template, notice.values)
+        return untranslated(notice)
 
-    def _template(self, code: str) -> str | None:
-        """The words of a code; the modules that hold them are loaded until it is found."""
-        for part in NOTICE_PARTS:
-            found: str | None = import_module(f"nodulebench.i18n.{self.name}.{part}").NOTICES.get(
-                code
-            )
-            if found is not None:
-                return found
-        return None
+    def messages(self, notices: Any) -> str:
+        """Several notices as one statement; one notice may be given without a list."""
+        several = notices if isinstance(notices, list | tuple) else [notices]
+        return self("list.then").join(self.message(notice) for notice in several)
 
 
 @cache
 def translator(name: LanguageName = "en") -> Translator:
-    """The language of that name."""
+    """The translator of that language."""
     return Translator(name)
 
 
 @cache
 def portal_translator(name: LanguageName = "en") -> Translator:
-    """The language of that name with the words of the portal."""
-    return Translator(name, (*PARTS, *PORTAL_PARTS))
+    """The translator of that language with the texts of the portal."""
+    return Translator(name, (*PAGES, PORTAL))
 
 
-def in_english(told: Any) -> str:
-    """A notice in English, as the command line and tables of plain text say it."""
-    return translator("en").message(told)
+def in_english(notice: Any) -> str:
+    """A notice in English, for the command line and tables of plain text."""
+    return translator("en").message(notice)

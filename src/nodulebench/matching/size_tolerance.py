@@ -141,9 +141,9 @@ def _first_on_nodule(labels: Labels, is_counted: BoolArray) -> BoolArray:
 
 def _count_once(mark: IntArray, label: IntArray, is_on_large: BoolArray) -> IntArray:
     """A mark with several entries is one false positive at most, and none if it found a nodule."""
-    is_found = is_on_large & np.isin(label, (HIT, DUPLICATE))
+    has_hit = is_on_large & np.isin(label, (HIT, DUPLICATE))
     is_false = label == FALSE_POSITIVE
-    entries = np.flatnonzero(is_false & ~np.isin(mark, mark[is_found]))
+    entries = np.flatnonzero(is_false & ~np.isin(mark, mark[has_hit]))
     is_first = np.zeros(len(label), dtype=np.bool_)
     is_first[entries[np.unique(mark[entries], return_index=True)[1]]] = True
     return np.where(is_false & ~is_first, UNCOUNTED, label)

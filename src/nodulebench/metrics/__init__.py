@@ -138,11 +138,11 @@ def meaning_of(metric: Metric) -> str:
 
 
 def info_of(name: str) -> MetricInfo:
-    """What is known of a metric; one of another package has it as its attribute ``facts``."""
+    """The facts about a metric; one of another package has them as its attribute ``facts``."""
     if name in METRIC_INFO:
         return METRIC_INFO[name]
-    found: MetricInfo | None = getattr(METRICS[name], "facts", None)
-    return found or MetricInfo(is_higher_better=True)
+    own: MetricInfo | None = getattr(METRICS[name], "facts", None)
+    return own or MetricInfo(is_higher_better=True)
 
 
 def guard_of(name: str) -> Guard:

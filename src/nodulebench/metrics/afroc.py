@@ -94,15 +94,15 @@ def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
         return_inverse=True,
     )
     before, after = np.split(place, 2)
-    found = np.empty(len(case_weight))
+    credit = np.empty(len(case_weight))
     for block in row_blocks(case_weight, len(used) + 2 * len(group)):
         weight = case_weight[block]
         falses = running_counts(order.false_case, used, weight)
         cases = weight.sum(axis=1, dtype=np.float64)[:, np.newaxis]
         left = np.exp(-np.divide(falses, cases, out=falses, where=cases > 0))
         share = (left[:, before] + left[:, after]) / 2
-        found[block] = np.sum(share * weight[:, order.hit_case], axis=1)
-    return divide(found, _nodules(cohort).total(case_weight))
+        credit[block] = np.sum(share * weight[:, order.hit_case], axis=1)
+    return divide(credit, _nodules(cohort).total(case_weight))
 
 
 def afroc_curve(cohort: LabelledCohort) -> Curve:

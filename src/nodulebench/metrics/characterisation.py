@@ -1,4 +1,4 @@
-"""What the algorithm says of found nodules: size error, diameter error, density, confusion table.
+"""Characterisation of found nodules: size error, diameter error, density, confusion table.
 
 Size and diameter metrics take the found nodules that have the measure on both sides; a negative
 or zero reference size means that it was not measured.
@@ -13,11 +13,11 @@ from nodulebench.core.arrays import BoolArray, FloatArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.metrics.classes import (
-    SILENT,
+    NO_CLASS,
     ClassPairs,
     counts_by_case,
     density_pairs,
-    says_density,
+    states_density,
     type_pairs,
 )
 from nodulebench.metrics.guidelines import category_pairs
@@ -25,10 +25,10 @@ from nodulebench.metrics.metric import CaseSums, divide, ratio, sum_by_case
 
 
 def _measured(cohort: LabelledCohort, column: str) -> tuple[FloatArray, FloatArray]:
-    """A size in the reference and as said, NaN in both unless both are there."""
-    truth, said = cohort.truth(column), cohort.stated(column)
-    is_measured = (truth > 0) & np.isfinite(said)
-    return np.where(is_measured, truth, np.nan), np.where(is_measured, said, np.nan)
+    """A size in the reference and as stated; NaN in both unless both are known."""
+    truth, stated = cohort.truth(column), cohort.stated(column)
+    is_measured = (truth > 0) & np.isfinite(stated)
+    return np.where(is_measured, truth, np.nan), np.where(is_measured, stated, np.nan)
 
 
 def _mean_of(cohort: LabelledCohort, value: FloatArray) -> CaseSums:
@@ -40,23 +40,23 @@ def _mean_of(cohort: LabelledCohort, value: FloatArray) -> CaseSums:
 
 @ratio("unpaired_long_axis")
 def size_error_rate(cohort: LabelledCohort) -> CaseSums:
-    """Mean of |long axis said - long axis of the reference| / long axis of the reference."""
-    truth, said = _measured(cohort, "long_mm")
-    return _mean_of(cohort, np.abs(said - truth) / truth)
+    """Mean of |stated long axis - long axis of the reference| / long axis of the reference."""
+    truth, stated = _measured(cohort, "long_mm")
+    return _mean_of(cohort, np.abs(stated - truth) / truth)
 
 
 @ratio("unpaired_diameter")
 def diameter_error_mm(cohort: LabelledCohort) -> CaseSums:
-    """Mean of diameter said - diameter of the reference, in mm (above 0: too large)."""
-    truth, said = _measured(cohort, "diameter_mm")
-    return _mean_of(cohort, said - truth)
+    """Mean of stated diameter - diameter of the reference, in mm (above 0: too large)."""
+    truth, stated = _measured(cohort, "diameter_mm")
+    return _mean_of(cohort, stated - truth)
 
 
 @ratio("unpaired_diameter")
 def absolute_diameter_error_mm(cohort: LabelledCohort) -> CaseSums:
-    """Mean of |diameter said - diameter of the reference|, in mm."""
-    truth, said = _measured(cohort, "diameter_mm")
-    return _mean_of(cohort, np.abs(said - truth))
+    """Mean of |stated diameter - diameter of the reference|, in mm."""
+    truth, stated = _measured(cohort, "diameter_mm")
+    return _mean_of(cohort, np.abs(stated - truth))
 
 
 @ratio("density_unknown", is_proportion=True)
@@ -72,26 +72,26 @@ def density_accuracy_of_found(cohort: LabelledCohort) -> CaseSums:
 
 
 def _right_densities(cohort: LabelledCohort, is_counted: BoolArray) -> CaseSums:
-    if not says_density(cohort):
+    if not states_density(cohort):
         raise UndefinedError("no_stated_density")
     pairs = density_pairs(cohort)
     return CaseSums(
         sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
-        sum_by_case(cohort, cohort.nodule_case[is_counted & (pairs.truth != SILENT)]),
+        sum_by_case(cohort, cohort.nodule_case[is_counted & (pairs.truth != NO_CLASS)]),
     )
 
 
 def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
-    """How often each class was given to nodules of each class, misses and silence included.
+    """How often each class was given to nodules of each class.
 
     Returns:
-        Rows ``truth, said, nodules``: every pair of classes, then what was ``missed`` and what
-        was found with its class ``not said``; nodules without a class in the reference are left
-        out.
+        Rows ``truth, stated, nodules``: every pair of classes, then the nodules ``missed`` and
+        those found without a class (``not said``). Nodules without a class in the reference are
+        left out.
     """
-    said = np.where(
+    stated = np.where(
         cohort.is_hit,
-        np.where(pairs.said == SILENT, len(pairs.names) + 1, pairs.said),
+        np.where(pairs.stated == NO_CLASS, len(pairs.names) + 1, pairs.stated),
         len(pairs.names),
     )
     answers = (*pairs.names, "missed", "not said")
@@ -99,8 +99,8 @@ def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
         [
             {
                 "truth": truth_name,
-                "said": answer,
-                "nodules": int(np.count_nonzero((pairs.truth == truth) & (said == number))),
+                "stated": answer,
+                "nodules": int(np.count_nonzero((pairs.truth == truth) & (stated == number))),
             }
             for truth, truth_name in enumerate(pairs.names)
             for number, answer in enumerate(answers)
@@ -172,9 +172,9 @@ def _kappa_of(
 ) -> FloatArray:
     if not pairs.is_paired.any():
         raise UndefinedError("unpaired", what=what)
-    said, truth = pairs.said[pairs.is_paired], pairs.truth[pairs.is_paired]
-    if len(np.union1d(said, truth)) == 1:
-        raise UndefinedError("one_class_only", what=what, label=str(pairs.names[said[0]]))
+    stated, truth = pairs.stated[pairs.is_paired], pairs.truth[pairs.is_paired]
+    if len(np.union1d(stated, truth)) == 1:
+        raise UndefinedError("one_class_only", what=what, label=str(pairs.names[stated[0]]))
     counts = case_weight.astype(np.float64, copy=False) @ counts_by_case(cohort, pairs)
     size = len(pairs.names)
     return kappa(counts.reshape(-1, size, size), penalty=penalty)

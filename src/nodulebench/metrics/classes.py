@@ -1,4 +1,4 @@
-"""Labelled cohort -> what the reference and the algorithm say of each nodule, as class numbers."""
+"""Labelled cohort -> the class of each nodule in the reference and by the algorithm."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
 
-SILENT = -1
-"""The class number where nothing was said."""
+NO_CLASS = -1
+"""The class number of a nodule without a class."""
 
 _DENSITY_NUMBER_OF_TYPE = np.array(
-    [*(DENSITIES.index(DENSITY_OF_TYPE[name]) for name in NODULE_TYPES), SILENT]
+    [*(DENSITIES.index(DENSITY_OF_TYPE[name]) for name in NODULE_TYPES), NO_CLASS]
 )
 
 
@@ -22,19 +22,19 @@ class ClassPairs:
 
     names: tuple[str, ...]
     truth: IntArray
-    """SILENT where the reference does not say."""
-    said: IntArray
-    """SILENT where the nodule was missed or its hit has no class."""
+    """NO_CLASS where the reference does not state a class."""
+    stated: IntArray
+    """NO_CLASS where the nodule was missed or its hit has no class."""
 
     @property
     def is_paired(self) -> BoolArray:
         """Which nodules have a class on both sides."""
-        return np.not_equal(self.truth, SILENT) & np.not_equal(self.said, SILENT)
+        return np.not_equal(self.truth, NO_CLASS) & np.not_equal(self.stated, NO_CLASS)
 
     @property
     def is_same(self) -> BoolArray:
         """Which nodules have the same class on both sides."""
-        return self.is_paired & np.equal(self.truth, self.said)
+        return self.is_paired & np.equal(self.truth, self.stated)
 
 
 def type_pairs(cohort: LabelledCohort) -> ClassPairs:
@@ -50,24 +50,24 @@ def density_pairs(cohort: LabelledCohort) -> ClassPairs:
     """The four densities of ITU; where no density is given, the one that the type implies."""
     types = type_pairs(cohort)
     truth = cohort.truth_class("density", DENSITIES)
-    said = cohort.stated_class("density", DENSITIES)
+    stated = cohort.stated_class("density", DENSITIES)
     return ClassPairs(
         DENSITIES,
-        np.where(truth == SILENT, _DENSITY_NUMBER_OF_TYPE[types.truth], truth),
-        np.where(said == SILENT, _DENSITY_NUMBER_OF_TYPE[types.said], said),
+        np.where(truth == NO_CLASS, _DENSITY_NUMBER_OF_TYPE[types.truth], truth),
+        np.where(stated == NO_CLASS, _DENSITY_NUMBER_OF_TYPE[types.stated], stated),
     )
 
 
-def says_density(cohort: LabelledCohort) -> bool:
+def states_density(cohort: LabelledCohort) -> bool:
     """Whether the algorithm states a density (or a type, which implies it) anywhere."""
     marks = cohort.submission.marks
     return any(marks[column].null_count() < marks.height for column in ("density", "type"))
 
 
 def counts_by_case(cohort: LabelledCohort, pairs: ClassPairs) -> FloatArray:
-    """For each case how many nodules have each pair of classes (truth by said, row by row)."""
+    """For each case the nodules of each pair of classes (truth by stated class, row by row)."""
     size = len(pairs.names)
     table = np.zeros((cohort.case_count, size * size))
-    cell = pairs.truth * size + pairs.said
+    cell = pairs.truth * size + pairs.stated
     np.add.at(table, (cohort.nodule_case[pairs.is_paired], cell[pairs.is_paired]), 1)
     return table

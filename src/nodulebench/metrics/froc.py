@@ -1,7 +1,7 @@
 """FROC: sensitivity against false positives per case, its readings at chosen rates, and the CPM.
 
 Counts stay integers until the last division, so a rate that falls on a step of the curve reads
-the top of the step whatever the number of cases.
+the top of the step for any number of cases.
 """
 
 from typing import Literal

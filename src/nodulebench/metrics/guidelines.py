@@ -1,4 +1,4 @@
-"""Size and density -> Lung-RADS category of a nodule at baseline, as far as the data tell.
+"""Size and density -> Lung-RADS category of a nodule at baseline, as far as the data allow.
 
 Long and short axis to 0.1 mm, and their mean to 0.1 mm (Lung-RADS 2022, American College of
 Radiology; 1.1 has the same cuts):
@@ -27,7 +27,7 @@ from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.tables import DENSITIES
-from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs
+from nodulebench.metrics.classes import NO_CLASS, ClassPairs, density_pairs
 
 LUNG_RADS = ("1", "2", "3", "4A", "4B", "4X")
 """The categories of a nodule, from benign up."""
@@ -64,16 +64,16 @@ def lung_rads_class(
     part = np.full(len(mean), np.nan) if solid_part_mm is None else _to_tenth(solid_part_mm)
     of_solid = 1 + np.searchsorted(SOLID_CUTS_MM, mean, "right")
     of_part = np.where(
-        np.isnan(part), SILENT, 2 + np.searchsorted(SOLID_PART_CUTS_MM, part, "right")
+        np.isnan(part), NO_CLASS, 2 + np.searchsorted(SOLID_PART_CUTS_MM, part, "right")
     )
     of_glass = np.where(mean < GROUND_GLASS_CUT_MM, 1, 2)
-    found = np.select(
+    category = np.select(
         [density == _SOLID, density == _PART_SOLID, density == _GROUND_GLASS],
         [of_solid, np.where(mean < PART_SOLID_CUT_MM, 1, of_part), of_glass],
-        SILENT,
+        NO_CLASS,
     )
-    found = np.where(np.isnan(mean), SILENT, found)
-    return np.where(density == _CALCIFIED, 0, found).astype(np.int64)
+    category = np.where(np.isnan(mean), NO_CLASS, category)
+    return np.where(density == _CALCIFIED, 0, category).astype(np.int64)
 
 
 def category_pairs(cohort: LabelledCohort) -> ClassPairs:
@@ -86,14 +86,16 @@ def category_pairs(cohort: LabelledCohort) -> ClassPairs:
     _check_categories(cohort.submission.marks["category"], "MARKS")
     density = density_pairs(cohort)
     marks = cohort.submission.marks
-    said_part = cohort.stated(_PART) if _PART in marks.columns else None
-    said_size = _measured(*(cohort.stated(name) for name in SIZES))
+    stated_part = cohort.stated(_PART) if _PART in marks.columns else None
+    stated_size = _measured(*(cohort.stated(name) for name in SIZES))
     truth = cohort.truth_class("category", LUNG_RADS)
-    said = cohort.stated_class("category", LUNG_RADS)
+    stated = cohort.stated_class("category", LUNG_RADS)
     return ClassPairs(
         LUNG_RADS,
-        np.where(truth == SILENT, lung_rads_strata(cohort), truth),
-        np.where(said == SILENT, lung_rads_class(said_size, density.said, said_part), said),
+        np.where(truth == NO_CLASS, lung_rads_strata(cohort), truth),
+        np.where(
+            stated == NO_CLASS, lung_rads_class(stated_size, density.stated, stated_part), stated
+        ),
     )
 
 
@@ -165,11 +167,11 @@ def follow_up_class(
         prior_days: since the latest earlier scan.
     """
     baseline = lung_rads_class(mean_mm, density, solid_part_mm)
-    named = np.array([one or "" for one in change], dtype=object)
+    named = np.array([name or "" for name in change], dtype=object)
     is_new, is_growing = named == "new", named == "growing"
     is_changed = is_new | is_growing
     by_part = np.where(solid_part_mm < SOLID_PART_CUT_MM, _4A, _4B)
-    by_part = np.where(np.isnan(solid_part_mm), SILENT, by_part)
+    by_part = np.where(np.isnan(solid_part_mm), NO_CLASS, by_part)
     is_small_new = is_new & (mean_mm < NEW_PART_SOLID_CUT_MM)
     of_solid = np.where(
         is_new,
@@ -184,20 +186,22 @@ def follow_up_class(
             density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS,
         ],
         [of_solid, np.where(is_small_new, _3, by_part), of_glass],
-        SILENT,
+        NO_CLASS,
     )
     slow = np.where(density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS, _2, _4B)
     stable = np.where((baseline == _3) & (prior_days >= SIX_MONTHS_DAYS), _2, baseline)
     stable = np.where((baseline == _4A) & (prior_days >= THREE_MONTHS_DAYS), _3, stable)
     stable = np.where(density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS, _2, stable)
-    found = np.select(
-        [is_changed, named == "slowly_growing", named == "stable"], [changed, slow, stable], SILENT
+    category = np.select(
+        [is_changed, named == "slowly_growing", named == "stable"],
+        [changed, slow, stable],
+        NO_CLASS,
     )
-    is_known = ~np.isnan(mean_mm) & (density != SILENT)
-    found = np.where(is_known, found, SILENT)
-    return np.where((density == _LUNG_RADS_FOLLOW_UP_CALCIFIED) & (named != ""), _1, found).astype(
-        np.int64
-    )
+    is_known = ~np.isnan(mean_mm) & (density != NO_CLASS)
+    category = np.where(is_known, category, NO_CLASS)
+    return np.where(
+        (density == _LUNG_RADS_FOLLOW_UP_CALCIFIED) & (named != ""), _1, category
+    ).astype(np.int64)
 
 
 FLEISCHNER_SIZES = (
@@ -221,10 +225,10 @@ def fleischner_size(mean_mm: FloatArray, density: IntArray) -> IntArray:
     of_solid = np.searchsorted((6.0, 9.0), whole, "right")
     of_subsolid = 3 + np.searchsorted((6.0,), whole, "right")
     solid, *subsolid = (DENSITIES.index(name) for name in ("solid", "part_solid", "ground_glass"))
-    found = np.select(
-        [density == solid, np.isin(density, subsolid)], [of_solid, of_subsolid], SILENT
+    size_class = np.select(
+        [density == solid, np.isin(density, subsolid)], [of_solid, of_subsolid], NO_CLASS
     )
-    return np.where(np.isnan(whole), SILENT, found)
+    return np.where(np.isnan(whole), NO_CLASS, size_class)
 
 
 def fleischner_strata(cohort: LabelledCohort) -> IntArray:

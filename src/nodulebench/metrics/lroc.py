@@ -1,8 +1,8 @@
-"""LROC: each case rated by its highest mark, credited only if that mark lies on a nodule.
+"""LROC: each case rated by its highest mark, credited only if that mark is on a nodule.
 
 x is the fraction of cases without nodules whose rating reaches a threshold, y the fraction of
 cases with nodules whose rating reaches it and whose highest mark is a hit. A false positive as
-high as the best hit leaves the location wrong: the reader could not have told them apart. A case
+high as the best hit leaves the location wrong: the reader could not distinguish the two. A case
 without marks is never correct, so the curve ends below 1 where nodules are missed. Swensson,
 Medical Physics 23 (1996) 1709-1725.
 """

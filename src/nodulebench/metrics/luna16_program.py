@@ -2,8 +2,8 @@
 
 The program forms fractions first and multiplies them back, ``(fp / FP) * FP / scans``, so a point
 can land one rounding unit to the right of a rate it should meet; then the bottom of the step is
-read. It also samples each bootstrap curve on 10,000 rates in single precision. Both are kept here
-because published numbers contain them; ``metrics.froc`` has the exact counts.
+read. It also samples each bootstrap curve on 10,000 rates in single precision. This module does
+both, because published numbers contain them; ``metrics.froc`` has the exact counts.
 """
 
 import numpy as np
@@ -26,16 +26,16 @@ def official_curve(cohort: LabelledCohort) -> Curve:
         UndefinedError: where the program stops or gives NaN.
     """
     order = _defined_order(cohort)
-    kept = _kept_points(order.hits_through[1:], order.falses_through[1:])
-    hits = np.concatenate([[0], order.hits_through[1:][kept]])
-    falses = np.concatenate([[0], order.falses_through[1:][kept]])
+    corners = _corner_points(order.hits_through[1:], order.falses_through[1:])
+    hits = np.concatenate([[0], order.hits_through[1:][corners]])
+    falses = np.concatenate([[0], order.falses_through[1:][corners]])
     return Curve(
         name="froc",
         x_name="false positives per case",
         y_name="sensitivity",
         x=_fp_per_scan(falses, order.falses_through[-1], cohort.case_count),
         y=_sensitivity(hits, order.hits_through[-1], cohort.nodule_count),
-        threshold=np.concatenate([[np.inf], order.threshold[1:][kept]]),
+        threshold=np.concatenate([[np.inf], order.threshold[1:][corners]]),
     )
 
 
@@ -69,7 +69,7 @@ def official_sensitivity(
 
 
 def grid_neighbours(operating_points: tuple[float, ...]) -> IntArray:
-    """The indices of the grid's rates that lie next to the given ones, ascending."""
+    """The indices of the grid's rates next to the given ones, ascending."""
     right = np.clip(np.searchsorted(GRID, operating_points), 0, len(GRID) - 1)
     return np.unique(np.concatenate([np.maximum(right - 1, 0), right]))
 
@@ -115,8 +115,8 @@ def _sensitivity(
     return hits / hit_total * hit_total / nodules
 
 
-def _kept_points(hits: WeightArray, falses: WeightArray) -> IntArray:
-    """Points left when the middle of three equally spaced collinear points is dropped.
+def _corner_points(hits: WeightArray, falses: WeightArray) -> IntArray:
+    """The points that remain when the middle of three equally spaced collinear points is dropped.
 
     scikit-learn's ``roc_curve`` does this before it adds (0, 0).
     """
@@ -134,7 +134,7 @@ def _read_whole_curve(
     falses = np.concatenate([[0], np.cumsum(weight[order.false_case])])[order.falses_through]
     is_new = np.append(False, (np.diff(hits) > 0) | (np.diff(falses) > 0))
     hits, falses = hits[is_new], falses[is_new]
-    kept = _kept_points(hits, falses)
-    x = _fp_per_scan(np.concatenate([[0], falses[kept]]), falses[-1], scans)
-    y = _sensitivity(np.concatenate([[0], hits[kept]]), hits[-1], nodules)
+    corners = _corner_points(hits, falses)
+    x = _fp_per_scan(np.concatenate([[0], falses[corners]]), falses[-1], scans)
+    y = _sensitivity(np.concatenate([[0], hits[corners]]), hits[-1], nodules)
     return np.interp(rates, x, y)

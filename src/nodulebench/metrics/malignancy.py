@@ -1,10 +1,10 @@
-"""Labelled cohort -> the nodules whose malignancy can be judged, with truth and probability said.
+"""Labelled cohort -> metrics of malignancy: how well found nodules are classified.
 
 A nodule takes part if the reference calls it benign (0) or malignant (1), it was found, and the
-mark that hit it says a probability. Missed nodules have no probability, and giving them one would
-mix finding with telling apart; so the metrics describe the classification of what was found, and
-``malignancy_counts`` says how many nodules that leaves out. An algorithm that finds only easy
-cancers can look good here: read it beside recall.
+mark that hit it states a probability. Missed nodules have no probability, and giving them one would
+mix detection with classification; so the metrics describe the classification of what was found, and
+``malignancy_counts`` counts the nodules that this leaves out. An algorithm that finds only easy
+cancers gets good values here: report recall with them.
 """
 
 from dataclasses import dataclass
@@ -37,38 +37,38 @@ class RatedNodules:
 
     case: IntArray
     is_malignant: BoolArray
-    said: FloatArray
+    probability: FloatArray
 
 
 def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
     """The nodules that take part in malignancy metrics.
 
     Raises:
-        UndefinedError: where there are none, saying what is missing.
+        UndefinedError: where there are none; the code states what is missing.
     """
-    truth, said = cohort.truth("malignancy"), cohort.stated("malignancy")
+    truth, probability = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_known = (truth == 0) | (truth == 1)
     if not is_known.any():
         raise UndefinedError("malignancy_unknown")
-    is_judged = is_known & np.isfinite(said)
-    if not is_judged.any():
+    is_rated = is_known & np.isfinite(probability)
+    if not is_rated.any():
         marks = cohort.submission.marks["malignancy"]
         if marks.null_count() == len(marks):
             raise UndefinedError("no_stated_malignancy")
         raise UndefinedError("no_rated_malignancy")
-    return RatedNodules(cohort.nodule_case[is_judged], truth[is_judged] == 1, said[is_judged])
+    return RatedNodules(cohort.nodule_case[is_rated], truth[is_rated] == 1, probability[is_rated])
 
 
 def malignancy_counts(cohort: LabelledCohort) -> dict[str, int]:
     """How many nodules take part in malignancy metrics, and why the others do not."""
-    truth, said = cohort.truth("malignancy"), cohort.stated("malignancy")
+    truth, probability = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_known = (truth == 0) | (truth == 1)
-    is_said = np.isfinite(said)
+    is_stated = np.isfinite(probability)
     return {
-        "malignant": int(np.count_nonzero(is_said & (truth == 1))),
-        "benign": int(np.count_nonzero(is_said & (truth == 0))),
+        "malignant": int(np.count_nonzero(is_stated & (truth == 1))),
+        "benign": int(np.count_nonzero(is_stated & (truth == 0))),
         "missed": int(np.count_nonzero(is_known & ~cohort.is_hit)),
-        "not_stated": int(np.count_nonzero(is_known & cohort.is_hit & ~is_said)),
+        "not_stated": int(np.count_nonzero(is_known & cohort.is_hit & ~is_stated)),
         "truth_unknown": int(np.count_nonzero(~is_known)),
     }
 
@@ -108,21 +108,21 @@ def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:
 
 
 def benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
-    """Found nodules of known malignancy by the probability said."""
-    judged = rated_nodules(cohort)
-    is_malignant = judged.is_malignant
+    """Found nodules of known malignancy by the stated probability."""
+    nodules = rated_nodules(cohort)
+    is_malignant = nodules.is_malignant
     if is_malignant.all() or not is_malignant.any():
         present = "malignant" if is_malignant.all() else "benign"
         raise UndefinedError("one_kind_only", kind=present)
     return (
-        rated(judged.case[~is_malignant], judged.said[~is_malignant]),
-        rated(judged.case[is_malignant], judged.said[is_malignant]),
+        rated(nodules.case[~is_malignant], nodules.probability[~is_malignant]),
+        rated(nodules.case[is_malignant], nodules.probability[is_malignant]),
     )
 
 
 @ratio("no_rated_nodule", is_proportion=True)
 def malignancy_accuracy(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
-    """Found nodules called rightly benign or malignant / found nodules judged."""
+    """Rated nodules called rightly benign or malignant / rated nodules."""
     case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
     return _share(cohort, case, is_called == is_malignant)
 
@@ -131,7 +131,7 @@ def malignancy_accuracy(cohort: LabelledCohort, *, malignancy_threshold: float =
 def malignancy_sensitivity(
     cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
 ) -> CaseSums:
-    """Malignant nodules called malignant / malignant nodules judged."""
+    """Malignant nodules called malignant / rated malignant nodules."""
     case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
     return _share(cohort, case[is_malignant], is_called[is_malignant])
 
@@ -140,7 +140,7 @@ def malignancy_sensitivity(
 def malignancy_specificity(
     cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
 ) -> CaseSums:
-    """Benign nodules called benign / benign nodules judged."""
+    """Benign nodules called benign / rated benign nodules."""
     case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
     return _share(cohort, case[~is_malignant], ~is_called[~is_malignant])
 
@@ -170,9 +170,9 @@ def malignancy_f_beta(
 
 
 def _calls(cohort: LabelledCohort, threshold: float) -> tuple[IntArray, BoolArray, BoolArray]:
-    """Of the nodules judged: their cases, whether they are malignant and whether called so."""
-    judged = rated_nodules(cohort)
-    return judged.case, judged.is_malignant, judged.said >= threshold
+    """Of the rated nodules: their cases, whether they are malignant and whether called so."""
+    nodules = rated_nodules(cohort)
+    return nodules.case, nodules.is_malignant, nodules.probability >= threshold
 
 
 def _share(cohort: LabelledCohort, case: IntArray, is_right: BoolArray) -> CaseSums:
@@ -182,58 +182,58 @@ def _share(cohort: LabelledCohort, case: IntArray, is_right: BoolArray) -> CaseS
 
 @ratio("no_rated_nodule")
 def brier_score(cohort: LabelledCohort) -> CaseSums:
-    """Mean squared difference between the probability of malignancy said and the truth."""
-    judged = rated_nodules(cohort)
-    error = (judged.said - judged.is_malignant) ** 2
-    return CaseSums(sum_by_case(cohort, judged.case, error), sum_by_case(cohort, judged.case))
+    """Mean squared difference between the stated probability of malignancy and the truth."""
+    nodules = rated_nodules(cohort)
+    error = (nodules.probability - nodules.is_malignant) ** 2
+    return CaseSums(sum_by_case(cohort, nodules.case, error), sum_by_case(cohort, nodules.case))
 
 
 def expected_calibration_error(
     cohort: LabelledCohort, case_weight: WeightArray, calibration_bins: int = 10
 ) -> FloatArray:
-    """Mean distance between probability said and share malignant, over bins of equal width.
+    """Mean distance between stated probability and share malignant, over bins of equal width.
 
     Each bin counts by its nodules.
     """
-    judged = rated_nodules(cohort)
-    number = _bin_of(judged.said, calibration_bins)
+    nodules = rated_nodules(cohort)
+    number = _bin_of(nodules.probability, calibration_bins)
     excess = np.zeros((cohort.case_count, calibration_bins))
-    np.add.at(excess, (judged.case, number), judged.said - judged.is_malignant)
+    np.add.at(excess, (nodules.case, number), nodules.probability - nodules.is_malignant)
     weight = case_weight.astype(np.float64, copy=False)
     distance = np.abs(weight @ excess).sum(axis=1)
-    return divide(distance, weight @ sum_by_case(cohort, judged.case))
+    return divide(distance, weight @ sum_by_case(cohort, nodules.case))
 
 
 def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.DataFrame:
-    """Probability said against share malignant, bin by bin.
+    """Stated probability against share malignant, bin by bin.
 
     Returns:
         Rows ``low, high, nodules, mean_stated, share_malignant``; the last two are null in a bin
         without nodules. A bin holds its lower edge, the last one both.
     """
-    judged = rated_nodules(cohort)
-    number = _bin_of(judged.said, calibration_bins)
-    nodules = np.bincount(number, minlength=calibration_bins)
-    said, malignant = (
+    nodules = rated_nodules(cohort)
+    number = _bin_of(nodules.probability, calibration_bins)
+    counts = np.bincount(number, minlength=calibration_bins)
+    stated, malignant = (
         np.bincount(number, value, calibration_bins).astype(np.float64)
-        for value in (judged.said, judged.is_malignant)
+        for value in (nodules.probability, nodules.is_malignant)
     )
     edges = np.arange(calibration_bins + 1) / calibration_bins
-    count = nodules.astype(np.float64)
+    count = counts.astype(np.float64)
     return pl.DataFrame(
         {
             "low": edges[:-1],
             "high": edges[1:],
-            "nodules": nodules,
-            "mean_stated": divide(said, count),
+            "nodules": counts,
+            "mean_stated": divide(stated, count),
             "share_malignant": divide(malignant, count),
         }
     ).with_columns(pl.col("mean_stated", "share_malignant").fill_nan(None))
 
 
-def _bin_of(said: FloatArray, bins: int) -> IntArray:
+def _bin_of(probability: FloatArray, bins: int) -> IntArray:
     """The bin of each probability; 1e-9 keeps edges such as 0.29 * 100 in the upper bin."""
-    return np.minimum(np.floor(said * bins + 1e-9), bins - 1).astype(np.int64)
+    return np.minimum(np.floor(probability * bins + 1e-9), bins - 1).astype(np.int64)
 
 
 def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:
@@ -242,17 +242,17 @@ def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:
 
 
 def grade_cuts(pairs: ClassPairs) -> pl.DataFrame:
-    """Graded classes on both sides: at each cut, who reaches it and who is said to reach it.
+    """Graded classes on both sides: at each cut, who reaches it and who is stated to reach it.
 
     Returns:
         One row per cut: ``cut`` (the lowest grade above it), counts ``true_positive,
         false_negative, false_positive, true_negative`` and ``accuracy, sensitivity,
         specificity``, null where undefined. Nodules without a grade on both sides are left out.
     """
-    truth, said = pairs.truth[pairs.is_paired], pairs.said[pairs.is_paired]
+    truth, stated = pairs.truth[pairs.is_paired], pairs.stated[pairs.is_paired]
     rows = []
     for cut in range(1, len(pairs.names)):
-        above, called = truth >= cut, said >= cut
+        above, called = truth >= cut, stated >= cut
         rows.append(
             {
                 "cut": pairs.names[cut],
@@ -278,9 +278,9 @@ def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
     Raises:
         UndefinedError: where fewer than two grades were found with a probability.
     """
-    truth, said = cohort.truth("malignancy"), cohort.stated("malignancy")
-    is_judged = np.isfinite(truth) & np.isfinite(said)
-    truth, said, case = truth[is_judged], said[is_judged], cohort.nodule_case[is_judged]
+    truth, probability = cohort.truth("malignancy"), cohort.stated("malignancy")
+    is_rated = np.isfinite(truth) & np.isfinite(probability)
+    truth, probability, case = truth[is_rated], probability[is_rated], cohort.nodule_case[is_rated]
     grades = np.unique(truth)
     if len(grades) < 2:
         raise UndefinedError("few_grades")
@@ -289,7 +289,9 @@ def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
     for cut in grades[1:]:
         above = truth >= cut
         area = concordance(
-            rated(case[~above], said[~above]), rated(case[above], said[above]), everyone
+            rated(case[~above], probability[~above]),
+            rated(case[above], probability[above]),
+            everyone,
         )
         rows.append(
             {

@@ -21,17 +21,17 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 
 Guard = Literal["", "trials", "cases", "rate", "none"]
-"""What the unseen patient does to a metric: fail or succeed in all its trials; be two more cases of
-the cohort, for a metric between 0 and 1, or for a rate without upper limit; or nothing, because no
-worst case can be stated. Empty: trials for a proportion, otherwise nothing."""
+"""What the pseudo-patient adds to a metric: trials that all fail or all succeed; two more cases of
+the cohort, for a metric between 0 and 1 (``cases``) or for a rate without upper limit; or nothing,
+because no worst case can be stated. Empty: trials for a proportion, otherwise nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """Facts about a metric that its numbers do not tell."""
+    """Facts about a metric: direction, unit, terms, and how its interval is guarded."""
 
     is_higher_better: bool | None
-    """None: neither (a signed error is best at 0; a count of marks is no merit)."""
+    """None: neither (a signed error is best at 0; a count of marks is neither good nor bad)."""
     ieee_2802: str = ""
     """The term of IEEE 2802-2022 for it, if the standard has one."""
     unit: str = ""
@@ -146,11 +146,11 @@ class Ratio:
     sums: Callable[..., CaseSums]
     """``sums(cohort, **settings)``: the two sums for each case."""
     undefined: str
-    """Why it is undefined where the denominator is 0: a code, or the words of another package."""
+    """Why it is undefined where the denominator is 0: a code, or the text of another package."""
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
     facts: MetricInfo | None = None
-    """What its numbers do not tell, for a metric of another package."""
+    """Facts about a metric of another package."""
 
     def __call__(
         self, cohort: LabelledCohort, case_weight: WeightArray, **settings: Any
@@ -177,7 +177,7 @@ def ratio(
 
 
 def first_line(documented: object) -> str:
-    """What a docstring says first, without its full stop."""
+    """The first line of a docstring, without its full stop."""
     return (documented.__doc__ or "").strip().partition("\n")[0].rstrip(".")
 
 

@@ -112,20 +112,20 @@ def average_precision(cohort: LabelledCohort, case_weight: WeightArray) -> Float
     hits_through, falses_through = order.hits_through[is_step], order.falses_through[is_step]
     nodules_of_case = np.bincount(cohort.nodule_case, minlength=cohort.case_count)
     nodules = case_weight @ nodules_of_case.astype(np.float64)
-    found = np.empty(len(case_weight))
+    total = np.empty(len(case_weight))
     for block in row_blocks(case_weight, 4 * len(hits_through)):
         hits = running_counts(order.hit_case, hits_through, case_weight[block])
         falses = running_counts(order.false_case, falses_through, case_weight[block])
         precision = np.divide(hits, hits + falses, out=np.zeros_like(hits), where=hits > 0)
-        found[block] = np.sum(np.diff(hits, axis=1, prepend=0.0) * precision, axis=1)
-    return divide(found, nodules)
+        total[block] = np.sum(np.diff(hits, axis=1, prepend=0.0) * precision, axis=1)
+    return divide(total, nodules)
 
 
 def precision_recall_curve(cohort: LabelledCohort) -> Curve:
     """Precision against recall at every threshold.
 
     Raises:
-        UndefinedError: where there is no nodule to recall.
+        UndefinedError: where there are no nodules.
     """
     if not cohort.nodule_count:
         raise UndefinedError("no_nodules")

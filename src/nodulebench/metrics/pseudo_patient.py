@@ -1,8 +1,8 @@
-"""The unseen patient: two cases added to a cohort in which all goes wrong, or all goes right.
+"""The pseudo-patient: two cases added to a cohort in which all goes wrong, or all goes right.
 
-A bootstrap of what was seen cannot know of a miss where nothing was missed. So one more patient is
-assumed who was not seen: an abnormal case with nodules that were all missed (or all found), and a
-normal case with false positives (or none). Statistics give both cases their weights.
+A bootstrap of the observed patients cannot contain a miss where nothing was missed. So one more
+patient is assumed: an abnormal case with nodules that were all missed (or all found), and a normal
+case with false positives (or none). Statistics give both cases their weights.
 """
 
 import math
@@ -23,17 +23,17 @@ SINGLE_ICC = 0.5
 PAIRED_ICC, PAIRED_UNITS, PAIRED_RISE = 0.3, 50, 350
 """The same for differences between two algorithms on up to so many units with nodules:
 discordances cluster less than misses. Beyond them it rises by 1 in so many units, to 1 at most:
-verdicts on many patients err else where algorithms have strong patient effects of their own."""
+otherwise verdicts on many patients are wrong where algorithms have strong patient effects."""
 
-_NAMES = ("unseen patient with nodules", "unseen patient without nodules")
+_NAMES = ("pseudo-patient with nodules", "pseudo-patient without nodules")
 
 
 @dataclass(frozen=True, slots=True)
 class PseudoPatient:
-    """How large the unseen patient is."""
+    """The size of the pseudo-patient."""
 
     size: float
-    """As how many nodules the abnormal case counts."""
+    """The number of nodules that the abnormal case counts for."""
     falses: int
     """False positives in the normal case, at worst."""
 
@@ -49,7 +49,7 @@ class PseudoPatient:
 
 
 def pseudo_size(trials_of_unit: FloatArray, icc: float) -> float:
-    """The design effect of no miss at all, were the trials of one unit as alike as ``icc`` says."""
+    """The design effect of no miss at all if trials of one unit have the correlation ``icc``."""
     trials = trials_of_unit[trials_of_unit > 0]
     if not len(trials):
         return 1.0
@@ -64,26 +64,26 @@ def paired_icc(units: int) -> float:
 def pseudo_patient(
     nodules_of_unit: FloatArray, falses_of_unit: FloatArray, icc: float = SINGLE_ICC
 ) -> PseudoPatient:
-    """The unseen patient of a cohort, by the nodules and false positives of its units."""
+    """The pseudo-patient of a cohort, by the nodules and false positives of its units."""
     return PseudoPatient(
         pseudo_size(nodules_of_unit, icc), max(1, int(falses_of_unit.max(initial=0)))
     )
 
 
-def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, unseen: PseudoPatient) -> LabelledCohort:
-    """The cohort and, behind its own cases, the two cases of the unseen patient.
+def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, pseudo: PseudoPatient) -> LabelledCohort:
+    """The cohort and, behind its own cases, the two cases of the pseudo-patient.
 
-    At worst the nodules are missed and the false positives lie one above every mark, the others as
-    low as the lowest; at best the nodules are found above every mark and there is no false
-    positive. The two cases belong to no real patient. At an operating point they are added to the
-    marks that count there, and to all marks for metrics read from a curve.
+    At worst the nodules are missed, one false positive scores above every mark and the others as
+    low as the lowest; at best the nodules are found above every mark, without false positives. The
+    two cases belong to no real patient. At an operating point they are added to the marks that
+    count there, and to all marks for metrics read from a curve.
     """
     scores = np.concatenate([cohort.hit_score[cohort.is_hit], cohort.false_score])
     top, bottom = (_above(float(scores.max())), float(scores.min())) if len(scores) else (1.0, 0.0)
     abnormal, normal = cohort.case_count, cohort.case_count + 1
     is_hit = kind == "best"
-    count = unseen.nodules
-    falses = 0 if is_hit else unseen.falses
+    count = pseudo.nodules
+    falses = 0 if is_hit else pseudo.falses
     false_score = np.full(falses, bottom)
     false_score[:1] = top
     reference, submission = cohort.reference, cohort.submission
@@ -106,7 +106,7 @@ def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, unseen: PseudoPatient)
         ),
         submission=replace(submission, marks=_appended(submission.marks, case_id=_NAMES[:1])),
         false_mark=np.append(cohort.false_mark, np.full(falses, submission.marks.height)),
-        whole=None if cohort.whole is None else with_pseudo_cases(cohort.whole, kind, unseen),
+        whole=None if cohort.whole is None else with_pseudo_cases(cohort.whole, kind, pseudo),
         threshold=cohort.threshold,
     )
 
@@ -136,7 +136,7 @@ def without_cases(cohort: LabelledCohort) -> LabelledCohort:
 
 
 def perfect_cohort(cohort: LabelledCohort) -> LabelledCohort:
-    """The same cases with every nodule found, by marks that say no more, and no false positive."""
+    """The same cases with every nodule found, by marks without other facts; no false positives."""
     count, marks = cohort.nodule_count, cohort.submission.marks
     nothing = np.empty(0, dtype=np.int64)
     return replace(

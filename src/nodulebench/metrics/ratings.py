@@ -26,7 +26,7 @@ _BLOCK_ELEMENTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Rated things (cases, nodules), each in a case and with a share in the sum."""
+    """Ratings of cases or nodules, each in a case and with a share in the sum."""
 
     case: IntArray
     rating: FloatArray
@@ -100,7 +100,7 @@ def wins(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> FloatArra
     noise_case, noise_share = noise.case[by_noise], noise.share[by_noise, np.newaxis]
     signal_case, signal_half = signal.case[by_signal], signal.share[by_signal, np.newaxis] / 2
 
-    found = np.empty(len(case_weight))
+    total = np.empty(len(case_weight))
     cumulated = np.zeros((0, 0))
     for block in row_blocks(case_weight, len(noise_case) + len(signal_case)):
         weight = np.ascontiguousarray(case_weight[block].T, dtype=np.float64)
@@ -109,8 +109,8 @@ def wins(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> FloatArra
         np.cumsum(weight[noise_case] * noise_share, axis=0, out=cumulated[1:])
         beaten = cumulated[below]
         beaten += cumulated[through]
-        found[block] = np.einsum("sr,sr->r", beaten, weight[signal_case] * signal_half)
-    return found
+        total[block] = np.einsum("sr,sr->r", beaten, weight[signal_case] * signal_half)
+    return total
 
 
 def concordance(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> FloatArray:
@@ -142,9 +142,9 @@ def signal_at(
     signals = signal.total(case_weight) if signal_total is None else signal_total
     # 0.29 * 100 is a little less than 29: rounding puts the reading back on the step
     allowed = np.round(np.multiply.outer(noises, np.asarray(fractions)), 9)
-    found = hits_at(order, case_weight, allowed, is_linear=True)
+    hits = hits_at(order, case_weight, allowed, is_linear=True)
     total = np.where(noises > 0, signals, 0)[:, np.newaxis]
-    return divide(found, np.repeat(total, len(fractions), axis=1))
+    return divide(hits, np.repeat(total, len(fractions), axis=1))
 
 
 def mean_signal_until(

@@ -33,7 +33,7 @@ def score_order(cohort: LabelledCohort) -> ScoreOrder:
     """Sort a cohort's hits and false positives by score, once for all weights and metrics.
 
     Raises:
-        UndefinedError: where marks have no scores or there are no nodules.
+        UndefinedError: where marks have no scores or the cohort has no nodules.
     """
     require_scores(cohort)
     if not cohort.nodule_count:
@@ -51,7 +51,7 @@ def threshold_at(cohort: LabelledCohort, fp_per_case: float) -> float:
     """The lowest score that gives no more false positives per case; infinite where none does.
 
     Raises:
-        UndefinedError: where marks have no scores or there are no nodules.
+        UndefinedError: where marks have no scores or the cohort has no nodules.
     """
     order = score_order(cohort)
     rate = order.falses_through / cohort.case_count
@@ -131,7 +131,7 @@ def find_brackets(
     groups_ending_by = np.searchsorted(order.falses_through, np.arange(total + 1), "right")
     last_group = len(order.threshold) - 1
     prefix = _end_of_group(order, 64 + int(1.15 * np.max(allowed_falses, initial=0)))
-    found = np.empty((4, *allowed_falses.shape))
+    points = np.empty((4, *allowed_falses.shape))
     start = 0
     while start < len(case_weight):
         rows = slice(start, start + max(1, _ELEMENTS // (prefix + 1)))
@@ -147,12 +147,12 @@ def find_brackets(
         ]
         group = groups_ending_by[np.stack(within)] - 1
         after = np.minimum(group + 1, last_group)
-        found[0, rows] = np.take_along_axis(hits, order.hits_through[group], axis=1)
-        found[1, rows] = np.take_along_axis(falses, order.falses_through[group], axis=1)
-        found[2, rows] = np.take_along_axis(hits, order.hits_through[after], axis=1)
-        found[3, rows] = np.take_along_axis(falses, order.falses_through[after], axis=1)
+        points[0, rows] = np.take_along_axis(hits, order.hits_through[group], axis=1)
+        points[1, rows] = np.take_along_axis(falses, order.falses_through[group], axis=1)
+        points[2, rows] = np.take_along_axis(hits, order.hits_through[after], axis=1)
+        points[3, rows] = np.take_along_axis(falses, order.falses_through[after], axis=1)
         start = rows.stop
-    return Brackets(*found)
+    return Brackets(*points)
 
 
 def _running_sums(case_weight: WeightArray, case: IntArray) -> WeightArray:
@@ -165,7 +165,7 @@ def _running_sums(case_weight: WeightArray, case: IntArray) -> WeightArray:
 
 
 def _end_of_group(order: ScoreOrder, count: int) -> int:
-    """The number of false positives through the end of the group that the count-th lies in."""
+    """The number of false positives through the end of the group of the count-th one."""
     if count >= len(order.false_case):
         return len(order.false_case)
     return int(order.falses_through[np.searchsorted(order.falses_through, count)])
@@ -192,8 +192,8 @@ def running_counts(case: IntArray, through: IntArray, case_weight: WeightArray) 
     """The weighted number of sorted entries through some places (columns), per replicate (rows)."""
     last = int(through.max(initial=0))
     sums = np.zeros(last + 1, np.result_type(case_weight.dtype, np.int64))
-    found = np.empty((len(case_weight), len(through)))
+    counts = np.empty((len(case_weight), len(through)))
     for row, weight in enumerate(case_weight):
         np.cumsum(weight.take(case[:last]), out=sums[1:])
-        found[row] = sums[through]
-    return found
+        counts[row] = sums[through]
+    return counts

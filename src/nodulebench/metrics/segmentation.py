@@ -80,7 +80,7 @@ def pooled_iou(cohort: LabelledCohort) -> CaseSums:
 
 
 def _sums(cohort: LabelledCohort, *values: pl.Expr) -> tuple[FloatArray, ...]:
-    """What the table of overlaps says, added up by case."""
+    """Values of the table of overlaps, added up by case."""
     table = overlap_table(cohort)
     case = cohort.nodule_case[table["nodule"].to_numpy()]
     columns = (table.with_columns(value=value)["value"] for value in values)
@@ -89,16 +89,18 @@ def _sums(cohort: LabelledCohort, *values: pl.Expr) -> tuple[FloatArray, ...]:
 
 def _paired_slices(cohort: LabelledCohort) -> pl.DataFrame:
     """One row per found nodule and slice that either side has; shapes of both sides."""
-    truth, said = cohort.reference.slices, cohort.submission.slices
+    truth, mark_slices = cohort.reference.slices, cohort.submission.slices
     if truth is None:
         raise UndefinedError("no_slices_in_reference")
-    if said is None:
+    if mark_slices is None:
         raise UndefinedError("no_slices_in_submission")
-    found = np.flatnonzero(cohort.is_hit)
+    hit_nodules = np.flatnonzero(cohort.is_hit)
     of_truth = _slices_of(
-        truth, cohort.reference.nodules, "nodule_id", found, cohort.nodule_row[found]
+        truth, cohort.reference.nodules, "nodule_id", hit_nodules, cohort.nodule_row[hit_nodules]
     )
-    of_marks = _slices_of(said, cohort.submission.marks, "mark_id", found, cohort.hit_mark[found])
+    of_marks = _slices_of(
+        mark_slices, cohort.submission.marks, "mark_id", hit_nodules, cohort.hit_mark[hit_nodules]
+    )
     of_truth = of_truth.join(of_marks, on="nodule", how="semi", maintain_order="left")
     of_marks = of_marks.join(of_truth, on="nodule", how="semi", maintain_order="left")
     paired = of_truth.join(

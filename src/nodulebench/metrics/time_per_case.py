@@ -20,7 +20,7 @@ def median_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) ->
     case, seconds = _timed(cohort)
     order = np.argsort(seconds, kind="stable")
     case, seconds = case[order], seconds[order]
-    found = np.full(len(case_weight), np.nan)
+    median = np.full(len(case_weight), np.nan)
     for block in row_blocks(case_weight, 2 * len(case)):
         reached = np.cumsum(case_weight[block][:, case], axis=1, dtype=np.float64)
         half = reached[:, -1:] / 2
@@ -28,8 +28,8 @@ def median_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) ->
         lower = np.argmax(reached >= half, axis=1)
         upper = np.argmax(reached > half, axis=1)
         middle = (seconds[lower] + seconds[upper]) / 2
-        found[block] = np.where(half[:, 0] > 0, middle, np.nan)
-    return found
+        median[block] = np.where(half[:, 0] > 0, middle, np.nan)
+    return median
 
 
 def max_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

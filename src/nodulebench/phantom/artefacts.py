@@ -24,7 +24,7 @@ def blur_by_motion(chest: Chest, canvas: Canvas, condition: Condition) -> None:
 
 
 def _beat(chest: Chest, canvas: Canvas, heart_mm: float) -> None:
-    """Around the heart, half of a voxel's density comes from beside it."""
+    """Around the heart, half of a voxel's density comes from next to it."""
     scale = chest.heart_scale
     reach = np.array([85.0, 80.0, 85.0]) * scale
     middle = np.array([14.0, -20.0, -64.0]) * scale
@@ -58,7 +58,7 @@ def _breathe(chest: Chest, canvas: Canvas, breath_mm: float) -> None:
 
 VEIN_HU = 2400.0
 STREAK_HU = 130.0
-"""How strong streaks are beside a wide section of the vein, along the wide body."""
+"""How strong streaks are next to a wide section of the vein, along the wide body."""
 ALONG_SHARE = 0.3
 """How strong they are across it, as a share of that."""
 REACH_MM = 40.0

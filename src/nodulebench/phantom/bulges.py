@@ -1,6 +1,6 @@
 """Chest -> what bulges into its lungs: ribs, spine, vessels and nodes between the lungs, diaphragm.
 
-A bulge is a ball whose middle lies about the pleura, or a tube along a rib. Lungs end where it
+A bulge is a ball whose middle is about the pleura, or a tube along a rib. Lungs end where it
 begins, in the image and in the truth; none comes near a nodule.
 """
 
@@ -86,8 +86,8 @@ def _places(chest: Chest, feet: FloatArray) -> FloatArray:
     """The name of the place of each point of the pleura, as in ``KINDS``."""
     x, y, z = feet.T
     side = np.sign(x)
-    ribs = np.minimum(*(np.abs(costal_surface(chest, x, y, z, one)) for one in SIDES))
-    dome = np.minimum(*(np.abs(diaphragm_surface(chest, x, y, z, one)) for one in SIDES))
+    ribs = np.minimum(*(np.abs(costal_surface(chest, x, y, z, side)) for side in SIDES))
+    dome = np.minimum(*(np.abs(diaphragm_surface(chest, x, y, z, side)) for side in SIDES))
     is_spine = (side * x < SPINE_X_MM) & (y > chest.spine_y - 6.0)
     return np.select(
         [is_spine, dome < NEAR_DOME_MM, ribs < NEAR_RIBS_MM],
@@ -111,7 +111,7 @@ def _balls(
 
 
 def _rib_bulges(around: Surroundings, random: np.random.Generator) -> Tubes:
-    """Ribs with what lies on them, now more, now less."""
+    """Ribs with the tissue on them, more or less."""
     ribs = build_skeleton(around.chest).ribs.cut()
     ends = []
     for end in (ribs.start, ribs.end):

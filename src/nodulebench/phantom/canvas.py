@@ -64,7 +64,7 @@ def bump(at: Field, middle: float, half_width: float) -> Field:
 
 
 def fill(hu: Field, distance: Field, pixel_mm: float, value: float | Field) -> None:
-    """Draw what lies within a surface; a pixel on its edge becomes a mixture."""
+    """Draw the inside of a surface; a pixel on its edge becomes a mixture."""
     cover = distance * (-1 / pixel_mm)
     cover += np.float32(0.5)
     np.clip(cover, 0, 1, out=cover)
@@ -102,7 +102,7 @@ class Texture:
         return total
 
     def _place(self, at_mm: FloatArray) -> tuple[IntArray, Field]:
-        """The voxel of the block below each place, and how far towards the next it lies."""
+        """The voxel of the block below each position, and how far towards the next it is."""
         place = at_mm / self.step_mm
         low = np.floor(place)
         return low.astype(np.int64), (place - low).astype(np.float32)

@@ -16,7 +16,7 @@ AIRY_HU = -910.0
 GRAVITY_PER_HU = 0.45
 """How much steeper density rises to the back for each HU that a lung is denser."""
 LIFT_MM_PER_HU = 0.18
-"""How much higher the diaphragm stands, likewise."""
+"""How much higher the diaphragm is, likewise."""
 TEXTURE_HU = 24.0
 """How uneven lung is: less than where vessels are many and short."""
 FAINT_SHARE = 0.5
@@ -106,7 +106,7 @@ SEPTAL_MM = 7.0
 
 @dataclass(frozen=True)
 class DiseaseTextures:
-    """Where disease lies: fields of standard deviation 1."""
+    """The positions of disease: fields of standard deviation 1."""
 
     holes: Texture
     net: Texture

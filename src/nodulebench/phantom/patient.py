@@ -27,7 +27,7 @@ from nodulebench.phantom.nodules.placement import NoPlaceError, Surroundings
 from nodulebench.phantom.tubes import Tubes
 
 _ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY, _CLINIC, DISEASE, STREAKS = range(10)
-"""Streams of random numbers, so that one thing can change while the others stay."""
+"""Streams of random numbers, so that one property can change while the others stay."""
 
 People = Literal["healthy", "clinical"]
 """Whom patients are drawn from: people without any disease but nodules, at rest; or people as
@@ -75,7 +75,7 @@ def make_patient(
 ) -> Patient:
     """A patient with the nodules planned, or with some of every type in turn.
 
-    A nodule for which the lung has no room is left out.
+    A nodule that the lung has no position for is left out.
     """
     random, clinic = stream(seed, number, _ANATOMY), stream(seed, number, _CLINIC)
     is_clinical = people == "clinical"
@@ -87,7 +87,7 @@ def make_patient(
     wanted = _random_plans(number, chance) if plans is None else plans
     around = Surroundings(chest, tubes.vessels)
     nodules: list[Nodule] = []
-    # large ones first, while there is room
+    # large ones first, while there is space
     sized = [(plan, _diameter(plan, chance)) for plan in wanted]
     for place, (plan, diameter) in enumerate(sorted(sized, key=lambda pair: -pair[1]), start=1):
         try:
@@ -109,7 +109,7 @@ def make_patient(
 
 
 def _with_condition(patient: Patient, random: np.random.Generator) -> Patient:
-    """The patient with what clinics see beside nodules."""
+    """The patient with other clinical findings than nodules."""
     chest, tubes = patient.chest, patient.tubes
     condition = random_condition(chest, random)
     vessels = Tubes.joined(tubes.vessels, hilar_vessels(chest, random))

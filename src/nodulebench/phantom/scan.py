@@ -37,7 +37,7 @@ from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_in_lun
 
 OESOPHAGUS_HU = 38.0
 OESOPHAGUS_FLATTENING = (0.8, 1.3, 1.0)
-"""Empty, it lies flat on the spine."""
+"""Empty, it is flat on the spine."""
 SWALLOWED_AIR_HU = -800.0
 LIVER_RANGE_HU = 12.0
 NODE_HU = 38.0
@@ -77,7 +77,7 @@ def scan_patient(
     Args:
         patient: who.
         scanner: how.
-        position_mm: where the patient's carina lies in the scanner's coordinates.
+        position_mm: of the patient's carina in the scanner's coordinates.
         repeat: another number gives the same scan with other noise.
         slices: how many; None: as many as the lungs need.
     """
@@ -145,7 +145,7 @@ def _empty_canvas(patient: Patient, scanner: Scanner, slices: int | None) -> Can
 def _draw_body(
     patient: Patient, canvas: Canvas, parts: int, bend: Bend, enhancement: Enhancement
 ) -> BoolArray:
-    """Draw all planes; return what lies within the pleura on the middle plane of each slice."""
+    """Draw all planes; return the inside of the pleura on the middle plane of each slice."""
     grid = SliceGrid(canvas.x_mm, canvas.y_mm)
     textures = random_textures(stream(patient.seed, patient.number, TEXTURE))
     inside = np.empty((len(canvas.z_mm) // parts, *canvas.hu.shape[1:]), dtype=np.bool_)
@@ -300,7 +300,7 @@ def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[JsonObject]:
 def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> list[JsonObject]:
     """One row of NODULE_SLICES for each nodule and slice of an axial scan that cuts it.
 
-    A nodule that lies between two slices is seen on the nearer one, with its largest section.
+    A nodule between two slices is seen on the nearer one, with its largest section.
     """
     return [
         {"case_id": case_id, "nodule_id": nodule.nodule_id, **row}

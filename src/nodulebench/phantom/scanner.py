@@ -203,7 +203,7 @@ def _stretched(values: Field, length: int) -> Field:
 
 
 def _mark_padding(scan: npt.NDArray[np.int16], scanner: Scanner) -> None:
-    """Set what lies outside the round field of view to the padding value."""
+    """Set the pixels outside the round field of view to the padding value."""
     if scanner.padding_hu is None:
         return
     offset = np.arange(scanner.matrix) - (scanner.matrix - 1) / 2
@@ -216,7 +216,7 @@ class Vendor:
     """One maker's habits."""
 
     name: str
-    """As tables of cases and designs name it, whatever headers say."""
+    """As tables of cases and designs name it; headers may differ."""
     manufacturer: str
     model: str
     software: str
@@ -307,29 +307,34 @@ def random_scanner(
     return vendor, scanner
 
 
-def series_header(
-    vendor: Vendor,
-    scanner: Scanner,
-    *,
-    case_id: str,
-    patient_id: str,
-    seed: int,
-    is_female: bool,
-    age: int,
-    study_date: str,
-    is_enhanced: bool,
-) -> SeriesHeader:
-    """The DICOM header of a scan; it says that the patient is a phantom."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyFacts:
+    """What a header states about the patient and the study of a scan."""
+
+    case_id: str
+    patient_id: str
+    seed: int
+    is_female: bool
+    age: int
+    study_date: str
+    """As DICOM writes it: '20240108'."""
+    is_enhanced: bool
+    """Whether contrast medium was given."""
+
+
+def series_header(vendor: Vendor, scanner: Scanner, study: StudyFacts) -> SeriesHeader:
+    """The DICOM header of a scan; it states that the patient is a phantom."""
     time_ms = 500
+    uid_parts = study.seed, study.case_id
     return SeriesHeader(
-        series_uid=uid_from("nodulebench phantom series", seed, case_id),
-        study_uid=uid_from("nodulebench phantom study", seed, case_id),
-        frame_of_reference_uid=uid_from("nodulebench phantom frame", seed, case_id),
-        patient_id=patient_id,
-        patient_name=f"PHANTOM^{patient_id}",
-        patient_sex="F" if is_female else "M",
-        patient_age=f"{age:03d}Y",
-        study_date=study_date,
+        series_uid=uid_from("nodulebench phantom series", *uid_parts),
+        study_uid=uid_from("nodulebench phantom study", *uid_parts),
+        frame_of_reference_uid=uid_from("nodulebench phantom frame", *uid_parts),
+        patient_id=study.patient_id,
+        patient_name=f"PHANTOM^{study.patient_id}",
+        patient_sex="F" if study.is_female else "M",
+        patient_age=f"{study.age:03d}Y",
+        study_date=study.study_date,
         manufacturer=vendor.manufacturer,
         model=vendor.model,
         software=vendor.software,
@@ -340,7 +345,7 @@ def series_header(
         exposure_time_ms=time_ms,
         exposure_mas=round(scanner.exposure_mas),
         slice_thickness_mm=scanner.slice_thickness_mm,
-        contrast_agent="IODINE" if is_enhanced else "",
+        contrast_agent="IODINE" if study.is_enhanced else "",
         is_signed=vendor.is_signed,
         rescale_intercept=vendor.rescale_intercept,
         padding_hu=vendor.padding_hu,

@@ -52,7 +52,13 @@ from nodulebench.phantom.scan import (
     scan_patient,
     slice_rows,
 )
-from nodulebench.phantom.scanner import Scanner, Vendor, random_scanner, series_header
+from nodulebench.phantom.scanner import (
+    Scanner,
+    StudyFacts,
+    Vendor,
+    random_scanner,
+    series_header,
+)
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
 FIRST_DAY = date(2024, 1, 8)
@@ -95,8 +101,8 @@ class PhantomCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """What every patient of a test set has in common; all else follows from their number."""
+class PhantomPlan:
+    """What all patients of a test set have in common; the rest follows from their number."""
 
     seed: int
     matrix: int
@@ -124,9 +130,9 @@ def make_cases(
     people: People = "healthy",
 ) -> Iterator[PhantomCase]:
     """The scans of ``count`` patients, and of the same patients months later if asked for."""
-    recipe = Recipe(seed, matrix, has_follow_up, scan_plan or ScanPlan(), people)
+    plan = PhantomPlan(seed, matrix, has_follow_up, scan_plan or ScanPlan(), people)
     for number in range(1, count + 1):
-        yield from recipe.scans_of(number)
+        yield from plan.scans_of(number)
 
 
 def make_case(
@@ -157,9 +163,7 @@ def _make_case(
     position = np.round(random.uniform((-12, -12, -400), (12, 12, 200)), 1)
     case_id = f"phantom-{patient.number:04d}" + ("-follow-up" if repeat else "")
     day = FIRST_DAY + timedelta(days=days + 3 * patient.number)
-    header = series_header(
-        vendor,
-        scanner,
+    study = StudyFacts(
         case_id=case_id,
         patient_id=patient.patient_id,
         seed=patient.seed,
@@ -168,6 +172,7 @@ def _make_case(
         study_date=f"{day:%Y%m%d}",
         is_enhanced=chest.is_enhanced,
     )
+    header = series_header(vendor, scanner, study)
     scan = scan_patient(patient, scanner, position_mm=position, repeat=repeat)
     return PhantomCase(case_id, patient, scanner, vendor, scan, header, days, growth)
 
@@ -187,17 +192,17 @@ def write_test_set(
         cases: made one by one, so that only one is in memory.
         image_formats: any of ``IMAGE_FORMATS``.
         has_masks: whether nodules and lungs are also written as label volumes.
-        progress: told what was made, scan by scan.
+        progress: called after each scan.
 
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
     """
-    form = Form(tuple(image_formats), has_masks)
+    formats = OutputFormats(tuple(image_formats), has_masks)
 
     def write(stage: Path) -> Iterator[WrittenScan]:
-        return (form.write(case, stage) for case in cases)
+        return (formats.write(case, stage) for case in cases)
 
-    return write_truth(folder, form, write, progress)
+    return write_truth(folder, formats, write, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +212,12 @@ class WrittenScan:
     case: JsonObject
     nodules: list[JsonObject]
     slices: list[JsonObject]
-    told: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """In which files scans are written."""
+class OutputFormats:
+    """The files of each scan."""
 
     image_formats: tuple[str, ...] = ("metaimage",)
     has_masks: bool = True
@@ -224,36 +229,36 @@ class Form:
             _write_masks(case, stage / "masks")
         nodules = _with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth)
         slices = slice_rows(case.case_id, case.scan.nodules, case.scan.volume.geometry)
-        return WrittenScan(_case_row(case), nodules, slices, _told(case))
+        return WrittenScan(_case_row(case), nodules, slices, _summary(case))
 
 
 def write_truth(
     folder: Path,
-    form: Form,
+    formats: OutputFormats,
     write: Callable[[Path], Iterable[WrittenScan]],
     progress: Progress = no_progress,
 ) -> Reference:
-    """Let scans be written, then write their truth; the folder gets all of it at once.
+    """Write scans, then their truth; the folder gets all of it at once.
 
     Args:
         folder: the bundle.
-        form: of the scans.
-        write: writes the scans into the folder that it is given, in their order.
-        progress: told what was made, scan by scan.
+        formats: of the scans.
+        write: writes the scans to a folder, in their order.
+        progress: called after each scan.
 
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
     """
     raise_problems(
         Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
-        for name in form.image_formats
+        for name in formats.image_formats
         if name not in IMAGE_FORMATS
     )
     with staged_folder(folder, last=bundle.MANIFEST) as stage:
         scans: list[WrittenScan] = []
         for scan in write(stage):
             scans.append(scan)
-            progress(scan.told, len(scans), 0)
+            progress(scan.summary, len(scans), 0)
         nodules = [row for scan in scans for row in scan.nodules]
         tables = nodule_tables(nodules, [row for scan in scans for row in scan.slices])
         rows = pl.DataFrame([scan.case for scan in scans], infer_schema_length=None)
@@ -316,7 +321,7 @@ def _with_growth(rows: list[JsonObject], growth: tuple[Growth, ...]) -> list[Jso
     return rows
 
 
-def _told(case: PhantomCase) -> str:
+def _summary(case: PhantomCase) -> str:
     slices, rows, columns = case.scan.volume.shape
     kinds = ", ".join(
         f"{nodule.type} {nodule.shape.diameter_mm:.1f} mm" for nodule in case.scan.nodules
@@ -330,43 +335,61 @@ def _told(case: PhantomCase) -> str:
 TERMS = TaskLimits(seconds=3600.0, memory_bytes=None, preload=("nodulebench.phantom.test_set",))
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhantomOptions:
+    """What a test set of phantoms contains; None: left to chance, scan by scan."""
+
+    cases: int = 3
+    """Patients."""
+    seed: int = 0
+    people: People = "healthy"
+    matrix: int = 512
+    """Pixels along a side of a slice."""
+    thickness: float | None = None
+    """Slice thickness and spacing in mm."""
+    kernel: str | None = None
+    dose: float | None = None
+    """In mAs."""
+    has_follow_up: bool = False
+    """Whether every patient is scanned again, months later."""
+    image_formats: tuple[str, ...] = ("metaimage",)
+    """Any of ``IMAGE_FORMATS``."""
+    has_masks: bool = True
+    """Whether nodules and lungs are also written as label volumes."""
+
+
 def make_phantoms(
     out: Path,
-    cases: int,
-    seed: int,
+    options: PhantomOptions,
     *,
-    people: People,
-    matrix: int,
-    thickness: float | None,
-    kernel: str | None,
-    dose: float | None,
-    has_follow_up: bool,
-    image_formats: Sequence[str],
-    has_masks: bool,
     executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> Reference:
-    """Write the scans of synthetic patients and what is known of them; return that.
+    """Write the scans of synthetic patients and their truth; return the truth.
 
-    A patient follows from seed and number alone, so that it does not matter who makes whom.
+    A patient depends only on seed and number, so that every executor makes the same one.
 
     Raises:
-        InputError: if the folder cannot be written to, or whoever made a patient was lost.
+        InputError: if the folder cannot be written to, or a worker was lost.
     """
-    recipe = Recipe(seed, matrix, has_follow_up, ScanPlan(thickness, kernel, dose), people)
-    form = Form(tuple(image_formats), has_masks)
+    scans = ScanPlan(options.thickness, options.kernel, options.dose)
+    plan = PhantomPlan(options.seed, options.matrix, options.has_follow_up, scans, options.people)
+    formats = OutputFormats(options.image_formats, options.has_masks)
 
     def write(stage: Path) -> Iterator[WrittenScan]:
-        task = partial(write_patient, recipe=recipe, form=form, stage=stage.resolve())
-        for number, found in in_order(executor.map(task, range(1, cases + 1), TERMS)):
-            if isinstance(found, FailedTask):
-                what = f"was not made: {in_english(found.why)}."
+        task = partial(write_patient, plan=plan, formats=formats, stage=stage.resolve())
+        numbers = range(1, options.cases + 1)
+        for number, written in in_order(executor.map(task, numbers, TERMS)):
+            if isinstance(written, FailedTask):
+                what = f"was not made: {in_english(written.why)}."
                 raise InputError.at(f"patient {number + 1}", what, "Make them again.")
-            yield from found
+            yield from written
 
-    return write_truth(out, form, write, progress)
+    return write_truth(out, formats, write, progress)
 
 
-def write_patient(number: int, recipe: Recipe, form: Form, stage: Path) -> list[WrittenScan]:
+def write_patient(
+    number: int, plan: PhantomPlan, formats: OutputFormats, stage: Path
+) -> list[WrittenScan]:
     """Make and write the scans of a patient."""
-    return [form.write(scan, stage) for scan in recipe.scans_of(number)]
+    return [formats.write(scan, stage) for scan in plan.scans_of(number)]

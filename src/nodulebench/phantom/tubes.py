@@ -101,8 +101,8 @@ def paint_in_lung(
         tubes: what is drawn.
         hu: their density.
         lung_hu: of the lung around.
-        is_even: whether lung is about as dense everywhere, and nothing less dense stays beside a
-            tube; else a voxel is mixed of the tube and of what is there.
+        is_even: whether the lung is about equally dense, and nothing less dense stays next to a
+            tube; otherwise a voxel is mixed of the tube and of its content before.
     """
     radius = np.maximum(tubes.start_radius, tubes.end_radius)
     is_thin = radius < THIN_SHARE * canvas.voxel_mm
@@ -166,7 +166,7 @@ def _add_thin(canvas: Canvas, tubes: Tubes, contrast_hu: float) -> None:
 def _cover(
     x: Field, y: Field, z: Field, along: FloatArray, radii: tuple[float, float], edge: float
 ) -> Field:
-    """Which share of each voxel lies in a segment that begins at the origin."""
+    """The share of each voxel in a segment that begins at the origin."""
     ax, ay, az = (np.float32(value) for value in along)
     square = np.float32(max(float(along @ along), 1e-9))
     place = np.clip((x * ax + y * ay + z * az) / square, 0, 1)

@@ -14,7 +14,7 @@ from nodulebench.reference.panel import Panel
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedNodule:
     """Findings of one case that are one nodule."""
 
     case: int
@@ -26,12 +26,12 @@ class Merged:
 
 def merged_nodules(
     panel: Panel, *, grouping: str = "recursive", same_reader: bool = False
-) -> Iterator[Merged]:
+) -> Iterator[MergedNodule]:
     """Every group of findings that is one nodule, however few readers drew it."""
     group = GROUPINGS[grouping]
     for case, rows in panel.nodules_by_case():
-        for one in group(Findings(panel, case, rows), same_reader).groups:
-            yield Merged(case, rows[list(one.members)], one.diameter)
+        for merged_group in group(Findings(panel, case, rows), same_reader).groups:
+            yield MergedNodule(case, rows[list(merged_group.members)], merged_group.diameter)
 
 
 def agreement_levels(
@@ -43,8 +43,8 @@ def agreement_levels(
         Columns level, nodules_by_findings, nodules_by_readers, up to the most readers of a nodule.
     """
     merged = list(merged_nodules(panel, grouping=grouping, same_reader=same_reader))
-    findings = [len(one.members) for one in merged]
-    readers = [len(np.unique(panel.reader[one.members])) for one in merged]
+    findings = [len(nodule.members) for nodule in merged]
+    readers = [len(np.unique(panel.reader[nodule.members])) for nodule in merged]
     rows = [
         (level, *(sum(count >= level for count in counts) for counts in (findings, readers)))
         for level in range(1, max(readers, default=0) + 1)
@@ -90,11 +90,11 @@ def readers_against_others(
     rows = []
     for reader in sorted(sessions["reader_id"].unique()):
         wanted = [readers for readers in drawn_by if len(readers - {reader}) >= minimum_agreement]
-        found = sum(reader in readers for readers in wanted)
+        hits = sum(reader in readers for readers in wanted)
         lone = sum(readers == {reader} for readers in drawn_by)
         cases = int((sessions["reader_id"] == reader).sum())
-        share = found / len(wanted) if wanted else None
-        rows.append((reader, cases, len(wanted), found, share, lone, lone / cases))
+        share = hits / len(wanted) if wanted else None
+        rows.append((reader, cases, len(wanted), hits, share, lone, lone / cases))
     return pl.DataFrame(rows, schema=_AGAINST_OTHERS, orient="row")
 
 

@@ -44,10 +44,10 @@ def build_reference(
     Raises:
         InputError: if a parameter is unknown or cannot be, or the readings cannot be used.
     """
-    judge = RULES[rule]
-    chosen = rule_parameters(judge, rule, parameters or {})
+    decide = RULES[rule]
+    chosen = rule_parameters(decide, rule, parameters or {})
     panel = measure_findings(readings) if isinstance(readings, Readings) else readings
-    verdicts = judge(panel, **chosen)
+    verdicts = decide(panel, **chosen)
     names = _names(panel, verdicts)
     nodules, slices = _nodules(panel, verdicts, names), None
     if has_slices:
@@ -64,13 +64,13 @@ def build_reference(
     )
 
 
-def rule_parameters(judge: Rule, rule: str, given: Mapping[str, Any]) -> JsonObject:
+def rule_parameters(decide: Rule, rule: str, given: Mapping[str, Any]) -> JsonObject:
     """The keyword arguments of a reference rule, checked.
 
     Raises:
         InputError: for each parameter that the rule does not have, cannot take, or misses.
     """
-    return checked_parameters(judge, given, f"reference rule '{rule}'")
+    return checked_parameters(decide, given, f"reference rule '{rule}'")
 
 
 def _names(panel: Panel, verdicts: Sequence[Verdict]) -> list[str]:

@@ -41,7 +41,7 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
             "have no case in common.",
             "Are their cases named alike?",
         )
-    left, right = (_targets(one, shared) for one in (first, second))
+    left, right = (_targets(reference, shared) for reference in (first, second))
     close = (
         left.join(right, on="case_id", suffix="_second")
         .with_columns(
@@ -53,8 +53,8 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
         .filter(pl.col("distance_mm") < pl.max_horizontal("diameter_mm", "diameter_mm_second") / 2)
         .sort("distance_mm", "row", "row_second")
     )
-    kept = _nearest_first(close, left.height, right.height)
-    pairs = close[kept].sort("row")
+    paired_rows = _nearest_first(close, left.height, right.height)
+    pairs = close[paired_rows].sort("row")
     return ReferenceComparison(
         cases=shared.height,
         pairs=pairs.select(
@@ -77,12 +77,12 @@ def _targets(reference: Reference, shared: pl.DataFrame) -> pl.DataFrame:
 def _nearest_first(close: pl.DataFrame, left: int, right: int) -> list[int]:
     """Rows of the pairs that remain when each nodule takes its nearest free partner."""
     is_free = [np.ones(left, dtype=np.bool_), np.ones(right, dtype=np.bool_)]
-    kept = []
-    for number, (one, other) in enumerate(close.select("row", "row_second").iter_rows()):
-        if is_free[0][one] and is_free[1][other]:
-            is_free[0][one] = is_free[1][other] = False
-            kept.append(number)
-    return kept
+    paired_rows = []
+    for number, (left_row, other) in enumerate(close.select("row", "row_second").iter_rows()):
+        if is_free[0][left_row] and is_free[1][other]:
+            is_free[0][left_row] = is_free[1][other] = False
+            paired_rows.append(number)
+    return paired_rows
 
 
 def compare_reference_files(first: Path, second: Path) -> ReferenceComparison:

@@ -12,7 +12,7 @@ from nodulebench.imaging.outlines import outline_texts
 from nodulebench.imaging.rasters import trace_outlines
 from nodulebench.reference.grouping import GROUPINGS, Findings
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.regions import known
+from nodulebench.reference.regions import require_geometry
 from nodulebench.reference.sizes import region_sizes, slice_sizes, volume_equivalent_mm
 
 
@@ -44,7 +44,7 @@ class Draft:
     voxels: IntArray | None
 
 
-def hear(
+def decide_groups(
     panel: Panel,
     *,
     grouping: str,
@@ -64,8 +64,8 @@ def hear(
     group = GROUPINGS[grouping]
     drafts = []
     for case, rows in panel.nodules_by_case():
-        for one in group(Findings(panel, case, rows), same_reader).groups:
-            members = rows[list(one.members)]
+        for finding_group in group(Findings(panel, case, rows), same_reader).groups:
+            members = rows[list(finding_group.members)]
             drafts.append(Draft(members, not is_accepted(case, members), outline(members)))
     return [*measured(panel, drafts), *ignored_points(panel)]
 
@@ -154,7 +154,7 @@ def _region_diameters(
 
 def voxel_center_mm(panel: Panel, case: int, voxels: IntArray) -> FloatArray:
     """The mean position of voxels; an axial slice lies where its outlines say."""
-    place = known(panel.places[case])
+    place = require_geometry(panel.places[case])
     middle = voxels.mean(axis=0)
     middle[2] = place.slice_number(voxels[:, 2].astype(np.float64)).mean()
     center: FloatArray = place.to_world(middle[None])[0]
@@ -239,8 +239,8 @@ def _drawn_boxes(panel: Panel, verdicts: Sequence[Verdict], boxed: IntArray) -> 
     )
     of_verdict = pl.DataFrame(
         {
-            "finding": np.concatenate([verdicts[one].members for one in boxed]),
-            "owner": np.repeat(boxed, [len(verdicts[one].members) for one in boxed]),
+            "finding": np.concatenate([verdicts[number].members for number in boxed]),
+            "owner": np.repeat(boxed, [len(verdicts[number].members) for number in boxed]),
         }
     )
     joined = of_verdict.join(of_outline, on="finding").join(boxes, on="outline")
@@ -300,7 +300,9 @@ def _boxes(panel: Panel, case: IntArray, owner: IntArray, voxel: IntArray) -> pl
         .with_columns(
             owner=pl.Series(slice_owner),
             slice_index=pl.Series(slice_index),
-            z_mm=pl.Series([heights[one][slice_number] for one, slice_number in at]),
+            z_mm=pl.Series(
+                [heights[case_number][slice_number] for case_number, slice_number in at]
+            ),
         )
     )
 
@@ -312,7 +314,7 @@ def _in_patient(
     xy_mm = np.empty((len(corner), 2))
     by_case = np.argsort(case, kind="stable")
     for part in np.split(by_case, np.flatnonzero(np.diff(case[by_case])) + 1):
-        place = known(panel.places[case[part[0]]])
+        place = require_geometry(panel.places[case[part[0]]])
         k = place.slice_number(slice_index[part].astype(np.float64))
         xy_mm[part] = place.to_world(np.column_stack([corner[part], k]))[:, :2]
     return xy_mm

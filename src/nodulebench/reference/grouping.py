@@ -34,14 +34,14 @@ class Findings:
     @property
     def diameter(self) -> list[float]:
         """How large they are, in mm."""
-        found: list[float] = self.panel.diameter_mm[self.row].tolist()
-        return found
+        diameters: list[float] = self.panel.diameter_mm[self.row].tolist()
+        return diameters
 
     @property
     def reader(self) -> list[int]:
         """Who drew them."""
-        found: list[int] = self.panel.reader[self.row].tolist()
-        return found
+        readers: list[int] = self.panel.reader[self.row].tolist()
+        return readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +126,14 @@ def overlap(findings: Findings, same_reader: bool) -> Grouping:
 
 def first_match(findings: Findings, same_reader: bool) -> Grouping:
     """Each finding joins the first group that is close to it, or begins one; groups keep means."""
-    return _one_by_one(findings, same_reader, lambda distances: min(distances, key=lambda d: d[1]))
+    return _joined_in_order(
+        findings, same_reader, lambda distances: min(distances, key=lambda d: d[1])
+    )
 
 
 def nearest_match(findings: Findings, same_reader: bool) -> Grouping:
     """Each finding joins the nearest group that is close to it, or begins one."""
-    return _one_by_one(findings, same_reader, min)
+    return _joined_in_order(findings, same_reader, min)
 
 
 def closest_pair(findings: Findings, same_reader: bool) -> Grouping:
@@ -151,9 +153,9 @@ def closest_pair(findings: Findings, same_reader: bool) -> Grouping:
         ]
         if not pairs:
             return Grouping(tuple(groups))
-        _, one, other = min(pairs)
-        groups[other] = _joined(groups[other], groups[one])
-        del groups[one]
+        _, absorbed, other = min(pairs)
+        groups[other] = _joined(groups[other], groups[absorbed])
+        del groups[absorbed]
 
 
 def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
@@ -171,9 +173,9 @@ def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
     # the gap between two boxes; outlines are no nearer than the boxes around them
     gap = np.maximum(np.maximum(low[:, None] - high, low - high[:, None]), 0)
     nearest = np.linalg.norm(gap, axis=2)
-    for one, other in np.argwhere(np.tril(nearest <= reach, -1)).tolist():
-        apart = float(np.min(cKDTree(points[one]).query(points[other])[0]))
-        nearest[one, other] = nearest[other, one] = apart
+    for number, other in np.argwhere(np.tril(nearest <= reach, -1)).tolist():
+        apart = float(np.min(cKDTree(points[number]).query(points[other])[0]))
+        nearest[number, other] = nearest[other, number] = apart
     while True:
         grouping = _linked(findings, nearest <= reach, same_reader=same_reader)
         most = max(len(group.members) for group in grouping.groups)
@@ -209,30 +211,30 @@ def mean_of(findings: Findings, members: tuple[int, ...]) -> FindingGroup:
     return FindingGroup(members, (x, y, z), float(findings.panel.diameter_mm[rows].mean()))
 
 
-def _between(one: Position, other: Position, share: float) -> Position:
-    x, y, z = (a * (1 - share) + b * share for a, b in zip(one, other, strict=True))
+def _between(first: Position, other: Position, share: float) -> Position:
+    x, y, z = (a * (1 - share) + b * share for a, b in zip(first, other, strict=True))
     return (x, y, z)
 
 
-def _joined(one: FindingGroup, other: FindingGroup) -> FindingGroup:
+def _joined(first: FindingGroup, other: FindingGroup) -> FindingGroup:
     """Two groups as one, at the mean of all members."""
-    share = len(other.members) / (len(one.members) + len(other.members))
+    share = len(other.members) / (len(first.members) + len(other.members))
     return FindingGroup(
-        one.members + other.members,
-        _between(one.center, other.center, share),
-        one.diameter * (1 - share) + other.diameter * share,
+        first.members + other.members,
+        _between(first.center, other.center, share),
+        first.diameter * (1 - share) + other.diameter * share,
     )
 
 
-def _is_close(one: FindingGroup, other: FindingGroup) -> bool:
-    return math.dist(one.center, other.center) < (one.diameter + other.diameter) / 2
+def _is_close(first: FindingGroup, other: FindingGroup) -> bool:
+    return math.dist(first.center, other.center) < (first.diameter + other.diameter) / 2
 
 
-def _share_reader(one: FindingGroup, other: FindingGroup, reader: list[int]) -> bool:
-    return not {reader[m] for m in one.members}.isdisjoint(reader[m] for m in other.members)
+def _share_reader(first: FindingGroup, other: FindingGroup, reader: list[int]) -> bool:
+    return not {reader[m] for m in first.members}.isdisjoint(reader[m] for m in other.members)
 
 
-def _one_by_one(
+def _joined_in_order(
     findings: Findings,
     same_reader: bool,
     choose: Callable[[list[tuple[float, int]]], tuple[float, int]],

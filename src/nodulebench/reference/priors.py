@@ -19,7 +19,7 @@ from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, IN_CASE, NODULES
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import read_table
-from nodulebench.metrics.classes import SILENT
+from nodulebench.metrics.classes import NO_CLASS
 from nodulebench.metrics.guidelines import LUNG_RADS, follow_up_class, mean_diameter_mm
 
 GROWTH_MM = 1.5
@@ -164,9 +164,9 @@ def classify_changes(source: Path, priors: Path, out: Path, cases: Path | None =
     Raises:
         InputError: if something cannot be read, or the table contradicts the reference.
     """
-    judged = with_priors(read_reference(source, cases=cases), read_table(priors, PRIORS))
-    write_reference(judged, out)
-    return judged
+    classified = with_priors(read_reference(source, cases=cases), read_table(priors, PRIORS))
+    write_reference(classified, out)
+    return classified
 
 
 def with_priors(reference: Reference, priors: pl.DataFrame) -> Reference:
@@ -179,8 +179,8 @@ def with_priors(reference: Reference, priors: pl.DataFrame) -> Reference:
     joined = known.join(
         changes(reference, priors), on=["case_id", "nodule_id"], how="left", maintain_order="left"
     )
-    found = pl.Series("category", _categories(joined), dtype=pl.String)
-    nodules = joined.with_columns(category=pl.coalesce("category", found))
+    categories = pl.Series("category", _categories(joined), dtype=pl.String)
+    nodules = joined.with_columns(category=pl.coalesce("category", categories))
     return replace(reference, nodules=NODULES.arrange(nodules))
 
 
@@ -197,11 +197,11 @@ def _categories(nodules: pl.DataFrame) -> list[str | None]:
     has_part = "solid_part_mm" in nodules.columns
     classes = follow_up_class(
         mean_diameter_mm(long_mm, short_mm, diameter),
-        density.replace_strict(number, default=SILENT, return_dtype=pl.Int64).to_numpy(),
+        density.replace_strict(number, default=NO_CLASS, return_dtype=pl.Int64).to_numpy(),
         nodules["solid_part_mm"].to_numpy().astype(np.float64)
         if has_part
         else np.full(nodules.height, np.nan),
         nodules["change"].to_list(),
         nodules["prior_days"].fill_null(0).to_numpy(),
     )
-    return [None if one == SILENT else LUNG_RADS[one] for one in classes.tolist()]
+    return [None if number == NO_CLASS else LUNG_RADS[number] for number in classes.tolist()]

@@ -60,8 +60,8 @@ class FindingOutlines:
 def case_geometries(cases: pl.DataFrame) -> list[Geometry | None]:
     """The geometry of each case; the origin counts as zero where it is not given."""
     origin = [f"origin_{axis}_mm" for axis in ("x", "y", "z")]
-    found = geometries(cases.with_columns(pl.col(origin).fill_null(0.0)))
-    return [found.get(case_id) for case_id in cases["case_id"]]
+    by_case = geometries(cases.with_columns(pl.col(origin).fill_null(0.0)))
+    return [by_case.get(case_id) for case_id in cases["case_id"]]
 
 
 def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOutlines:
@@ -79,7 +79,7 @@ def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOut
     z_mm = rows["z_mm"].to_numpy().astype(np.float64).copy()
     ij = np.empty((len(point_case), 2))
     for number, part in _runs(point_case):
-        place = known(places[number])
+        place = require_geometry(places[number])
         xy = np.column_stack([points.x[part], points.y[part]])
         heights = place.height_on(slice_index[points.owner[part]].astype(np.float64), xy)
         ij[part] = place.to_index(np.column_stack([xy, heights]))[:, :2]
@@ -171,7 +171,7 @@ def finding_regions(
             continue
         start = np.flatnonzero(np.diff(finding, prepend=-1))
         drawn, size = finding[start], np.diff(np.append(start, len(finding)))
-        xyz_mm = _positions(known(places[number]), voxel, z_mm)
+        xyz_mm = _positions(require_geometry(places[number]), voxel, z_mm)
         center_mm[drawn] = np.add.reduceat(xyz_mm, start, axis=0) / size[:, None]
         first[drawn], count[drawn] = start + before, size
         before += len(finding)
@@ -193,8 +193,8 @@ def _case_voxels(
     extent = tuple((pixel.max(axis=0) - low + 1).tolist())
     number = np.ravel_multi_index(tuple((pixel - low).T), extent)
     is_hole = outlines.is_hole[outline]
-    kept, where = np.unique(number[~is_hole], return_index=True)
-    stays = ~np.isin(kept, number[is_hole])
+    filled, where = np.unique(number[~is_hole], return_index=True)
+    stays = ~np.isin(filled, number[is_hole])
     row = np.flatnonzero(~is_hole)[where[stays]]
     finding, slice_index, j, i = pixel[row].T
     return finding, np.column_stack([i, j, slice_index]), outlines.z_mm[outline[row]]
@@ -244,7 +244,7 @@ def _require_points(readings: Readings, outlines: FindingOutlines, counts: IntAr
     )
 
 
-def known(place: Geometry | None) -> Geometry:
+def require_geometry(place: Geometry | None) -> Geometry:
     """The geometry of a case with outlines, which is never missing."""
     if place is None:
         raise AssertionError("outlines_of refuses cases without geometry")

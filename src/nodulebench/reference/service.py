@@ -1,7 +1,7 @@
 """Readers' files -> a reference standard as a bundle: what ``nodulebench reference build`` does."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,44 +42,45 @@ class BuiltReference:
     provenance: JsonObject
 
 
-def build_reference_files(
-    source: Path,
-    out: Path | None = None,
-    *,
-    rule: str = "luna16",
-    parameters: Mapping[str, Any] | None = None,
-    size: str = "volume_equivalent",
-    series: Path | None = None,
-    cases: Path | None = None,
-    findings: Path | None = None,
-    skips_bad_files: bool = False,
-    applies_corrections: bool = False,
-) -> BuiltReference:
-    """Read, merge and, with ``out``, write; nothing is written if anything is wrong.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildReferenceOptions:
+    """From what a reference is built, and how."""
 
-    Args:
-        source: whatever ``read_readings`` takes.
-        out: folder for the bundle, with the rule and its parameters in ``provenance.json``.
-        rule: the reference rule.
-        parameters: those of its parameters that differ from their defaults.
-        size: the definition of a finding's diameter.
-        series: list of cases; restricts and orders them.
-        cases: table of cases or LIDC scans with their geometry.
-        findings: folder for the findings themselves, as tables.
-        skips_bad_files: whether files that cannot be read are passed over with a notice.
-        applies_corrections: whether LIDC-IDRI's later corrections replace what they correct.
-    """
-    chosen = rule_parameters(RULES[rule], rule, parameters or {})
-    listed = None if series is None else read_case_list(series)
+    source: Path
+    """Anything that ``read_readings`` takes."""
+    out: Path | None = None
+    """Folder for the bundle, with the rule and its parameters in ``provenance.json``."""
+    rule: str = "luna16"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Those parameters of the rule that differ from their defaults; text is converted."""
+    size: str = "volume_equivalent"
+    """The definition of a finding's diameter, one of SIZE_DEFINITIONS."""
+    series: Path | None = None
+    """List of cases; restricts and orders them."""
+    cases: Path | None = None
+    """Table of cases or LIDC scans with their geometry."""
+    findings: Path | None = None
+    """Folder for the findings themselves, as tables."""
+    skips_bad_files: bool = False
+    """Whether files that cannot be read are skipped with a notice."""
+    applies_corrections: bool = False
+    """Whether LIDC-IDRI's later corrections replace what they correct."""
+
+
+def build_reference_files(options: BuildReferenceOptions) -> BuiltReference:
+    """Read, merge and, with ``out``, write; nothing is written if anything is wrong."""
+    rule, source = options.rule, options.source
+    chosen = rule_parameters(RULES[rule], rule, options.parameters)
+    listed = None if options.series is None else read_case_list(options.series)
     readings = read_readings(
         source,
-        cases=cases,
+        cases=options.cases,
         series=listed,
-        skips_bad_files=skips_bad_files,
-        applies_corrections=applies_corrections,
+        skips_bad_files=options.skips_bad_files,
+        applies_corrections=options.applies_corrections,
     )
     readings = replace(readings, cases=without_images(readings.cases))
-    panel = measure_findings(readings, size=size)
+    panel = measure_findings(readings, size=options.size)
     reference = build_reference(panel, rule, chosen)
     merging: JsonObject = {
         name: chosen.get(name, default)
@@ -101,17 +102,17 @@ def build_reference_files(
             "digest": file_digest(source),
             "rule": rule,
             "parameters": {**_defaults(rule), **chosen},
-            "size_definition": size,
+            "size_definition": options.size,
             "agreement": levels.to_dicts(),
             "size_error": None if spread is None else asdict(spread),
             "notices": [notice.to_json() for notice in readings.notices],
         },
     )
-    if out is not None:
-        write_reference(reference, out)
-        write_json(built.provenance, out / PROVENANCE)
-    if findings is not None:
-        write_findings(readings, findings)
+    if options.out is not None:
+        write_reference(reference, options.out)
+        write_json(built.provenance, options.out / PROVENANCE)
+    if options.findings is not None:
+        write_findings(readings, options.findings)
     return built
 
 
@@ -151,12 +152,12 @@ def readers_of_files(
     """
     listed = None if series is None else read_case_list(series)
     panel = measure_findings(read_readings(source, cases=cases, series=listed))
-    found = ReadersOfPanel(
+    readers = ReadersOfPanel(
         readers_against_others(
             panel, reader_count=reader_count, minimum_agreement=minimum_agreement
         ),
         silent_readers(panel, reader_count=reader_count),
     )
     if out is not None:
-        write_csv(found.against_others, out)
-    return found
+        write_csv(readers.against_others, out)
+    return readers

@@ -55,15 +55,15 @@ def slice_sizes(owner: IntArray, voxel: IntArray, spacing_mm: FloatArray) -> pl.
     right, high = (place[np.append(runs, len(place))[1:] - 1][:, [3, 2]] + 0.5).T
     bars = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
     ends = np.roll(bars, -1, axis=1)
-    found = []
+    sizes = []
     for start, stop in pairwise([*starts.tolist(), len(place)]):
-        one, number = place[start, :2].tolist()
-        pixel_mm = spacing_mm[one]
+        region, number = place[start, :2].tolist()
+        pixel_mm = spacing_mm[region]
         first, last = np.searchsorted(runs, [start, stop])
         sides = ((part[first:last] * pixel_mm).reshape(-1, 2) for part in (bars, ends))
         axes = axes_of_sides(*sides)
-        found.append((one, number, (stop - start) * float(pixel_mm[0] * pixel_mm[1]), *axes))
-    return pl.DataFrame(found, schema=_SLICE_SIZES, orient="row")
+        sizes.append((region, number, (stop - start) * float(pixel_mm[0] * pixel_mm[1]), *axes))
+    return pl.DataFrame(sizes, schema=_SLICE_SIZES, orient="row")
 
 
 _SLICE_SIZES = {
@@ -91,15 +91,15 @@ def drawn_slice_sizes(
         is_box: whether it is a box around the region; the axes are then the sides of boxes.
         corners_mm: its corners in the plane of the slice; polygons of a region do not overlap.
     """
-    found = []
-    for one, number in sorted(set(zip(owner.tolist(), slice_index.tolist(), strict=True))):
-        here = np.flatnonzero((owner == one) & (slice_index == number)).tolist()
+    sizes = []
+    for region, number in sorted(set(zip(owner.tolist(), slice_index.tolist(), strict=True))):
+        here = np.flatnonzero((owner == region) & (slice_index == number)).tolist()
         outer = [corners_mm[at] for at in here if not is_hole[at]]
         if outer:
             area = sum(area_mm2(corners_mm[at]) * (-1) ** bool(is_hole[at]) for at in here)
             axes = box_axes_mm(outer) if is_box[here].all() else long_and_short_mm(*outer)
-            found.append((one, number, area, *axes))
-    return pl.DataFrame(found, schema=_SLICE_SIZES, orient="row")
+            sizes.append((region, number, area, *axes))
+    return pl.DataFrame(sizes, schema=_SLICE_SIZES, orient="row")
 
 
 def box_axes_mm(boxes: Sequence[FloatArray]) -> tuple[float, float]:

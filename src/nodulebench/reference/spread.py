@@ -1,6 +1,7 @@
 """Readings + submission + protocol -> how much its score depends on how the readers are heard."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -102,11 +103,13 @@ def score_under(
     rows = []
     for number, (name, reference) in enumerate(references):
         progress(f"scoring under {name}", number, 0)
-        judged = evaluate(reference, [submission], protocol).algorithms[0]
-        result = judged.rules[protocol.rules[0].name]
-        found = result.metrics.get(metric)
+        evaluation = evaluate(reference, [submission], protocol).algorithms[0]
+        result = evaluation.rules[protocol.rules[0].name]
+        result_value = result.metrics.get(metric)
         estimate = (
-            found if isinstance(found, Estimate) else Estimate(None, reason=Notice("not_computed"))
+            result_value
+            if isinstance(result_value, Estimate)
+            else Estimate(None, reason=Notice("not_computed"))
         )
         counts = {key: result.counts.get(key) for key in _SPREAD if key in result.counts}
         rows.append(
@@ -120,39 +123,46 @@ def score_under(
     return pl.DataFrame(rows, schema=_SPREAD)
 
 
-def spread_files(
-    source: Path,
-    marks: Path,
-    protocol: str = "luna16",
-    metric: str = "cpm",
-    *,
-    series: Path | None = None,
-    cases: Path | None = None,
-    skips_bad_files: bool = False,
-    out: Path | None = None,
-    progress: Progress = no_progress,
-) -> pl.DataFrame:
-    """Score the marks of a file under all variants of the reference that readings make.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpreadOptions:
+    """Which marks are scored under which variants of a reference."""
 
-    With ``out``, writes the table as CSV, with the algorithm's name and the metric.
-    """
+    source: Path
+    """Anything that ``read_readings`` takes."""
+    marks: Path
+    """The submission."""
+    protocol: str = "luna16"
+    metric: str = "cpm"
+    series: Path | None = None
+    """List of cases; restricts and orders them."""
+    cases: Path | None = None
+    """Table of cases or LIDC scans with their geometry."""
+    skips_bad_files: bool = False
+    """Whether files that cannot be read are skipped with a notice."""
+    out: Path | None = None
+    """CSV for the table, with the algorithm's name and the metric."""
+
+
+def spread_files(options: SpreadOptions, *, progress: Progress = no_progress) -> pl.DataFrame:
+    """Score the marks of a file under all variants of the reference that readings make."""
+    metric = options.metric
     readings = read_readings(
-        source,
-        cases=cases,
-        series=None if series is None else read_case_list(series),
-        skips_bad_files=skips_bad_files,
+        options.source,
+        cases=options.cases,
+        series=None if options.series is None else read_case_list(options.series),
+        skips_bad_files=options.skips_bad_files,
     )
-    submission = read_submission(marks, readings.cases)
+    submission = read_submission(options.marks, readings.cases)
     table = score_under(
         reference_variants(readings),
         submission,
-        with_options(load_protocol(protocol), bootstraps=0),
+        with_options(load_protocol(options.protocol), bootstraps=0),
         metric,
         progress,
     )
-    if out is not None:
+    if options.out is not None:
         named = (pl.lit(submission.name).alias("algorithm"), pl.lit(metric).alias("metric"))
-        write_table(table.select(*named, pl.all()), out)
+        write_table(table.select(*named, pl.all()), options.out)
     return table
 
 
@@ -169,10 +179,12 @@ def flipped_marks(
         of each reference in mm (negative: inside; null: the case has none).
     """
     shared = first.cases.join(second.cases, on="case_id", how="semi", maintain_order="left")
-    references = [one.restricted(shared["case_id"], "shared cases") for one in (first, second)]
+    references = [
+        reference.restricted(shared["case_id"], "shared cases") for reference in (first, second)
+    ]
     marks = submission.marks.join(shared, on="case_id", how="semi", maintain_order="left")
-    judged = Submission(submission.name, marks)
-    labels = [_labels(reference, judged, protocol) for reference in references]
+    restricted = Submission(submission.name, marks)
+    labels = [_labels(reference, restricted, protocol) for reference in references]
     flipped = np.flatnonzero(labels[0] != labels[1])
     names = np.array(LABEL_NAMES)
     chosen = marks[flipped]
@@ -196,16 +208,16 @@ def flipped_marks_of_files(
     first: Path, second: Path, marks: Path, protocol: str = "luna16"
 ) -> pl.DataFrame:
     """The same from files."""
-    one, other = (read_reference(path) for path in (first, second))
-    submission = read_submission(marks, one.cases)
-    return flipped_marks(one, other, submission, load_protocol(protocol))
+    first_reference, second_reference = (read_reference(path) for path in (first, second))
+    submission = read_submission(marks, first_reference.cases)
+    return flipped_marks(first_reference, second_reference, submission, load_protocol(protocol))
 
 
 def _labels(reference: Reference, submission: Submission, protocol: TestProtocol) -> IntArray:
     """The best label of each mark."""
-    found = label_marks(reference, submission, protocol, protocol.rules[0])
+    labels = label_marks(reference, submission, protocol, protocol.rules[0])
     best = np.full(submission.marks.height, len(LABEL_NAMES) - 1, dtype=np.int64)
-    np.minimum.at(best, found.mark, found.label)
+    np.minimum.at(best, labels.mark, labels.label)
     return best
 
 

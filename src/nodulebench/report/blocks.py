@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, ClassVar
 
+from markupsafe import Markup
+
 from nodulebench.core.json_types import JsonObject
+from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import UNDEFINED, decimals, interval, significant, whole
 from nodulebench.i18n.translator import Translator
@@ -16,12 +19,12 @@ from nodulebench.report.pages.templates import Block
 
 @dataclass(frozen=True, slots=True)
 class Section(Block):
-    """A part of a page: what the address bar and the contents call it, and what is in it."""
+    """A part of a page with its anchor, its heading and its blocks."""
 
     macro: ClassVar[str] = "section"
     name: str
     title: str
-    blocks: Sequence[Any]
+    blocks: Sequence[Block | Markup]
     is_open: bool = True
 
 
@@ -30,16 +33,16 @@ class Switch(Block):
     """Blocks of one kind of which a page shows one at a time; print shows them all."""
 
     macro: ClassVar[str] = "switch"
-    choices: Sequence[tuple[str, Any]]
-    """What each is called, and the block."""
+    choices: Sequence[tuple[str, Block]]
+    """Name and block of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side(Block):
-    """Blocks beside each other where the page is wide enough."""
+    """Blocks side by side where the page is wide enough."""
 
     macro: ClassVar[str] = "side"
-    blocks: Sequence[Any]
+    blocks: Sequence[Block]
     remark: str = ""
 
 
@@ -49,7 +52,7 @@ class Fold(Block):
 
     macro: ClassVar[str] = "fold"
     title: str
-    blocks: Sequence[Any]
+    blocks: Sequence[Block]
     is_open: bool = True
     file: str = ""
     """The file that holds the same, where print only refers to it."""
@@ -63,6 +66,9 @@ class Paragraphs(Block):
     texts: Sequence[str]
 
 
+Message = Notice | JsonObject | str
+"""A notice, a notice as JSON, or text."""
+
 LONGEST_NAME, NAME_SHOWN = 20, 10
 """Characters: names of cases up to the first are shown whole, of longer ones the second."""
 
@@ -74,20 +80,20 @@ class Notes:
         self.translate = translate
         self._letters: dict[str, str] = {}
 
-    def letter(self, reason: Any) -> str:
-        """The letter that stands for a reason."""
-        told = self.translate.message(reason)
+    def letter(self, reason: Message) -> str:
+        """The letter of a reason; equal reasons share one."""
+        text = self.translate.message(reason)
         number = len(self._letters)
         letter = ascii_lowercase[number % 26] * (number // 26 + 1)
-        return self._letters.setdefault(told, letter)
+        return self._letters.setdefault(text, letter)
 
     def all(self) -> list[tuple[str, str]]:
         """Every letter with its reason."""
-        return [(letter, told) for told, letter in self._letters.items()]
+        return [(letter, text) for text, letter in self._letters.items()]
 
 
 def words(text: str, hint: str = "") -> Cell:
-    """A cell of words."""
+    """A cell of text that may break into lines."""
     return Cell(text, hint=hint, kind="words")
 
 
@@ -107,7 +113,7 @@ def code(text: str) -> Cell:
 
 
 def case(name: str) -> Cell:
-    """A cell with the name of a case: a long one by its end, which tells it apart."""
+    """A cell with the name of a case; a long name is shown by its end, where names differ."""
     if len(name) <= LONGEST_NAME:
         return Cell(name, kind="code case")
     return Cell(f"…{name[-NAME_SHOWN:]}", hint=name, kind="code case")
@@ -118,19 +124,19 @@ def count(value: int | None) -> Cell:
     return Cell(UNDEFINED if value is None else whole(value))
 
 
-def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
-    """A dash with the reason in a note; one that stands for many columns says the reason itself."""
-    told = notes.translate.message(reason or notes.translate("cell.undefined"))
+def undefined(reason: Message | None, notes: Notes, columns: int = 1) -> Cell:
+    """A dash with the reason in a note; a dash over many columns shows the reason itself."""
+    explanation = notes.translate.message(reason or notes.translate("cell.undefined"))
     if columns > 1:
-        text = notes.translate("cell.not_applicable", reason=told)
+        text = notes.translate("cell.not_applicable", reason=explanation)
         return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
-    return Cell(UNDEFINED, note=notes.letter(told), hint=told)
+    return Cell(UNDEFINED, note=notes.letter(explanation), hint=explanation)
 
 
 def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
     """A metric with its interval; a dash with the reason in a note where it is undefined.
 
-    With a ``bar_scale`` a bar stands below it, from 0 to that value.
+    With a ``bar_scale`` a bar from 0 to that value is drawn below it.
     """
     if value is None:
         return undefined(notes.translate("cell.not_computed"), notes)
@@ -182,22 +188,22 @@ class Table(Block):
     """Letter and text of each note."""
     remark: str = ""
     is_tight: bool = False
-    """Whether intervals stand below their values, to save width."""
+    """Whether intervals are shown below their values, to save width."""
     kind: str = ""
-    """How the page shows it, where not as every table: signatures, with room to write."""
+    """A special layout: ``signatures`` leaves space to write. Empty: as every table."""
     groups: Sequence[tuple[str, int]] = ()
     """Headings above the heads: text and how many columns each covers."""
 
     @property
     def has_heads(self) -> bool:
-        """Whether anything stands above the columns."""
+        """Whether any column has a heading."""
         return any(head.text for head in self.heads)
 
 
 def tables_of(name: str, value: Any, translate: Translator) -> list[Table]:
     """Any list of rows or dictionary that belongs to a result, as tables.
 
-    Rows ``truth, said, <count>`` become a square; numbers are shown by their kind.
+    Rows ``truth, stated, <count>`` become a square; numbers are shown by their kind.
     """
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return [
@@ -233,7 +239,7 @@ def _rows(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     return Table(translate.heading(name), heads, cells)
 
 
-def _places(values: list[Any]) -> int:
+def _places(values: Sequence[object]) -> int:
     """How many decimals a column needs, three at most, so that its numbers line up."""
     shown = [f"{value:.3f}".rstrip("0") for value in values if isinstance(value, float)]
     return max((len(text.partition(".")[2]) for text in shown), default=0)
@@ -244,22 +250,25 @@ def _in_column(value: Any, places: int, translate: Translator) -> Cell:
 
 
 def _is_square(rows: list[JsonObject]) -> bool:
-    return all(len(row) == 3 and {"truth", "said"} < set(row) for row in rows)
+    return all(len(row) == 3 and {"truth", "stated"} < set(row) for row in rows)
 
 
 def _square(name: str, rows: list[JsonObject], translate: Translator) -> Table:
-    """Pairs of classes as a square: the reference down, what was said across."""
-    counted = next(key for key in rows[0] if key not in ("truth", "said"))
+    """Pairs of classes as a square: the reference down, the answer of the algorithm across."""
+    counted = next(key for key in rows[0] if key not in ("truth", "stated"))
     truths = list(dict.fromkeys(row["truth"] for row in rows))
-    said = list(dict.fromkeys(row["said"] for row in rows))
-    found = {(row["truth"], row["said"]): row[counted] for row in rows}
+    stated = list(dict.fromkeys(row["stated"] for row in rows))
+    counts = {(row["truth"], row["stated"]): row[counted] for row in rows}
     return Table(
         translate.heading(name),
-        [words(translate("square.corner")), *(Cell(translate.word(str(one))) for one in said)],
+        [
+            words(translate("square.corner")),
+            *(Cell(translate.word(str(answer))) for answer in stated),
+        ],
         [
             [
                 head(translate.word(str(truth))),
-                *(any_cell(found.get((truth, one)), translate) for one in said),
+                *(any_cell(counts.get((truth, answer)), translate) for answer in stated),
             ]
             for truth in truths
         ],
@@ -267,7 +276,7 @@ def _square(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     )
 
 
-def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Any:
+def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Table | Fold | None:
     """A table as it is, or a long one under its caption, closed; print refers to its file."""
     if table is None or len(table.rows) <= most_rows:
         return table

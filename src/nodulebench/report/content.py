@@ -1,15 +1,15 @@
-"""Document and what lies beside it -> the content of a report, the same for page and print."""
+"""Document and attachments -> the content of a report, the same for page and print."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, Translator, translator
-from nodulebench.report.blocks import Fold, Section, Side, closed_if_long, tables_of
+from nodulebench.report.blocks import Fold, Section, Side, Table, closed_if_long, tables_of
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.key_tables import (
     counts_table,
@@ -18,6 +18,7 @@ from nodulebench.report.key_tables import (
     metrics_table,
     readings_table,
 )
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.curves import (
     Curves,
     by_curve,
@@ -64,10 +65,13 @@ from nodulebench.report.sections.verdict import (
     verdict,
 )
 
+if TYPE_CHECKING:
+    from nodulebench.report.sections.errors import Patch
+
 
 @dataclass(frozen=True, slots=True)
 class ReportAttachments:
-    """What may lie beside an evaluation; what is absent is not reported."""
+    """What a report may show besides the evaluation; what is absent is left out."""
 
     flips: pl.DataFrame | None = None
     """Nodules and marks whose label depends on the rule."""
@@ -76,9 +80,9 @@ class ReportAttachments:
     false_positives: pl.DataFrame | None = None
     """FALSE_POSITIVES: those with the best scores."""
     causes: pl.DataFrame | None = None
-    """What readers say false positives are: algorithm, cause."""
-    patches: Sequence[Any] = ()
-    """Pictures of nodules and marks (``gallery.Patch``)."""
+    """Causes that readers gave false positives: algorithm, cause."""
+    patches: Sequence["Patch"] = ()
+    """Pictures of nodules and marks."""
     combinations: Sequence[pl.DataFrame] = ()
     """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
     agreement: Sequence[JsonObject] = ()
@@ -93,8 +97,8 @@ class ReportAttachments:
         is_own = pl.col("algorithm") == algorithm
         misses = self.misses
         if misses is not None:
-            nobody = pl.lit(None, pl.String)
-            misses = misses.filter(is_own).with_columns(also_missed_by=nobody, found_by=nobody)
+            no_name = pl.lit(None, pl.String)
+            misses = misses.filter(is_own).with_columns(also_missed_by=no_name, found_by=no_name)
         return replace(
             self,
             flips=None if self.flips is None else self.flips.filter(is_own),
@@ -124,71 +128,71 @@ MEASURED_STRATA = ("type", "size", "density")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Everything that a report says, from the top."""
+    """The content of a report, from the top."""
 
     translate: Translator
     audience: Audience
     title: str
     answer: str
-    """What a reader wants to know, in a sentence or two."""
+    """The result in a sentence or two."""
     protocol: str
     version: str
     digests: dict[str, str]
     facts: list[tuple[str, str]]
     verdict: VerdictBlock | None
     date: str
-    """The day on which it is issued; empty: it is not said."""
+    """The day of issue; empty: not stated."""
     notices: list[tuple[str, str]]
     has_doubts: bool
-    """Whether they say that a submission may well be wrong: they are then open."""
+    """Whether a notice says that a submission may well be wrong; notices are then shown open."""
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key metrics, where there is one result."""
-    key_table: Any
+    key_table: Table
     paragraphs: list[str]
     about_intervals: str
     sections: list[Section] = field(default_factory=list)
     details: list[Section] = field(default_factory=list)
-    """What is looked up rather than read: it starts closed."""
-    signatures: Any = None
-    """Where those who answer for it sign, of a report that somebody issues."""
+    """Sections for reference; they start closed."""
+    signatures: Table | None = None
+    """The table for signatures; None: the report is not issued by a laboratory."""
 
 
 def report_content(
     document: Document,
     curves: pl.DataFrame,
-    beside: ReportAttachments = NOTHING,
+    attachments: ReportAttachments = NOTHING,
     *,
     audience: Audience = "lab",
     language_name: LanguageName = "en",
 ) -> Content:
-    """What a report says to its readers, in their language."""
+    """The content of a report for an audience, in a language."""
     translate = translator(language_name)
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
-        document, curves, beside = for_developers(document, curves, beside)
+        document, curves, attachments = for_developers(document, curves, attachments)
     drawn = by_curve(curves)
     sections = {
-        "compared": _compared(document, beside, translate),
+        "compared": _compared(document, attachments, translate),
         "curves": _curves(document, drawn, translate),
         "strata": _strata(document, translate),
-        "errors": _errors(document, beside, translate),
+        "errors": _errors(document, attachments, translate),
     }
     details = {
-        "rules": _rules(document, beside, translate),
-        "test_set": _test_set(document, beside, translate),
+        "rules": _rules(document, attachments, translate),
+        "test_set": _test_set(document, attachments, translate),
         "extras": _extras(document, drawn, translate),
         "literature": _literature(document, translate),
         "metrics": _all_metrics(document, translate),
         "methods": _methods(document, translate),
-        "uncertainty": _uncertainty(document, beside, translate),
+        "uncertainty": _uncertainty(document, attachments, translate),
         "checklist": _checklist(document, translate),
     }
-    issued = issued_by(document, beside.issued)
+    issued = issued_by(document, attachments.issued)
     return Content(
         translate=translate,
         audience=audience,
         title=title(document, translate),
-        answer=translate("list.sentence").join(answer(document, translate)),
+        answer=translate.sentences(answer(document, translate)),
         protocol=document.protocol.name,
         version=document.version,
         digests=document.digests,
@@ -207,10 +211,12 @@ def report_content(
     )
 
 
-def _shown(found: dict[str, list[Any]], translate: Translator, *, is_open: bool) -> list[Section]:
+def _shown(
+    contents: Mapping[str, Sequence[Block | None]], translate: Translator, *, is_open: bool
+) -> list[Section]:
     """The sections that have something to show."""
     having = {
-        name: [block for block in blocks if block is not None] for name, blocks in found.items()
+        name: [block for block in blocks if block is not None] for name, blocks in contents.items()
     }
     return [
         Section(name.replace("_", "-"), translate(f"section.{name}"), blocks, is_open)
@@ -224,23 +230,28 @@ def _is_group(document: Document) -> bool:
 
 
 def for_developers(
-    document: Document, curves: pl.DataFrame, beside: ReportAttachments
+    document: Document, curves: pl.DataFrame, attachments: ReportAttachments
 ) -> tuple[Document, pl.DataFrame, ReportAttachments]:
-    """What a developer may see of all that a report is made of."""
+    """Document, curves and attachments as the developer of an algorithm may see them."""
     from nodulebench.report.developer_copy import developers_curves, developers_document
 
-    shown = ReportAttachments(combinations=beside.combinations, issued=beside.issued)
+    shown = ReportAttachments(combinations=attachments.combinations, issued=attachments.issued)
     aggregates = developers_document(document)
     return aggregates, developers_curves(curves, aggregates), shown
 
 
 def _readings(document: Document) -> list[str]:
     """The metrics that are read at several points, ours first."""
-    found = [name for _, _, one in document.results for name in one.metrics if one.readings(name)]
-    return list(dict.fromkeys((*READINGS, *found)))
+    names = [
+        name
+        for _, _, result in document.results
+        for name in result.metrics
+        if result.readings(name)
+    ]
+    return list(dict.fromkeys((*READINGS, *names)))
 
 
-def _curves(document: Document, curves: Curves, translate: Translator) -> list[Any]:
+def _curves(document: Document, curves: Curves, translate: Translator) -> Sequence[Block | None]:
     return [
         switched(froc_charts(document, curves, translate)),
         *(
@@ -251,13 +262,15 @@ def _curves(document: Document, curves: Curves, translate: Translator) -> list[A
     ]
 
 
-def _rules(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
-    charts: list[Any] = []
+def _rules(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
+    charts: list[Block | None] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import difference_chart, mean_chart
 
-        found = [mean_chart(document, translate), difference_chart(document, translate)]
-        charts = [Side([one for one in found if one is not None])] if any(found) else []
+        drawn = [mean_chart(document, translate), difference_chart(document, translate)]
+        charts = [Side([chart for chart in drawn if chart is not None])] if any(drawn) else []
     return [
         *charts,
         None if leading_rules(document) is document else key_table(document, translate),
@@ -265,12 +278,12 @@ def _rules(document: Document, beside: ReportAttachments, translate: Translator)
         closed_if_long(counts_table(document, translate)),
         closed_if_long(difference_table(document, translate)),
         uses_table(document, translate),
-        flip_table(beside.flips, translate),
-        *(Side(parameter_charts(table, translate)) for table in beside.sweeps),
+        flip_table(attachments.flips, translate),
+        *(Side(parameter_charts(table, translate)) for table in attachments.sweeps),
     ]
 
 
-def _rule_effects(document: Document, translate: Translator) -> list[Any]:
+def _rule_effects(document: Document, translate: Translator) -> Sequence[Block | None]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
@@ -279,21 +292,23 @@ def _rule_effects(document: Document, translate: Translator) -> list[Any]:
     return rule_effect_blocks(document, translate)
 
 
-def _compared(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
-    blocks: list[Any] = []
+def _compared(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
+    blocks: list[Block | None] = []
     if document.comparisons:
         from nodulebench.report.sections.comparison import comparison_blocks
 
         blocks += comparison_blocks(document, translate)
-    if beside.combinations:
+    if attachments.combinations:
         from nodulebench.report.sections.comparison import combination_tables
 
-        blocks += combination_tables(beside.combinations, translate)
+        blocks += combination_tables(attachments.combinations, translate)
     return blocks
 
 
-def _strata(document: Document, translate: Translator) -> list[Any]:
-    charts: list[Any] = []
+def _strata(document: Document, translate: Translator) -> Sequence[Block | None]:
+    charts: list[Block | None] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import (
             hardest_chart,
@@ -301,50 +316,59 @@ def _strata(document: Document, translate: Translator) -> list[Any]:
         )
 
         drawn = [miss_rate_chart(document, name, translate) for name in MEASURED_STRATA]
-        found = [one for one in [*drawn, hardest_chart(document, translate)] if one is not None]
-        charts = [Side(found)] if found else []
+        shown = [
+            chart for chart in [*drawn, hardest_chart(document, translate)] if chart is not None
+        ]
+        charts = [Side(shown)] if shown else []
     minimum = document.protocol.minimum_stratum
     tables = [
         (algorithm.name, strata_tables(algorithm, minimum, translate))
         for algorithm in document.algorithms
     ]
-    return [*charts, *_folded([(name, [Side(one)]) for name, one in tables if one])]
+    return [*charts, *_folded([(name, [Side(parts)]) for name, parts in tables if parts])]
 
 
-def _errors(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
+def _errors(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
     from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
 
     parts = [
-        (algorithm.name, algorithm_errors(document, beside, algorithm.name, *found, translate))
+        (
+            algorithm.name,
+            algorithm_errors(document, attachments, algorithm.name, *leading, translate),
+        )
         for algorithm in document.algorithms
-        if (found := leading_result(document, algorithm)) is not None
+        if (leading := leading_result(document, algorithm)) is not None
     ]
     blocks = _folded([(name, shown) for name, shown in parts if shown])
-    if beside.causes is not None:
-        blocks += cause_blocks(beside.causes, document, translate)
+    if attachments.causes is not None:
+        blocks += cause_blocks(attachments.causes, document, translate)
     return blocks
 
 
-def _test_set(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
-    charts: list[Any] = []
+def _test_set(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
+    charts: list[Block | None] = []
     if document.reference.diameters:
         from nodulebench.report.sections.curves import diameter_chart
 
         charts.append(diameter_chart(document, translate))
-    if beside.agreement:
+    if attachments.agreement:
         from nodulebench.report.sections.strata import agreement_chart
 
-        charts.append(agreement_chart(beside.agreement, translate))
+        charts.append(agreement_chart(attachments.agreement, translate))
     shown = [chart for chart in charts if chart is not None]
     return [Side(shown)] if shown else []
 
 
-def _extras(document: Document, curves: Curves, translate: Translator) -> list[Any]:
+def _extras(document: Document, curves: Curves, translate: Translator) -> Sequence[Block | None]:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
-    shown: dict[str, list[tuple[str, list[Any]]]] = {}
+    shown: dict[str, list[tuple[str, list[Block]]]] = {}
     for algorithm, rule, result in document.results:
-        charts: list[Any] = []
-        tables: list[Any] = []
+        charts: list[Block] = []
+        tables: list[Block] = []
         for name, value in result.extras.items():
             if name in DRAWN_EXTRAS:
                 continue
@@ -358,7 +382,7 @@ def _extras(document: Document, curves: Curves, translate: Translator) -> list[A
     return _folded([(name, _folded(parts)) for name, parts in shown.items()])
 
 
-def _literature(document: Document, translate: Translator) -> list[Any]:
+def _literature(document: Document, translate: Translator) -> Sequence[Block | None]:
     if document.protocol.name != "luna16":
         return []
     from nodulebench.report.sections.literature import literature_table
@@ -366,14 +390,14 @@ def _literature(document: Document, translate: Translator) -> list[Any]:
     return [literature_table(document, translate)]
 
 
-def _all_metrics(document: Document, translate: Translator) -> list[Any]:
+def _all_metrics(document: Document, translate: Translator) -> Sequence[Block | None]:
     tables = [
         (algorithm.name, metrics_table(algorithm, translate)) for algorithm in document.algorithms
     ]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 
 
-def _methods(document: Document, translate: Translator) -> list[Any]:
+def _methods(document: Document, translate: Translator) -> Sequence[Block | None]:
     from nodulebench.report.sections.methods import course_chart, matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, translate), matching_chart(document, translate)
@@ -390,25 +414,27 @@ def _methods(document: Document, translate: Translator) -> list[Any]:
     ]
 
 
-def _uncertainty(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
+def _uncertainty(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
     from nodulebench.report.sections.methods import spread_tables
 
     return [
         uncertainty_table(document, translate),
         sources_table(document, translate),
-        *spread_tables(beside.spreads, translate),
+        *spread_tables(attachments.spreads, translate),
         traceability_table(document, translate),
     ]
 
 
-def _checklist(document: Document, translate: Translator) -> list[Any]:
+def _checklist(document: Document, translate: Translator) -> Sequence[Block | None]:
     from nodulebench.report.sections.checklist import checklist_table
 
     return [checklist_table(document, translate)]
 
 
-def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:
-    """One part as it is; several each under its name."""
+def _folded(parts: Sequence[tuple[str, Sequence[Block]]]) -> list[Block]:
+    """A single part as it is; several parts each under its name."""
     if len(parts) == 1:
-        return parts[0][1]
+        return list(parts[0][1])
     return [Fold(name, blocks, is_open=len(parts) <= MOST_OPEN) for name, blocks in parts]

@@ -13,7 +13,7 @@ from nodulebench.i18n.translator import in_english
 
 Row = JsonObject
 WORDS = ("point", "method", "reason", "metric")
-"""Columns that hold words where they hold anything; other empty ones hold numbers."""
+"""Columns of text; any other empty column is one of numbers."""
 
 
 def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[str, pl.DataFrame]:
@@ -44,7 +44,7 @@ def differences_table(comparisons: Iterable[ComparisonDocument]) -> pl.DataFrame
 
 
 def _table(rows: list[Row]) -> pl.DataFrame:
-    """Rows as a table; a column of which every row is empty has its type all the same."""
+    """Rows as a table; a column in which every row is empty has its type nevertheless."""
     table = pl.DataFrame(rows, infer_schema_length=None)
     return table.with_columns(
         pl.col(name).cast(pl.String if name in WORDS else pl.Float64)
@@ -54,7 +54,7 @@ def _table(rows: list[Row]) -> pl.DataFrame:
 
 
 def _estimate(metric: Estimate) -> Row:
-    """An estimate as columns; every column is there, so that all rows are alike."""
+    """An estimate as columns, the same in every row."""
     shown = metric.to_json()
     keys = ("value", "low", "high", "level", "method", "reason")
     sound = metric.soundly
@@ -63,9 +63,9 @@ def _estimate(metric: Estimate) -> Row:
 
 
 def _worded(row: Row) -> Row:
-    """A row that says its reason and its method, where it has one, in words."""
-    told = {name: row[name] for name in ("method", "reason") if name in row}
-    return {**row, **{name: in_english(one) if one else None for name, one in told.items()}}
+    """A row with its reason and its method as English text."""
+    texts = {name: row[name] for name in ("method", "reason") if name in row}
+    return {**row, **{name: in_english(text) if text else None for name, text in texts.items()}}
 
 
 def _metrics(document: Document) -> Iterator[Row]:
@@ -74,8 +74,8 @@ def _metrics(document: Document) -> Iterator[Row]:
         if result.undefined:
             missing = Estimate(None, reason=result.undefined)
             yield {**named, "metric": None, "point": None, **_estimate(missing)}
-        for metric, found in result.metrics.items():
-            readings = {None: found} if isinstance(found, Estimate) else found
+        for metric, value in result.metrics.items():
+            readings = {None: value} if isinstance(value, Estimate) else value
             for point, reading in readings.items():
                 yield {**named, "metric": metric, "point": point, **_estimate(reading)}
 
@@ -86,7 +86,7 @@ def _criteria(document: Document) -> Iterator[Row]:
 
 
 def _counts(document: Document) -> Iterator[Row]:
-    names = list(dict.fromkeys(name for _, _, one in document.results for name in one.counts))
+    names = list(dict.fromkeys(name for _, _, result in document.results for name in result.counts))
     for algorithm, rule, result in document.results:
         if not result.undefined:
             counts = {name: result.counts.get(name) for name in names}
@@ -128,14 +128,14 @@ def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
 
 
 def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
-    for found in comparisons:
-        for difference in found.differences:
+    for comparison in comparisons:
+        for difference in comparison.differences:
             shown, margin = difference.difference, as_json(difference.margin) or {}
             named = ("algorithm", "rule", "metric", "point", "value", "baseline_value")
             adjustments = ("holm", "bonferroni", "benjamini_hochberg")
             answers = ("margin", "is_non_inferior", "is_equivalent", "is_superior")
             row = {
-                "baseline": found.baseline,
+                "baseline": comparison.baseline,
                 **{name: getattr(difference, name) for name in named},
                 "difference": shown.value,
                 **{name: getattr(shown, name) for name in ("low", "high", "level")},
@@ -151,16 +151,16 @@ def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
 
 
 def _rankings(document: Document) -> Iterator[Row]:
-    for found in document.comparisons:
-        for ranking in found.rankings:
+    for comparison in document.comparisons:
+        for ranking in comparison.rankings:
             named = {"rule": ranking.rule, "metric": ranking.metric, "point": ranking.point}
             for line in ranking.lines:
                 yield {**named, **as_json(line)}
 
 
 def _rule_effects(document: Document) -> Iterator[Row]:
-    for found in document.comparisons:
-        for metric in found.rule_effects.metrics if found.rule_effects else ():
+    for comparison in document.comparisons:
+        for metric in comparison.rule_effects.metrics if comparison.rule_effects else ():
             for pair in metric.pairs:
                 sides = {"first": pair.first, "second": pair.second}
                 tests = ("unpaired_t", "paired_t", "wilcoxon")
@@ -168,9 +168,9 @@ def _rule_effects(document: Document) -> Iterator[Row]:
                     "metric": metric.metric,
                     "point": metric.point,
                     **{
-                        f"{side}{key}": told
+                        f"{side}{key}": value
                         for side, rule in sides.items()
-                        for key, told in (
+                        for key, value in (
                             ("", rule),
                             ("_mean", metric.groups[rule].mean),
                             ("_sd", metric.groups[rule].sd),

@@ -1,8 +1,8 @@
-"""Document and curves -> what an algorithm's developer may see: aggregates of the own algorithm.
+"""Document and curves -> what the developer of an algorithm may see: its aggregates.
 
-What is left out here cannot be shown by anything that draws the report afterwards. A whole curve
-with its thresholds would say of every single mark whether it is a hit, so curves lose their
-thresholds and all points but a few. A FROC passes the points that the document discloses as
+What is left out here cannot be shown by any later part of the report. A whole curve with its
+thresholds would reveal for every mark whether it is a hit, so curves lose their thresholds and all
+points but a few. A FROC passes the points that the document discloses as
 numbers: its readings, and the operating point or, without one, its end. These points disclose
 nothing new, and the line agrees with the markers. Between them the curve is read at every tenth
 step, but not within ten steps of such a point.
@@ -45,8 +45,8 @@ GRID = {
 }
 """Where curves are read for the developer: false positives per case, and fractions."""
 LEAST_STEPS = 10
-"""So many steps of a curve, one or more marks each, are told together: who knows the order of the
-own marks would learn from each step whether its mark is a hit."""
+"""The fewest steps of a curve, one or more marks each, that are disclosed together. Single steps
+would show a developer, who knows the order of the marks, which of them are hits."""
 BANDS = ("froc_low", "froc_high")
 DECIMALS = 3
 """Decimals of a band, and at least those of the document. The ends of a band are sums over cases
@@ -60,15 +60,15 @@ def developers_document(
     minimum: int = 1,
     hidden: Mapping[str, Collection[StratumName]] | None = None,
 ) -> Document:
-    """The document without anything that tells single cases, nodules or marks.
+    """The document without anything about single cases, nodules or marks.
 
     Args:
-        document: what was found.
-        minimum: the fewest nodules of a group that is told, where the protocol asks for fewer.
-        hidden: rule -> strata that are not told either, from ``suppression.hidden_strata``.
+        document: the results.
+        minimum: the fewest nodules of a disclosed group, if the protocol allows fewer.
+        hidden: rule -> further strata that are withheld, from ``disclosure.hidden_strata``.
     """
     fewest = max(minimum, document.protocol.minimum_stratum)
-    untold = {
+    withheld = {
         (algorithm.name, rule): _without_undisclosed(result, fewest).union(
             (hidden or {}).get(rule, ())
         )
@@ -85,40 +85,42 @@ def developers_document(
             replace(
                 algorithm,
                 rules={
-                    rule: _result(result, untold[algorithm.name, rule])
+                    rule: _result(result, withheld[algorithm.name, rule])
                     for rule, result in algorithm.rules.items()
                 },
             )
             for algorithm in document.algorithms
         ),
-        plan=None if document.plan is None else _plan(document.plan, untold),
+        plan=None if document.plan is None else _plan(document.plan, withheld),
         comparisons=tuple(_comparison(comparison) for comparison in document.comparisons),
     )
     allowed: Document = _allowed(shown)
     return allowed
 
 
-def _comparison(found: ComparisonDocument) -> ComparisonDocument:
-    """A comparison that counts the nodules which tell two algorithms apart, and names none."""
+def _comparison(comparison: ComparisonDocument) -> ComparisonDocument:
+    """A comparison that counts the nodules which only one algorithm found, and names none."""
     return replace(
-        found,
-        digests={name: digest for name, digest in found.digests.items() if name in SHOWN_DIGESTS},
-        detection=tuple(replace(one, missed_by_one=None) for one in found.detection),
+        comparison,
+        digests={
+            name: digest for name, digest in comparison.digests.items() if name in SHOWN_DIGESTS
+        },
+        detection=tuple(replace(test, missed_by_one=None) for test in comparison.detection),
     )
 
 
 def _allowed(value: Any) -> Any:
-    """A part of the document with those notices, and those of their values, that may be told.
+    """A part of the document with only the notices, and the values in them, that may be disclosed.
 
-    A reason that may not be told is withheld; of several notices it is left out.
+    A single reason that may not be disclosed becomes ``withheld``; in a list it is left out.
     """
     if isinstance(value, Notice) or is_notice(value):
         return for_developers(read_notice(value)) or WITHHELD
     if isinstance(value, list | tuple):
-        found = [_allowed(one) for one in value]
-        return type(value)(one for one in found if one is not WITHHELD)
+        elements = [_allowed(element) for element in value]
+        return type(value)(element for element in elements if element is not WITHHELD)
     if isinstance(value, dict):
-        return {key: _allowed(one) for key, one in value.items()}
+        return {key: _allowed(element) for key, element in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         return replace(value, **{name: _allowed(getattr(value, name)) for name in names})
@@ -126,7 +128,7 @@ def _allowed(value: Any) -> Any:
 
 
 def only_algorithm(document: Document, name: str) -> Document:
-    """The document of one algorithm alone; results of others are not its developer's concern."""
+    """The document of one algorithm, without the results of others."""
     plan = document.plan
     if plan is not None:
         plan = replace(
@@ -226,8 +228,8 @@ def _points(curve: pl.DataFrame, x: FloatArray, y: FloatArray) -> pl.DataFrame:
     return pl.DataFrame({**names, "x": x, "y": y, "threshold": None}, schema=curve.schema)
 
 
-def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]]) -> PlanSummary:
-    """A plan whose criteria tell no metric of a stratum that is not told."""
+def _plan(plan: PlanSummary, withheld: Mapping[tuple[str, str], set[StratumName]]) -> PlanSummary:
+    """A plan without the values of criteria on a withheld stratum."""
     criteria = tuple(
         replace(
             criterion,
@@ -238,7 +240,7 @@ def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]])
             adjusted_p_value=None,
             reason=Notice("tells_few"),
         )
-        if _named(criterion.stratum) in untold.get((criterion.algorithm, criterion.rule), ())
+        if _named(criterion.stratum) in withheld.get((criterion.algorithm, criterion.rule), ())
         else criterion
         for criterion in plan.criteria
     )
@@ -252,7 +254,7 @@ def _named(stratum: str) -> StratumName:
 
 
 def _without_undisclosed(result: RuleSummary, minimum: int) -> set[StratumName]:
-    """The strata of a result that are not told."""
+    """The strata of a result that are withheld."""
     few = {
         (division, name)
         for division, strata in result.strata.items()
@@ -263,7 +265,7 @@ def _without_undisclosed(result: RuleSummary, minimum: int) -> set[StratumName]:
     return few.union(*(hidden_strata(divisions, minimum) for divisions in parts))
 
 
-def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
+def _result(result: RuleSummary, withheld: set[StratumName]) -> RuleSummary:
     if result.undefined:
         return result
     extras = {name: extra for name, extra in result.extras.items() if name not in SECRET_EXTRAS}
@@ -271,7 +273,7 @@ def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
         extras[CROSSED] = [
             row
             for row in crossed
-            if row["nodules"] and (CROSSED, crossed_name(row["type"], row["size"])) not in untold
+            if row["nodules"] and (CROSSED, crossed_name(row["type"], row["size"])) not in withheld
         ]
     return replace(
         result,
@@ -280,7 +282,7 @@ def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
         },
         strata={
             division: {
-                name: _stratum(stratum, is_hidden=(division, name) in untold)
+                name: _stratum(stratum, is_hidden=(division, name) in withheld)
                 for name, stratum in strata.items()
             }
             for division, strata in result.strata.items()
@@ -297,7 +299,7 @@ def crossed_name(kind: str, size: str) -> str:
 
 
 def _known_members(result: RuleSummary) -> Iterator[Divisions]:
-    """The divisions by the numbers of their nodules, types and sizes crossed where that is told.
+    """The divisions as sets of nodules, with types and sizes crossed if the document has that.
 
     Which nodules of one division are in which stratum of another is not known from a document.
     """
@@ -330,12 +332,14 @@ def _crossed_members(
 
 
 def _stratum(stratum: Stratum, *, is_hidden: bool) -> Stratum:
-    """A stratum of a few nodules would tell of single ones, so nothing shows its misses.
+    """A stratum without its misses if they would reveal single nodules.
 
-    Nor are those told of a stratum without which a small one could be worked out.
+    That is so for a stratum of few nodules, and for one from which such a stratum follows.
     """
     if not stratum.is_too_few and not is_hidden:
         return stratum
-    untold = Estimate(None, reason=Notice("too_few_to_tell" if stratum.is_too_few else "tells_few"))
-    metrics = dict.fromkeys(stratum.metrics, untold)
-    return replace(stratum, missed=None, miss_rate=untold, metrics=metrics)
+    withheld = Estimate(
+        None, reason=Notice("too_few_to_tell" if stratum.is_too_few else "tells_few")
+    )
+    metrics = dict.fromkeys(stratum.metrics, withheld)
+    return replace(stratum, missed=None, miss_rate=withheld, metrics=metrics)

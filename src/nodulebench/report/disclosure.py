@@ -3,7 +3,7 @@
 The laboratory sees everything. A code that is not listed here is not shown to developers, and of
 one that is, only the values listed: counts, and names that the developer gave or the protocol
 gives. Values that name cases, nodules, marks, readers or files, and the score of a single mark,
-have no place here; neither have sentences of others (``as_stated``), which cannot be looked into.
+have no place here; neither have sentences of others (``as_stated``), which cannot be checked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -131,7 +131,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "operating_points_as_scores": (),
     "hidden_findings": ("count", "done"),
     "optional_findings": ("count",),
-    # looks at a sealed set
+    # evaluations on a sequestered test set
     "no_bound_holds": (),
     "undisclosed_undefined": (),
     "not_a_share": (),
@@ -194,7 +194,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
 """The codes that developers may see, each with those of its values that they may see."""
 
 WITHHELD = Notice("withheld")
-"""What stands for a reason that may not be told."""
+"""Replaces a reason that may not be disclosed."""
 
 
 def for_developers(notice: Notice) -> Notice | None:
@@ -215,19 +215,19 @@ Divisions = Mapping[str, Mapping[str, BoolArray]]
 StratumName = tuple[str, str]
 """A division and the name of a stratum in it."""
 _NOTHING = 1e-6
-"""What is left of a group that follows from what is told."""
+"""Largest rounding error of a group that follows from what is disclosed."""
 
 
 def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
-    """The strata that may not be told beside metrics of the whole.
+    """The strata that must be withheld when metrics of the whole are disclosed.
 
-    No group of fewer nodules than the minimum is then a sum or difference of what is told: no
-    stratum, nothing that two strata share or do not share, nothing that the told strata of a
-    division leave over of the whole.
+    No group of fewer nodules than the minimum is then a sum or difference of what is disclosed: no
+    stratum, no intersection or difference of two strata, and no rest that the disclosed strata of a
+    division leave of the whole.
 
     Args:
         divisions: the strata; they may overlap within a division and between divisions.
-        minimum: how many nodules can be told.
+        minimum: the fewest nodules of a group that may be disclosed.
     """
     names = [(division, name) for division, strata in divisions.items() for name in strata]
     if not names:
@@ -236,7 +236,7 @@ def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
     parts, counts = _different_columns(every)
     """The strata as unions of parts, within which nodules are in the same strata throughout."""
     sizes = parts @ counts
-    is_told = (sizes >= minimum) & (sizes > 0)
+    is_shown = (sizes >= minimum) & (sizes > 0)
 
     def small(groups: list[BoolArray]) -> BoolArray:
         sums = np.array(groups) @ counts
@@ -244,14 +244,14 @@ def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
         return _different_columns(few.T)[0].T
 
     apart = small(_apart(parts))
-    while is_told.any():
-        left = small([_left_over(parts, names, is_told, division) for division in divisions])
-        place = _follows(parts[is_told], np.vstack([apart, left]), sizes[is_told])
+    while is_shown.any():
+        left = small([_left_over(parts, names, is_shown, division) for division in divisions])
+        place = _follows(parts[is_shown], np.vstack([apart, left]), sizes[is_shown])
         if place is None:
             break
-        is_told[np.flatnonzero(is_told)[place]] = False
+        is_shown[np.flatnonzero(is_shown)[place]] = False
     return {
-        name for name, told, size in zip(names, is_told, sizes, strict=True) if size and not told
+        name for name, shown, size in zip(names, is_shown, sizes, strict=True) if size and not shown
     }
 
 
@@ -273,28 +273,28 @@ def members_by_name(
     return {name: np.pad(held == name, (0, more)) for name in names}
 
 
-def _follows(told: BoolArray, small: BoolArray, sizes: IntArray) -> int | None:
+def _follows(shown: BoolArray, small: BoolArray, sizes: IntArray) -> int | None:
     """The smallest stratum by which, with others and the whole, a small group can be worked out."""
-    rows = np.vstack([np.ones(told.shape[1]), told]).astype(np.float64)
+    rows = np.vstack([np.ones(shown.shape[1]), shown]).astype(np.float64)
     groups: FloatArray = small.astype(np.float64)
     shares = groups @ np.linalg.pinv(rows)
     is_known = np.abs(shares @ rows - groups).max(axis=1, initial=0.0) < _NOTHING
     used = [np.flatnonzero(np.abs(share[1:]) > _NOTHING) for share in shares[is_known]]
-    return next((int(found[np.argmin(sizes[found])]) for found in used if len(found)), None)
+    return next((int(members[np.argmin(sizes[members])]) for members in used if len(members)), None)
 
 
 def _apart(parts: BoolArray) -> list[BoolArray]:
-    """The strata, what is beside each, and what two of them share or do not share."""
-    found = [*parts, *~parts]
-    for one, other in combinations(parts, 2):
-        found += [one & ~other, other & ~one, one & other, ~(one | other)]
-    return found
+    """The strata, their complements, and the intersections and differences of two strata."""
+    groups = [*parts, *~parts]
+    for first, other in combinations(parts, 2):
+        groups += [first & ~other, other & ~first, first & other, ~(first | other)]
+    return groups
 
 
 def _left_over(
-    parts: BoolArray, names: list[StratumName], is_told: BoolArray, division: str
+    parts: BoolArray, names: list[StratumName], is_shown: BoolArray, division: str
 ) -> BoolArray:
-    """What the told strata of a division leave over of the whole."""
-    is_in = is_told & np.array([name[0] == division for name in names])
+    """The nodules of the whole that the disclosed strata of a division leave over."""
+    is_in = is_shown & np.array([name[0] == division for name in names])
     left: BoolArray = ~parts[is_in].any(axis=0)
     return left

@@ -1,4 +1,4 @@
-"""Document and what lies beside it -> those blocks of a report that another page shows."""
+"""Document and attachments -> those blocks of a report that another page shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import framed
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 from nodulebench.report.sections.curves import by_curve, froc_charts
 from nodulebench.report.sections.errors import miss_blocks
 from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
@@ -22,16 +22,16 @@ from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
 class Excerpt:
     """Blocks of the report of one algorithm."""
 
-    froc: Any
-    """The curve, which can be read off; None: it has none."""
-    misses: list[Any]
-    """Single nodules and marks; nothing for developers."""
+    froc: Block | None
+    """The interactive curve; None without a curve."""
+    misses: list[Block]
+    """Single nodules and marks; empty for developers."""
 
 
 def excerpt(
     document: Document,
     curves: pl.DataFrame,
-    beside: ReportAttachments,
+    attachments: ReportAttachments,
     *,
     audience: Audience,
     translate: Translator,
@@ -43,44 +43,44 @@ def excerpt(
     Args:
         document: what evaluation.json holds.
         curves: the table in curves.parquet.
-        beside: what lies beside the document.
-        audience: ``developer`` leaves out whatever tells of single cases.
+        attachments: what else is known of the evaluation.
+        audience: ``developer`` leaves out everything about single cases.
         translate: the translator of the language.
         name: what the algorithm is called here.
-        rule: under which its errors are told.
+        rule: the rule whose errors are shown.
     """
     document = document.soundly
     (algorithm,) = document.algorithms
     document = replace(document, algorithms=(replace(algorithm, name=name),))
     curves = curves.with_columns(algorithm=pl.lit(name))
     if audience != "lab":
-        document, curves, beside = for_developers(document, curves, beside)
+        document, curves, attachments = for_developers(document, curves, attachments)
     charts = froc_charts(document, by_curve(curves), translate)
-    misses = miss_blocks(document, beside, (algorithm.name, rule), translate)
+    misses = miss_blocks(document, attachments, (algorithm.name, rule), translate)
     return Excerpt(switched(charts), misses)
 
 
 def feedback_page(
-    told: Mapping[str, Any],
+    feedback: Mapping[str, Any],
     version: str,
     name: LanguageName = "en",
     issued: Issued = NOT_ISSUED,
 ) -> str:
-    """The page in a language, complete in itself.
+    """The feedback on an evaluation as one page in a language.
 
     Args:
-        told: what feedback.json holds.
+        feedback: the content of feedback.json.
         version: of NoduleBench.
         name: the language.
-        issued: who issues it, when and under which number.
+        issued: the issuing laboratory, date and number.
     """
     translate = translator(name)
-    metrics = told.get("metrics", {})
-    budget = told["budget"]
+    metrics = feedback.get("metrics", {})
+    budget = feedback["budget"]
     facts = [
-        (translate("fact.test_set"), told["test_set"]),
-        *([(translate("feedback.alias"), told["alias"])] if "alias" in told else []),
-        *([(translate("feedback.plan"), told["plan"])] if "plan" in told else []),
+        (translate("fact.test_set"), feedback["test_set"]),
+        *([(translate("feedback.alias"), feedback["alias"])] if "alias" in feedback else []),
+        *([(translate("feedback.plan"), feedback["plan"])] if "plan" in feedback else []),
         (
             translate("feedback.evaluation"),
             translate("feedback.evaluation_of", look=budget["used"], allowed=budget["allowed"]),
@@ -93,33 +93,34 @@ def feedback_page(
             Section("metrics", translate("feedback.metrics"), [_metrics(metrics, translate)])
         )
     if "warning" in budget:
-        texts = [translate.message(budget["warning"])]
-        sections.append(
-            Section("evaluations", translate("feedback.repeated_evaluations"), [Paragraphs(texts)])
-        )
-    return framed(
-        title=told["algorithm"],
-        kind=translate("page.kind_developer"),
-        lead=_lead(told, translate),
-        facts=facts,
-        sections=sections,
-        footer=[
-            translate("feedback.footer"),
-            translate("page.identity", version=version, digest=told["protocol"]),
-            translate("feedback.submission", digest=told["submission"]),
-        ],
-        version=version,
-        language=translate.code,
-        contents=translate("page.contents"),
-        find=translate("page.find"),
+        warning = Paragraphs([translate.message(budget["warning"])])
+        title = translate("feedback.repeated_evaluations")
+        sections.append(Section("repeated_evaluations", title, [warning]))
+    return framed_page(
+        PageFrame(
+            title=feedback["algorithm"],
+            kind=translate("page.kind_developer"),
+            lead=_lead(feedback, translate),
+            facts=facts,
+            sections=sections,
+            footer=[
+                translate("feedback.footer"),
+                translate("page.identity", version=version, digest=feedback["protocol"]),
+                translate("feedback.submission", digest=feedback["submission"]),
+            ],
+            version=version,
+            language=translate.code,
+            contents=translate("page.contents"),
+            find=translate("page.find"),
+        ),
     )
 
 
-def _lead(told: Mapping[str, Any], translate: Translator) -> str:
-    if "verdict" not in told:
+def _lead(feedback: Mapping[str, Any], translate: Translator) -> str:
+    if "verdict" not in feedback:
         return translate("feedback.lead_metrics")
-    reason = translate.message(told["verdict_reason"]) if "verdict_reason" in told else ""
-    return translate(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
+    reason = translate.message(feedback["verdict_reason"]) if "verdict_reason" in feedback else ""
+    return translate(f"feedback.{feedback['verdict']}", plan=feedback["plan"], reason=reason)
 
 
 def _metrics(metrics: Mapping[str, Any], translate: Translator) -> Table:
@@ -130,13 +131,17 @@ def _metrics(metrics: Mapping[str, Any], translate: Translator) -> Table:
         words(translate("feedback.bound")),
     ]
     rows = []
-    for name, one in metrics.items():
+    for name, estimate in metrics.items():
         rule, _, metric = name.partition(".")
         title = translate.metric(metric.replace("@", "/")).title
-        value = translate.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
+        value = (
+            translate.message(estimate["reason"])
+            if estimate["value"] is None
+            else f"{estimate['value']:g}"
+        )
         bound = "–"
-        if "bound" in one:
-            key = "feedback.at_most" if one.get("side") == "upper" else "feedback.at_least"
-            bound = translate(key, bound=f"{one['bound']:g}")
+        if "bound" in estimate:
+            key = "feedback.at_most" if estimate.get("side") == "upper" else "feedback.at_least"
+            bound = translate(key, bound=f"{estimate['bound']:g}")
         rows.append([head(title), words(translate.word(rule)), Cell(value), words(bound)])
     return Table(translate("feedback.rounded"), heads, rows)

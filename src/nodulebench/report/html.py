@@ -7,7 +7,7 @@ import polars as pl
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName
 from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachments, report_content
-from nodulebench.report.pages.templates import framed
+from nodulebench.report.pages.templates import PageFrame, framed_page
 
 __all__ = ["Audience", "render_html"]
 
@@ -19,42 +19,48 @@ def render_html(
     *,
     audience: Audience = "lab",
     language: LanguageName = "en",
-    beside: ReportAttachments = NOTHING,
+    attachments: ReportAttachments = NOTHING,
 ) -> str:
     """The report as one page.
 
     Args:
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         curves: the table in curves.parquet: algorithm, rule, curve, x, y, threshold.
         flips: the table in flips.parquet, where there is more than one rule.
-        audience: ``developer`` leaves out whatever reveals the reference standard: single cases,
+        audience: ``developer`` leaves out what reveals the reference standard: single cases,
             nodules and marks, the digests of the test set, and curves in full detail.
-        language: the language of every word that is not the algorithms' or the data's own.
-        beside: what else lies beside the evaluation.
+        language: the language of every text that does not come from the data or the algorithms.
+        attachments: what else is reported of the evaluation.
     """
     if flips is not None:
-        beside = replace(beside, flips=flips)
-    return page(report_content(document, curves, beside, audience=audience, language_name=language))
+        attachments = replace(attachments, flips=flips)
+    return page(
+        report_content(document, curves, attachments, audience=audience, language_name=language)
+    )
 
 
 def page(content: Content) -> str:
     """The content as a page."""
     translate = content.translate
-    return framed(
-        template="report.html",
-        content=content,
-        title=content.title,
-        about=content.protocol,
-        kind=translate("page.kind" if content.audience == "lab" else "page.kind_developer"),
-        lead=content.answer,
-        facts=content.facts,
-        sections=content.sections,
-        contents=translate("page.contents"),
-        find=translate("page.find"),
-        footer=(
-            translate("page.footer"),
-            translate("page.identity", version=content.version, digest=content.digests["protocol"]),
+    return framed_page(
+        PageFrame(
+            template="report.html",
+            title=content.title,
+            about=content.protocol,
+            kind=translate("page.kind" if content.audience == "lab" else "page.kind_developer"),
+            lead=content.answer,
+            facts=content.facts,
+            sections=content.sections,
+            contents=translate("page.contents"),
+            find=translate("page.find"),
+            footer=(
+                translate("page.footer"),
+                translate(
+                    "page.identity", version=content.version, digest=content.digests["protocol"]
+                ),
+            ),
+            version=content.version,
+            language=translate.code,
         ),
-        version=content.version,
-        language=translate.code,
+        content=content,
     )

@@ -6,7 +6,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import decimals, rate, significant, whole
-from nodulebench.i18n.translator import FP_RATE, Translator
+from nodulebench.i18n.translator import COUNTS, FP_RATE, Translator
 from nodulebench.report.blocks import Notes, Table, count, estimate, head, short, undefined, words
 from nodulebench.report.pages.cells import Cell
 
@@ -31,7 +31,7 @@ def key_names(document: Document) -> list[str]:
 
 
 def leading_rules(document: Document) -> Document:
-    """The document under its baseline rule alone, where all its results are too many to lead."""
+    """The document; with too many results for the first table, only its baseline rule."""
     base = document.baseline_rule
     if len(list(document.results)) <= MOST_LEADING or base not in document.rules:
         return document
@@ -40,7 +40,7 @@ def leading_rules(document: Document) -> Document:
         algorithms=tuple(
             replace(
                 algorithm,
-                rules={rule: found for rule, found in algorithm.rules.items() if rule == base},
+                rules={rule: result for rule, result in algorithm.rules.items() if rule == base},
             )
             for algorithm in document.algorithms
         ),
@@ -110,7 +110,7 @@ def readings_table(document: Document, metric: str, translate: Translator) -> Ta
 
 
 def _threshold(value: Estimate, notes: Notes) -> Cell:
-    """A score as the algorithm gives it, whatever its scale."""
+    """A score on the scale of the algorithm."""
     if value.value is None:
         return undefined(value.reason, notes)
     return Cell(significant(value.value, keeps_zeros=True))
@@ -130,7 +130,7 @@ def lead_cells(
     *,
     spans: bool = True,
 ) -> list[Cell]:
-    """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
+    """The cells that name algorithm and rule; with ``spans`` an algorithm is named only once."""
     if len(document.algorithms) == 1:
         return [head(translate.word(rule))]
     is_first = rule == next(iter(algorithm.rules))
@@ -148,7 +148,7 @@ def counts_table(document: Document, translate: Translator) -> Table:
     results = [result for _, _, result in document.results if not result.undefined]
     shown = [
         name
-        for name in translate.counts
+        for name in COUNTS
         if name in ALWAYS_COUNTED or any(result.counts.get(name) for result in results)
     ]
     rows = []
@@ -169,7 +169,7 @@ def counts_table(document: Document, translate: Translator) -> Table:
 def metrics_table(algorithm: AlgorithmSummary, translate: Translator) -> Table | None:
     """Every single metric of an algorithm, rules side by side, with all its intervals."""
     notes = Notes(translate)
-    results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
+    results = {rule: result for rule, result in algorithm.rules.items() if not result.undefined}
     names = list(
         dict.fromkeys(name for result in results.values() for name in result.single_metrics)
     )

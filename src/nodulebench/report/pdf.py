@@ -1,8 +1,8 @@
 """Content of a report -> report.pdf: the same report on paper, with vector charts.
 
-typst sets the pages by ``pages/templates/report.typ``: in this process, without network, from data
-alone, so that no text is ever taken for markup. It embeds what it uses of every font; the Chinese
-one comes with the extra, so that a report reads the same on every machine.
+typst sets the pages by ``pages/templates/report.typ``, in this process and without network. Texts
+are passed as data, so that none is ever taken for markup. The PDF embeds the used part of every
+font; the extra contains the Chinese font, so that a report is the same on every machine.
 """
 
 import json
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
@@ -28,7 +28,7 @@ from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachm
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import palette
 from nodulebench.report.pages.svg import standalone
-from nodulebench.report.pages.templates import FOLDER, printable
+from nodulebench.report.pages.templates import FOLDER, Block, printable
 from nodulebench.report.sections.errors import Gallery
 
 FONTS = ("Libertinus Serif", "Noto Sans SC")
@@ -45,8 +45,7 @@ MOST_PATCHES = 24
 """How many patches of one kind are printed."""
 DIGEST_SHOWN = len("sha256:") + 12
 MARKED, NOT_SUSPECT = b"/MarkInfo<</Marked true", b"/Suspects false"
-"""How the tags of a print begin. What they say next is so without a word, and poppler takes the
-word for an error."""
+"""How the tags of a PDF begin. The second entry states a default, but poppler calls it an error."""
 
 
 def render_pdf(
@@ -56,24 +55,26 @@ def render_pdf(
     *,
     audience: Audience = "lab",
     language: LanguageName = "en",
-    beside: ReportAttachments = NOTHING,
+    attachments: ReportAttachments = NOTHING,
     font: Path | None = None,
 ) -> None:
     """Write the report as PDF; the same report gives the same bytes.
 
     Args:
         path: the file.
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         curves: the table in curves.parquet.
         audience: as for the page.
         language: as for the page.
-        beside: what else lies beside the evaluation.
+        attachments: what else is reported of the evaluation.
         font: a font to set the whole report in.
 
     Raises:
         InputError: if typst is not installed, or the font cannot be read.
     """
-    content = report_content(document, curves, beside, audience=audience, language_name=language)
+    content = report_content(
+        document, curves, attachments, audience=audience, language_name=language
+    )
     write_print(path, content, font)
 
 
@@ -82,14 +83,14 @@ def write_print(path: Path, content: Content, font: Path | None = None) -> None:
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
         own = () if font is None else (_family(font),)
-        said = Printed(folder, content.translate, (*own, *FONTS)).said(content)
-        typeset(path, "report.typ", said, folder, font)
+        data = Printed(folder, content.translate, (*own, *FONTS)).data(content)
+        typeset(path, "report.typ", data, folder, font)
 
 
 def typeset(
-    path: Path, template: str, said: JsonObject, folder: Path, font: Path | None = None
+    path: Path, template: str, data: JsonObject, folder: Path, font: Path | None = None
 ) -> None:
-    """Set what is said by a template, in a folder that may hold pictures, as PDF.
+    """Fill a template with data and write it as PDF.
 
     Raises:
         InputError: if typst is not installed.
@@ -98,8 +99,8 @@ def typeset(
         import pylopdf_fonts_zh_cn as chinese
         import typst
 
-    told = printable(json.dumps(said, ensure_ascii=False))
-    (folder / "content.json").write_text(told, encoding="utf-8", errors="replace")
+    text = printable(json.dumps(data, ensure_ascii=False))
+    (folder / "content.json").write_text(text, encoding="utf-8", errors="replace")
     main = Path(copy(FOLDER / "templates" / template, folder))
     fonts = [chinese.sans_path().parent, *([] if font is None else [font.parent])]
     made = typst.compile(main, font_paths=fonts, ignore_system_fonts=True, format="pdf")
@@ -111,23 +112,23 @@ def _family(font: Path) -> str:
     """The name by which a font is asked for.
 
     Raises:
-        InputError: if it is no font.
+        InputError: if it is not a font.
     """
     with needs("pdf", "report.pdf"):
         import typst
 
-    found = {
-        one.family
-        for one in typst.Fonts(False, False, [font.parent]).fonts()
-        if one.path and Path(one.path).resolve() == font.resolve()
+    families = {
+        known.family
+        for known in typst.Fonts(False, False, [font.parent]).fonts()
+        if known.path and Path(known.path).resolve() == font.resolve()
     }
-    if not found:
+    if not families:
         raise InputError.at(
             str(font),
-            "cannot be embedded: it is no font that typst knows.",
+            "cannot be embedded: typst does not know this font.",
             "Give a TrueType or OpenType font (.ttf, .otf, .ttc).",
         )
-    return min(found)
+    return min(families)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,8 @@ class Printed:
     translate: Translator
     fonts: Sequence[str] = FONTS
 
-    def said(self, content: Content) -> JsonObject:
-        """Everything that the print says."""
+    def data(self, content: Content) -> JsonObject:
+        """The data that the template ``report.typ`` reads."""
         translate = content.translate
         before, middle, after = re.split("[\0\1]", translate("page.of", page="\0", pages="\1"))
         return {
@@ -165,17 +166,17 @@ class Printed:
         }
 
     def _parts(self, content: Content) -> Iterator[JsonObject]:
-        translate, found = content.translate, content.verdict
-        if found is not None:
-            blocks = [Paragraphs(found.sentences), found.table]
-            yield self._part(translate("section.verdict"), blocks, answer=found.answer)
+        translate, verdict = content.translate, content.verdict
+        if verdict is not None:
+            blocks = [Paragraphs(verdict.sentences), verdict.table]
+            yield self._part(translate("section.verdict"), blocks, answer=verdict.answer)
         first = [] if content.headline else [content.key_table]
         blocks = [*first, Paragraphs([*content.paragraphs, content.about_intervals])]
         yield self._part(translate("section.key"), blocks, headline=content.headline)
         if content.notices:
-            told = [f"{about}{translate('colon')} {text}" for about, text in content.notices]
-            title = translate("page.read_first", count=len(told))
-            yield self._part(title, [Paragraphs(told)])
+            messages = [f"{about}{translate('colon')} {text}" for about, text in content.notices]
+            title = translate("page.read_first", count=len(messages))
+            yield self._part(title, [Paragraphs(messages)])
         for section in (*content.sections, *content.details):
             yield self._part(section.title, section.blocks)
         if content.signatures is not None:
@@ -184,15 +185,15 @@ class Printed:
     def _part(
         self,
         title: str,
-        blocks: Sequence[Any],
+        blocks: Sequence[Block | Markup],
         *,
         answer: str = "",
         headline: Sequence[tuple[str, ...]] = (),
     ) -> JsonObject:
-        shown = [one for block in blocks for one in self._block(block)]
+        shown = [part for block in blocks for part in self._block(block)]
         return {"title": title, "answer": answer, "headline": headline, "blocks": shown}
 
-    def _block(self, block: Any) -> Iterator[JsonObject]:
+    def _block(self, block: Block | Markup) -> Iterator[JsonObject]:
         """A block as one or more that the template knows."""
         match block:
             case Table():
@@ -204,12 +205,12 @@ class Printed:
             case Fold():
                 yield {"block": "caption", "text": block.title}
                 if block.file:
-                    told = self.translate("print.in_file", file=block.file)
-                    yield {"block": "remark", "text": told}
+                    remark = self.translate("print.in_file", file=block.file)
+                    yield {"block": "remark", "text": remark}
                 else:
-                    yield from (one for inner in block.blocks for one in self._block(inner))
+                    yield from (part for inner in block.blocks for part in self._block(inner))
             case Switch():
-                yield from (one for _, inner in block.choices for one in self._block(inner))
+                yield from (part for _, inner in block.choices for part in self._block(inner))
             case Paragraphs():
                 yield from ({"block": "text", "text": text} for text in block.texts)
             case Gallery():
@@ -236,8 +237,8 @@ class Printed:
             names = [f"{number + view}.png" for view in range(len(patch.views))]
             for name, png in zip(names, patch.views, strict=True):
                 (self.folder / name).write_bytes(png)
-            told = [patch.caption(gallery.translate), *patch.details(gallery.translate)]
-            patches.append({"views": names, "caption": "\n".join(told)})
+            lines = [patch.caption(gallery.translate), *patch.details(gallery.translate)]
+            patches.append({"views": names, "caption": "\n".join(lines)})
         left = len(gallery.patches) - len(patches)
         remarks = [replace(gallery, left_out=gallery.left_out + left).remark]
         return {"block": "gallery", "title": gallery.title, "remarks": remarks, "patches": patches}
@@ -245,8 +246,8 @@ class Printed:
     def _chart(self, chart: Chart, width: float) -> JsonObject:
         is_small = chart.readings is None
         label = 19.0 if is_small and 'class="plot"' in chart.picture else 13.0
-        found = re.search(r'viewBox="0 0 ([\d.]+)', chart.picture)
-        own = float(found[1]) if found else width
+        match = re.search(r'viewBox="0 0 ([\d.]+)', chart.picture)
+        own = float(match[1]) if match else width
         wanted = width if is_small else PLOT_SHARE * width
         return {
             "block": "chart",
@@ -267,7 +268,7 @@ class Printed:
         inside, closed, after = rest.partition("</svg>")
         dashed = re.sub(
             r'(?<=stroke-dasharray=")[\d. ]+',
-            lambda found: " ".join(str(FINE * float(one)) for one in found[0].split()),
+            lambda match: " ".join(str(FINE * float(length)) for length in match[0].split()),
             inside,
         )
         whole = f"{before}{opened}{dashed}{closed}{after}"
@@ -279,7 +280,9 @@ class Printed:
             heads.append([self._cell(Cell(text, columns=reach)) for text, reach in table.groups])
         if table.has_heads:
             heads.append([self._cell(head) for head in table.heads])
-        columns = max(len(table.heads), *(sum(one.columns for one in row) for row in table.rows), 1)
+        columns = max(
+            len(table.heads), *(sum(cell.columns for cell in row) for row in table.rows), 1
+        )
         return {
             "block": "table",
             "caption": table.caption,
@@ -288,7 +291,7 @@ class Printed:
             "kind": table.kind,
             "size": text_size(table),
             "heads": heads,
-            "rows": [[self._cell(one) for one in row] for row in table.rows],
+            "rows": [[self._cell(cell) for cell in row] for row in table.rows],
             "notes": table.notes,
         }
 
@@ -306,7 +309,7 @@ class Printed:
 
 
 def text_size(table: Table) -> float:
-    """The largest size of text at which every column has room for its longest word."""
+    """The largest size of text at which the longest word of every column fits."""
     needed: dict[int, float] = {}
     for row in (table.heads, *table.rows):
         for place, cell in enumerate(row):

@@ -12,7 +12,7 @@ from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.results import AlgorithmResult
 from nodulebench.core.tables import RUNS
 from nodulebench.core.text import in_a_line
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.i18n.translator import in_english, translator
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.bundle import is_sealed
@@ -88,12 +88,14 @@ def bench(
     for algorithm, folder in zip(algorithms, folders, strict=True):
         run_algorithm(algorithm, test_set, folder, choice, progress=_named(algorithm, progress))
     evaluation, _ = evaluate_files(
-        tuple(folders),
-        test_set,
-        protocol,
-        bootstraps=bootstraps,
-        out=out / RESULT,
-        force=True,
+        EvaluateOptions(
+            marks=tuple(folders),
+            reference=test_set,
+            protocol=protocol,
+            bootstraps=bootstraps,
+            out=out / RESULT,
+            force=True,
+        )
     )
     cases = int(evaluation.reference["cases"])
     rows = [

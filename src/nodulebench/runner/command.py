@@ -137,13 +137,13 @@ def open_algorithm(
 
 
 def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
-    from nodulebench.detection.scan import see_chest
+    from nodulebench.detection.scan import prepare_scan
     from nodulebench.detection.systems import candidates_in, read_system
 
     system = read_system(name, weights)
 
     def run(volume: Volume) -> Marks:
-        candidates, _ = candidates_in(system, see_chest(volume), volume)
+        candidates, _ = candidates_in(system, prepare_scan(volume), volume)
         return Marks(candidates.center_mm, candidates.score)
 
     return run

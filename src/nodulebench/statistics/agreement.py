@@ -205,7 +205,7 @@ def intraclass_correlation(
 ) -> Estimate:
     """Intraclass correlation in the forms of Shrout and Fleiss 1979, with F-based intervals.
 
-    ``1``: each subject has readers of its own; ``2``: readers are a random sample (absolute
+    ``1``: each subject has its own readers; ``2``: readers are a random sample (absolute
     agreement); ``3``: these readers only (consistency). ``,1`` speaks of a single measurement,
     ``,k`` of the mean over the readers.
 
@@ -299,7 +299,7 @@ class LimitsOfAgreement:
 def bland_altman(
     first: FloatArray, second: FloatArray, *, share: float = 0.95, level: float = 0.95
 ) -> LimitsOfAgreement:
-    """Bias and limits within which a share of the differences lies, each with its interval.
+    """Bias and limits that contain a share of the differences, each with its interval.
 
     The limits are bias ± z SD, about 1.96 SD for 95 %; their error is that of Bland and Altman
     1999, SD sqrt(1 / n + z^2 / (2 (n - 1))).

@@ -75,27 +75,27 @@ def leave_one_out(unit_of_case: IntArray) -> Iterator[WeightArray]:
 
 @dataclass(frozen=True, slots=True)
 class UnitWeights:
-    """Some replicates: the weights of units (columns), and what draws the unseen patient's."""
+    """Some replicates: weights of units (columns), and quantiles for the pseudo-patient."""
 
     weight: FloatArray
     quantile: FloatArray
-    """For each replicate the quantile at which the unseen patient's weight lies."""
+    """For each replicate the quantile of the pseudo-patient's weight."""
 
     def abnormal(self, is_used: BoolArray) -> FloatArray:
-        """The weight of an unseen unit beside these: relative to their sum it is Exp(1).
+        """The weight of a pseudo-unit among these: relative to their sum it is Exp(1).
 
         Drawn by its quantile, so that a bound where nothing was missed is exact to 1 / replicates.
         ``is_used`` has a column for each metric.
         """
         among = -np.log1p(-self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
-        found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
-        return found
+        weight: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
+        return weight
 
     def normal(self, is_used: BoolArray) -> FloatArray:
         """A second such weight, large where the first is small: a row is not charged twice."""
         among = -np.log(self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
-        found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
-        return found
+        weight: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
+        return weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _guarded_drawn_once(units: int, replicates: int, seed: int) -> UnitWeights:
 
 @dataclass(frozen=True, slots=True)
 class GuardedRatio:
-    """A ratio of two sums over units, and what the two cases of the unseen patient add to each."""
+    """A ratio of two sums over units, and what the two cases of the pseudo-patient add to each."""
 
     numerator: FloatArray
     """Of each unit."""
@@ -151,19 +151,19 @@ class GuardedRatio:
     worst: FloatArray
     """Rows numerator and denominator, columns abnormal and normal case."""
     best: FloatArray
-    beside: tuple[BoolArray, BoolArray]
-    """The units that the abnormal, and the normal, unseen case stand beside."""
+    peer_units: tuple[BoolArray, BoolArray]
+    """The units among which the abnormal, and the normal, pseudo-case is weighted."""
 
 
 def proportion_of(successes: FloatArray, trials: FloatArray, size: float) -> GuardedRatio:
-    """A share of trials: the unseen unit has ``size`` of them, which all fail or all succeed."""
+    """A share of trials: the pseudo-unit has ``size`` of them, which all fail or all succeed."""
     has_trial = trials > 0
     return GuardedRatio(
         successes,
         trials,
         worst=np.array([[0.0, 0.0], [size, 0.0]]),
         best=np.array([[size, 0.0], [size, 0.0]]),
-        beside=(has_trial, has_trial),
+        peer_units=(has_trial, has_trial),
     )
 
 
@@ -174,7 +174,7 @@ class RatioSums:
     above: FloatArray
     below: FloatArray
     abnormal: FloatArray
-    """The weight of the unseen abnormal case."""
+    """The weight of the abnormal pseudo-case."""
     normal: FloatArray
 
     def column(self, number: int) -> "RatioSums":
@@ -182,24 +182,24 @@ class RatioSums:
         parts = (self.above, self.below, self.abnormal, self.normal)
         return RatioSums(*(part[:, number] for part in parts))
 
-    def read(self, unseen: FloatArray) -> FloatArray:
-        """The ratios with what the unseen patient adds to them.
+    def read(self, pseudo: FloatArray) -> FloatArray:
+        """The ratios with what the pseudo-patient adds to them.
 
-        ``unseen`` is (ratios x) (numerator, denominator) x (abnormal, normal case).
+        ``pseudo`` is (ratios x) (numerator, denominator) x (abnormal, normal case).
         """
         above, below = (
-            real + self.abnormal * unseen[..., place, 0] + self.normal * unseen[..., place, 1]
+            real + self.abnormal * pseudo[..., place, 0] + self.normal * pseudo[..., place, 1]
             for place, real in enumerate((self.above, self.below))
         )
-        found: FloatArray = np.full(below.shape, np.nan)
-        return np.divide(above, below, out=found, where=below > 0)
+        ratio: FloatArray = np.full(below.shape, np.nan)
+        return np.divide(above, below, out=ratio, where=below > 0)
 
 
 def ratio_sums(ratios: Sequence[GuardedRatio], weights: UnitWeights) -> RatioSums:
-    """Sums over units of many ratios at once, and the weights of their unseen patients."""
+    """Sums over units of many ratios at once, and the weights of their pseudo-patients."""
     weight = weights.weight
     abnormal, normal = (
-        draw(np.column_stack([ratio.beside[case] for ratio in ratios]))
+        draw(np.column_stack([ratio.peer_units[case] for ratio in ratios]))
         for case, draw in enumerate((weights.abnormal, weights.normal))
     )
     above = weight @ np.column_stack([ratio.numerator for ratio in ratios])
@@ -269,7 +269,7 @@ def _tail_before(ascending: FloatArray, limit: float, side: Literal["left", "rig
 
 
 def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:
-    """Where a quantile of rows may lie by chance of drawing: two standard errors to either side."""
+    """The range of a quantile of rows by chance of drawing: two standard errors to either side."""
     reach = 2 * np.sqrt(share * (1 - share) / len(rows))
     low, high = np.quantile(rows, np.clip([share - reach, share + reach], 0, 1))
     return float(low), float(high)
@@ -278,13 +278,13 @@ def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:
 def units_needed(units: int, gap: float, allowed: float, level: float) -> int | None:
     """How many units a perfect result needs for a bound that is so near to perfect.
 
-    With K units and r = tail^(-1/K) - 1 the bound of a perfect result lies g from perfect where
+    With K units and r = tail^(-1/K) - 1 the bound of a perfect result is g from perfect where
     g / (1 - g) = r * s; s follows from what is known of these units. None: no number would do.
 
     Args:
         units: those there are.
-        gap: how far the bound of a perfect result lies from perfect on these.
-        allowed: how far it may lie.
+        gap: the distance of the bound of a perfect result from perfect on these.
+        allowed: the largest distance that is acceptable.
         level: confidence level of the two-sided interval.
     """
     if not 0 < allowed < 1 or not 0 < gap < 1:

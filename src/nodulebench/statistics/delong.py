@@ -105,7 +105,7 @@ def auc_estimate(
 ) -> Estimate:
     """The area under one ROC curve with a normal interval (DeLong's or Obuchowski's variance).
 
-    The interval is cut at 0 and 1, between which an area lies.
+    The interval is cut at 0 and 1, the limits of an area.
     """
     placed = placements(positive, negative)
     covariance = auc_covariance(placed, positive_unit=positive_unit, negative_unit=negative_unit)
@@ -156,7 +156,7 @@ def compare_auc(
 
 
 def hanley_mcneil_standard_error(auc: float, positives: int, negatives: int) -> float:
-    """Standard error of an area from the area alone (Hanley and McNeil 1982)."""
+    """Standard error of an area from only the area (Hanley and McNeil 1982)."""
     q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     variance = (
         auc * (1 - auc) + (positives - 1) * (q1 - auc**2) + (negatives - 1) * (q2 - auc**2)

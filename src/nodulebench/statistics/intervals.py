@@ -216,13 +216,13 @@ def proportion_intervals(
     successes, trials = float(successes_of_case.sum()), float(trials_of_case.sum())
     if not trials:
         return {}
-    found: dict[str, tuple[float, float]] = {}
+    intervals: dict[str, tuple[float, float]] = {}
     for method in interval.others:
         match method:
             case "wilson":
-                found[method] = wilson_interval(successes, trials, interval.level)
+                intervals[method] = wilson_interval(successes, trials, interval.level)
             case "clopper_pearson":
-                found[method] = clopper_pearson_interval(successes, trials, interval.level)
+                intervals[method] = clopper_pearson_interval(successes, trials, interval.level)
             case "cluster_ratio":
                 bounds = cluster_ratio_interval(
                     np.bincount(unit_of_case, successes_of_case).astype(np.float64),
@@ -230,5 +230,5 @@ def proportion_intervals(
                     interval.level,
                 )
                 if np.isfinite(bounds).all():
-                    found[method] = bounds
-    return found
+                    intervals[method] = bounds
+    return intervals

@@ -64,7 +64,7 @@ def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComp
     """McNemar's test in its exact form and in three forms for clustered nodules.
 
     Raises:
-        UndefinedError: where there are no nodules, or both algorithms find the same ones.
+        UndefinedError: without nodules, or where both algorithms find the same ones.
     """
     if not len(hits.unit):
         raise UndefinedError("nothing_in_common")
@@ -92,7 +92,7 @@ def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComp
 
 
 def mcnemar_exact(hits: PairedHits) -> Significance:
-    """Exact McNemar test: are nodules that one algorithm alone finds shared evenly?
+    """Exact McNemar test: are nodules that only one algorithm finds shared evenly?
 
     Takes nodules as independent, which nodules of one patient are not.
     """

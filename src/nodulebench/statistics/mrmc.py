@@ -211,7 +211,7 @@ class ReadersAgainstAlgorithm:
 def readers_against_algorithm(
     readers_and_algorithm: ReaderMetrics, *, level: float = 0.95
 ) -> ReadersAgainstAlgorithm:
-    """Compare an algorithm read alone with a group of readers (1T-RRRC).
+    """Compare a stand-alone algorithm with a group of readers (1T-RRRC).
 
     The readers' differences from the algorithm are analysed as one treatment with random readers
     and random cases (Hillis, Obuchowski and Berbaum 2005; Chakraborty).

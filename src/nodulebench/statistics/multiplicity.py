@@ -46,11 +46,11 @@ def gatekeeping(joint: Sequence[float], *families: Sequence[float]) -> list[Floa
     the chance of any wrong claim is at most alpha.
     """
     gate = float(_checked(joint).max(initial=0.0))
-    found = [np.full(len(joint), gate)]
+    adjusted = [np.full(len(joint), gate)]
     for family in families:
-        found.append(np.maximum(holm(family), gate))
-        gate = float(found[-1].max(initial=gate))
-    return found
+        adjusted.append(np.maximum(holm(family), gate))
+        gate = float(adjusted[-1].max(initial=gate))
+    return adjusted
 
 
 ADJUSTMENTS: Registry[Adjustment] = Registry(

@@ -39,16 +39,16 @@ class PairedRows:
     """The larger difference of each replicate."""
     method: Notice
     reason: Notice | None = None
-    """Why there is no interval."""
+    """Why the interval is missing."""
     not_assessable: Callable[[float], Notice | None] = lambda _: None
-    """Why not even two perfect algorithms would be told to be alike within a margin."""
+    """Why not even two perfect algorithms could be shown equivalent within a margin."""
 
     @classmethod
     def ordered(
-        cls, one: FloatArray, other: FloatArray, method: Notice, **rest: Any
+        cls, first: FloatArray, other: FloatArray, method: Notice, **rest: Any
     ) -> "PairedRows":
-        """Order two rows by value, whatever direction of the metric is the better one."""
-        return cls(np.minimum(one, other), np.maximum(one, other), method, **rest)
+        """Order two rows by value, for a metric with either direction."""
+        return cls(np.minimum(first, other), np.maximum(first, other), method, **rest)
 
     @property
     def negated(self) -> "PairedRows":
@@ -72,7 +72,7 @@ class Replicates:
         """The row of an algorithm."""
         if name not in self.names:
             raise UnknownNameError(
-                f"there is no algorithm '{name}'. Known: {', '.join(self.names)}."
+                f"algorithm '{name}' does not exist. Known: {', '.join(self.names)}."
             )
         return self.names.index(name)
 
@@ -113,7 +113,7 @@ class Comparison:
     p_value: float
     """Two-sided: the smallest 1 - level at which the interval excludes 0; 1 without interval."""
     normal_p_value: float | None
-    """Two-sided, difference / standard error as a normal deviate; not beside guarded intervals."""
+    """Two-sided, difference / standard error as a normal deviate; None with guarded intervals."""
     replicates: int
     undefined_replicates: int
     """Replicates left out because the metric is undefined in them for either algorithm."""
@@ -125,12 +125,12 @@ class Comparison:
     @property
     def turned(self) -> "Comparison":
         """Baseline minus algorithm; a margin has one direction and is left out."""
-        found = self.difference
+        estimate = self.difference
         value, low, high, mean = (
-            None if one is None else -one
-            for one in (found.value, found.high, found.low, found.mean)
+            None if number is None else -number
+            for number in (estimate.value, estimate.high, estimate.low, estimate.mean)
         )
-        difference = replace(found, value=value, low=low, high=high, mean=mean)
+        difference = replace(estimate, value=value, low=low, high=high, mean=mean)
         return replace(
             self,
             algorithm=self.baseline,
@@ -155,7 +155,7 @@ def paired_difference(
         replicates: the metric on common resamples.
         algorithm: the algorithm of interest.
         baseline: what it is compared with.
-        level: confidence level of the two-sided interval; margins are judged by this interval, so
+        level: confidence level of the two-sided interval; margins are tested by this interval, so
             at 0.95 non-inferiority is tested one-sided at 0.025, equivalence at 0.025 twice.
         margin: the largest loss that does not matter, positive.
         better: whether higher or lower values of the metric are better.
@@ -214,38 +214,38 @@ def _guarded_difference(
     better: Better,
 ) -> Comparison:
     """The same from guarded rows: verdicts and P values agree with the interval."""
-    found = Estimate(value, reason=rows.reason)
+    difference = Estimate(value, reason=rows.reason)
     p_value = 1.0
     if rows.reason is None:
         low, high = guarded_interval(value, rows.low, rows.high, level)
-        found = Estimate(value, low, high, level, rows.method)
+        difference = Estimate(value, low, high, level, rows.method)
         sides = (p_value_above(rows.low, 0.0, value), p_value_above(-rows.high, 0.0, -value))
         p_value = min(1.0, 2 * min(sides))
     middle = (rows.low + rows.high) / 2
     return Comparison(
         *names,
-        difference=found,
+        difference=difference,
         standard_error=float(middle.std(ddof=1)),
         p_value=p_value,
         normal_p_value=None,
         replicates=len(middle),
         undefined_replicates=0,
-        margin=None if margin is None else _guarded_margin_test(found, rows, margin, better),
+        margin=None if margin is None else _guarded_margin_test(difference, rows, margin, better),
         adjusted_p_value=p_value,
         adjustment="none",
     )
 
 
 def _guarded_margin_test(
-    found: Estimate, rows: PairedRows, margin: float, better: Better
+    difference: Estimate, rows: PairedRows, margin: float, better: Better
 ) -> MarginTest:
     """Non-inferiority, equivalence and superiority by the guarded interval, as far as it goes."""
-    if found.low is None or found.high is None or found.level is None:
-        return MarginTest(margin, reason=found.reason)
+    if difference.low is None or difference.high is None or difference.level is None:
+        return MarginTest(margin, reason=difference.reason)
     is_up = better == "higher"
-    low, high = (found.low, found.high) if is_up else (-found.high, -found.low)
+    low, high = (difference.low, difference.high) if is_up else (-difference.high, -difference.low)
     gains = rows if is_up else rows.negated
-    gain = (found.value or 0.0) if is_up else -(found.value or 0.0)
+    gain = (difference.value or 0.0) if is_up else -(difference.value or 0.0)
     too_low = p_value_above(gains.low, -margin, gain)
     too_high = p_value_above(-gains.high, -margin, -gain)
     is_non_inferior = low > -margin
@@ -258,7 +258,7 @@ def _guarded_margin_test(
         is_superior=low > 0,
         non_inferiority_p=too_low,
         equivalence_p=max(too_low, too_high),
-        method=Notice("guarded_against_margin", {"level": found.level, "better": better}),
+        method=Notice("guarded_against_margin", {"level": difference.level, "better": better}),
         reason=rows.not_assessable(margin) if is_open else None,
     )
 
@@ -284,14 +284,14 @@ def _compare(
     better: Better,
     adjustment: str,
 ) -> tuple[Comparison, ...]:
-    found = [
+    comparisons = [
         paired_difference(replicates, *pair, level=level, margin=margin, better=better)
         for pair in pairs
     ]
-    adjusted = ADJUSTMENTS[adjustment]([comparison.p_value for comparison in found])
+    adjusted = ADJUSTMENTS[adjustment]([comparison.p_value for comparison in comparisons])
     return tuple(
         replace(comparison, adjusted_p_value=float(p), adjustment=adjustment)
-        for comparison, p in zip(found, adjusted, strict=True)
+        for comparison, p in zip(comparisons, adjusted, strict=True)
     )
 
 

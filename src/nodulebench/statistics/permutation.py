@@ -1,7 +1,7 @@
 """Two cohorts on the same cases -> permutation test of any metric's difference.
 
 Under the hypothesis that the two algorithms are interchangeable, swapping their marks on any set of
-units (patients) changes nothing. Both cohorts are laid side by side as one of 2 n cases; a swap is
+units (patients) changes nothing. Both cohorts are joined into one of 2 n cases; a swap is
 then a row of case weights, and any metric can be tested, also pooled ones such as the CPM.
 """
 
@@ -43,9 +43,9 @@ def permutation_test(
         unit_of_case: the unit (patient) of each case; a unit is swapped as a whole.
         permutations: how many swaps to draw; all of them where there are no more.
         seed: of the random draw.
-        is_on_common_scale: replace each algorithm's scores by the number of its own false positives
-            above them, so that marks of two algorithms can be pooled though their scores mean
-            different things (the rank idea of Venkatraman and Begg 1996).
+        is_on_common_scale: replace each score by the number of the same algorithm's false positives
+            above it, so that marks can be pooled though the scores of two algorithms have
+            different scales (the rank idea of Venkatraman and Begg 1996).
 
     Raises:
         InputError: where the cohorts have different cases, or the metric does not count cases by
@@ -87,7 +87,8 @@ def side_by_side(
 ) -> LabelledCohort:
     """Both cohorts as one: cases 0..n-1 with the first's marks, n..2n-1 with the second's."""
     left, right = (
-        _on_false_positive_scale(one) if is_on_common_scale else one for one in (first, second)
+        _on_false_positive_scale(cohort) if is_on_common_scale else cohort
+        for cohort in (first, second)
     )
     shift, rows = left.case_count, left.reference.nodules.height
     marks = left.submission.marks.height
@@ -116,7 +117,7 @@ def side_by_side(
 def _on_false_positive_scale(cohort: LabelledCohort) -> LabelledCohort:
     """The same cohort with each score replaced by minus the false positives above it.
 
-    Marks keep their order and their ties: hits that lie between the same two false positives are
+    Marks keep their order and their ties: hits between the same two false positives are
     set apart by less than half a false positive.
     """
     if not cohort.has_scores:
@@ -133,7 +134,7 @@ def _on_false_positive_scale(cohort: LabelledCohort) -> LabelledCohort:
 
 
 def _count_above(ascending: FloatArray, score: FloatArray) -> tuple[IntArray, IntArray]:
-    """How many of the sorted scores lie above each score, and how many at or above it."""
+    """How many of the sorted scores are above each score, and how many at or above it."""
     above = len(ascending) - np.searchsorted(ascending, score, "right")
     through = len(ascending) - np.searchsorted(ascending, score, "left")
     return above, through
@@ -145,10 +146,10 @@ def _difference(
     is_swapped: BoolArray,
 ) -> FloatArray:
     swapped = is_swapped.astype(np.int32)
-    kept = 1 - swapped
-    one = metric(joined, np.concatenate([kept, swapped], axis=1))
-    other = metric(joined, np.concatenate([swapped, kept], axis=1))
-    return one - other
+    in_place = 1 - swapped
+    first = metric(joined, np.concatenate([in_place, swapped], axis=1))
+    other = metric(joined, np.concatenate([swapped, in_place], axis=1))
+    return first - other
 
 
 def _require_weighted_counting(
@@ -157,7 +158,7 @@ def _require_weighted_counting(
     second: LabelledCohort,
     observed: float,
 ) -> None:
-    """Refuse a metric whose value changes when cases of weight 0 are added."""
+    """Require that cases of weight 0 do not change the metric."""
     once = np.ones((1, first.case_count), dtype=np.int32)
     direct = float(metric(first, once)[0] - metric(second, once)[0])
     if not np.isfinite(direct):
@@ -166,7 +167,7 @@ def _require_weighted_counting(
         raise InputError.at(
             "permutation test",
             f"the metric gives a difference of {direct:.6g} on the cases themselves and "
-            f"{observed:.6g} with cases of weight 0 beside them.",
+            f"{observed:.6g} with cases of weight 0 added.",
             "Use a metric that counts cases by their weights and compares scores only "
             "between hits and false positives.",
         )

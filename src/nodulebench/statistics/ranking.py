@@ -92,10 +92,10 @@ def rank_algorithms(
 def ranks(goodness: FloatArray) -> IntArray:
     """Rank of each row in each column: 1 + how many rows are better."""
     descending = -np.sort(-goodness, axis=0)
-    found = np.empty(goodness.shape, dtype=np.int64)
+    rank = np.empty(goodness.shape, dtype=np.int64)
     for row, values in enumerate(goodness):
-        found[row] = 1 + (descending > values).sum(axis=0)
-    return found
+        rank[row] = 1 + (descending > values).sum(axis=0)
+    return rank
 
 
 def kendall_tau(value: FloatArray, drawn: FloatArray) -> FloatArray:

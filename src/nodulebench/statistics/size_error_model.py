@@ -17,7 +17,7 @@ from nodulebench.core.errors import UndefinedError
 SizeError: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """``error(x, t)``: probability that the error of a nodule of size x (mm) is below t (mm)."""
 
-_QUANTILES = 200_000  # sizes that stand for a continuous distribution
+_QUANTILES = 200_000  # sizes that represent a continuous distribution
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ import numpy as np
 
 from nodulebench.curation.admission.checks import CHECKS
 from nodulebench.detection.candidates import DETECTORS
-from nodulebench.detection.scan import Candidates, Chest, see_chest
+from nodulebench.detection.scan import Candidates, Chest, prepare_scan
 from nodulebench.imaging.volume import make_volume
 from nodulebench.testing.scenes import expect
 
@@ -31,7 +31,7 @@ def made_up_chest() -> Chest:
         hu[distance <= radius] = 30.0
     hu += np.random.default_rng(1).normal(0, 5.0, hu.shape)
     whole = np.rint(hu).astype(np.int16)
-    return see_chest(make_volume(whole, spacing_mm=SPACING_MM, origin_mm=ORIGIN_MM))
+    return prepare_scan(make_volume(whole, spacing_mm=SPACING_MM, origin_mm=ORIGIN_MM))
 
 
 def check_detector(name: str) -> None:

@@ -43,8 +43,8 @@ def value(name: str, of: LabelledCohort) -> FloatArray:
     return answer
 
 
-def _same(name: str, found: FloatArray, wanted: FloatArray, what: str) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, err_msg=f"{name}: {what}")
+def _same(name: str, values: FloatArray, wanted: FloatArray, what: str) -> None:
+    np.testing.assert_allclose(values, wanted, rtol=1e-12, err_msg=f"{name}: {what}")
 
 
 def it_says_what_it_is(name: str) -> None:
@@ -116,8 +116,8 @@ def many_replicates_give_the_same_as_one_by_one(name: str) -> None:
     """Replicates do not see each other."""
     weights = np.random.default_rng(3).integers(0, 3, (6, _cohort(2).case_count))
     metric = METRICS[name]
-    one_by_one = np.concatenate([metric(_cohort(2), row[np.newaxis]) for row in weights])
-    _same(name, metric(_cohort(2), weights), one_by_one, "replicates together")
+    separately = np.concatenate([metric(_cohort(2), row[np.newaxis]) for row in weights])
+    _same(name, metric(_cohort(2), weights), separately, "replicates together")
 
 
 def weights_pick_one_cohort_out_of_two(name: str) -> None:

@@ -67,10 +67,12 @@ _GRID = {"spacing": 1.0, "origin": 0.0}
 def no_finding_is_lost(rule: str, drawn: Readings, parameters: Parameters) -> None:
     """Every finding is in a nodule or an ignored one, once."""
     table = _nodules(rule, drawn, parameters)
-    for (name,), found in drawn.findings.group_by("case_id"):
+    for (name,), findings in drawn.findings.group_by("case_id"):
         listed = table.filter(case_id=name)["findings"].to_list()
         named = " ".join(listed).split()
-        expect(set(named) == set(found["finding_id"]), f"{rule} loses findings, or makes some up")
+        expect(
+            set(named) == set(findings["finding_id"]), f"{rule} loses findings, or makes some up"
+        )
         expect(rule == OFFICIAL or len(named) == len(set(named)), f"{rule} uses a finding twice")
     readers = drawn.sessions["reader_id"].n_unique()
     are_heard = ((table["agreement"] >= 1) & (table["agreement"] <= readers)).all()

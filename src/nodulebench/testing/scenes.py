@@ -132,7 +132,9 @@ def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -
 def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
     """What holds tables, with every one of them changed."""
     tables = ((field.name, getattr(held, field.name)) for field in fields(held))
-    new: JsonObject = {name: change(one) for name, one in tables if isinstance(one, pl.DataFrame)}
+    new: JsonObject = {
+        name: change(table) for name, table in tables if isinstance(table, pl.DataFrame)
+    }
     return replace(held, **new)
 
 

@@ -101,7 +101,7 @@ def test_wrong_answers_are_refused() -> None:
     with pytest.raises(InputError, match=r"'someone' mark 'm0': case 'z' is not in the test set"):
         hold_exam(key, [answer], FIVE)
     same = submission(case("a"), name="someone")
-    with pytest.raises(InputError, match=r"candidate 'someone': handed in more than one answer"):
+    with pytest.raises(InputError, match=r"candidate 'someone': submitted more than one answer"):
         hold_exam(key, [same, same], FIVE)
 
 

@@ -53,7 +53,7 @@ def test_all_problems_of_a_roster_are_told_at_once() -> None:
         "person 'program': has the name of the program itself.",
         "person 'a': is resident with 2 years of reading and cannot be junior. "
         "A junior is resident or above with more than 5 years.",
-        "team 't': person 'b' has not the role junior or leader or arbitrator or panel.",
+        "team 't': person 'b' does not have the role junior or leader or arbitrator or panel.",
         "team 't': person 'x' is not known.",
     ]
 

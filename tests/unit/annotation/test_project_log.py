@@ -190,7 +190,7 @@ def test_an_older_checkpoint_is_checked_before_it_is_replaced(panel: Panel) -> N
     flip_the_ruling(panel)
     with pytest.raises(InputError, match=r"reads otherwise|was not signed by"):
         checkpoint_project(panel.handle(), panel.folder / "plain.checkpoint")
-    with pytest.raises(InputError, match="lies in the project itself"):
+    with pytest.raises(InputError, match="is in the project folder"):
         checkpoint_project(panel.handle(), panel.project / "mine.checkpoint")
 
 
@@ -257,16 +257,16 @@ def test_a_reviewer_who_was_not_drawn_is_told(tmp_path: Path) -> None:
     payload = {**events[-1].payload, "reviewer_id": "lead1"}
     write(panel, [*events[:-1], events[-1].model_copy(update={"payload": payload})])
     (problem,) = told(panel)
-    assert "00000005.json: says another result than follows from what was handed in." in problem
+    assert "00000005.json: has another result than follows from what was submitted." in problem
 
 
 def test_a_reviewer_is_drawn_or_named(tmp_path: Path) -> None:
     panel = Panel(tmp_path).start("a")
     order = {"team_id": "one", "case_ids": ["a"]}
     with pytest.raises(InputError, match="has no reviewer"):
-        panel.does("office", "open", **order)
-    with pytest.raises(InputError, match="has a reviewer, and a promise to draw one"):
-        panel.does("office", "open", **order, reviewer_id="lead2", commitment="0" * 64)
+        panel.act("office", "open", **order)
+    with pytest.raises(InputError, match="has a reviewer and a commitment to draw one"):
+        panel.act("office", "open", **order, reviewer_id="lead2", commitment="0" * 64)
 
 
 def test_opening_a_batch_reads_that_batch_alone(

@@ -8,7 +8,13 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotation.project import ProjectHandle, finish_cases, start_project, submit_case
+from nodulebench.annotation.project import (
+    ProjectHandle,
+    StartProjectOptions,
+    finish_cases,
+    start_project,
+    submit_case,
+)
 from nodulebench.annotation.reader_view import answer, export_tasks, request_answers, unread_cases
 from nodulebench.annotation.reviewers import open_batch
 from nodulebench.core.errors import InputError
@@ -37,12 +43,13 @@ def read_batch(folder: Path) -> ProjectHandle:
     (folder / "people.toml").write_text(PEOPLE)
     small_cases("a", "b").write_csv(folder / "cases.csv")
     (folder / "drawn.csv").write_text("case_id\na\n")
-    handle = start_project(
-        folder / "panel",
-        folder / "people.toml",
-        folder / "cases.csv",
+    options = StartProjectOptions(
+        folder=folder / "panel",
+        roster=folder / "people.toml",
+        cases=folder / "cases.csv",
         series=folder / "drawn.csv",
     )
+    handle = start_project(options)
     assert unread_cases(handle) == ["a"]
     open_batch(handle, "office", "b1", "one", unread_cases(handle), reviewer_id="dee")
     assert unread_cases(handle) == []
@@ -101,7 +108,7 @@ def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) 
 def test_answers_are_not_overwritten_by_questions(tmp_path: Path) -> None:
     handle, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
     assert export_tasks(handle, "b1", "ann", sheet) == 2
-    with pytest.raises(InputError, match=r"sheet\.csv: is there already\. Hand it in"):
+    with pytest.raises(InputError, match=r"sheet\.csv: already exists\. Submit it"):
         export_tasks(handle, "b1", "ann", sheet)
     assert export_tasks(handle, "b1", "eve", tmp_path / "none.csv") == 0
     assert not (tmp_path / "none.csv").exists()

@@ -23,7 +23,7 @@ def panel(tmp_path: Path) -> Panel:
     made.opens("a", reviewer="lead2")
     for person in ("r1", "r2", "r3"):
         made.reads(person, {"a": [SHARED]})
-    made.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
+    made.act("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
     return made
 
 
@@ -35,9 +35,9 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     with pytest.raises(SystemExit) as stopped:
         main(["annotate", "review", *map(str, arguments), "--by", "lead2"])
     assert not stopped.value.code
-    panel.does("lead2", "review", case_id="a", candidate_id="candidate-1", agrees=True)
+    panel.act("lead2", "review", case_id="a", candidate_id="candidate-1", agrees=True)
     panel.finishes("lead2", "a")
-    panel.does("judge1", "release")
+    panel.act("judge1", "release")
     export_released(panel.handle(), tmp_path / "bundle", findings=tmp_path / "findings")
     made = read_reference(tmp_path / "bundle")
     (nodule,) = made.nodules.iter_rows(named=True)
@@ -49,7 +49,7 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     before = pl.read_parquet(tmp_path / "findings" / "findings.parquet")
     assert before["diameter_mm"].to_list() == [8.0] * 3
     told = (tmp_path / "bundle" / "provenance.json").read_text()
-    assert "candidate-1 drawn anew on 1 slices: too wide" in told
+    assert "candidate-1 corrected on 1 slices: too wide" in told
 
 
 def test_a_file_of_no_or_several_nodules_corrects_nothing(panel: Panel) -> None:

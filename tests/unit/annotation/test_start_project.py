@@ -1,9 +1,11 @@
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from builders.annotation import small_cases
-from nodulebench.annotation.project import start_project
+from nodulebench.annotation.project import StartProjectOptions, start_project
+from nodulebench.cli.annotate.review import start as start_command
 from nodulebench.core.errors import InputError
 from nodulebench.io.json_files import write_json
 
@@ -24,8 +26,19 @@ def start(folder: Path, *failed: str):
     small_cases("a").write_csv(folder / "cases.csv")
     sheets = [{"candidate": name, "has_passed": name not in failed} for name in PEOPLE]
     write_json(sheets, folder / "exam.json")
-    files = (folder / "roster.toml", folder / "cases.csv")
-    return start_project(folder / "panel", *files, seed=1, exam=folder / "exam.json")
+    options = StartProjectOptions(
+        folder=folder / "panel",
+        roster=folder / "roster.toml",
+        cases=folder / "cases.csv",
+        seed=1,
+        exam=folder / "exam.json",
+    )
+    return start_project(options)
+
+
+def test_the_command_takes_the_options_of_the_service() -> None:
+    taken = {param.name for param in start_command.params}
+    assert taken == {field.name for field in fields(StartProjectOptions)} - {"is_examined_later"}
 
 
 def test_teams_and_their_leaders_are_drawn_from_those_who_passed(tmp_path: Path) -> None:

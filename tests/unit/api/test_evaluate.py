@@ -139,7 +139,7 @@ def test_the_options_of_the_command_are_there() -> None:
     ("given", "told"),
     [
         ({}, "marks: are missing"),
-        ({"marks": np.zeros((3, 5))}, "marks: is an ndarray without names of columns"),
+        ({"marks": np.zeros((3, 5))}, "marks: is an ndarray without column names"),
         ({"marks": 7}, "marks: is a int"),
         ({"marks": [7]}, "marks 1: is a int"),
         ({"marks": {"mine": 7}}, "marks['mine']: is a int"),
@@ -148,7 +148,10 @@ def test_the_options_of_the_command_are_there() -> None:
         ({"marks": MARKS.rename({"score": "scor"})}, "marks: column 'scor' is not known. Did you"),
         ({"marks": MARKS.with_columns(y_mm=np.nan)}, "marks row 1: y_mm 'nan' is not a finite"),
         ({"marks": MARKS, "cases": ["a"]}, "cases: were given, but the reference has its own"),
-        ({"marks": MARKS, "reference": NODULES}, "cases: are needed beside a table of nodules"),
+        (
+            {"marks": MARKS, "reference": NODULES},
+            "cases: are needed in addition to a table of nodules",
+        ),
         (
             {"marks": MARKS, "reference": NODULES, "cases": ["a", "a"]},
             "cases row 2: case_id 'a' was",

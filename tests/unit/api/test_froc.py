@@ -53,13 +53,13 @@ def test_no_mark_is_a_curve_of_its_beginning() -> None:
     ("scores", "is_hit", "nodules", "cases", "told"),
     [
         ([0.5, np.nan], [1, 0], 1, 1, "scores: are not all finite"),
-        ([[0.5]], [[1]], 1, 1, "scores: are no list of numbers"),
-        (["high"], [1], 1, 1, "scores: are no list of numbers"),
+        ([[0.5]], [[1]], 1, 1, "scores: are not a list of numbers"),
+        (["high"], [1], 1, 1, "scores: are not a list of numbers"),
         ([0.5], [1, 0], 1, 1, r"is_hit: has the shape \(2,\), scores \(1,\)"),
         ([0.5], [2], 1, 1, "is_hit: has other values than true and false"),
-        ([0.5, 0.6], [1, 1], 1, 1, "nodules: 1 is less than the 2 hits"),
-        ([0.5], [0], 0, 1, "nodules: 0 is none"),
-        ([0.5], [0], 1, 0, "cases: 0 is none"),
+        ([0.5, 0.6], [1, 1], 1, 1, "nodules: is 1, less than the 2 hits"),
+        ([0.5], [0], 0, 1, "nodules: is 0"),
+        ([0.5], [0], 1, 0, "cases: is 0"),
     ],
 )
 def test_an_error_names_its_argument(

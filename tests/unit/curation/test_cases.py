@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 from nodulebench.curation import cases as case_table
-from nodulebench.curation.admission.examine import Examined
+from nodulebench.curation.admission.examine import ExaminedSeries
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.cases import cases_table
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.service import summary
 
 
-def scan(uid: str, **facts: object) -> Examined:
-    return Examined(
+def scan(uid: str, **facts: object) -> ExaminedSeries:
+    return ExaminedSeries(
         uid=uid, name=uid, modality="CT", slices=120, files=(f"{uid}.dcm",), frames=(),
         reasons=(), waived=(), pixel_sha256="", perceptual_hash="", pictures=(),
         geometry={"spacing_z_mm": 2.5}, facts=facts,
     )  # fmt: skip
 
 
-def curated(*series: Examined) -> Curation:
+def curated(*series: ExaminedSeries) -> Curation:
     return Curation(Path("archive"), Limits(), series, ())
 
 

@@ -237,7 +237,7 @@ def test_a_tampered_set_is_not_evaluated_on(lab: SealedLab) -> None:
 
 
 def verdict_lab(folder: Path, limit: float) -> tuple[SealedLab, Path]:
-    from nodulebench.evaluation.plans.freeze import freeze_files
+    from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 
     head, _, _ = POLICY.partition("[reuse]")
     lab = make_lab(folder, head + "[reuse]\nevaluations_per_developer = 3\n")
@@ -245,7 +245,11 @@ def verdict_lab(folder: Path, limit: float) -> tuple[SealedLab, Path]:
     criteria = folder / "criteria.toml"
     criteria.write_text(CRITERIA + f'comparison = ">="\nlimit = {limit}\n')
     plan = folder / "plan.json"
-    freeze_files(criteria, lab.bundle, "luna16", out=plan, bootstraps=20)
+    freeze_files(
+        FreezeOptions(
+            criteria=criteria, reference=lab.bundle, protocol="luna16", out=plan, bootstraps=20
+        )
+    )
     return lab, plan
 
 

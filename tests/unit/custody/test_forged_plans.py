@@ -12,7 +12,7 @@ from nodulebench.core.plans import Criterion, TestPlan
 from nodulebench.core.protocols import load_protocol
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
-from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files, read_plan, write_plan
 
 pytest.importorskip("cryptography")
 NODULES = 28
@@ -28,7 +28,11 @@ def frozen(folder: Path, lab: SealedLab) -> Path:
         'comparison = ">="\nlimit = 0.9\n'
     )
     path = folder / "plan.json"
-    freeze_files(criteria, lab.bundle, "luna16", out=path, bootstraps=0)
+    freeze_files(
+        FreezeOptions(
+            criteria=criteria, reference=lab.bundle, protocol="luna16", out=path, bootstraps=0
+        )
+    )
     return path
 
 

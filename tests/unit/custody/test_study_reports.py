@@ -31,9 +31,9 @@ from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 from nodulebench.evaluation.report import ReportChoice
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 pytest.importorskip("cryptography")
 METRICS = '\n[reuse]\nevaluations_per_developer = 3\nfeedback = "metrics"\n'
@@ -64,7 +64,14 @@ def plain(lab: StudyLab) -> Path:
     files = sorted(lab.folder.glob("file-*"), key=lambda path: path.name[-1])
     out = lab.folder / "plain"
     evaluate_files(
-        tuple(files), lab.bundle, "nifdc-2022", bootstraps=20, out=out, names=["A1", "A2", "A3"]
+        EvaluateOptions(
+            marks=tuple(files),
+            reference=lab.bundle,
+            protocol="nifdc-2022",
+            bootstraps=20,
+            out=out,
+            names=["A1", "A2", "A3"],
+        )
     )
     compare_folder(out, CHOICE)
     return out
@@ -250,7 +257,7 @@ def test_another_result_is_not_replaced_but_the_own_is(lab: StudyLab, plain: Pat
     report_stored(lab.study_options("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()
-    with pytest.raises(InputError, match="is inside the sealed set"):
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
         report_stored(lab.study_options(), ReportChoice(), lab.sealed / "x")
 
 
@@ -306,7 +313,15 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     lab = made_up_study(tmp_path, VERDICT)
     (tmp_path / "criteria.toml").write_text(CRITERIA)
     plan = tmp_path / "plan.json"
-    freeze_files(tmp_path / "criteria.toml", lab.bundle, "nifdc-2022", out=plan, bootstraps=50)
+    freeze_files(
+        FreezeOptions(
+            criteria=tmp_path / "criteria.toml",
+            reference=lab.bundle,
+            protocol="nifdc-2022",
+            out=plan,
+            bootstraps=50,
+        )
+    )
     order = lab.look_order(plan=plan, protocol=None, bootstraps=None)
     assert [
         one.feedback["verdict"] for one in evaluate_roster(lab.roster, order) if one.feedback
@@ -317,7 +332,11 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     ]
     files = sorted(tmp_path.glob("file-*"), key=lambda path: path.name[-1])
     names = ["A1", "A2", "A3"]
-    evaluate_files(tuple(files), lab.bundle, plan=plan, out=tmp_path / "plain", names=names)
+    evaluate_files(
+        EvaluateOptions(
+            marks=tuple(files), reference=lab.bundle, plan=plan, out=tmp_path / "plain", names=names
+        )
+    )
     report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     found, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
     assert found == wanted

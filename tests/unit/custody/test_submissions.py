@@ -86,7 +86,7 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
 
 @pytest.fixture
 def reported(tmp_path: Path) -> Path:
-    """A folder with a measurement report that needs the CT images which lie beside it."""
+    """A folder with a measurement report that needs the CT images which lie next to it."""
     pytest.importorskip("highdicom")
     write_series(tmp_path / "ct")
     cases = read_cases(tmp_path / "ct")

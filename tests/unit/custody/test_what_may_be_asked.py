@@ -13,7 +13,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.tables import NODULES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
-from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("cryptography")
@@ -100,7 +100,11 @@ def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
             f'stratum = "size={stratum}"\ncomparison = "<="\nlimit = 0.5\n'
         )
         plan = tmp_path / f"plan{number}.json"
-        freeze_files(criteria, lab.bundle, "luna16", out=plan, bootstraps=0)
+        freeze_files(
+            FreezeOptions(
+                criteria=criteria, reference=lab.bundle, protocol="luna16", out=plan, bootstraps=0
+            )
+        )
     assert "verdict" in ask(lab, plan=tmp_path / "plan0.json")
     assert "verdict" in ask(lab, plan=tmp_path / "plan1.json")
     few = made(tmp_path / "few", "evaluations_per_developer = 3\nminimum_stratum = 13")

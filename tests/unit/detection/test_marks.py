@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders.lung_scenes import LUNG_HU, ball, lung_with, rod, world
 from nodulebench.detection.marks import describe
-from nodulebench.detection.scan import Candidates, no_candidates, see_chest
+from nodulebench.detection.scan import Candidates, no_candidates, prepare_scan
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
@@ -121,7 +121,7 @@ def test_voxels_of_any_size_give_the_same_diameter(spacing, diameter, shift):
         (LUNG_HU + share * -LUNG_HU).astype(np.float32), spacing_mm=(pixel, pixel, thickness)
     )
     lungs = Lungs(np.ones(shape, dtype=np.uint8), volume.geometry)
-    chest = see_chest(volume, lungs=lungs)
-    found = Candidates(center[None, ::-1].copy(), np.ones(1), np.array([diameter]))
-    marks, _ = describe(chest, found, "a")
+    chest = prepare_scan(volume, lungs=lungs)
+    candidates = Candidates(center[None, ::-1].copy(), np.ones(1), np.array([diameter]))
+    marks, _ = describe(chest, candidates, "a")
     assert marks["diameter_mm"][0] == pytest.approx(diameter, abs=1.5 * pixel + 0.3)

@@ -18,7 +18,7 @@ import numpy as np
 from nodulebench.detection.block_grid import BlockVoxels
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of
-from nodulebench.detection.networks import FINDERS
+from nodulebench.detection.networks import DETECTION_NETWORKS
 from nodulebench.detection.networks.inference import best_device
 from nodulebench.detection.networks.detectors.search import search
 from nodulebench.detection.networks.cards import packaged_weights
@@ -37,15 +37,16 @@ for center in random.uniform(8, 24, (6, 3)):
     voxels[((np.indices(voxels.shape) - center[:, None, None, None]) ** 2).sum(axis=0) < 16] = 68
 geometry = make_volume(np.zeros(voxels.shape, dtype=np.int16), spacing_mm=(1, 1, 1)).geometry
 places = random.uniform(8, 24, (8, 3))
-judge = trained_network("twoscale", (packaged_weights("twoscale"),))
+classifier = trained_network("twoscale", (packaged_weights("twoscale"),))
 block = BlockVoxels(voxels, geometry)
-scores["twoscale"] = judge.judge(block, places, judge.choose(["scan"]), 1)
+scores["twoscale"] = classifier.score(block, places, classifier.choose(["scan"]), 1)
 
-finder = trained_network("heatmap", (packaged_weights("heatmap"),))
+network = trained_network("heatmap", (packaged_weights("heatmap"),))
 scans = scans_of([voxels], [[1.0, 1.0, 1.0]], step_hu=16.0, lowest_hu=-1024.0).to(best_device())
 corners = [scans.shape.new_tensor(corner) for corner in ([0, 0, 0], [31, 39, 39])]
-found = search(finder.module(finder.choose(["scan"])), FINDERS["heatmap"], scans, 0, *corners)
-scores["heatmap"] = found.score.cpu().numpy()
+module = network.module(network.choose(["scan"]))
+result = search(module, DETECTION_NETWORKS["heatmap"], scans, 0, *corners)
+scores["heatmap"] = result.score.cpu().numpy()
 print(json.dumps({name: score.tolist() for name, score in scores.items()}))
 """
 

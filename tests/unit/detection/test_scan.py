@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.detection.scan import Once, positions_around, resample, see_chest
+from nodulebench.detection.scan import SharedResults, positions_around, prepare_scan, resample
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.runner.robustness.variants import cropped
@@ -23,7 +23,7 @@ def _chest(shape=(20, 60, 80), spacing_xyz=(0.7, 0.7, 2.0), origin=(-30.0, 5.0, 
 
 def test_a_chest_is_cut_to_the_lungs_and_their_margin():
     volume, lungs = _chest()
-    chest = see_chest(volume, lungs=lungs)
+    chest = prepare_scan(volume, lungs=lungs)
     # 15 mm is 8 slices of 2 mm (7.5 rounded up) and 22 pixels of 0.7 mm
     assert chest.hu.shape == (8 + 4 + 8, 22 + 5 + 22, 22 + 20 + 22)
     assert chest.lungs.mask.sum() == lungs.mask.sum()
@@ -31,7 +31,7 @@ def test_a_chest_is_cut_to_the_lungs_and_their_margin():
 
 def test_a_voxel_keeps_its_place_in_the_patient():
     volume, lungs = _chest()
-    chest = see_chest(volume, lungs=lungs)
+    chest = prepare_scan(volume, lungs=lungs)
     # voxel (10, 27, 40) of the scan is (10 - 0, 27 - 3, 40 - 8) of the cut chest
     place = chest.to_world(np.array([[10.0, 24.0, 32.0]]))
     assert np.allclose(place, [[-30 + 40 * 0.7, 5 + 27 * 0.7, -200 + 20.0]])
@@ -40,7 +40,7 @@ def test_a_voxel_keeps_its_place_in_the_patient():
 
 def test_resampling_keeps_places_and_is_made_once():
     volume, lungs = _chest()
-    chest = see_chest(volume, lungs=lungs)
+    chest = prepare_scan(volume, lungs=lungs)
     cubes = chest.resampled(1.0)
     assert cubes is chest.resampled(1.0)
     assert np.allclose(cubes.spacing_mm, 1.0)
@@ -48,7 +48,7 @@ def test_resampling_keeps_places_and_is_made_once():
     # from its centre to the last voxel there are 11 mm, 9.8 mm and 15.05 mm; 1 mm voxels in pairs
     # on either side: 10 and 10, 10 and 10, 14 and 14
     assert cubes.hu.shape == (20, 20, 28)
-    # the centre lies at slice 9.5, row 24 and column 31.5 of the cut chest
+    # the centre is at slice 9.5, row 24 and column 31.5 of the cut chest
     first = np.array([[9.5 - 9.5 / 2.0, 24 - 9.5 / 0.7, 31.5 - 13.5 / 0.7]])
     assert np.allclose(cubes.to_world(np.zeros((1, 3))), chest.to_world(first))
     # slices 8 to 11 of 2 mm, rows 22 to 26 and columns 22 to 41 of 0.7 mm: 1 mm centres at 15.5
@@ -57,7 +57,7 @@ def test_resampling_keeps_places_and_is_made_once():
 
 
 def test_threads_that_ask_for_the_same_get_what_one_of_them_made_and_others_do_not_wait():
-    once, made = Once(), []
+    results, made = SharedResults(), []
     all_ask, two_at_it = threading.Barrier(8), threading.Barrier(2)
 
     def make(step):
@@ -67,24 +67,24 @@ def test_threads_that_ask_for_the_same_get_what_one_of_them_made_and_others_do_n
 
     def ask(step):
         all_ask.wait(timeout=300)
-        return once.made(step, lambda: make(step))
+        return results.get(step, lambda: make(step))
 
     with ThreadPoolExecutor(8) as threads:
         got = list(threads.map(ask, [1.0, 1.4] * 4))
     assert sorted(made) == [1.0, 1.4]
-    assert all(one is got[number % 2] for number, one in enumerate(got))
+    assert all(result is got[number % 2] for number, result in enumerate(got))
 
 
 def test_what_could_not_be_made_is_made_by_the_next_who_asks():
-    once = Once()
+    results = SharedResults()
     with pytest.raises(ZeroDivisionError):
-        once.made("x", lambda: 1 // 0)
-    assert once.made("x", lambda: once.made("y", lambda: 2) + 1) == 3
+        results.get("x", lambda: 1 // 0)
+    assert results.get("x", lambda: results.get("y", lambda: 2) + 1) == 3
 
 
-def test_another_chest_has_voxels_of_its_own():
+def test_another_chest_has_other_voxels():
     volume, lungs = _chest()
-    chest = see_chest(volume, lungs=lungs)
+    chest = prepare_scan(volume, lungs=lungs)
     denser = replace(chest, volume=replace(chest.volume, hu=chest.hu + 800))
     assert chest.resampled(1.0).hu.max() < denser.resampled(1.0).hu.min()
 
@@ -162,11 +162,11 @@ def _places(image, spacing, step):
 def test_a_chest_cut_nearer_to_its_lungs_is_seen_on_the_same_voxels(cut):
     volume, lungs = _chest()
     hu = np.random.default_rng(1).integers(-1000, 100, volume.hu.shape).astype(np.int16)
-    whole = see_chest(replace(volume, hu=hu), lungs=lungs).resampled(1.0)
+    whole = prepare_scan(replace(volume, hu=hu), lungs=lungs).resampled(1.0)
     less = cropped(replace(volume, hu=hu), (slice(0, None), slice(3 + cut, None), slice(0, None)))
     label = lungs.label[:, 3 + cut :]
-    part = see_chest(less.volume, lungs=Lungs(label, less.volume.geometry)).resampled(1.0)
-    beside = part.to_index(whole.to_world(np.zeros((1, 3))))[0]
-    assert np.allclose(beside, np.rint(beside))
+    part = prepare_scan(less.volume, lungs=Lungs(label, less.volume.geometry)).resampled(1.0)
+    offset = part.to_index(whole.to_world(np.zeros((1, 3))))[0]
+    assert np.allclose(offset, np.rint(offset))
     rows = part.hu.shape[1]
     assert np.allclose(part.hu[:, 2:], whole.hu[:, -rows:][:, 2:], atol=1e-2)

@@ -13,11 +13,16 @@ from builders.commands import run
 from nodulebench.cli.train import _duration
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.examples import make_examples, read_examples, write_examples
+from nodulebench.detection.networks.examples import (
+    ExampleArrays,
+    make_examples,
+    read_examples,
+    write_examples,
+)
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.weights import read_card
 from nodulebench.detection.train_network import (
-    Wanted,
+    TrainOptions,
     prepare_training,
     recipe_of,
     train_fold,
@@ -40,21 +45,23 @@ def folder(tmp_path_factory):
             places.append((scan, *at))
         images.append(image.astype(np.uint8))
     at = np.array(places)
-    is_judged = np.arange(12) % 4 != 3
+    is_scored = np.arange(12) % 4 != 3
     scans = scans_of(images, [[1.0, 1.0, 1.0]] * 3, step_hu=16.0, lowest_hu=-1024.0)
     write_examples(
         out,
         make_examples(
             scans,
-            [0, 1, -1],
-            at[:, 0],
-            at[:, 1:],
-            np.tile([True, True, False, False], 3),
-            is_judged=is_judged,
-            series=["x", "y", "z"],
+            ExampleArrays(
+                fold=[0, 1, -1],
+                which=at[:, 0],
+                place=at[:, 1:],
+                is_nodule=np.tile([True, True, False, False], 3),
+                is_scored=is_scored,
+                series=["x", "y", "z"],
+            ),
         ),
     )
-    rows = [f"s{one[0]},{one[3]},{one[2]},{one[1]},0" for one in at[is_judged]]
+    rows = [f"s{row[0]},{row[3]},{row[2]},{row[1]},0" for row in at[is_scored]]
     header = "seriesuid,coordX,coordY,coordZ,probability"
     (out / "candidates.csv").write_text("\n".join([header, *rows]) + "\n")
     return out
@@ -64,19 +71,21 @@ def folder(tmp_path_factory):
 def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tmp_path, capsys):
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w"]
     assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
-    told = capsys.readouterr().out
-    assert "8 candidates to learn from, 4 of them nodules; about " in told
-    assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", told)
-    assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", told)
+    printed = capsys.readouterr().out
+    assert "8 candidates to train on, 4 of them nodules; about " in printed
+    assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", printed)
+    assert re.search(
+        r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", printed
+    )
     of_fold = {
         name: pl.read_csv(tmp_path / "w" / f"{NAME}-{name}.csv") for name in ("0", "1", "all")
     }
-    assert {name: one["seriesuid"].unique().to_list() for name, one in of_fold.items()} == {
+    assert {name: table["seriesuid"].unique().to_list() for name, table in of_fold.items()} == {
         "0": ["s0"],
         "1": ["s1"],
         "all": ["s2"],
     }
-    # the fourth dot of every scan is not judged
+    # the fourth dot of every scan is not scored
     assert of_fold["1"].select("coordX", "coordY", "coordZ").rows() == [
         (5, 5, 5),
         (9, 9, 5),
@@ -93,10 +102,12 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
     before = (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns
     assert run(*given, "--folds", "each", "--steps", 8) == 0
     assert (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns == before
-    told = capsys.readouterr().out
-    assert "4 of them nodules; all was done before\n" in told
-    assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; was done be.*", told)
-    assert " 0 s; wrote" not in told
+    printed = capsys.readouterr().out
+    assert "4 of them nodules; all was done before\n" in printed
+    assert re.search(
+        r"without fold 0: area under the ROC curve [01]\.\d{4}; was done be.*", printed
+    )
+    assert " 0 s; wrote" not in printed
 
 
 def test_a_training_given_again_in_another_way_is_refused(folder, tmp_path, capsys):
@@ -105,9 +116,9 @@ def test_a_training_given_again_in_another_way_is_refused(folder, tmp_path, caps
     assert run(*given, "--folds", "0,1") == 0
     assert "for 1 training on this machine; 1 training done before" in capsys.readouterr().out
     assert run(*given, "--folds", "each", "--seed", 5) == 1
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     for fold in (0, 1):
-        assert f"{NAME}-{fold}.safetensors: was trained in another way (seed 0, not 5)" in told
+        assert f"{NAME}-{fold}.safetensors: was trained in another way (seed 0, not 5)" in errors
 
 
 def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
@@ -123,18 +134,18 @@ def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
 
 
 @pytest.mark.slow
-def test_a_network_that_learnt_nothing_is_told(folder, tmp_path, capsys, monkeypatch):
+def test_a_network_that_learned_nothing_is_reported(folder, tmp_path, capsys, monkeypatch):
     network = NETWORKS["m5lcad"]
     idle = replace(network, recipe=replace(network.recipe, rate=0.0))
     given = ("--examples", folder, "--steps", 100, "--out")
 
     assert run("train", "m5lcad", *given, tmp_path / "able") == 0
-    assert "learnt nothing" not in capsys.readouterr().err
+    assert "learned nothing" not in capsys.readouterr().err
     monkeypatch.setitem(NETWORKS._loaded, "m5lcad", idle)
     assert run("train", "m5lcad", *given, tmp_path / "idle") == 0
-    told = capsys.readouterr().err
-    assert "trained on all folds, it has learnt nothing: its loss never fell below" in told
-    assert "Train it anew with another --seed, into another folder." in told
+    errors = capsys.readouterr().err
+    assert "trained on all folds, it learned nothing: its loss never fell below" in errors
+    assert "Train it again with another --seed, into another folder." in errors
 
 
 def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
@@ -142,48 +153,48 @@ def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
     assert run(*given, "--patience", 3) == 2
     assert "--patience takes --stop-by too" in capsys.readouterr().err
     assert run(*given, "--without-fold", 0, "--folds", "1") == 2
-    assert "--without-fold and --folds say the same" in capsys.readouterr().err
+    assert "--without-fold and --folds mean the same" in capsys.readouterr().err
     assert run(*given, "--stop-by", "all") == 2
-    assert "--stop-by takes numbers of folds, not 'all'" in capsys.readouterr().err
+    assert "folds are numbers, not 'all'" in capsys.readouterr().err
     finder = ["train", "heatmap", "--examples", folder, "--out", tmp_path / "w"]
     assert run(*finder, "--stop-by", "1") == 1
     assert "no fold can decide when it stops" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "expected"),
     [(89, "89 s"), (90, "2 min"), (5400, "1.5 h"), (172_799, "48.0 h"), (302_400, "3.5 days")],
 )
-def test_long_times_are_told_in_days(seconds, told):
-    assert _duration(seconds) == told
+def test_long_times_are_given_in_days(seconds, expected):
+    assert _duration(seconds) == expected
 
 
 def test_weights_to_begin_with_must_be_of_the_same_network(folder, tmp_path):
-    first = prepare_training(NAME, [folder], tmp_path / "a", Wanted(steps=2))
+    first = prepare_training(NAME, tmp_path / "a", TrainOptions(examples=(folder,), steps=2))
     done = train_fold(first, None)
-    wanted = Wanted(steps=2, start=done.path)
+    wanted = TrainOptions(examples=(folder,), steps=2, start=done.path)
     with pytest.raises(InputError, match="holds weights of 'm5lcad', not of 'cadimi'"):
-        prepare_training("cadimi", [folder], tmp_path / "b", wanted)
-    tuned = train_fold(prepare_training(NAME, [folder], tmp_path / "c", wanted), None)
+        prepare_training("cadimi", tmp_path / "b", wanted)
+    tuned = train_fold(prepare_training(NAME, tmp_path / "c", wanted), None)
     assert tuned.card.begun_from == done.card.parameters
 
 
 def test_printed_schedules_are_options():
-    jackfpr = recipe_of("jackfpr", Wanted(schedule="printed"))
+    jackfpr = recipe_of("jackfpr", TrainOptions(schedule="printed"))
     assert (jackfpr.steps, jackfpr.check_every) == (245_760, 1024)
-    stopped = recipe_of("diag_convnet", Wanted(schedule="printed", held_back=(1,)))
+    stopped = recipe_of("diag_convnet", TrainOptions(schedule="printed", held_back=(1,)))
     assert (stopped.batch, stopped.check_every, stopped.patience) == (64, 1024, 3)
-    assert recipe_of("cadimi", Wanted(schedule="printed")).steps == 80 * 40_000 // 128
+    assert recipe_of("cadimi", TrainOptions(schedule="printed")).steps == 80 * 40_000 // 128
     with pytest.raises(
         InputError, match=r"'twoscale': has no printed schedule\. These have: jackf"
     ):
-        recipe_of("twoscale", Wanted(schedule="printed"))
+        recipe_of("twoscale", TrainOptions(schedule="printed"))
 
 
 def test_patience_needs_folds_that_decide_and_short_trainings_are_checked_too():
-    assert recipe_of("twoscale", Wanted(patience=4)).patience == 0
-    assert recipe_of("twoscale", Wanted(patience=4, held_back=(0,))).patience == 4
-    assert recipe_of("twoscale", Wanted(steps=60)).check_every == 3
+    assert recipe_of("twoscale", TrainOptions(patience=4)).patience == 0
+    assert recipe_of("twoscale", TrainOptions(patience=4, held_back=(0,))).patience == 4
+    assert recipe_of("twoscale", TrainOptions(steps=60)).check_every == 3
 
 
 def test_candidates_of_other_examples_are_refused(folder, tmp_path):
@@ -192,7 +203,7 @@ def test_candidates_of_other_examples_are_refused(folder, tmp_path):
     lines = (folder / "candidates.csv").read_text().splitlines()
     (copied / "candidates.csv").write_text("\n".join(lines[:-1]) + "\n")
     with pytest.raises(InputError, match=r"candidates\.csv: does not fit the examples"):
-        prepare_training(NAME, [copied], tmp_path / "w")
+        prepare_training(NAME, tmp_path / "w", TrainOptions(examples=(copied,)))
 
 
 def test_a_network_wants_examples_and_a_classifier_blocks(folder, tmp_path):

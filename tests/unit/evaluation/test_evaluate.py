@@ -103,7 +103,7 @@ def test_where_the_protocol_allows_it_they_are_dropped_and_counted() -> None:
 
 def test_two_submissions_of_one_name_are_refused() -> None:
     truth = reference(case("a"))
-    with pytest.raises(InputError, match="has the name of another submission"):
+    with pytest.raises(InputError, match="has the same name as another submission"):
         evaluate(truth, [submission(case("a")), submission(case("a"))], protocol())
 
 
@@ -212,7 +212,7 @@ def test_strata_of_cases_have_their_own_metrics() -> None:
 
 
 def test_an_unknown_stratum_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match="asks for the stratum 'colour', which is no column"):
+    with pytest.raises(InputError, match="asks for the stratum 'colour', which is not a column"):
         divide(cohort(*CASES), "colour", protocol())
 
 

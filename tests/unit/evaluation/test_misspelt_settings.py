@@ -5,7 +5,7 @@ import pytest
 from builders.tables import case, cohort, nodule, protocol
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import parse_protocol
-from nodulebench.evaluation.estimates import bind_settings
+from nodulebench.evaluation.estimates import bind_parameters
 from nodulebench.metrics.metric import Ratio
 from nodulebench.reference.build import rule_parameters
 from nodulebench.reference.rules import RULES
@@ -24,10 +24,10 @@ def outside_metric(_cohort, _weight, *, operating_pionts=(1.0,)):  # noqa: ARG00
 )
 def test_a_metric_whose_setting_no_protocol_has_is_refused(metric) -> None:
     with pytest.raises(InputError) as caught:
-        bind_settings(metric, protocol())
+        bind_parameters(metric, protocol())
     assert str(caught.value) == (
-        "metric 'outside_metric' setting 'operating_pionts': is no field of a protocol, so nothing "
-        "could set it. Did you mean 'operating_points'?"
+        "metric 'outside_metric' parameter 'operating_pionts': is not a field of a protocol, "
+        "so nothing could set it. Did you mean 'operating_points'?"
     )
 
 

@@ -111,6 +111,6 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("added")
 def test_one_that_does_not_say_its_points_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"metric 'without_points': gives 3 values but names 0 points"
+        InputError, match=r"metric 'without_points': returns 3 values but names 0 points"
     ):
         result(tmp_path / "out", "without_points")

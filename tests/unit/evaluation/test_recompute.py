@@ -172,7 +172,7 @@ def test_a_changed_protocol_is_told_by_its_digest(tmp_path: Path) -> None:
     file.write_text(json.dumps(document))
     (problem,) = load_evaluated(out).problems
     assert "names the protocol sha256:" in str(problem)
-    assert "evaluate anew" in str(problem)
+    assert "evaluate again" in str(problem)
 
 
 def test_labels_of_unknown_marks_are_refused(tmp_path: Path) -> None:
@@ -180,12 +180,12 @@ def test_labels_of_unknown_marks_are_refused(tmp_path: Path) -> None:
     file = out / "labels.parquet"
     labels = pl.read_parquet(file).with_columns(pl.col("mark_id") + "x")
     labels.write_parquet(file)
-    with pytest.raises(InputError, match="calls mark 'm0x' on nodule 'n0' of case 'a' a 'hit'"):
+    with pytest.raises(InputError, match="labels mark 'm0x' on nodule 'n0' of case 'a' as 'hit'"):
         _ = load_evaluated(out).cohorts
 
 
 def test_a_folder_without_an_evaluation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"evaluation\.json: is not there\. Give the folder"):
+    with pytest.raises(InputError, match=r"evaluation\.json: does not exist\. Give the folder"):
         load_evaluated(tmp_path)
 
 

@@ -108,7 +108,7 @@ def test_changed_folder_is_refused(folder: Path, name: str) -> None:
 
 
 def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"evaluation\.json: is not there"):
+    with pytest.raises(InputError, match=r"evaluation\.json: does not exist"):
         write_report(tmp_path)
 
 
@@ -152,7 +152,7 @@ def test_causes_that_contradict_or_belong_elsewhere_are_refused(
     with pytest.raises(InputError, match=rf"mark '{worst['mark_id']}' of .* two causes"):
         write_report(folder, ReportChoice(causes=path))
     two.with_columns(mark_id=pl.lit("x")).head(1).write_csv(path)
-    with pytest.raises(InputError, match=r"names no mark of false_positives\.csv"):
+    with pytest.raises(InputError, match=r"does not name any mark of false_positives\.csv"):
         write_report(folder, ReportChoice(causes=path))
 
 

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -19,7 +18,15 @@ from nodulebench.core.protocol import IntervalChoice, TestProtocol
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.curation.composition.counts import DIFFICULTIES, SHARES
 from nodulebench.curation.page import STEPS as CURATION_STEPS
-from nodulebench.i18n.translator import LANGUAGES, PARTS, TERMS, translator
+from nodulebench.i18n.translator import (
+    COUNTS,
+    LANGUAGES,
+    NAMES,
+    PAGES,
+    TERMS,
+    catalogue,
+    translator,
+)
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import METRIC_INFO
 from nodulebench.metrics import METRICS as REGISTERED_METRICS
@@ -37,19 +44,21 @@ PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "curation" / "page.py"
 SPEAKING = (PACKAGE / "report", PACKAGE / "i18n", PACKAGE / "web" / "viewer", PAGE_OF_CURATION)
 """Where keys are used."""
-NAME_TABLES = ("METRICS", "RULES", "COUNTS", "STRATA")
+CONTEXTS = (
+    *("metric", "meaning of a metric", "mark rule", "use of a mark rule"),
+    *("count", "meaning of a count", "stratum"),
+)
 
 
 def texts(name: str) -> dict[str, str]:
-    return {
-        key: text
-        for part in PARTS
-        for key, text in import_module(f"nodulebench.i18n.{name}.{part}").TEXTS.items()
-    }
+    return {key: text for domain in PAGES for key, text in catalogue(name, domain).items()}
 
 
-def names(name: str):
-    return import_module(f"nodulebench.i18n.{name}.names")
+def names(language: str, context: str) -> dict[str, str]:
+    """The names of one kind, by message id."""
+    entries = catalogue(language, NAMES).items()
+    together = ((*key.partition("\x04"), text) for key, text in entries)
+    return {name: text for kind, _, name, text in together if kind == context}
 
 
 def fields(text: str) -> set[str]:
@@ -119,7 +128,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.section_{key}": (
         *("design", "rules", "ranges", "shares", "thin", "against", "commission"),
     ),
-    "coverage.hard_{one['name']}": DIFFICULTIES,
+    "coverage.hard_{difficulty['name']}": DIFFICULTIES,
     "coverage.{key}": ("purpose", "patients", "identification"),
     "coverage.head_{key}": (
         "rule", "source", "required", "found", "answer", "missing", "low", "mean", "high",
@@ -129,17 +138,17 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.of_{shares['table']}": SHARES,
     "lead.{plan.verdict}": VERDICTS,
     "issued.{name}": ("laboratory", "number", "date", "operator"),
-    "signature.{one}": SIGNING,
+    "signature.{step}": SIGNING,
     "signature.{key}": ("name", "day", "sign"),
     "lead.{outcome}": VERDICTS,
     "lead.{kind}": ("more", "fewer", "higher", "lower", "alike"),
     "section.{name}": SECTIONS,
     "verdict.{plan.verdict}": VERDICTS,
-    "feedback.{told['verdict']}": VERDICTS,
+    "feedback.{feedback['verdict']}": VERDICTS,
     "verdict.{outcome}.adjective": VERDICTS,
     "verdict.met_{met}": ("yes", "no"),
     "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met", "family", "p_value"),
-    "verdict.bound_{one.bound}": get_args(Criterion.model_fields["bound"].annotation),
+    "verdict.bound_{criterion.bound}": get_args(Criterion.model_fields["bound"].annotation),
     "readings.by_{by}": ("rate", "fraction", "point"),
     "spread.{name}": ("reference", "nodules", "hit"),
     "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
@@ -182,7 +191,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "gallery.{kind}": GALLERY_KINDS,
     "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),
     "axis.{column}": ("sensitivity", "fp_per_case"),
-    "curve.{curve}.{one}": (f"{curve}.{axis}" for curve in OTHER_CURVES for axis in "xy"),
+    "curve.{curve}.{axis}": (f"{curve}.{axis}" for curve in OTHER_CURVES for axis in "xy"),
     "curve.{curve}": OTHER_CURVES,
 }  # fmt: skip
 """Keys that are put together -> everything that is put in."""
@@ -205,9 +214,10 @@ def test_texts_of_a_key_take_the_same_values() -> None:
     assert [key for key in english if fields(english[key]) != fields(chinese[key])] == []
 
 
-@pytest.mark.parametrize("table", NAME_TABLES)
-def test_languages_name_the_same_things(table: str) -> None:
-    english, *others = (list(getattr(names(name), table)) for name in LANGUAGES)
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_languages_name_the_same_metrics_rules_and_counts(context: str) -> None:
+    english, *others = (list(names(language, context)) for language in LANGUAGES)
+    assert english
     assert [sorted(other) for other in others] == [sorted(english)]
 
 
@@ -236,11 +246,12 @@ def test_every_metric_rule_label_and_type_has_words(name: str) -> None:
     metrics = [metric for metric in REGISTERED_METRICS if metric != "f_beta"]
     assert [metric for metric in metrics if not translate.metric(metric).meaning] == []
     assert [rule for rule in REGISTERED_RULES if not translate.rule(rule)] == []
-    assert set(translate.counts) >= set(LABEL_NAMES)
+    assert set(COUNTS) >= set(LABEL_NAMES)
+    assert sorted(COUNTS) == sorted(names(name, "count"))
 
 
 def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
-    english, chinese = names("en").NAMES, names("zh").NAMES
+    english, chinese = names("en", "name"), names("zh", "name")
     assert set(chinese) >= {*english, *NODULE_TYPES, *LABEL_NAMES, *REGISTERED_RULES}
     assert [name for name, said in english.items() if said == name.replace("_", " ")] == []
 
@@ -249,7 +260,7 @@ def test_terms_in_chinese_stand_before_the_english_ones() -> None:
     assert translator("zh").metric("recall").term == "病灶定位率 (lesion localisation rate)"
     assert translator("zh").metric("density_kappa").term == "kappa"
     assert translator("en").metric("recall").term == "lesion localisation rate"
-    assert set(names("zh").TERMS) <= set(TERMS.values())
+    assert set(names("zh", "term of IEEE 2802")) <= set(TERMS.values())
 
 
 def test_terms_are_those_of_the_metrics_own_facts() -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,18 @@ import nodulebench
 from builders.failures import failures
 from nodulebench.core.notices import AS_STATED, Notice, read_notice
 from nodulebench.i18n.messages import fields
-from nodulebench.i18n.translator import LANGUAGES, NOTICE_PARTS, in_english, translator
+from nodulebench.i18n.translator import LANGUAGES, NOTICES, catalogue, in_english, translator
 from nodulebench.report.disclosure import FOR_DEVELOPERS, for_developers
 
 PACKAGE = Path(nodulebench.__file__).parent
-CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3, "ratio": 0, "RefusedError": 0, "left": 0}
+CALLED = {
+    "Notice": 0,
+    "UndefinedError": 0,
+    "Ratio": 3,
+    "ratio": 0,
+    "NotCleanableError": 0,
+    "leftover": 0,
+}
 """What takes a code, and at which place."""
 COPYING = ("core/notices.py", "metrics/metric.py", "curation/deidentify/codec.py")
 """Where codes are handed on, not made."""
@@ -31,7 +37,7 @@ UNMEANT = {
 
 
 def worded(name: str) -> dict[str, str]:
-    parts = [import_module(f"nodulebench.i18n.{name}.{part}").NOTICES for part in NOTICE_PARTS]
+    parts = [catalogue(name, domain) for domain in NOTICES]
     together = {code: text for part in parts for code, text in part.items()}
     assert len(together) == sum(map(len, parts)), "a code stands twice"
     return together
@@ -107,9 +113,9 @@ def check_values(code: str, place: str, call: ast.Call) -> None:
     template = WORDS["en"][code]
     if len(call.args) < 2 and call.func.id in ("Notice", "ratio"):  # type: ignore[attr-defined]
         given = set()
-    elif call.func.id in ("UndefinedError", "RefusedError", "left"):  # type: ignore[attr-defined]
+    elif call.func.id in ("UndefinedError", "NotCleanableError", "leftover"):  # type: ignore[attr-defined]
         given = {str(keyword.arg) for keyword in call.keywords}
-        given |= {"where"} if call.func.id == "left" else set()  # type: ignore[attr-defined]
+        given |= {"where"} if call.func.id == "leftover" else set()  # type: ignore[attr-defined]
     elif isinstance(call.args[1], ast.Dict) and None not in call.args[1].keys:
         given = {key.value for key in call.args[1].keys if isinstance(key, ast.Constant)}  # type: ignore[misc]
     else:
@@ -285,9 +291,9 @@ def test_values_of_methods_stand_in_words(method: Notice, words: str) -> None:
 
 
 def test_every_method_is_for_developers_with_all_its_values() -> None:
-    found = import_module("nodulebench.i18n.en.methods").NOTICES
-    assert {code: set(FOR_DEVELOPERS.get(code, ("?",))) for code in found} == {
-        code: fields(text) for code, text in found.items()
+    methods = catalogue("en", "methods")
+    assert {code: set(FOR_DEVELOPERS.get(code, ("?",))) for code in methods} == {
+        code: fields(text) for code, text in methods.items()
     }
 
 

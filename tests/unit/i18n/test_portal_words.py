@@ -2,7 +2,6 @@
 
 import ast
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -12,8 +11,7 @@ import nodulebench
 from nodulebench.annotation.people import Role
 from nodulebench.annotation.workflow.actions import ASPECTS
 from nodulebench.annotation.workflow.batch import State
-from nodulebench.i18n.en.portal.dashboard import TEXTS as DESK
-from nodulebench.i18n.translator import LANGUAGES, PARTS, PORTAL_PARTS
+from nodulebench.i18n.translator import LANGUAGES, PAGES, PORTAL, catalogue
 
 PACKAGE = Path(nodulebench.__file__).parent
 TEMPLATES = sorted((PACKAGE / "report" / "pages" / "templates" / "portal").glob("*.html"))
@@ -28,10 +26,7 @@ FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state."
 
 
 def texts(name: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for part in PORTAL_PARTS:
-        found |= import_module(f"nodulebench.i18n.{name}.{part}").TEXTS
-    return found
+    return dict(catalogue(name, PORTAL))
 
 
 def said() -> set[str]:
@@ -60,8 +55,7 @@ def test_both_languages_have_the_same_keys_and_values() -> None:
 
 def of_reports(name: str) -> set[str]:
     """Keys of what every page says, which the portal has, too."""
-    found = (import_module(f"nodulebench.i18n.{name}.{part}").TEXTS for part in PARTS)
-    return {key for one in found for key in one}
+    return {key for domain in PAGES for key in catalogue(name, domain)}
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -104,4 +98,4 @@ def test_every_action_and_refusal_of_the_code_has_words() -> None:
                 wanted.add(f"portal.action.{given[-1]}")
     assert len(wanted) > 40
     assert wanted - keys == set()
-    assert sum(key.startswith("portal.action.") for key in DESK) > 25
+    assert sum(key.startswith("portal.action.") for key in keys) > 25

@@ -1,8 +1,9 @@
-"""Patients are in the order of their numbers whoever made them first, and a lost one is told."""
+"""Patients are in the order of their numbers on every executor, and a lost one is reported."""
 
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,9 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.executor import FailedTask, InProcessExecutor
 from nodulebench.io.images import metaimage
 from nodulebench.phantom import test_set as phantom
-from nodulebench.phantom.test_set import WrittenScan
+from nodulebench.phantom.test_set import PhantomOptions, WrittenScan
 
-CHOICE: dict[str, Any] = {
-    **{"people": "healthy", "matrix": 64, "thickness": None, "kernel": None, "dose": None},
-    **{"has_follow_up": True, "image_formats": ("metaimage",), "has_masks": False},
-}
+OPTIONS = PhantomOptions(cases=3, seed=1, matrix=64, has_follow_up=True, has_masks=False)
 
 
 class Backwards(InProcessExecutor):
@@ -46,17 +44,16 @@ def written(number: int, **_: object) -> list[WrittenScan]:
 
 def test_who_is_made_first_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phantom, "write_patient", written)
-    told: list[str] = []
-    found = phantom.make_phantoms(
+    messages: list[str] = []
+    reference = phantom.make_phantoms(
         tmp_path / "set",
-        *(3, 1),
+        OPTIONS,
         executor=Backwards(),
-        progress=lambda what, _, __: told.append(what),
-        **CHOICE,
+        progress=lambda what, _, __: messages.append(what),
     )
     names = [f"phantom-000{number}{end}" for number in (1, 2, 3) for end in ("", "-follow-up")]
-    assert found.cases["case_id"].to_list() == names
-    assert told == [f"made {name}" for name in names]
+    assert reference.cases["case_id"].to_list() == names
+    assert messages == [f"made {name}" for name in names]
 
 
 def test_a_patient_who_is_lost_leaves_no_half_of_a_set(
@@ -64,7 +61,7 @@ def test_a_patient_who_is_lost_leaves_no_half_of_a_set(
 ) -> None:
     monkeypatch.setattr(phantom, "write_patient", written)
     with pytest.raises(InputError, match=r"patient 2: was not made: its reader died \(exit -9\)"):
-        phantom.make_phantoms(tmp_path / "set", 2, 1, executor=Losing(), **CHOICE)
+        phantom.make_phantoms(tmp_path / "set", replace(OPTIONS, cases=2), executor=Losing())
     assert not (tmp_path / "set").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.volumes import write_volume
-from nodulebench.phantom.scanner import VENDORS, Scanner, series_header
+from nodulebench.phantom.scanner import VENDORS, Scanner, StudyFacts, series_header
 
 pydicom = pytest.importorskip("pydicom")
 sitk = pytest.importorskip("SimpleITK")
@@ -31,13 +31,15 @@ def written(folder, vendor, *, direction=None, kernel="standard", is_enhanced=Fa
     header = series_header(
         vendor,
         Scanner(2.5, 2.3, 0.6, kernel=kernel, exposure_mas=37.0),
-        case_id="phantom-0001",
-        patient_id="P0001",
-        seed=1,
-        is_female=is_enhanced,
-        age=63,
-        study_date="20240111",
-        is_enhanced=is_enhanced,
+        StudyFacts(
+            case_id="phantom-0001",
+            patient_id="P0001",
+            seed=1,
+            is_female=is_enhanced,
+            age=63,
+            study_date="20240111",
+            is_enhanced=is_enhanced,
+        ),
     )
     write_volume(a_scan(vendor, direction), folder, header)
     return folder
@@ -100,7 +102,7 @@ def test_a_header_names_the_vendors_kernel_and_says_that_it_is_a_phantom(tmp_pat
         assert data.ImageComments == "Synthetic phantom, not a patient"
 
 
-def test_what_lies_outside_the_field_of_view_is_declared(tmp_path):
+def test_pixels_outside_the_field_of_view_are_declared(tmp_path):
     for vendor in VENDORS:
         data = pydicom.dcmread(written(tmp_path / vendor.name, vendor) / "0001.dcm")
         if vendor.padding_hu is None:

@@ -1,20 +1,28 @@
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from click import Command
 from click.testing import CliRunner
 
 from builders.readings import block, point, read, readings
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.cli import nodulebench
+from nodulebench.cli import reference as commands
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.formats import read_reference
 from nodulebench.io.readings import write_findings
-from nodulebench.reference.service import build_reference_files
-from nodulebench.reference.spread import flipped_marks, reference_variants, score_under
+from nodulebench.reference.service import BuildReferenceOptions, build_reference_files
+from nodulebench.reference.spread import (
+    SpreadOptions,
+    flipped_marks,
+    reference_variants,
+    score_under,
+)
 
 FOUR = ("1", "2", "3", "4")
 DRAWN = readings(
@@ -40,7 +48,11 @@ def run(*arguments: Any) -> Any:
 
 
 def test_a_bundle_with_its_provenance_is_written(findings: Path, tmp_path: Path) -> None:
-    built = build_reference_files(findings, tmp_path / "out", parameters={"minimum_agreement": "4"})
+    built = build_reference_files(
+        BuildReferenceOptions(
+            source=findings, out=tmp_path / "out", parameters={"minimum_agreement": "4"}
+        )
+    )
     back = read_reference(tmp_path / "out")
     assert back.nodules.equals(built.reference.nodules)
     assert back.nodules["is_ignored"].to_list() == [True] * 5 + [False] + [True] * 3
@@ -58,10 +70,18 @@ def test_a_bundle_with_its_provenance_is_written(findings: Path, tmp_path: Path)
 
 def test_nothing_is_written_if_anything_is_wrong(findings: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        build_reference_files(findings, tmp_path / "out", parameters={"colour": "red"})
+        build_reference_files(
+            BuildReferenceOptions(
+                source=findings, out=tmp_path / "out", parameters={"colour": "red"}
+            )
+        )
     (tmp_path / "series.csv").write_text("a\nz\n")
     with pytest.raises(InputError, match="case 'z' is not in the test set"):
-        build_reference_files(findings, tmp_path / "out", series=tmp_path / "series.csv")
+        build_reference_files(
+            BuildReferenceOptions(
+                source=findings, out=tmp_path / "out", series=tmp_path / "series.csv"
+            )
+        )
     assert not (tmp_path / "out").exists()
 
 
@@ -81,8 +101,11 @@ def test_the_command_prints_counts_by_agreement(findings: Path, tmp_path: Path) 
 
 def test_findings_can_be_kept_and_used_again(findings: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
-    build_reference_files(findings, findings=again)
-    one, other = (build_reference_files(source).reference for source in (findings, again))
+    build_reference_files(BuildReferenceOptions(source=findings, findings=again))
+    one, other = (
+        build_reference_files(BuildReferenceOptions(source=source)).reference
+        for source in (findings, again)
+    )
     assert one.nodules.equals(other.nodules)
 
 
@@ -190,7 +213,9 @@ def test_marks_that_a_reference_labels_anew_are_listed_with_their_distance() -> 
 
 def test_the_command_lists_marks_that_are_labelled_anew(findings: Path, tmp_path: Path) -> None:
     for rule in ("luna16", "union"):
-        build_reference_files(findings, tmp_path / rule, rule=rule)
+        build_reference_files(
+            BuildReferenceOptions(source=findings, out=tmp_path / rule, rule=rule)
+        )
     marks = tmp_path / "marks.csv"
     marks.write_text("seriesuid,coordX,coordY,coordZ,probability\na,31.5,31.5,0,0.9\n")
     done = run("reference", "compare", tmp_path / "luna16", tmp_path / "union", "--marks", marks)
@@ -205,3 +230,11 @@ def test_the_command_lists_marks_that_are_labelled_anew(findings: Path, tmp_path
 def test_variants_have_names_of_their_own() -> None:
     names = [name for name, _ in reference_variants(DRAWN)]
     assert len(names) == len(set(names)) == 4 + 4 + 9
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [(commands.build, BuildReferenceOptions), (commands.spread, SpreadOptions)],
+)
+def test_the_commands_take_the_options_of_the_service(command: Command, options: type) -> None:
+    assert {param.name for param in command.params} == {field.name for field in fields(options)}

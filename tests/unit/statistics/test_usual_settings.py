@@ -1,4 +1,4 @@
-"""What is meant where nobody says otherwise: 95 %, two-sided, and so on."""
+"""Defaults: 95 %, two-sided, and so on."""
 
 import inspect
 from collections.abc import Callable
@@ -34,13 +34,13 @@ from nodulebench.statistics.mrmc import (
 from nodulebench.statistics.paired import compare_all
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import rank_algorithms
-from nodulebench.statistics.sample_size.comparisons import size_from_pilot
+from nodulebench.statistics.sample_size.comparisons import PilotOptions
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
 from nodulebench.statistics.size_error_model import lost_fraction, normal_error, overestimated_share
 
 
 @pytest.mark.parametrize(
-    ("function", "unsaid"),
+    ("function", "defaults"),
     [
         (cohen_kappa, {"weights": "none", "level": 0.95}),
         (fleiss_kappa, {"level": 0.95}),
@@ -59,7 +59,7 @@ from nodulebench.statistics.size_error_model import lost_fraction, normal_error,
         (permutation_test, {"is_on_common_scale": True}),
         (rank_algorithms, {"level": 0.95}),
         (
-            size_from_pilot,
+            PilotOptions,
             {"simulations": 1000, "seed": 0, "margin": 0.0, "level": 0.95, "power": 0.8},
         ),
         (reader_study_power, {"alpha": 0.05}),
@@ -76,8 +76,8 @@ from nodulebench.statistics.size_error_model import lost_fraction, normal_error,
         (malignancy_f_beta.sums, {"malignancy_threshold": 0.5, "beta": 1.0}),
     ],
 )
-def test_what_is_not_said_is_the_usual(
-    function: Callable[..., Any], unsaid: dict[str, object]
+def test_defaults_are_the_usual_values(
+    function: Callable[..., Any], defaults: dict[str, object]
 ) -> None:
     settings = inspect.signature(function).parameters
-    assert {name: settings[name].default for name in unsaid} == unsaid
+    assert {name: settings[name].default for name in defaults} == defaults

@@ -1,4 +1,4 @@
-"""An algorithm's false positives -> those that readers of an observer study shall judge."""
+"""An algorithm's false positives -> those that readers of an observer study classify."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ UNMEASURED_MM = 10.0
 
 _PLACE = tuple(column for column in MARKS.columns if column.name in ("x_mm", "y_mm", "z_mm"))
 _CALL = (
-    Column("reader_id", pl.String, "who judged it"),
+    Column("reader_id", pl.String, "the reader"),
     Column("call", pl.String, "what the reader called it", allowed=CALLS),
     Column("diameter_mm", pl.Float64, "as measured", "mm", is_required=False, minimum=0),
 )
@@ -30,14 +30,14 @@ _MARK = (Column("case_id", pl.String, "the CT series"), Column("mark_id", pl.Str
 
 SUSPECTS = TableSchema(
     "SUSPECTS",
-    "One row per false positive that shall be read.",
+    "One row per false positive that is to be read.",
     (*_MARK, *_PLACE, Column("score", pl.Float64, "the algorithm's score")),
     key=("case_id", "mark_id"),
 )
 PRESCREEN = TableSchema(
     "PRESCREEN",
-    "One row per false positive that a scientist looked at.",
-    (*_MARK, Column("is_obvious", pl.Boolean, "whether it is obviously no nodule")),
+    "One row per false positive that a scientist checked.",
+    (*_MARK, Column("is_obvious", pl.Boolean, "whether it is obviously not a nodule")),
     key=("case_id", "mark_id"),
 )
 READER_CALLS = TableSchema(
@@ -56,14 +56,14 @@ EARLIER_CALLS = TableSchema(
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What the readers are given, and how it came about."""
+    """What the readers are given, and how many marks each step left."""
 
     suspects: pl.DataFrame
     """SUSPECTS that are still to be read."""
     reused: pl.DataFrame
     """READER_CALLS taken from earlier readings."""
     reused_suspects: pl.DataFrame
-    """SUSPECTS that these are about."""
+    """SUSPECTS of these calls."""
     flow: dict[str, int]
     """How many marks there were at each step."""
 
@@ -81,16 +81,16 @@ def false_positives(
     listed, _ = keep_listed(reference, submission, protocol)
     labels = label_marks(reference, listed, protocol, protocol.rules[0])
     rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
-    found = listed.marks[rows].sort("score", descending=True, maintain_order=True)
-    if found["score"].null_count():
+    marks = listed.marks[rows].sort("score", descending=True, maintain_order=True)
+    if marks["score"].null_count():
         raise InputError.at(
             f"submission '{submission.name}'", "has false positives without a score."
         )
     # a product such as 0.1 x 30 may fall short of the whole number by rounding
     allowed = math.floor(rate * reference.cases.height + 1e-9)
-    if allowed < found.height:
-        found = found.filter(pl.col("score") > found["score"][allowed])
-    return SUSPECTS.arrange(found)
+    if allowed < marks.height:
+        marks = marks.filter(pl.col("score") > marks["score"][allowed])
+    return SUSPECTS.arrange(marks)
 
 
 def select(
@@ -108,7 +108,7 @@ def select(
         suspects: false positives at the chosen rate.
         reference: the test set.
         prescreen: which of them are obviously no nodules.
-        annotated: NODULES of everything that the source data hold, whatever became of it.
+        annotated: NODULES of all lesions in the source data, also those that were rejected.
         earlier: what readers called places before.
         same_place_mm: a mark closer than this to an annotated lesion or an earlier place is on it;
             for a lesion its radius, where larger.
@@ -151,7 +151,7 @@ def _reuse(
     mark, call = _near(suspects, earlier, reference, np.full(earlier.height, reach_mm))
     place = ["x_mm", "y_mm", "z_mm"]
     apart = suspects[mark].select(place).to_numpy() - earlier[call].select(place).to_numpy()
-    found = (
+    near_calls = (
         earlier[call]
         .select("reader_id", "call", "diameter_mm")
         .with_columns(
@@ -159,7 +159,7 @@ def _reuse(
             distance=pl.Series(np.linalg.norm(apart, axis=1)),
         )
     )
-    nearest = found.sort("distance", maintain_order=True).unique(
+    nearest = near_calls.sort("distance", maintain_order=True).unique(
         ["case_id", "mark_id", "reader_id"], keep="first", maintain_order=True
     )
     return READER_CALLS.arrange(nearest.drop("distance").sort("case_id", "mark_id", "reader_id"))
@@ -171,15 +171,15 @@ def _near(
     """Marks strictly within the radius of places of the same case: rows of both."""
     xyz = ("x_mm", "y_mm", "z_mm")
     case = reference.rows_of(places["case_id"])
-    kept = np.flatnonzero(case >= 0)
+    known_rows = np.flatnonzero(case >= 0)
     mark, place = pairs_within(
         reference.rows_of(marks["case_id"]),
         marks.select(xyz).to_numpy(),
-        case[kept],
-        places[kept].select(xyz).to_numpy(),
-        radius_mm[kept],
+        case[known_rows],
+        places[known_rows].select(xyz).to_numpy(),
+        radius_mm[known_rows],
     )
-    return mark, kept[place]
+    return mark, known_rows[place]
 
 
 def require_known_cases(table: pl.DataFrame, suspects: pl.DataFrame, source: str) -> None:

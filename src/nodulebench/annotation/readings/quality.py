@@ -1,7 +1,7 @@
-"""Checked cases -> how well readers agree: in pairs, as a group, against the others, over time.
+"""Checked cases -> how well readers agree: in pairs, as a group, with the others, over time.
 
-A detection has no countable true negatives, so two readers agree by positive agreement: twice
-what both drew over all that each drew. What several readers drew counts once as a candidate.
+A detection has no countable true negatives, so positive agreement measures two readers: twice
+what both drew, divided by all that each drew. What several readers drew is one candidate.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _RULE = ConsistencyRule()
 
 
 def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
-    """For each candidate and each reader of its case whether the reader drew it."""
+    """Whether each reader of a case drew each of its candidates, one row per pair."""
     rows = [
         (check.case_id, candidate.candidate_id, reader, reader in candidate.reader_ids)
         for check in checks
@@ -38,13 +38,13 @@ def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def positive_agreement(both: int, first_alone: int, second_alone: int) -> float:
-    """Twice what both drew over all that each drew.
+def positive_agreement(both: int, first_only: int, second_only: int) -> float:
+    """Twice what both drew, divided by all that each drew.
 
     Raises:
         UndefinedError: if neither drew anything.
     """
-    total = 2 * both + first_alone + second_alone
+    total = 2 * both + first_only + second_only
     if not total:
         raise UndefinedError("nothing_drawn_by_two")
     return 2 * both / total
@@ -58,8 +58,8 @@ class PairAgreement:
     second: str
     cases: int
     both: int
-    first_alone: int
-    second_alone: int
+    first_only: int
+    second_only: int
     agreement: float | None
     """Positive agreement; None where neither drew anything."""
 
@@ -77,17 +77,17 @@ def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
             for check in common
             for candidate in check.candidates
         ]
-        both, alone, other = (
+        both, first_only, other = (
             drew.count(pattern) for pattern in ((True, True), (True, False), (False, True))
         )
-        agreement = _agreement_or_none(both, alone, other)
-        pairs.append(PairAgreement(first, second, len(common), both, alone, other, agreement))
+        agreement = _agreement_or_none(both, first_only, other)
+        pairs.append(PairAgreement(first, second, len(common), both, first_only, other, agreement))
     return pairs
 
 
-def _agreement_or_none(both: int, first_alone: int, second_alone: int) -> float | None:
+def _agreement_or_none(both: int, first_only: int, second_only: int) -> float | None:
     try:
-        return positive_agreement(both, first_alone, second_alone)
+        return positive_agreement(both, first_only, second_only)
     except UndefinedError:
         return None
 
@@ -109,7 +109,7 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
     """How far all readers agree.
 
     Raises:
-        UndefinedError: if nobody drew anything, or no case has two readers.
+        UndefinedError: if no reader drew anything, or no case has two readers.
     """
     drawn_by = [
         (len(candidate.reader_ids), len(check.reader_ids))
@@ -118,7 +118,7 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
     ]
     if not drawn_by:
         raise UndefinedError("nothing_drawn")
-    pairs = [one.agreement for one in pairwise_agreement(checks) if one.agreement is not None]
+    pairs = [pair.agreement for pair in pairwise_agreement(checks) if pair.agreement is not None]
     if not pairs:
         raise UndefinedError("no_case_with_two_readers")
     most = max(readers for _, readers in drawn_by)
@@ -129,37 +129,37 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ReaderSkill:
-    """One reader against the others who read the same cases."""
+    """One reader compared with the others who read the same cases."""
 
     reader_id: str
     cases: int
     backed: int
     """Candidates that enough of the others drew."""
     found: int
-    """How many of them the reader drew too."""
+    """How many of these the reader drew too."""
     lone: int
-    """Candidates that the reader alone drew."""
+    """Candidates that only this reader drew."""
 
     @property
     def sensitivity(self) -> float | None:
-        """Found / backed; None where nothing was backed."""
+        """``found`` divided by ``backed``; None where nothing was backed."""
         return self.found / self.backed if self.backed else None
 
     @property
     def lone_per_case(self) -> float:
-        """Marks that nobody else made, per case."""
+        """Candidates per case that no other reader drew."""
         return self.lone / self.cases
 
 
 def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
-    """Score each reader against the others.
+    """Compare each reader with the others.
 
     Args:
         checks: the cases.
-        others_needed: how many of the others make a candidate count; 0: more than half of them.
+        others_needed: how many others must have drawn a candidate; 0: more than half of them.
     """
     readers = sorted({reader for check in checks for reader in check.reader_ids})
-    found = []
+    reader_skills = []
     for reader in readers:
         own = [check for check in checks if reader in check.reader_ids]
         backed = hits = lone = 0
@@ -171,23 +171,23 @@ def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[Reade
                 lone += is_drawn and not others
                 backed += others >= needed
                 hits += is_drawn and others >= needed
-        found.append(ReaderSkill(reader, len(own), backed, hits, lone))
-    return found
+        reader_skills.append(ReaderSkill(reader, len(own), backed, hits, lone))
+    return reader_skills
 
 
 def repeat_agreement(
     pairs: Iterable[tuple[Reading, Reading]], rule: ConsistencyRule = _RULE
 ) -> PairAgreement:
-    """One reader's agreement with the own earlier readings of the same cases.
+    """One reader's agreement with their earlier readings of the same cases.
 
     Args:
         pairs: first and repeated reading of each case that was shown twice.
-        rule: when boxes are taken for the same thing.
+        rule: when boxes count as the same finding.
 
     Raises:
-        InputError: if a pair is of two cases or two readers.
+        InputError: if a pair has two different cases or readers.
     """
-    both = first_alone = second_alone = cases = 0
+    both = first_only = second_only = cases = 0
     reader = ""
     for first, second in pairs:
         if (first.case_id, first.reader_id) != (second.case_id, second.reader_id) or (
@@ -199,66 +199,66 @@ def repeat_agreement(
             )
         reader, cases = first.reader_id, cases + 1
         named = [
-            one.model_copy(update={"reader_id": name})
-            for one, name in ((first, "first"), (second, "second"))
+            reading.model_copy(update={"reader_id": name})
+            for reading, name in ((first, "first"), (second, "second"))
         ]
         for candidate in check_consistency(named, rule).candidates:
             both += len(candidate.reader_ids) == 2
-            first_alone += candidate.reader_ids == ("first",)
-            second_alone += candidate.reader_ids == ("second",)
-    agreement = _agreement_or_none(both, first_alone, second_alone)
-    return PairAgreement(
-        reader, f"{reader} again", cases, both, first_alone, second_alone, agreement
-    )
+            first_only += candidate.reader_ids == ("first",)
+            second_only += candidate.reader_ids == ("second",)
+    agreement = _agreement_or_none(both, first_only, second_only)
+    return PairAgreement(reader, f"{reader} again", cases, both, first_only, second_only, agreement)
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A reader's sensitivity against the others, period by period."""
+    """A reader's sensitivity relative to the others, period by period."""
 
     reader_id: str
     backed: tuple[int, ...]
     found: tuple[int, ...]
     z: float
-    """Of the Cochran-Armitage test for a trend; negative: fewer found as time goes on."""
+    """Statistic of the Cochran-Armitage test for a trend; negative: fewer found over time."""
     p_value: float
 
 
 def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
-    """Whether a reader finds fewer, or more, of what the others find as time goes on.
+    """Whether a reader finds fewer, or more, of what the others find, over time.
 
     Args:
         periods: the cases in the order they were read, in groups.
         reader_id: the reader.
 
     Raises:
-        UndefinedError: if there is no trend to test: nothing or everything was found, or all
+        UndefinedError: if a trend cannot be tested: nothing or everything was found, or all
             within one period.
     """
     each = [skill for period in periods for skill in skills(period) if skill.reader_id == reader_id]
-    backed, found = (np.array([getattr(one, name) for one in each]) for name in ("backed", "found"))
-    total, hits = int(backed.sum()), int(found.sum())
+    backed, found_counts = (
+        np.array([getattr(skill, name) for skill in each]) for name in ("backed", "found")
+    )
+    total, hits = int(backed.sum()), int(found_counts.sum())
     if not 0 < hits < total or np.count_nonzero(backed) < 2:
         raise UndefinedError("no_trend")
     share = hits / total
     time = np.arange(len(backed))
-    score = float(time @ (found - backed * share))
+    score = float(time @ (found_counts - backed * share))
     spread = float(backed @ time**2 - (backed @ time) ** 2 / total)
     z = score / math.sqrt(share * (1 - share) * spread)
     p_value = 2 * NormalDist().cdf(-abs(z))
-    return Drift(reader_id, tuple(backed.tolist()), tuple(found.tolist()), z, p_value)
+    return Drift(reader_id, tuple(backed.tolist()), tuple(found_counts.tolist()), z, p_value)
 
 
 def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
-    """Draw cases to be shown again: the name each is shown by -> the case.
+    """Draw cases to be shown again: the name under which each is shown -> the case.
 
     Args:
         case_ids: all cases.
-        share: how many of them, between 0 and 1; rounded, at least one.
+        share: the share of them, above 0 and up to 1; rounded to at least one case.
         seed: of the draw and of the names.
 
     Raises:
-        InputError: if the share cannot be.
+        InputError: if the share is out of range.
     """
     if not 0 < share <= 1:
         raise InputError.at(
@@ -277,15 +277,15 @@ def _name(case_id: str, seed: int) -> str:
 def in_turn(
     case_ids: Sequence[str], repeats: Mapping[str, str], key: Callable[[str], bytes]
 ) -> list[str]:
-    """Cases in the order in which a reader is shown them, which tells nothing of them.
+    """Cases in the order in which a reader sees them, which reveals nothing about them.
 
-    Between a case and its repeat lie at least all others that are shown twice, once each, and about
-    half of those that are not; repeats lie among these, not at the end.
+    Between a case and its repeat there are at least all others that are shown twice, once each, and
+    about half of the cases that are shown once. Repeats are spread among these, not at the end.
 
     Args:
         case_ids: what is to be read.
-        repeats: the name a case is shown by the second time -> the case.
-        key: at least eight bytes that look random, for each name.
+        repeats: the name under which a case is shown the second time -> the case.
+        key: at least eight pseudo-random bytes for each name.
     """
     given = set(case_ids)
     again = {case: name for name, case in repeats.items() if name in given and case in given}
@@ -304,7 +304,7 @@ def in_turn(
 
 
 def with_repeats(cases: pl.DataFrame, repeats: Mapping[str, str]) -> pl.DataFrame:
-    """CASES with a further row for each case that is shown again."""
+    """CASES with an additional row for each case that is shown again."""
     shown = pl.DataFrame(
         {"shown_as": list(repeats), "case_id": list(repeats.values())},
         schema={"shown_as": pl.String, "case_id": pl.String},
@@ -318,11 +318,11 @@ def repeated_readings(
     readings: Sequence[Reading], repeats: Mapping[str, str]
 ) -> dict[str, list[tuple[Reading, Reading]]]:
     """For each reader the first and the repeated reading of every case read twice."""
-    found = {(reading.case_id, reading.reader_id): reading for reading in readings}
+    by_case = {(reading.case_id, reading.reader_id): reading for reading in readings}
     pairs: dict[str, list[tuple[Reading, Reading]]] = {}
     for shown_as, case_id in repeats.items():
         for reader in sorted({reading.reader_id for reading in readings}):
-            first, again = found.get((case_id, reader)), found.get((shown_as, reader))
+            first, again = by_case.get((case_id, reader)), by_case.get((shown_as, reader))
             if first is not None and again is not None:
                 same = again.model_copy(update={"case_id": case_id})
                 pairs.setdefault(reader, []).append((first, same))

@@ -123,7 +123,7 @@ for part in (open_for, ask, answer, status):
 @click.option("--annotated", type=FILE, help="Reference of all lesions in the source data.")
 @click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
 @click.option("--out", type=FILE, required=True, help="Folder of the study.")
-def select(marks: Path, reference: Path | None, out: Path, **chosen: Any) -> None:
+def select(**options: Any) -> None:
     r"""Choose the false positives of MARKS that readers shall judge.
 
     MARKS is a submission, or the folder of an evaluation.
@@ -132,12 +132,13 @@ def select(marks: Path, reference: Path | None, out: Path, **chosen: Any) -> Non
     nodulebench annotate observer select marks.csv --reference luna16/ --out study/
     nodulebench annotate observer select result/ --out study/
     """
-    from nodulebench.annotation.observer_study.service import select_files
+    from nodulebench.annotation.observer_study.service import SelectOptions, select_files
 
     with ProgressLine("selecting"):
-        found = select_files(marks, reference, out, **chosen)
-    for name, count in found.flow.items():
+        selection = select_files(SelectOptions(**options))
+    for name, count in selection.flow.items():
         click.echo(f"{name.replace('_', ' '):<18} {count:>6}")
+    out = options["out"]
     click.echo(f"wrote {out}")
     print_next(f"nodulebench annotate observer open {out} --reader … --reader …")
 

@@ -59,9 +59,11 @@ def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: A
 @click.option("--commitment", type=FILE, help="File that 'open --commitment' wrote; else found.")
 @click.option("--old-key", type=FILE, help="Your key of then, if it was replaced since 'open'.")
 @click.option("--old-key-passphrase-file", type=FILE, help="File whose first line opens that.")
-@click.option("--anew", metavar="REASON", help="As arbitrator: the promise is lost or kept back.")
+@click.option("--redraw", metavar="REASON", help="As arbitrator: the promise is lost or kept back.")
 @signed
-def draw(handle: Any, batch_id: str, actor_id: str, anew: str | None, **given: Path | None) -> None:
+def draw(
+    handle: Any, batch_id: str, actor_id: str, redraw: str | None, **given: Path | None
+) -> None:
     r"""Draw who reviews a BATCH that all have read, with what the office promised by 'open'.
 
     \b
@@ -69,12 +71,12 @@ def draw(handle: Any, batch_id: str, actor_id: str, anew: str | None, **given: P
     """
     from nodulebench.annotation.reviewers import draw_again, draw_reviewer
 
-    if anew is None:
+    if redraw is None:
         draw_reviewer(handle, actor_id, batch_id, **_opening(**given))
     elif any(given.values()):
-        raise click.UsageError("a promise is told, or --anew draws without it: give one of them.")
+        raise click.UsageError("a promise is told, or --redraw draws without it: give one of them.")
     else:
-        draw_again(handle, actor_id, batch_id, anew)
+        draw_again(handle, actor_id, batch_id, redraw)
     tell_batch(handle, batch_id)
 
 
@@ -319,17 +321,18 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
 )
 @click.option("--repeat-seed", type=int, help="Draws these cases; default: a number nobody knows.")
 @click.option("--exam", type=FILE, help="exam.json: only who passed takes part.")
-def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
+def start(**options: Any) -> None:
     r"""Make the FOLDER of an annotation project.
 
     \b
     nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
     """
-    from nodulebench.annotation.project import start_project
+    from nodulebench.annotation.project import StartProjectOptions, start_project
 
-    handle = start_project(folder, roster, cases, **chosen)
+    handle = start_project(StartProjectOptions(**options))
     for team in handle.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
+    folder = handle.folder
     click.echo(
         f"wrote {folder}: {handle.workflow.cases.height} cases, {handle.workflow.rules.name}"
     )
@@ -587,5 +590,5 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
 def _step(step: str, handle: Any, actor_id: str, **fields: Any) -> None:
     from nodulebench.annotation.project import step_of
 
-    handle.does(actor_id, step_of({"step": step, **fields}))
+    handle.act(actor_id, step_of({"step": step, **fields}))
     tell_batch(handle, fields["batch_id"])

@@ -18,12 +18,12 @@ from nodulebench.curation.admission.reasons import Check, Reason, Subject
 from nodulebench.io.dicom.series import (
     PLACED_BY,
     differences,
-    gap_mm,
+    differently_turned,
     half_pixel_mm,
     is_localizer,
     is_skew,
+    sideways_shift_mm,
     tilt_degrees,
-    turned_otherwise,
     upward_normal,
 )
 from nodulebench.io.dicom.slices import CT_CLASSES
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nodulebench.io.dicom.slices import SliceHeader
 
 
-CODES_OF_MODULE = {
+CODES_OF_GROUP = {
     "kind": ("not_ct", "localizer", "secondary_capture"),
     "pixels": ("unreadable", "truncated_pixels"),
     "grid": (
@@ -94,8 +94,8 @@ def not_chest(subject: Subject) -> Reason | None:
         return None
     if seen.cut_mm > limits.largest_cut_mm:  # a chest whose lungs are cut, and excluded for that
         return None
-    said = subject.series.slices[len(subject.series.slices) // 2].facts.get("body_part")
-    values = {"lung_ml": seen.lung_ml, "limit_ml": limits.smallest_lung_ml, "body_part": said}
+    body_part = subject.series.slices[len(subject.series.slices) // 2].facts.get("body_part")
+    values = {"lung_ml": seen.lung_ml, "limit_ml": limits.smallest_lung_ml, "body_part": body_part}
     return Reason(Notice("little_lung", values))
 
 
@@ -123,8 +123,8 @@ SQUARE_TOLERANCE = 0.01
 def inconsistent_patient(subject: Subject) -> Reason | None:
     """Slices of one series name different patients or studies."""
     names: dict[str, Callable[[SliceHeader], str]] = {
-        "patients": lambda one: one.patient_id,
-        "studies": lambda one: one.study_uid,
+        "patients": lambda slice_: slice_.patient_id,
+        "studies": lambda slice_: slice_.study_uid,
     }
     for name, value in names.items():
         counts = Counter(value(slice_) for slice_ in subject.series.slices)
@@ -154,7 +154,7 @@ def no_geometry(subject: Subject) -> Reason | None:
 
 def inconsistent_orientation(subject: Subject) -> Reason | None:
     """Slices of one series are turned differently."""
-    turned = turned_otherwise(subject.series)
+    turned = differently_turned(subject.series)
     if not turned:
         return None
     values = {"count": len(turned), "total": len(subject.series.slices)}
@@ -249,8 +249,8 @@ def not_axial(subject: Subject) -> Reason | None:
 def gantry_tilt(subject: Subject) -> Reason | None:
     """The gantry was tilted: slices shift sideways from one to the next."""
     limit = subject.limits.largest_tilt_degrees
-    said = [slice_.tilt_degrees or 0.0 for slice_ in subject.series.slices]
-    worst = max(said, key=abs)
+    tilts = [slice_.tilt_degrees or 0.0 for slice_ in subject.series.slices]
+    worst = max(tilts, key=abs)
     if abs(worst) > limit:
         return Reason(Notice("gantry_tilted", {"degrees": worst}))
     if len(subject.series.slices) < 3:
@@ -293,7 +293,7 @@ def duplicate_slice(subject: Subject) -> Reason | None:
     twice = [slice_ for slice_ in slices if counts[slice_.sop_uid or slice_.path, slice_.frame] > 1]
     if twice:
         notice = Notice("slice_twice", {"file": _named(twice[0].path)})
-        return Reason(notice, tuple(one.path for one in twice))
+        return Reason(notice, tuple(slice_.path for slice_ in twice))
     places = subject.series.places_mm
     if places is not None:
         at = np.flatnonzero(np.diff(places) <= subject.limits.spacing_tolerance_mm).tolist()
@@ -327,11 +327,11 @@ def missing_slice(subject: Subject) -> Reason | None:
     if gaps is None or usual is None:
         return None
     tolerance = subject.limits.spacing_tolerance_mm
-    room = np.rint(gaps / usual).astype(np.int64)
-    is_missing = (room >= 2) & (np.abs(gaps - room * usual) <= tolerance * room)
+    steps = np.rint(gaps / usual).astype(np.int64)
+    is_missing = (steps >= 2) & (np.abs(gaps - steps * usual) <= tolerance * steps)
     at = np.flatnonzero(is_missing).tolist()
     if at:
-        count = int((room[is_missing] - 1).sum())
+        count = int((steps[is_missing] - 1).sum())
         files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
         values = {
             "count": count if count > 1 else None,
@@ -359,20 +359,20 @@ def uneven_spacing(subject: Subject) -> Reason | None:
     if gaps is None or usual is None:
         return None
     tolerance = subject.limits.spacing_tolerance_mm
-    room = np.maximum(np.rint(gaps / usual), 1)
-    is_odd = (np.abs(gaps - room * usual) > tolerance * room) & (gaps > tolerance)
+    steps = np.maximum(np.rint(gaps / usual), 1)
+    is_odd = (np.abs(gaps - steps * usual) > tolerance * steps) & (gaps > tolerance)
     at = np.flatnonzero(is_odd).tolist()
     if not at:
-        return _beside(subject)
+        return _off_line(subject)
     files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
     values = {**_pair(*files[:2]), "gap_mm": float(gaps[at[0]]), "usual_mm": usual}
     return Reason(Notice("slices_uneven", values), tuple(dict.fromkeys(files)))
 
 
-def _beside(subject: Subject) -> Reason | None:
+def _off_line(subject: Subject) -> Reason | None:
     """A slice that lies beside the line from the first to the last, by half a pixel or more."""
     series = subject.series
-    off = gap_mm(series)
+    off = sideways_shift_mm(series)
     limit = max(subject.limits.spacing_tolerance_mm, half_pixel_mm(series))
     at = np.flatnonzero(off > limit).tolist()
     if not at:
@@ -385,12 +385,12 @@ def _beside(subject: Subject) -> Reason | None:
 def contradicting_spacing(subject: Subject) -> Reason | None:
     """The header's slice spacing contradicts the positions."""
     usual = subject.series.spacing_mm
-    said = {
+    stated = {
         abs(slice_.slice_spacing_mm) for slice_ in subject.series.slices if slice_.slice_spacing_mm
     }
-    if usual is None or not said:
+    if usual is None or not stated:
         return None
-    worst = max(said, key=lambda value: abs(value - usual))
+    worst = max(stated, key=lambda value: abs(value - usual))
     if abs(worst - usual) <= SPACING_DISAGREEMENT * usual + subject.limits.spacing_tolerance_mm:
         return None
     return Reason(Notice("spacing_contradicts", {"said_mm": worst, "usual_mm": usual}))
@@ -431,8 +431,8 @@ def small_matrix(subject: Subject) -> Reason | None:
 def thick_slices(subject: Subject) -> Reason | None:
     """Slices are thicker than the limit, or do not say how thick they are."""
     # rounded, because scanners write 3.0000001
-    said = [round(slice_.thickness_mm or 0.0, 3) for slice_ in subject.series.slices]
-    known = [one for one in said if one > 0]
+    thicknesses = [round(slice_.thickness_mm or 0.0, 3) for slice_ in subject.series.slices]
+    known = [thickness for thickness in thicknesses if thickness > 0]
     if not known:
         return Reason(Notice("thickness_unknown"))
     limit = subject.limits.largest_thickness_mm
@@ -480,12 +480,12 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
     if image is None or len(image.hu) < 4 or not image.is_read.all():
         return None
     shown = np.clip(image.hu, *SHOWN_HU)
-    one_apart, two_apart = _difference_hu(shown, 1), _difference_hu(shown, 2)
-    odd = np.flatnonzero(_is_odd(one_apart, two_apart)).tolist()
+    neighbours, two_apart = _difference_hu(shown, 1), _difference_hu(shown, 2)
+    odd = np.flatnonzero(_is_odd(neighbours, two_apart)).tolist()
     if odd:
         files = tuple(subject.series.slices[number].path for number in odd)
         return Reason(Notice("slices_do_not_fit", {"count": len(odd)}), files)
-    swapped = _swapped(one_apart, two_apart)
+    swapped = _swapped(neighbours, two_apart)
     if swapped:
         files = tuple(subject.series.slices[n + extra].path for n in swapped for extra in (0, 1))
         return Reason(Notice("slices_in_wrong_order"), tuple(dict.fromkeys(files)))
@@ -495,21 +495,24 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
 def _difference_hu(hu: CoarseArray, apart: int) -> FloatArray:
     """Mean difference of slices so far apart."""
     pairs = zip(hu[apart:], hu[:-apart], strict=True)
-    return np.array([np.abs(one - other).mean(dtype=np.float64) for one, other in pairs])
+    return np.array([np.abs(first - other).mean(dtype=np.float64) for first, other in pairs])
 
 
-def _is_odd(one_apart: FloatArray, two_apart: FloatArray) -> np.ndarray:
+def _is_odd(neighbours: FloatArray, two_apart: FloatArray) -> np.ndarray:
     """Slices unlike both neighbours, while these are like each other; ends have one neighbour."""
-    odd = np.zeros(len(one_apart) + 1, dtype=np.bool_)
-    nearer = np.minimum(one_apart[:-1], one_apart[1:])
+    odd = np.zeros(len(neighbours) + 1, dtype=np.bool_)
+    nearer = np.minimum(neighbours[:-1], neighbours[1:])
     odd[1:-1] = (nearer > ODD_SLICE_RATIO * two_apart) & (nearer - two_apart > ODD_SLICE_HU)
-    for end, here, beyond in ((0, one_apart[0], one_apart[1]), (-1, one_apart[-1], one_apart[-2])):
+    for end, here, beyond in (
+        (0, neighbours[0], neighbours[1]),
+        (-1, neighbours[-1], neighbours[-2]),
+    ):
         odd[end] = here > ODD_END_RATIO * beyond + ODD_SLICE_HU
     return odd
 
 
-def _swapped(one_apart: FloatArray, two_apart: FloatArray) -> list[int]:
+def _swapped(neighbours: FloatArray, two_apart: FloatArray) -> list[int]:
     """Where exchanging two neighbours would make the series smoother."""
-    now = one_apart[:-2] + one_apart[2:]
+    now = neighbours[:-2] + neighbours[2:]
     exchanged = two_apart[:-1] + two_apart[1:]
     return (np.flatnonzero(exchanged < SWAP_RATIO * now) + 1).tolist()

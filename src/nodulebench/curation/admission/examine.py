@@ -8,7 +8,7 @@ from typing import Any
 
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice, read_notice, stated_notice
-from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
+from nodulebench.curation.admission.checks import CHECKS, CODES_OF_GROUP
 from nodulebench.curation.admission.image import SeriesImage, read_image, thumbnails
 from nodulebench.curation.admission.reasons import Limits, Subject
 from nodulebench.curation.perceptual_hash import perceptual_hash
@@ -16,7 +16,7 @@ from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
 from nodulebench.imaging.rasters import png
 from nodulebench.io.dicom.series import Series
 
-KINDS = CODES_OF_MODULE["kind"]
+KINDS = CODES_OF_GROUP["kind"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class CodedReason:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedSeries:
     """What is known of a series once its headers and pixels were looked at."""
 
     uid: str
@@ -61,7 +61,7 @@ class Examined:
         """Whether no reason speaks against it."""
         return not self.reasons
 
-    def told(self, reason: CodedReason, *, is_waived: bool = False) -> "Examined":
+    def with_reason(self, reason: CodedReason, *, is_waived: bool = False) -> "ExaminedSeries":
         """The same series with one more reason against it, or one more that the design allows."""
         if is_waived:
             return replace(self, waived=(*self.waived, reason))
@@ -72,33 +72,33 @@ class Examined:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Examined":
+    def from_json(cls, content: Mapping[str, Any]) -> "ExaminedSeries":
         """Back from what a journal kept.
 
         Raises:
             TypeError, KeyError, ValueError: if it is something else.
         """
-        told = {
+        reasons = {
             name: tuple(
-                CodedReason(one["code"], read_notice(one["notice"]), tuple(one["files"]))
-                for one in content[name]
+                CodedReason(reason["code"], read_notice(reason["notice"]), tuple(reason["files"]))
+                for reason in content[name]
             )
             for name in ("reasons", "waived")
         }
         lists = {name: tuple(content[name]) for name in ("files", "frames", "pictures")}
-        return cls(**{**content, **told, **lists})
+        return cls(**{**content, **reasons, **lists})
 
 
-def examine(series: Series, limits: Limits) -> Examined:
+def examine(series: Series, limits: Limits) -> ExaminedSeries:
     """Run every check on a series."""
     image = _image(series)
-    found = _reasons(Subject(series, image, limits))
-    reasons = tuple(one for one in found if one.code not in limits.waived)
+    all_reasons = _reasons(Subject(series, image, limits))
+    reasons = tuple(reason for reason in all_reasons if reason.code not in limits.waived)
     is_whole = image is not None and bool(image.pixel_sha256)
     hashed = perceptual_hash(image.hu, image.step_mm) if image is not None and is_whole else None
     pictures = [] if image is None else thumbnails(image)
     files = {path: number for number, path in enumerate(series.files)}
-    return Examined(
+    return ExaminedSeries(
         uid=series.uid,
         name=series.name,
         modality=series.slices[0].modality,
@@ -106,7 +106,7 @@ def examine(series: Series, limits: Limits) -> Examined:
         files=series.files,
         frames=tuple(n for slice_ in series.slices for n in (files[slice_.path], slice_.frame)),
         reasons=reasons,
-        waived=tuple(one for one in found if one.code in limits.waived),
+        waived=tuple(reason for reason in all_reasons if reason.code in limits.waived),
         pixel_sha256=image.pixel_sha256 if image is not None else "",
         perceptual_hash=hashed.to_text() if hashed is not None else "",
         pictures=tuple(base64.b64encode(png(picture)).decode() for picture in pictures),
@@ -127,16 +127,16 @@ def _image(series: Series) -> SeriesImage | None:
 
 def _reasons(subject: Subject) -> list[CodedReason]:
     """All that apply; of what is no CT scan nothing else is asked."""
-    found: list[CodedReason] = []
+    reasons: list[CodedReason] = []
     for code, check in CHECKS.items():
-        if code not in KINDS and any(one.code in KINDS for one in found):
+        if code not in KINDS and any(known.code in KINDS for known in reasons):
             break
         reason = check(subject)
         if reason is not None:
             why = reason.notice
             notice = stated_notice(why) if isinstance(why, str) else why
-            found.append(CodedReason(code, notice, reason.files))
-    return found
+            reasons.append(CodedReason(code, notice, reason.files))
+    return reasons
 
 
 def case_geometry(series: Series) -> JsonObject:

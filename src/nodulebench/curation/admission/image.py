@@ -18,7 +18,7 @@ from nodulebench.imaging.lungs.air import (
     SMALLEST_PIECE_CM2,
     classify_regions,
     cut_lung_cm2,
-    see_air,
+    separate_air,
     slice_labels,
 )
 from nodulebench.imaging.lungs.quality import SMALLEST_BODY_SHARE, body_share
@@ -243,10 +243,10 @@ def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
     """
     from scipy import ndimage
 
-    air = see_air(hu, step_mm)
+    air = separate_air(hu, step_mm)
     regions, count = ndimage.label(air.inside)
-    judged = classify_regions(hu, regions, count, air.around, step_mm)
-    lungs = judged.is_lung[regions]
+    classified = classify_regions(hu, regions, count, air.around, step_mm)
+    lungs = classified.is_lung[regions]
     voxels = lungs.sum(axis=(1, 2))
     if body_share(lungs, air.outside) < SMALLEST_BODY_SHARE:
         voxels = np.zeros_like(voxels)

@@ -48,9 +48,9 @@ class Limits(ConfigModel):
         from nodulebench.curation.duplicates import DUPLICATE_CODES
 
         known = [*CHECKS, *DUPLICATE_CODES]
-        strange = [one for one in waived if one not in known]
-        hints = {one: did_you_mean(one, known) for one in strange}
-        wrong = [f"there is no code '{one}'{hint and '.'}{hint}" for one, hint in hints.items()]
+        strange = [code for code in waived if code not in known]
+        hints = {code: did_you_mean(code, known) for code in strange}
+        wrong = [f"there is no code '{code}'{hint and '.'}{hint}" for code, hint in hints.items()]
         if wrong:
             raise ValueError("; ".join(wrong))
         return waived

@@ -109,8 +109,8 @@ def compose(reference: Reference) -> Composition:
     )
 
 
-def _present(found: Iterable[Counted | None]) -> Iterator[Counted]:
-    return (one for one in found if one is not None)
+def _present(parts: Iterable[Counted | None]) -> Iterator[Counted]:
+    return (part for part in parts if part is not None)
 
 
 def thin_strata(
@@ -135,14 +135,14 @@ def thin_strata(
         name for name in columns if name in reference.cases.columns and name not in nodules.columns
     ]
     joined = nodules.join(reference.cases.select("case_id", *of_case), on="case_id", how="left")
-    found = []
+    strata = []
     for column in columns:
         shares = count_values(joined, column, "nodules")
         for value, count in ({} if shares is None else shares.counts).items():
             reach = half_width(expected, count) if count else 1.0
             if value != NOT_STATED and reach > largest:
-                found.append(ThinStratum(column, value, count, reach))
-    return tuple(found)
+                strata.append(ThinStratum(column, value, count, reach))
+    return tuple(strata)
 
 
 def counted_nodules(reference: Reference) -> pl.DataFrame:
@@ -233,19 +233,19 @@ class SetComparison:
 
 def compare_sets(first: Reference, second: Reference) -> SetComparison:
     """How the composition of two test sets differs; what is not stated is a value of its own."""
-    one, other = compose(first), compose(second)
-    shares = [{(part.table, part.column): part for part in made.shares} for made in (one, other)]
+    left, right = compose(first), compose(second)
+    shares = [{(part.table, part.column): part for part in made.shares} for made in (left, right)]
     both = [key for key in shares[0] if key in shares[1]]
-    found = [_difference(shares[0][key], shares[1][key]) for key in both]
-    alone = [key[1] for key in {**shares[0], **shares[1]} if key not in both]
+    differences = [_difference(shares[0][key], shares[1][key]) for key in both]
+    unpaired = [key[1] for key in {**shares[0], **shares[1]} if key not in both]
     easy, hard = (_difficulty(reference) for reference in (first, second))
     return SetComparison(
         totals={
-            name: (one.totals.get(name, 0), other.totals.get(name, 0))
-            for name in {**one.totals, **other.totals}
+            name: (left.totals.get(name, 0), right.totals.get(name, 0))
+            for name in {**left.totals, **right.totals}
         },
-        differences=tuple(sorted(found, key=lambda part: -part.distance)),
-        one_sided=tuple(alone),
+        differences=tuple(sorted(differences, key=lambda part: -part.distance)),
+        one_sided=tuple(unpaired),
         difficulty=tuple(Difficulty(name, easy[name], hard[name]) for name in DIFFICULTIES),
     )
 
@@ -259,7 +259,7 @@ def _difference(first: Shares, second: Shares) -> ShareDifference:
         )
         for value in values
     }
-    distance = sum(abs(one - other) for one, other in shares.values()) / 2
+    distance = sum(abs(left - right) for left, right in shares.values()) / 2
     return ShareDifference(first.column, first.table, shares, distance)
 
 

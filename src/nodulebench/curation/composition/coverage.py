@@ -56,9 +56,9 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
     required = tuple(_required(rule))
     if absent:
         columns = [f"'{name}'" for name in absent]
-        told = Notice("columns_absent", {"table": rule.table, "columns": columns})
+        absence = Notice("columns_absent", {"table": rule.table, "columns": columns})
         lack = Notice("lacks_columns", {"columns": columns})
-        return RuleOutcome(rule, False, required, (told,), (lack,))
+        return RuleOutcome(rule, False, required, (absence,), (lack,))
     rows = table.filter(_is_in(where) for where in rule.where) if rule.where else table
     parts = list(_parts(rule, rows, table.height))
     found = tuple(part for part, _ in parts)
@@ -68,13 +68,13 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
 
 def _required(rule: CoverageRule) -> Iterator[Notice]:
     """What is demanded."""
-    where = [_told(one) for one in rule.where] or None
+    where = [_filter_notice(row_filter) for row_filter in rule.where] or None
     of = {"table": rule.table, "column": rule.column, "where": where}
     if rule.minimum_rows:
         yield Notice("asks_rows", {"count": rule.minimum_rows, **of})
     if rule.minimum_distinct:
         yield Notice("asks_different", {"count": rule.minimum_distinct, **of})
-    wanted = [*rule.values, *(one.name for one in rule.bins)]
+    wanted = [*rule.values, *(bin_.name for bin_ in rule.bins)]
     if wanted and not rule.shares:
         each = None if rule.rows_each == 1 else rule.rows_each
         yield Notice("asks_values", {"wanted": wanted, "each": each, **of})
@@ -87,7 +87,7 @@ def _required(rule: CoverageRule) -> Iterator[Notice]:
         yield Notice("asks_all_stated", of)
 
 
-def _told(where: RowFilter) -> Notice:
+def _filter_notice(where: RowFilter) -> Notice:
     if where.values:
         return Notice("where_values", {"column": where.column, "values": where.values})
     return Notice("where_range", where.model_dump(exclude={"values"}))
@@ -151,7 +151,7 @@ def _counts(rule: CoverageRule, rows: pl.DataFrame) -> dict[str, int]:
     """Rows of each wanted value or bin."""
     column = str(rule.column)
     if rule.bins:
-        return {one.name: rows.filter(_is_between(column, one)).height for one in rule.bins}
+        return {bin_.name: rows.filter(_is_between(column, bin_)).height for bin_ in rule.bins}
     texts = rows[column].cast(pl.String)
     wanted = rule.values or tuple(rule.shares)
     return {name: int((texts == name).sum()) for name in wanted}

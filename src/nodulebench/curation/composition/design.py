@@ -119,7 +119,7 @@ class CoverageRule(ConfigModel):
             raise ValueError("has values and bins; give one of the two")
         if self.minimum_share is not None and not self.where:
             raise ValueError("has a minimum_share of all rows; say in where of which")
-        named = self.values or tuple(one.name for one in self.bins)
+        named = self.values or tuple(bin_.name for bin_ in self.bins)
         strange = [name for name in self.shares if named and name not in named]
         if strange:
             raise ValueError(f"has a share of '{strange[0]}', which is none of {', '.join(named)}")
@@ -158,7 +158,9 @@ class Equipment(ConfigModel):
             "spacing_z_mm": self.slice_spacing_mm,
         }
         wheres = {
-            column: RowFilter(column=column, values=one) for column, one in named.items() if one
+            column: RowFilter(column=column, values=values)
+            for column, values in named.items()
+            if values
         }
         wheres |= {
             column: RowFilter(column=column, at_least=span[0], at_most=span[1])

@@ -158,12 +158,12 @@ def scan_kinds(
         if patient and day:
             known.setdefault(patient, set()).add(day)
     return [
-        _said(description) or _by_day(day, known.get(patient or "", set()))
+        _stated_kind(description) or _by_day(day, known.get(patient or "", set()))
         for patient, day, description in zip(patients, days, descriptions, strict=True)
     ]
 
 
-def _said(description: str) -> str | None:
+def _stated_kind(description: str) -> str | None:
     text = description.casefold()
     for kind, words in SCAN_KIND_WORDS.items():
         if any(_has(text, word) for word in words):

@@ -77,10 +77,10 @@ def _choices(
     own = "case:" + rows["case_id"]
     has_patients = is_one_per_patient and "patient_id" in rows.columns
     patients = rows["patient_id"].fill_null(own) if has_patients else own
-    found: dict[str, str] = {}
+    case_of: dict[str, str] = {}
     for patient, case_id in zip(patients, rows["case_id"], strict=True):
-        found.setdefault(patient, case_id)
-    return found
+        case_of.setdefault(patient, case_id)
+    return case_of
 
 
 def _assigned(choices: list[dict[str, str]], planned: list[int]) -> list[list[str]]:
@@ -104,7 +104,10 @@ def _assigned(choices: list[dict[str, str]], planned: list[int]) -> list[list[st
         for _ in range(wanted):
             if not fill(stratum, set()):
                 break
-    return [[one for one, at in place_of.items() if at == number] for number in range(len(choices))]
+    return [
+        [patient for patient, at in place_of.items() if at == number]
+        for number in range(len(choices))
+    ]
 
 
 def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:

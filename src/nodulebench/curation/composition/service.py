@@ -71,11 +71,11 @@ def cover(reference: Reference, design: DesignInput | None) -> JsonObject:
         "version": __version__,
         "name": reference.name,
         "design": {} if design is None else _input(design),
-        "outcomes": [_told(outcome) for outcome in outcomes],
+        "outcomes": [_outcome_json(outcome) for outcome in outcomes],
         "totals": composition.totals,
         "shares": [asdict(share) for share in composition.shares],
         "ranges": [asdict(range_) for range_ in composition.ranges],
-        "thin": [asdict(one) for one in thin],
+        "thin": [asdict(stratum) for stratum in thin],
         "unknown_strata": _unknown_strata(reference, design),
         "wanted": {
             "sensitivity": chosen.expected_sensitivity,
@@ -95,17 +95,17 @@ def write_coverage(document: JsonObject, folder: Path, name: LanguageName = "en"
     return [data, page]
 
 
-def _in_english(told: Any) -> Any:
+def _in_english(content: Any) -> Any:
     """A document with its notices in words; those of a tuple are one statement."""
-    if isinstance(told, Notice) or (isinstance(told, tuple) and _are_notices(told)):
-        return translator("en").messages(told)
-    if isinstance(told, dict):
-        return {name: _in_english(one) for name, one in told.items()}
-    return [_in_english(one) for one in told] if isinstance(told, list | tuple) else told
+    if isinstance(content, Notice) or (isinstance(content, tuple) and _are_notices(content)):
+        return translator("en").messages(content)
+    if isinstance(content, dict):
+        return {name: _in_english(part) for name, part in content.items()}
+    return [_in_english(part) for part in content] if isinstance(content, list | tuple) else content
 
 
-def _are_notices(told: tuple[Any, ...]) -> bool:
-    return all(isinstance(one, Notice) for one in told)
+def _are_notices(parts: tuple[Any, ...]) -> bool:
+    return all(isinstance(part, Notice) for part in parts)
 
 
 def reach_to_one_side(share: float, trials: int) -> float:
@@ -124,10 +124,10 @@ def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[st
     """Strata that a design names and no table has, so that nobody can say whether they are thin."""
     known = {"size", *reference.nodules.columns, *reference.cases.columns}
     named = () if design is None or "strata" not in design.model_fields_set else design.strata
-    return [one for one in named if one not in known]
+    return [stratum for stratum in named if stratum not in known]
 
 
-def _told(outcome: RuleOutcome) -> JsonObject:
+def _outcome_json(outcome: RuleOutcome) -> JsonObject:
     return {
         "name": outcome.rule.name,
         "source": outcome.rule.source,
@@ -157,7 +157,7 @@ def _commission(
         "country": Notice("different_countries", {"count": stated.get("country")}),
         "vendor": Notice("different_vendors", {"vendors": [*shares.get("vendor", ())]}),
     }
-    different = tuple(told for column, told in sources.items() if column in shares)
+    different = tuple(notice for column, notice in sources.items() if column in shares)
     labels = {"agreement": shares.get("agreement"), "truth": shares.get("truth")}
     law = {"approvals": shares.get("ethics_approval"), "public": shares.get("is_public")}
     return [
@@ -168,7 +168,7 @@ def _commission(
     ]
 
 
-DRAW_SCHEMA = "nodulebench/draw@1"
+DRAW_SCHEMA = "nodulebench/sampling@1"
 
 
 def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sample:

@@ -167,13 +167,13 @@ def clean_description(text: str) -> str:
 
     A number stays with its unit only: ``12/05/99`` and ``555-123`` are made of short numbers too.
     """
-    kept = []
+    words = []
     joined = re.sub(r"(?<=\d)\s+(?=(?:mm|cm|mas?|kvp?)\b)", "", text.casefold())
     for part in SEPARATORS.split(joined):
         is_known = part in _DESCRIPTION_WORDS or _DESCRIBED_KERNEL.fullmatch(part)
         if is_known or _MEASURE.fullmatch(part):
-            kept.append(part.upper())
-    return " ".join(kept)
+            words.append(part.upper())
+    return " ".join(words)
 
 
 def is_clean_description(text: str) -> bool:
@@ -181,7 +181,7 @@ def is_clean_description(text: str) -> bool:
     return clean_description(text) == text
 
 
-KINDS = frozenset({"DS", "FD", "FL", "IS", "SL", "SS", "SV", "UL", "US", "UV"})
+NUMBER_KINDS = frozenset({"DS", "FD", "FL", "IS", "SL", "SS", "SV", "UL", "US", "UV"})
 """Value representations of numbers."""
 
 _LIMITS: dict[tuple[float, float], str] = {
@@ -245,7 +245,7 @@ FEWEST_DIGITS = 6
 _DIGITS = re.compile(r"\d+")
 
 
-def stays(keyword: str, texts: Iterable[str], numbers: Collection[str] = ()) -> bool:
+def is_allowed_number(keyword: str, texts: Iterable[str], numbers: Collection[str] = ()) -> bool:
     """Whether the values of a number can be what their attribute says.
 
     Args:
@@ -273,14 +273,14 @@ def stays(keyword: str, texts: Iterable[str], numbers: Collection[str] = ()) -> 
 
 def _parts(text: str) -> set[str]:
     """The digits before and after the point of a number, and all of them."""
-    found = _DIGITS.findall(text)
-    return {part.strip("0") for part in (*found, "".join(found))} | set(found)
+    runs = _DIGITS.findall(text)
+    return {part.strip("0") for part in (*runs, "".join(runs))} | set(runs)
 
 
 def digits_of(words: Iterable[str]) -> frozenset[str]:
     """The long numbers among words that identify."""
-    found = (digits for word in words for digits in _DIGITS.findall(word))
-    return frozenset(digits for digits in found if len(digits) >= FEWEST_DIGITS)
+    runs = (digits for word in words for digits in _DIGITS.findall(word))
+    return frozenset(digits for digits in runs if len(digits) >= FEWEST_DIGITS)
 
 
 def written(value: Any) -> list[str]:
@@ -288,4 +288,4 @@ def written(value: Any) -> list[str]:
     if value is None or value == "":
         return []
     many = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
-    return [str(one) for one in many]
+    return [str(number) for number in many]

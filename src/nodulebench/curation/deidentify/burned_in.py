@@ -87,12 +87,12 @@ def pieces_of(runs: Runs, *, over_corners: bool) -> Numbers:
     root = list(range(len(first)))  # of every run one before it in its piece, or itself
     for run, below, end in zip(root.copy(), first.tolist(), after.tolist(), strict=True):
         for other in range(below, end):
-            one = run
-            while root[one] != one:
-                root[one] = one = root[root[one]]
+            near = run
+            while root[near] != near:
+                root[near] = near = root[root[near]]
             while root[other] != other:
                 root[other] = other = root[root[other]]
-            root[max(one, other)] = min(one, other)
+            root[max(near, other)] = min(near, other)
     for run, before in enumerate(root):
         root[run] = root[before]
     return np.unique(np.array(root, dtype=np.int64), return_inverse=True)[1]
@@ -244,8 +244,8 @@ def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: fl
     begin, stop, row = begin[is_within], stop[is_within], row[is_within]
     if not len(row):
         return Runs(width + 1, begin, stop)
-    beside = flat[np.concatenate((begin - 1, stop))].astype(np.int64)
-    is_large = (np.abs(beside - value) >= least).reshape(2, -1).all(axis=0)
+    neighbours = flat[np.concatenate((begin - 1, stop))].astype(np.int64)
+    is_large = (np.abs(neighbours - value) >= least).reshape(2, -1).all(axis=0)
     runs = Runs(width + 1, begin + row, stop + row).only(is_large)
     rows, columns, run = runs.pixels()
     is_other = stored[rows, columns] != value
@@ -333,7 +333,7 @@ def check_header(dataset: Any) -> None:
     """Refuse a slice whose header says that its picture may hold text, frames included.
 
     Raises:
-        RefusedError: if something in the header says so.
+        NotCleanableError: if something in the header says so.
     """
     groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
     for group in groups:
@@ -366,8 +366,8 @@ def scales_of(dataset: Any, frames: int) -> list[tuple[float, float]]:
     if shared is None and not each:
         return [_scale(dataset)] * frames
     name = "PixelValueTransformationSequence"
-    found = [_scale(shared_item(one, shared, name)) for one in each[:frames]]
-    return found + [_scale(shared_item(None, shared, name))] * (frames - len(found))
+    scales = [_scale(shared_item(group, shared, name)) for group in each[:frames]]
+    return scales + [_scale(shared_item(None, shared, name))] * (frames - len(scales))
 
 
 def _scale(group: Any) -> tuple[float, float]:

@@ -12,12 +12,14 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from nodulebench.core.notices import Notice
-from nodulebench.curation.deidentify import allowed_values as numbers
-from nodulebench.curation.deidentify import profile as keep
+from nodulebench.curation.deidentify import profile
 from nodulebench.curation.deidentify.allowed_values import (
+    NUMBER_KINDS,
+    is_allowed_number,
     is_clean_description,
     is_known_code,
     is_known_text,
+    written,
 )
 from nodulebench.curation.deidentify.codec import (
     KINDS,
@@ -27,7 +29,7 @@ from nodulebench.curation.deidentify.codec import (
     Memory,
     elements_of,
     keyword_of,
-    left,
+    leftover,
     plain_numbers,
     plain_uids,
     reading_of,
@@ -41,7 +43,7 @@ from nodulebench.curation.deidentify.identity import (
     texts_of,
     word_in,
 )
-from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, KEPT_DATES, meaning_of
+from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, SHIFTED_DATES, meaning_of
 from nodulebench.io.atomic import UNFINISHED
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
@@ -77,26 +79,26 @@ def leftovers(
     memory = memory or Memory(0)
     context = (identity.words, identity.dates) if identity else None
     uids = identity.uids if identity else frozenset()
-    found: list[Notice] = []
+    notices: list[Notice] = []
 
-    def look(tag: int, element: Any) -> _Seen:
+    def inspect(tag: int, element: Any) -> _Seen:
         within = plain_uids(element) or uids_within(dataset, tag)
         own = frozenset(uid for uid in within if not is_registered(uid))
-        return tuple(_look(dataset, tag, "", identity)), own
+        return tuple(_inspect(dataset, tag, "", identity)), own
 
-    seen = memory.each(elements_of(dataset), look, "check", reading_of(dataset), context)
-    for tag, (told, own) in seen:
-        found += told
+    seen = memory.each(elements_of(dataset), inspect, "check", reading_of(dataset), context)
+    for tag, (element_notices, own) in seen:
+        notices += element_notices
         if not own.isdisjoint(uids):
-            found.append(left("left_original_uid", _place(tag)))
+            notices.append(leftover("left_original_uid", _place(tag)))
     if str(dataset.get("PatientIdentityRemoved", "")) != "YES":
-        found.append(Notice("left_undeclared"))
+        notices.append(Notice("left_undeclared"))
     meta = getattr(dataset, "file_meta", None)
     if meta is not None:
-        found += _look_at_meta(meta, uids, memory)
+        notices += _inspect_meta(meta, uids, memory)
     if bytes(getattr(dataset, "preamble", None) or b"").strip(b"\0"):
-        found.append(Notice("left_preamble"))
-    return found
+        notices.append(Notice("left_preamble"))
+    return notices
 
 
 def name_leftovers(parts: Sequence[str]) -> list[Notice]:
@@ -105,12 +107,12 @@ def name_leftovers(parts: Sequence[str]) -> list[Notice]:
     Args:
         parts: the names, the file's last.
     """
-    found = []
+    notices = []
     if any(UNFINISHED.fullmatch(part) for part in parts):
-        found.append(Notice("left_unfinished"))
+        notices.append(Notice("left_unfinished"))
     elif not all(_NAME.fullmatch(part) for part in parts):
-        found.append(Notice("left_name"))
-    return found
+        notices.append(Notice("left_name"))
+    return notices
 
 
 def words_in(content: bytes, identity: Identity) -> list[Notice]:
@@ -122,42 +124,44 @@ def words_in(content: bytes, identity: Identity) -> list[Notice]:
     words = [word for word in identity.words if not word.isascii() or word.encode() in lower]
     if not words:
         return []
-    for own in keep.OWN_TEXTS:
+    for own in profile.OWN_TEXTS:
         lower = lower.replace(own.lower().encode(), b"\0")
-    found = []
+    notices = []
     for word in sorted(words):
         if not word.isascii():
             if any(needle in content for needle in _encoded(word)):
-                found.append(Notice("left_word_in_bytes", {"word": word}))
+                notices.append(Notice("left_word_in_bytes", {"word": word}))
             continue
         edge = b"" if len(word) >= LONG_WORD else rb"[^a-z0-9]"
         if not word.isdigit() and re.search(edge + re.escape(word.encode()) + edge, lower):
-            found.append(Notice("left_word_in_bytes", {"word": word}))
-    return found
+            notices.append(Notice("left_word_in_bytes", {"word": word}))
+    return notices
 
 
 def _encoded(word: str) -> set[bytes]:
     """A word of another script in the encodings that headers have, in small and capital letters."""
-    found = set()
+    encodings = set()
     for encoding in ("utf-8", "gb18030", "latin-1", "shift_jis", "euc_kr"):
         for form in (word, word.upper(), word.title()):
             with suppress(UnicodeEncodeError):
-                found.add(form.encode(encoding))
-    return found
+                encodings.add(form.encode(encoding))
+    return encodings
 
 
-def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Iterator[Notice]:
+def _inspect(dataset: Any, tag: int, path: str, identity: Identity | None) -> Iterator[Notice]:
     """What is wrong with an element, and with those of its items; UIDs of the original apart."""
     where, group = f"{path}{_place(tag)}", tag >> 16
     if group % 2:
-        yield left("left_private", where)
+        yield leftover("left_private", where)
         return
     if group & 0xFF00 in (0x5000, 0x6000):
-        yield left("left_overlay", where)
+        yield leftover("left_overlay", where)
         return
     keyword = keyword_of(tag)
     values = plain_numbers(dataset.get_item(tag)) if keyword and tag not in ACTIONS else None
-    if values is not None and numbers.stays(keyword, values, identity.numbers if identity else ()):
+    if values is not None and is_allowed_number(
+        keyword, values, identity.numbers if identity else ()
+    ):
         return
     uids = plain_uids(dataset.get_item(tag))
     if uids and keyword and all(is_allowed_uid(uid) for uid in uids):
@@ -166,18 +170,18 @@ def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Itera
     named = f"{where} {keyword}".rstrip()
     if element.VR == "SQ":
         if element.value and tag in ACTIONS and ACTIONS[tag] != "X/Z/U*":
-            yield left("left_sequence", named)
+            yield leftover("left_sequence", named)
         for number, item in enumerate(element.value, start=1):
             for inner in sorted(item.keys()):
-                yield from _look(item, int(inner), f"{named} item {number} ", identity)
+                yield from _inspect(item, int(inner), f"{named} item {number} ", identity)
         return
     wrong = _wrong_with(element, dataset, identity, named)
     if wrong is not None:
         yield wrong
-    elif identity is not None and (word := _word_of_somebody(element, identity)):
-        yield left("left_word", named, word=word)
+    elif identity is not None and (word := _identifying_word(element, identity)):
+        yield leftover("left_word", named, word=word)
     elif identity is not None and _has_original_date(element, identity):
-        yield left("left_original_date", named)
+        yield leftover("left_original_date", named)
 
 
 def _place(tag: int) -> str:
@@ -188,31 +192,31 @@ def _wrong_with(element: Any, dataset: Any, identity: Identity | None, where: st
     """Why an element may not stay; None: it may."""
     keyword, kind, texts = element.keyword, element.VR, texts_of(element)
     if kind in _BYTES:
-        return None if keyword == "PixelData" else left("left_bytes", where)
+        return None if keyword == "PixelData" else leftover("left_bytes", where)
     if not keyword:
-        return left("left_unknown", where)
+        return leftover("left_unknown", where)
     if kind == "UI":
-        return None if all(is_allowed_uid(text) for text in texts) else left("left_uid", where)
+        return None if all(is_allowed_uid(text) for text in texts) else leftover("left_uid", where)
     if keyword in _NAMES:
         is_pseudonym = all(PSEUDONYM.fullmatch(text) for text in texts)
-        return None if is_pseudonym else left("left_no_pseudonym", where)
-    if keyword in keep.DESCRIPTORS:
+        return None if is_pseudonym else leftover("left_no_pseudonym", where)
+    if keyword in profile.DESCRIPTORS:
         is_clean = all(is_clean_description(text) for text in texts)
-        return None if is_clean else left("left_words", where)
+        return None if is_clean else leftover("left_words", where)
     if keyword == "PatientAge":
-        is_age = all(keep.capped_age(text) == text for text in texts)
-        return None if is_age else left("left_age", where)
+        is_age = all(profile.capped_age(text) == text for text in texts)
+        return None if is_age else leftover("left_age", where)
     if keyword in _METHOD:
-        return None if set(texts) <= keep.OWN_TEXTS | {"YES"} else left("left_text", where)
-    if keyword in keep.KEPT_DATES:
+        return None if set(texts) <= profile.OWN_TEXTS | {"YES"} else leftover("left_text", where)
+    if keyword in profile.SHIFTED_DATES:
         is_date = len(texts) <= 1 and all(_is_date(kind, text) for text in texts)
-        return None if is_date else left("left_date", where)
-    if int(element.tag) in ACTIONS and keyword not in keep.CHARACTERISTICS:
-        return None if _is_dummy(element, texts) else left("left_profile", where)
-    if kind in numbers.KINDS:
+        return None if is_date else leftover("left_date", where)
+    if int(element.tag) in ACTIONS and keyword not in profile.CHARACTERISTICS:
+        return None if _is_dummy(element, texts) else leftover("left_profile", where)
+    if kind in NUMBER_KINDS:
         own = identity.numbers if identity else ()
-        is_number = numbers.stays(keyword, numbers.written(element.value), own)
-        return None if is_number else left("left_number", where)
+        is_number = is_allowed_number(keyword, written(element.value), own)
+        return None if is_number else leftover("left_number", where)
     return _wrong_text(keyword, kind, texts, dataset, where)
 
 
@@ -220,24 +224,24 @@ def _wrong_text(
     keyword: str, kind: str, texts: list[str], dataset: Any, where: str
 ) -> Notice | None:
     if kind in ("DA", "DT", "TM"):
-        return left("left_date", where) if texts else None
+        return leftover("left_date", where) if texts else None
     if kind == "CS":
         is_known = all(is_known_code(keyword, text) for text in texts)
-        return None if is_known else left("left_code", where)
+        return None if is_known else leftover("left_code", where)
     if keyword in CODE_PARTS:
         meaning = meaning_of(dataset)
         is_same = keyword != "CodeMeaning" or texts in ([meaning], [])
-        return None if meaning and is_same else left("left_code", where)
+        return None if meaning and is_same else leftover("left_code", where)
     if kind in _TEXT:
-        is_known = all(text == keep.DUMMY or is_known_text(keyword, text) for text in texts)
-        return None if is_known else left("left_text", where)
+        is_known = all(text == profile.DUMMY or is_known_text(keyword, text) for text in texts)
+        return None if is_known else leftover("left_text", where)
     return None
 
 
 def _is_dummy(element: Any, texts: list[str]) -> bool:
     kind, value = element.VR, element.value
     if kind in _TEXT or kind in ("CS", "AS"):
-        return not texts or texts == [keep.DUMMY]
+        return not texts or texts == [profile.DUMMY]
     if ACTIONS[int(element.tag)] == "D" and kind in ("DA", "DT", "TM"):
         return len(texts) <= 1 and all(_is_date(kind, text) for text in texts)
     return value is None or value == ""
@@ -254,19 +258,19 @@ def _has_original_date(element: Any, identity: Identity) -> bool:
     return any((element.keyword, text[:8]) in identity.dates for text in texts_of(element))
 
 
-def _word_of_somebody(element: Any, identity: Identity) -> str:
+def _identifying_word(element: Any, identity: Identity) -> str:
     texts = texts_of(element)
     if element.VR not in _TEXT and element.VR != "CS":
         return ""
-    if element.keyword in CODE_PARTS or set(texts) <= keep.OWN_TEXTS:
+    if element.keyword in CODE_PARTS or set(texts) <= profile.OWN_TEXTS:
         return ""  # the standard's own words
     return word_in(" ".join(texts), identity.words)
 
 
 def uids_within(dataset: Any, tag: int) -> list[str]:
     """The UIDs in an element, with the items of a sequence."""
-    found = [one for one in elements_within(dataset, tag) if one.VR == "UI"]
-    return [text for one in found for text in texts_of(one)]
+    uid_elements = [element for element in elements_within(dataset, tag) if element.VR == "UI"]
+    return [text for element in uid_elements for text in texts_of(element)]
 
 
 def is_allowed_uid(uid: str) -> bool:
@@ -274,11 +278,11 @@ def is_allowed_uid(uid: str) -> bool:
     return NEW_UID.fullmatch(uid) is not None or is_registered(uid)
 
 
-def _look_at_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[Notice]:
-    def look(tag: int, _: Any) -> list[str]:
+def _inspect_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[Notice]:
+    def inspect(tag: int, _: Any) -> list[str]:
         return texts_of(meta[tag])
 
-    for tag, texts in memory.each(elements_of(meta), look, "file meta information"):
+    for tag, texts in memory.each(elements_of(meta), inspect, "file meta information"):
         named = str(meta[tag].keyword or meta[tag].tag)
         if tag not in ALLOWED_META:
             yield Notice("left_meta", {"name": named})
@@ -316,15 +320,19 @@ def elements_in(header: bytes) -> list[Element] | None:
     try:
         end = 144 + struct.unpack_from("<L", header, 140)[0]
         meta = list(_elements(header, 132, end, is_implicit=False))
-        syntax = next(str(one.value, "ascii").rstrip("\0") for one in meta if one.tag == 0x00020010)
+        syntax = next(
+            str(element.value, "ascii").rstrip("\0")
+            for element in meta
+            if element.tag == 0x00020010
+        )
         if syntax in _OTHERWISE_WRITTEN:
             return None
         body = _elements(header, end, len(header), is_implicit=syntax == _IMPLICIT)
-        found = [*meta, *body]
+        elements = [*meta, *body]
     except (ValueError, StopIteration, struct.error):
         return None
-    rises = all(one.tag < other.tag for one, other in pairwise(found))
-    return found if rises and meta[-1].tag <= _LAST_META else None
+    rises = all(element.tag < other.tag for element, other in pairwise(elements))
+    return elements if rises and meta[-1].tag <= _LAST_META else None
 
 
 def _elements(header: bytes, place: int, end: int, *, is_implicit: bool) -> Iterator[Element]:
@@ -398,7 +406,7 @@ def _plain(element: Element, identity: Identity) -> frozenset[str] | None:
         return None
     values = plain_numbers(element) if tag not in ACTIONS else None
     if values is not None:
-        return frozenset() if numbers.stays(keyword, values, identity.numbers) else None
+        return frozenset() if is_allowed_number(keyword, values, identity.numbers) else None
     if element.VR in _DATES and _is_other_date(keyword, element, identity):
         return frozenset()
     uids = plain_uids(element)
@@ -409,7 +417,7 @@ def _plain(element: Element, identity: Identity) -> frozenset[str] | None:
 
 def _is_other_date(keyword: str, element: Element, identity: Identity) -> bool:
     """Whether a date or time is one that stays, and not the original one."""
-    if keyword not in KEPT_DATES or not _DIGITS.fullmatch(element.value):
+    if keyword not in SHIFTED_DATES or not _DIGITS.fullmatch(element.value):
         return False
     text = str(element.value, "ascii").rstrip(" ")
     if element.VR == "DA":

@@ -3,12 +3,15 @@
 from functools import lru_cache
 from typing import Any
 
-from nodulebench.curation.deidentify import allowed_values as numbers
-from nodulebench.curation.deidentify import profile as keep
+from nodulebench.curation.deidentify import profile
 from nodulebench.curation.deidentify.allowed_values import (
+    NEEDED,
+    NUMBER_KINDS,
     clean_description,
+    is_allowed_number,
     is_known_code,
     is_known_text,
+    written,
 )
 from nodulebench.curation.deidentify.codec import (
     MOMENTS,
@@ -55,7 +58,7 @@ def cleaned_elements(
         memory: of slices before.
 
     Raises:
-        RefusedError: if something that a picture needs cannot stay.
+        NotCleanableError: if something that a picture needs cannot stay.
     """
     encoding = encoding_of(dataset)
     sop_class = text_of(dataset, "SOPClassUID")
@@ -63,8 +66,8 @@ def cleaned_elements(
 
     def clean(tag: int, element: Any) -> bytes:
         read = element if dataset.original_encoding == encoding else dataset[tag]
-        kept = cleaner.cleaned(dataset, tag, read)
-        return b"" if kept is None else encoded(kept, encoding)
+        cleaned = cleaner.cleaned(dataset, tag, read)
+        return b"" if cleaned is None else encoded(cleaned, encoding)
 
     whole = memory.each(
         elements,
@@ -77,8 +80,8 @@ def cleaned_elements(
         identity.patient,
         identity.words,
     )
-    kept = {tag: part for tag, part in whole if part}
-    return kept | _added(pseudonyms.patient(identity.patient), encoding)
+    cleaned = {tag: part for tag, part in whole if part}
+    return cleaned | _added(pseudonyms.patient(identity.patient), encoding)
 
 
 @lru_cache(maxsize=16)
@@ -89,10 +92,10 @@ def _added(name: str, encoding: tuple[bool, bool]) -> dict[int, bytes]:
     added = Dataset()
     added.PatientID = added.PatientName = name
     added.PatientIdentityRemoved = "YES"
-    added.DeidentificationMethod = keep.METHOD
+    added.DeidentificationMethod = profile.METHOD
     added.LongitudinalTemporalInformationModified = "MODIFIED"
     items = []
-    for value, meaning in keep.METHOD_CODES:
+    for value, meaning in profile.METHOD_CODES:
         item = Dataset()
         item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "DCM", meaning
         items.append(item)
@@ -121,14 +124,14 @@ class _Cleaner:
         if not keyword:
             return None
         values = plain_numbers(read)
-        if values is not None and (tag not in ACTIONS or keyword in keep.CHARACTERISTICS):
+        if values is not None and (tag not in ACTIONS or keyword in profile.CHARACTERISTICS):
             return read if self._number_stays(keyword, values) else None
         uids = plain_uids(read)
         if uids:
             new = [self.pseudonyms.uid(uid) for uid in uids]
             return None if ACTIONS.get(tag) == "X" else with_text(read, "\\".join(new))
         moment = plain_moment(read)
-        if moment and keyword in keep.KEPT_DATES:
+        if moment and keyword in profile.SHIFTED_DATES:
             return with_text(read, self._moved(read.VR, moment))
         element = dataset[tag]
         return element if self._stays(dataset, element) else None
@@ -139,12 +142,12 @@ class _Cleaner:
         if kind == "UI":
             element.value = self._new_uids(element)
             return ACTIONS.get(int(element.tag), "U") != "X"
-        if keyword in keep.KEPT_DATES:
+        if keyword in profile.SHIFTED_DATES:
             return self._keep_dates(element)
-        if keyword in keep.DESCRIPTORS:
+        if keyword in profile.DESCRIPTORS:
             element.value = self._clean_description(" ".join(texts_of(element)))
             return bool(element.value) or keyword == "ContrastBolusAgent"
-        if keyword in keep.CHARACTERISTICS:
+        if keyword in profile.CHARACTERISTICS:
             return self._keep_characteristic(element)
         action = ACTIONS.get(int(element.tag))
         if action is not None:
@@ -160,9 +163,9 @@ class _Cleaner:
 
     def _required(self, element: Any) -> bool:
         """Put a dummy where an object must have a text that has to go; whether it must."""
-        is_required = self.sop_class in keep.REQUIRED_TEXT.get(element.keyword, ())
+        is_required = self.sop_class in profile.REQUIRED_TEXT.get(element.keyword, ())
         if is_required:
-            element.value = keep.DUMMY
+            element.value = profile.DUMMY
         return is_required
 
     def _act(self, element: Any, action: str) -> bool:
@@ -184,7 +187,7 @@ class _Cleaner:
         if element.VR == "TM":
             element.value = "000000"
         elif element.VR in TEXT or element.VR == "CS":
-            element.value = keep.DUMMY
+            element.value = profile.DUMMY
         else:
             return False
         return True
@@ -208,10 +211,10 @@ class _Cleaner:
 
     def _keep_characteristic(self, element: Any) -> bool:
         texts = texts_of(element)
-        if element.VR in numbers.KINDS:
-            return self._number_stays(element.keyword, numbers.written(element.value))
+        if element.VR in NUMBER_KINDS:
+            return self._number_stays(element.keyword, written(element.value))
         if element.keyword == "PatientAge":
-            element.value = keep.capped_age("".join(texts))
+            element.value = profile.capped_age("".join(texts))
         elif not all(is_known_code(element.keyword, text) for text in texts):
             element.value = ""
         return len(texts) <= 1
@@ -221,26 +224,26 @@ class _Cleaner:
             return False
         for item in element.value:
             for tag in list(item.keys()):
-                kept = self.cleaned(item, int(tag), item.get_item(tag))
-                if kept is None:
+                cleaned = self.cleaned(item, int(tag), item.get_item(tag))
+                if cleaned is None:
                     del item[tag]
                 else:
-                    item[tag] = kept
-        kept = [item for item in element.value if len(item)]
-        element.value = kept
-        return bool(kept)
+                    item[tag] = cleaned
+        cleaned = [item for item in element.value if len(item)]
+        element.value = cleaned
+        return bool(cleaned)
 
     def _number_stays(self, keyword: str, values: list[str]) -> bool:
-        stays = numbers.stays(keyword, values, self.identity.numbers)
-        if not stays and keyword in numbers.NEEDED:
+        stays = is_allowed_number(keyword, values, self.identity.numbers)
+        if not stays and keyword in NEEDED:
             raise NotCleanableError("number_unlike", keyword=keyword)
         return stays
 
     def _keep_unlisted(self, dataset: Any, element: Any) -> bool:
         """What is known to be harmless stays, if it holds no word that names somebody."""
         keyword, kind, texts = element.keyword, element.VR, texts_of(element)
-        if kind in numbers.KINDS:
-            return self._number_stays(keyword, numbers.written(element.value))
+        if kind in NUMBER_KINDS:
+            return self._number_stays(keyword, written(element.value))
         if kind == "AT":
             return are_known_tags(element)
         if keyword in CODE_PARTS:

@@ -140,25 +140,25 @@ class Memory:
     def each(
         self,
         elements: Iterable[tuple[int, Any]],
-        look: Callable[[int, Any], Finding],
+        inspect: Callable[[int, Any], Finding],
         *context: Hashable,
     ) -> Iterator[tuple[int, Finding]]:
         """The tag of every element with what is found out about it.
 
         Args:
             elements: tags and elements, as they were read.
-            look: finds out about one; its finding follows from the element and the context alone.
+            inspect: inspects one element; its finding depends only on the element and the context.
             context: everything else that the finding follows from.
         """
         known = self.about(*context)
         for tag, element in elements:
             key = key_of(tag, element)
-            found = known.get(key, known)  # which is no finding
-            if found is known:
-                found = look(tag, element)
+            finding = known.get(key, known)  # which is no finding
+            if finding is known:
+                finding = inspect(tag, element)
                 if key is not None:
-                    known[key] = found
-            yield tag, found
+                    known[key] = finding
+            yield tag, finding
 
     def about(self, *context: Hashable) -> dict[Hashable, Any]:
         """What is known in a context, by element; what is added is known from then on."""
@@ -196,8 +196,8 @@ def reading_of(dataset: Any) -> Hashable:
     return (dataset.original_encoding, tuple(read_by))
 
 
-def _tag(one: tuple[int, Any]) -> int:
-    return one[0]
+def _tag(pair: tuple[int, Any]) -> int:
+    return pair[0]
 
 
 class NotCleanableError(NoduleBenchError):
@@ -208,12 +208,12 @@ class NotCleanableError(NoduleBenchError):
         self.notice = Notice(code, values)
 
     @classmethod
-    def told(cls, notice: Notice) -> Self:
+    def from_notice(cls, notice: Notice) -> Self:
         """The error of what was told elsewhere."""
         return cls(notice.code, **notice.values)
 
 
-def left(code: str, where: str, **values: Any) -> Notice:
+def leftover(code: str, where: str, **values: Any) -> Notice:
     """Something that could still identify, at a place of a header."""
     return Notice(code, {"where": where, **values})
 
@@ -230,7 +230,7 @@ def read_dataset(path: Path) -> Any:
     """The dataset of a file, its elements as they were read.
 
     Raises:
-        RefusedError: if it is no DICOM file.
+        NotCleanableError: if it is no DICOM file.
     """
     with needs("images", "DICOM"):
         import pydicom
@@ -255,8 +255,8 @@ def _plainly_written(path: Path) -> Any | None:
         content = file.read()
     if not len(content) == picture.length > 0:
         return None
-    meta = {tag: one for tag, one in raw.items() if tag < _FIRST_OF_BODY}
-    body = {tag: one for tag, one in raw.items() if tag >= _FIRST_OF_BODY}
+    meta = {tag: element for tag, element in raw.items() if tag < _FIRST_OF_BODY}
+    body = {tag: element for tag, element in raw.items() if tag >= _FIRST_OF_BODY}
     body[picture.tag] = picture._replace(value=content)
     dataset = Dataset(body)
     dataset.preamble = head[:_PREAMBLE]
@@ -276,7 +276,7 @@ def _elements(head: bytes) -> dict[Any, Any]:
     from pydicom.tag import BaseTag
 
     short, long = struct.Struct("<HH2sH").unpack_from, struct.Struct("<L").unpack_from
-    found: dict[Any, Any] = {}
+    elements: dict[Any, Any] = {}
     place, last, end = _PREAMBLE + 4, _FIRST - 1, len(head) - 12
     while head[_PREAMBLE : _PREAMBLE + 4] == b"DICM" and place <= end:
         group, number, letters, length = short(head, place)
@@ -287,10 +287,10 @@ def _elements(head: bytes) -> dict[Any, Any]:
             (length,), start = long(head, start), place + 12
         place, last = start + length, tag
         if tag == PIXEL_DATA:
-            found[tag] = RawDataElement(tag, kind, length, None, start, False, True)
-            return found
+            elements[tag] = RawDataElement(tag, kind, length, None, start, False, True)
+            return elements
         value: Any = head[start:place] if length else empty_value_for_VR(kind, raw=True)
-        found[tag] = RawDataElement(tag, kind, length, value, start, False, True)
+        elements[tag] = RawDataElement(tag, kind, length, value, start, False, True)
     return {}
 
 
@@ -331,7 +331,7 @@ def plain_numbers(element: Any) -> list[str] | None:
     size = struct.calcsize(f"{order}{form}")
     if len(value) % size:
         return None
-    return [repr(one) for one in struct.unpack(f"{order}{len(value) // size}{form}", value)]
+    return [repr(number) for number in struct.unpack(f"{order}{len(value) // size}{form}", value)]
 
 
 def plain_uids(element: Any) -> list[str]:

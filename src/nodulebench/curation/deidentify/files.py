@@ -149,18 +149,18 @@ def quarantine_text(dataset: Any, picture: Picture) -> None:
     """Refuse a picture that text is drawn into, outside of the body.
 
     Raises:
-        RefusedError: if there is text.
+        NotCleanableError: if there is text.
     """
     scales = scales_of(dataset, len(picture.frames))
     for number, (frame, scale) in enumerate(zip(picture.frames, scales, strict=True), start=1):
-        found = find_text(frame, *scale)
-        if found is not None:
+        text = find_text(frame, *scale)
+        if text is not None:
             which = number if len(picture.frames) > 1 else None
             raise NotCleanableError(
                 "burned_in_seen",
-                letters=found.letters,
-                row=found.row,
-                column=found.column,
+                letters=text.letters,
+                row=text.row,
+                column=text.column,
                 frame=which,
             )
 
@@ -176,9 +176,9 @@ def _cleaned(
     """The bytes of a file without identities, its picture last."""
     sop_class, own = (text_of(dataset, f"SOP{name}UID") for name in ("Class", "Instance"))
     others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
-    kept = cleaned_elements(dataset, others, identity, pseudonyms, memory)
+    cleaned = cleaned_elements(dataset, others, identity, pseudonyms, memory)
     pixels = picture_of(picture.content, picture.kind, encoding_of(dataset))
-    header, pixels = file_of(kept, pixels, sop_class, pseudonyms.uid(own), picture.syntax)
+    header, pixels = file_of(cleaned, pixels, sop_class, pseudonyms.uid(own), picture.syntax)
     return [header, *pixels]
 
 
@@ -186,20 +186,20 @@ def quarantine_identities(header: bytes, identity: Identity, memory: Memory) -> 
     """Refuse what still identifies in a file as it would be written, read back from its bytes.
 
     Raises:
-        RefusedError: if something does.
+        NotCleanableError: if something does.
     """
     with needs("images", "DICOM"):
         import pydicom
     elements = elements_in(header)
-    found: list[Notice] = []
+    notices: list[Notice] = []
     if not is_known_clean(elements, identity, memory):
         dataset = pydicom.dcmread(BytesIO(header))
-        found = leftovers(dataset, identity, memory)
-        if not found:
+        notices = leftovers(dataset, identity, memory)
+        if not notices:
             remember_clean(elements, dataset, identity, memory)
-    found += words_in(header, identity)
-    if found:
-        raise NotCleanableError("identities_left", what=found)
+    notices += words_in(header, identity)
+    if notices:
+        raise NotCleanableError("identities_left", what=notices)
 
 
 @_quietly()
@@ -213,28 +213,28 @@ def check_file(
         memory: of files before.
         has_pixel_check: whether text is searched for in the picture.
     """
-    found: list[Notice] = []
+    notices: list[Notice] = []
     try:
         dataset = read_dataset(path)
         pixels = dict(elements_of(dataset)).get(PIXEL_DATA)
-        found = leftovers(dataset, memory=memory)
+        notices = leftovers(dataset, memory=memory)
         _quarantine(dataset)
         picture = picture_in(dataset, pixels, path)
         if picture.syntax != str(dataset.file_meta.TransferSyntaxUID):
-            found.append(Notice("left_compressed"))
+            notices.append(Notice("left_compressed"))
         elif not _has_only_pixels(path, pixels, picture):
-            found.append(Notice("left_in_pixels"))
+            notices.append(Notice("left_in_pixels"))
         if has_pixel_check:
             quarantine_text(dataset, picture)
     except NotCleanableError as error:
-        return [*found, error.notice]
+        return [*notices, error.notice]
     except Exception as error:  # as above
-        return [*found, Notice("slice_unreadable", {"told": first_line(error)})]
-    return found
+        return [*notices, Notice("slice_unreadable", {"told": first_line(error)})]
+    return notices
 
 
 def _has_only_pixels(path: Path, pixels: Any, picture: Picture) -> bool:
     """Whether Pixel Data holds the picture and a byte that fills it up, and the file ends there."""
     value = pixels.value or b""
-    is_alone = value == picture.content + bytes(len(picture.content) % 2)
-    return bool(is_alone and pixels.value_tell + len(value) == path.stat().st_size)
+    is_only_picture = value == picture.content + bytes(len(picture.content) % 2)
+    return bool(is_only_picture and pixels.value_tell + len(value) == path.stat().st_size)

@@ -68,7 +68,7 @@ def _numbers(words: frozenset[str]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Identifiers:
     """What one element tells of somebody."""
 
     words: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ class _Told:
     dates: frozenset[tuple[str, str]] = frozenset()
 
 
-_NOTHING = _Told()
+_NOTHING = _Identifiers()
 
 
 def identity_of(
@@ -93,31 +93,31 @@ def identity_of(
     issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
     study = str(dataset.get("StudyInstanceUID", "") or "")
 
-    def look(tag: int, element: Any) -> _Told:
+    def inspect(tag: int, element: Any) -> _Identifiers:
         uids = plain_uids(element)
         if uids:
-            return _Told(uids=frozenset(uids))
+            return _Identifiers(uids=frozenset(uids))
         if element.is_raw and element.VR in _PIXELS:
             return _NOTHING
         moment, keyword = plain_moment(element), keyword_of(tag)
         if not moment or keyword in NAMING:
-            return _told_by(dataset, tag)
+            return _identifiers_in(dataset, tag)
         is_date = element.VR != "TM" and len(moment) >= 8
-        return _Told(dates=frozenset({(keyword, moment[:8])})) if is_date else _NOTHING
+        return _Identifiers(dates=frozenset({(keyword, moment[:8])})) if is_date else _NOTHING
 
-    found = (memory or Memory(0)).each(
-        elements or elements_of(dataset), look, "told", reading_of(dataset)
+    findings = (memory or Memory(0)).each(
+        elements or elements_of(dataset), inspect, "identity", reading_of(dataset)
     )
-    told = [one for _, one in found if one is not _NOTHING]
+    parts = [part for _, part in findings if part is not _NOTHING]
     return Identity(
         f"{number}\n{issuer}" if number else f"study {study}",
-        frozenset().union(*[one.words for one in told]),
-        frozenset().union(*[one.uids for one in told]),
-        frozenset().union(*[one.dates for one in told]),
+        frozenset().union(*[part.words for part in parts]),
+        frozenset().union(*[part.uids for part in parts]),
+        frozenset().union(*[part.dates for part in parts]),
     )
 
 
-def _told_by(dataset: Any, tag: int) -> _Told:
+def _identifiers_in(dataset: Any, tag: int) -> _Identifiers:
     """What an element tells of somebody, with the items of a sequence."""
     words: set[str] = set()
     uids: set[str] = set()
@@ -133,7 +133,7 @@ def _told_by(dataset: Any, tag: int) -> _Told:
                 dates.add((element.keyword, text[:8]))
     if not (words or uids or dates):
         return _NOTHING
-    return _Told(frozenset(words), frozenset(uids), frozenset(dates))
+    return _Identifiers(frozenset(words), frozenset(uids), frozenset(dates))
 
 
 def elements_within(dataset: Any, tag: int) -> Iterator[Any]:
@@ -155,7 +155,7 @@ def texts_of(element: Any) -> list[str]:
         return []
     if isinstance(value, str) or not hasattr(value, "__iter__") or element.VR == "PN":
         return [text for text in str(value).split("\\") if text]
-    return [str(one) for one in value if str(one)]
+    return [str(part) for part in value if str(part)]
 
 
 def word_in(text: str, words: frozenset[str]) -> str:
@@ -240,14 +240,14 @@ def shifted_date(text: str, days: int) -> str:
 
 def shifted_date_time(text: str, days: int) -> str:
     """A DICOM date and time so many days earlier, without its zone; empty where it is none."""
-    found = _DATE_TIME.fullmatch(text)
-    if found is None:
+    match = _DATE_TIME.fullmatch(text)
+    if match is None:
         return ""
-    day = shifted_date(found[1], days)
-    return f"{day}{plain_time(found[2] or '')}" if day else ""
+    day = shifted_date(match[1], days)
+    return f"{day}{plain_time(match[2] or '')}" if day else ""
 
 
 def plain_time(text: str) -> str:
     """A DICOM time to the millisecond; empty where it is none."""
-    found = _TIME.fullmatch(text)
-    return found[1] if found else ""
+    match = _TIME.fullmatch(text)
+    return match[1] if match else ""

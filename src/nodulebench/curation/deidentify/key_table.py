@@ -44,7 +44,7 @@ class KeyTable:
         Raises:
             InputError: if another table lies in its place, or the place cannot be written.
         """
-        with claimed(self.path):
+        with file_lock(self.path):
             header, known = self.header, []
             if self.path.is_file():
                 content = _content(self.path)
@@ -60,7 +60,7 @@ def open_key_table(path: Path, secret: Secret) -> KeyTable:
     Raises:
         InputError: if it is no key table, was changed, or the secret is another.
     """
-    with claimed(path):
+    with file_lock(path):
         if path.is_file():
             return _opened(path, secret)[0]
         vault, header = create_vault(secret)
@@ -85,7 +85,7 @@ def key_table_csv(path: Path, secret: Secret) -> str:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     """Have a file to oneself for a moment.
 
     Raises:
@@ -107,9 +107,9 @@ def _opened(path: Path, secret: Secret) -> tuple[KeyTable, list[Row]]:
 
 def _content(path: Path) -> Row:
     content = read_json(path)
-    found = content.get("schema") if isinstance(content, dict) else None
-    if found != SCHEMA:
-        raise InputError.at(str(path), f"has the schema '{found}', not '{SCHEMA}'.")
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise InputError.at(str(path), f"has the schema '{schema}', not '{SCHEMA}'.")
     return dict(content)
 
 
@@ -137,7 +137,7 @@ _SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenamedReference:
     """A reference under its new names."""
 
     reference: Reference
@@ -147,7 +147,7 @@ class Renamed:
 
 def rename_files(
     source: Path, out: Path, key_table: Path, secret: Secret, cases: Path | None = None
-) -> Renamed:
+) -> RenamedReference:
     """Write a reference under the names that de-identification gave, with its provenance.
 
     Args:
@@ -166,13 +166,13 @@ def rename_files(
     made = read_json(path) if path.is_file() else None
     write_reference(renamed.reference, out)
     if made is not None:
-        write_json(with_new_words(made, _new_names(rows)), out / PROVENANCE)
+        write_json(with_new_names(made, _new_names(rows)), out / PROVENANCE)
     return renamed
 
 
 def rename_reference(
     reference: Reference, rows: list[JsonObject], source: str = "key table"
-) -> Renamed:
+) -> RenamedReference:
     """A reference with the series, studies, patients and dates of clean slices.
 
     A case is known by its ``case_id`` or, where there is one, its ``series_uid``.
@@ -190,22 +190,24 @@ def rename_reference(
     if "series_uid" in reference.cases.columns:
         uids = reference.cases["series_uid"].fill_null(uids)
     pairs = zip(reference.cases["case_id"], uids, strict=True)
-    found = {case: by_series[uid] for case, uid in pairs if uid in by_series}
-    if not found:
+    row_of_case = {case: by_series[uid] for case, uid in pairs if uid in by_series}
+    if not row_of_case:
         raise InputError.at(
             source, "knows no case of the reference.", "Cases go by their original series UIDs."
         )
-    kept = reference.restricted(pl.Series("case_id", list(found), dtype=pl.String), source)
-    cases = _new_cases(without_images(kept.cases), list(found.values()))
-    new_name = {case: row["new_series"] for case, row in found.items()}
-    renamed = replace(
-        kept,
-        cases=cases,
-        nodules=_with_cases(kept.nodules, new_name),
-        slices=None if kept.slices is None else _with_cases(kept.slices, new_name),
+    known_part = reference.restricted(
+        pl.Series("case_id", list(row_of_case), dtype=pl.String), source
     )
-    _require_no_leftovers(renamed, {*found, *_new_names(rows)} - set(new_name.values()))
-    return Renamed(renamed, reference.cases.height - len(found))
+    cases = _new_cases(without_images(known_part.cases), list(row_of_case.values()))
+    new_name = {case: row["new_series"] for case, row in row_of_case.items()}
+    renamed = replace(
+        known_part,
+        cases=cases,
+        nodules=_with_cases(known_part.nodules, new_name),
+        slices=None if known_part.slices is None else _with_cases(known_part.slices, new_name),
+    )
+    _require_no_leftovers(renamed, {*row_of_case, *_new_names(rows)} - set(new_name.values()))
+    return RenamedReference(renamed, reference.cases.height - len(row_of_case))
 
 
 def _with_cases(table: pl.DataFrame, new_name: Mapping[str, str]) -> pl.DataFrame:
@@ -230,10 +232,10 @@ def _new_cases(cases: pl.DataFrame, rows: list[JsonObject]) -> pl.DataFrame:
 
 def _earlier(day: str | None, days: int) -> str | None:
     """A date so many days earlier, written as it was; None where it is none."""
-    found = _DAY.fullmatch(day.strip()) if day is not None else None
-    if found is None:
+    match = _DAY.fullmatch(day.strip()) if day is not None else None
+    if match is None:
         return None
-    year, dash, month, number = found.groups()
+    year, dash, month, number = match.groups()
     try:
         moved = date(int(year), int(month), int(number)) - timedelta(days=days)
     except (ValueError, OverflowError):
@@ -247,16 +249,20 @@ def _new_names(rows: list[JsonObject]) -> dict[str, str]:
     return {row[old]: row[new] for old, new in pairs for row in rows if row[old]}
 
 
-def with_new_words(told: Any, new_name: Mapping[str, str]) -> Any:
+def with_new_names(content: Any, new_name: Mapping[str, str]) -> Any:
     """A document with every original name replaced, wherever it stands as a word."""
-    if isinstance(told, str):
-        return _WORD.sub(lambda word: new_name.get(word[0], word[0]), told)
-    if isinstance(told, dict):
+    if isinstance(content, str):
+        return _WORD.sub(lambda word: new_name.get(word[0], word[0]), content)
+    if isinstance(content, dict):
         return {
-            with_new_words(name, new_name): with_new_words(value, new_name)
-            for name, value in told.items()
+            with_new_names(name, new_name): with_new_names(value, new_name)
+            for name, value in content.items()
         }
-    return [with_new_words(one, new_name) for one in told] if isinstance(told, list) else told
+    return (
+        [with_new_names(part, new_name) for part in content]
+        if isinstance(content, list)
+        else content
+    )
 
 
 def _require_no_leftovers(reference: Reference, originals: set[str]) -> None:

@@ -55,7 +55,7 @@ def picture_in(dataset: Any, element: Any, path: Path) -> Picture:
         path: of the file, which is read again where pixels are compressed.
 
     Raises:
-        RefusedError: if it is no picture of a CT, or cannot be decoded.
+        NotCleanableError: if it is no picture of a CT, or cannot be decoded.
     """
     syntax = str(dataset.file_meta.TransferSyntaxUID)
     form = _Form.of(dataset)
@@ -82,14 +82,14 @@ def _plain(value: bytes, form: "_Form", syntax: str) -> Picture:
 def _decoded(path: Path, form: "_Form") -> Picture:
     headers = read_slices(path)
     if isinstance(headers, NoSlices):
-        raise NotCleanableError.told(headers.notice)
+        raise NotCleanableError.from_notice(headers.notice)
     if len(headers) != form.frames:
         raise NotCleanableError("frames_undescribed", count=len(headers), of=form.frames)
     dtype = np.dtype(f"<{'i' if form.is_signed else 'u'}{form.size}")
     try:
         stored = [stored_values(header).astype(dtype) for header in headers]
     except PixelsError as error:
-        raise NotCleanableError.told(error.notice) from error
+        raise NotCleanableError.from_notice(error.notice) from error
     frames = form.within_bits(np.stack(stored))
     return Picture(frames, frames.tobytes(), EXPLICIT_LITTLE)
 
@@ -114,7 +114,7 @@ class _Form:
         """As a header says.
 
         Raises:
-            RefusedError: if no CT slice is written so.
+            NotCleanableError: if no CT slice is written so.
         """
         samples = whole_of(dataset, "SamplesPerPixel") or 1
         if samples != 1:

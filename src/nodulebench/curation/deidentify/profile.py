@@ -134,12 +134,12 @@ DESCRIPTORS = frozenset(
 CHARACTERISTICS = frozenset({"PatientSex", "PatientAge", "PatientSize", "PatientWeight"})
 """Retain Patient Characteristics Option."""
 
-_KEPT_DATES_WORDS = """
+_SHIFTED_DATES_WORDS = """
     AcquisitionDate AcquisitionDateTime AcquisitionTime ContentDate ContentTime
     ContrastBolusStartTime ContrastBolusStopTime FrameAcquisitionDateTime FrameReferenceDateTime
     InstanceCreationDate InstanceCreationTime SeriesDate SeriesTime StudyDate StudyTime
 """
-KEPT_DATES = frozenset(_KEPT_DATES_WORDS.split())
+SHIFTED_DATES = frozenset(_SHIFTED_DATES_WORDS.split())
 """Retain Longitudinal Temporal Information with Modified Dates Option: dates of these are shifted,
 times of day stay."""
 
@@ -196,14 +196,14 @@ def _meanings(scheme: str) -> dict[str, str]:
     """Codes of a scheme -> their shortest meanings in pydicom's dictionary of PS3.16."""
     from pydicom.sr._concepts_dict import concepts
 
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     held: Any = concepts
     for codes in held.get(scheme, {}).values():
         for code, (meaning, _) in codes.items():
-            known = found.get(str(code))
+            known = meanings.get(str(code))
             if known is None or len(meaning) < len(known):
-                found[str(code)] = str(meaning)
-    return found
+                meanings[str(code)] = str(meaning)
+    return meanings
 
 
 @cache

@@ -26,7 +26,7 @@ from nodulebench.curation.deidentify.check import name_leftovers
 from nodulebench.curation.deidentify.codec import Memory
 from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
-from nodulebench.curation.deidentify.key_table import claimed, open_key_table
+from nodulebench.curation.deidentify.key_table import file_lock, open_key_table
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import run_folder, settle
 from nodulebench.io.csv_files import read_columns, write_csv
@@ -54,7 +54,7 @@ def list_quarantine(
     Raises:
         InputError: if the place cannot be written.
     """
-    with claimed(path):
+    with file_lock(path):
         seen = {_writable(file) for file in files}
         rows = [row for row in _listed(path) if row["file"] not in seen]
         rows += [
@@ -124,49 +124,62 @@ class DeidentifyReport:
         return sum(count - 1 for count in counts.values())
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeidentifyOptions:
+    """Which slices are de-identified, and where they are written."""
+
+    folder: Path
+    """Searched with its subfolders; one bad file never stops the rest."""
+    out: Path
+    """Where the slices go, by patient and series; their names identify no one."""
+    key_table: Path
+    """Who is who, sealed; created if it does not exist. Not below ``folder`` or ``out``."""
+    files: Sequence[Path] | None = None
+    """Only these of the folder, such as those that a curation admitted; None: all."""
+    prefix: str = "P"
+    """Begins every pseudonym, for instance the site's letters."""
+    has_pixel_check: bool = True
+    """Whether text is searched for in the images."""
+
+
 def deidentify_folder(
-    folder: Path,
-    out: Path,
-    key_table: Path,
+    options: DeidentifyOptions,
     secret: Secret,
     *,
-    files: Sequence[Path] | None = None,
-    prefix: str = "P",
-    has_pixel_check: bool = True,
     executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> DeidentifyReport:
     """De-identify every CT slice below a folder.
 
-    The key of the pseudonyms is the key table's own, which is written before the first slice: the
-    same table gives the same pseudonyms again, so an interrupted run is completed by the next.
+    The key of the pseudonyms is that of the key table, which is written before the first slice: the
+    same table gives the same pseudonyms again, so the next run completes an interrupted one.
 
     Args:
-        folder: looked through with its subfolders; one bad file never stops the rest.
-        out: where the slices go, by patient and series; their names say nothing.
-        key_table: who is who, sealed; made if it is not there. Not below ``out``.
+        options: which slices, and where they go.
         secret: opens the key table.
-        files: only these of the folder, such as those that a curation admitted; None: all.
-        prefix: begins every pseudonym, for instance the site's letters.
-        has_pixel_check: whether text is searched for in the pictures.
-        executor: what reads and writes.
-        progress: told how far it is.
+        executor: reads and writes the files.
+        progress: receives how many files are done.
 
     Raises:
-        InputError: if the folders cannot be used or written to, or the secret is another.
+        InputError: if the folders cannot be used or written to, or the secret does not open the
+            key table.
     """
-    _require_separate_folders(folder, out, key_table, prefix)
+    out, key_table = options.out, options.key_table
+    _require_separate_folders(options.folder, out, key_table, options.prefix)
     started = time.monotonic()
     table = open_key_table(key_table, secret)
-    paths, closed = _files_below(folder) if files is None else ([*files], [])
-    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), prefix)
-    found: dict[int, FileOutcome] = {}
+    if options.files is None:
+        paths, closed = _files_below(options.folder)
+    else:
+        paths, closed = [*options.files], []
+    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), options.prefix)
+    by_number: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
         clean = partial(
             _deidentified,
             out=out,
             pseudonyms=pseudonyms,
-            has_pixel_check=has_pixel_check,
+            has_pixel_check=options.has_pixel_check,
             memory=Memory(),
             within=unfinished,
         )
@@ -176,15 +189,17 @@ def deidentify_folder(
                     raise outcome
                 if isinstance(outcome, FailedTask):
                     outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
-                found[number] = outcome
-                progress("files", len(found), len(paths))
+                by_number[number] = outcome
+                progress("files", len(by_number), len(paths))
         finally:  # what was written is in the table, however the run ends
-            table.add(_rows_of(found.values()))
-    outcomes = [found[number] for number in range(len(paths))]
-    outcomes += [FileOutcome(one, refused=why) for one, why in closed]
-    left_out = [(one.source, one.refused) for one in outcomes if one.refused is not None]
+            table.add(_rows_of(by_number.values()))
+    outcomes = [by_number[number] for number in range(len(paths))]
+    outcomes += [FileOutcome(source, refused=why) for source, why in closed]
+    left_out = [
+        (outcome.source, outcome.refused) for outcome in outcomes if outcome.refused is not None
+    ]
     quarantine = quarantine_of(key_table)
-    list_quarantine(quarantine, (one.source for one in outcomes), left_out)
+    list_quarantine(quarantine, (outcome.source for outcome in outcomes), left_out)
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started, quarantine)
 
 
@@ -197,7 +212,7 @@ def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Leftover:
     """Something that could still identify somebody, and the file or folder it is in."""
 
     where: str
@@ -206,7 +221,7 @@ class Left:
 
 def check_folder(
     folder: Path, *, has_pixel_check: bool = True, executor: Executor = IN_PROCESS
-) -> list[Left]:
+) -> list[Leftover]:
     """What below a folder could still identify somebody; every file has to be a DICOM file.
 
     Args:
@@ -221,14 +236,14 @@ def check_folder(
         raise InputError.at(str(folder), "is no folder.")
     paths, closed = _files_below(folder, has_unfinished=True)
     check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
-    found = {
-        number: [_unread(told)] if isinstance(told, FailedTask) else told
-        for number, told in _each(check, paths, executor)
+    notices = {
+        number: [_unread(outcome)] if isinstance(outcome, FailedTask) else outcome
+        for number, outcome in _each(check, paths, executor)
     }
-    left = [Left(one, why) for one, why in closed]
+    left = [Leftover(source, why) for source, why in closed]
     for number, path in enumerate(paths):
         named = name_leftovers(path.relative_to(folder).parts)
-        left += [Left(str(path), why) for why in (*named, *found[number])]
+        left += [Leftover(str(path), why) for why in (*named, *notices[number])]
     return left
 
 
@@ -246,8 +261,8 @@ def _files_below(
         why = Notice("folder_closed", {"error": error.strerror or str(error)})
         closed.append((str(error.filename), why))
 
-    found = files_below(folder, tell, has_unfinished=has_unfinished)
-    return sorted(Path(one) for one in found), closed
+    files = files_below(folder, tell, has_unfinished=has_unfinished)
+    return sorted(Path(file) for file in files), closed
 
 
 def _each(

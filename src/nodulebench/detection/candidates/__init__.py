@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 NAMES = ("isicad", "subsolidcad", "largecad", "etrocad", "m5l", "mot_m5lv1")
 
 LONGEST_FIRST = ("m5l", "isicad", "etrocad", "mot_m5lv1", "subsolidcad", "largecad")
-"""Started in this order, two end soonest together: ISICAD's voxels are made beside those of M5L,
+"""Two detectors started in this order end soonest: ISICAD's voxels are computed next to M5L's,
 and ETROCAD takes the dots for M5L while its ants walk."""
 
 DETECTORS: "Registry[Detector]" = Registry(

@@ -45,9 +45,9 @@ class Settings:
     pleura_mm: float = 2.0
     """Open: juxtapleural where a ball of that scale comes this near the lung's border."""
     merge_radii: float = 0.8
-    """Open: peaks within this many radii of a stronger one are the same thing."""
+    """Open: peaks within this many radii of a stronger one are the same structure."""
     merge_mm: float = 3.0
-    """Open: peaks this close are the same thing whatever their scale."""
+    """Open: peaks this close are the same structure at any scale."""
     least_score: float = 0.0
     """Open: all candidates are reported, as in the study's table of candidate detectors."""
     weights: Path | None = None
@@ -65,10 +65,10 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     """The marks of all clusters, with the filters' answers and their features."""
     peaks = _peaks(chest, settings)
-    found = _marks(peaks, chest)
+    candidates = _marks(peaks, chest)
     answers = np.stack([peaks.scale, peaks.dot, peaks.line, peaks.center], axis=1)
-    measures = measure(chest, found.center_mm, found.diameter_mm)
-    return Measured(found, np.concatenate([answers, measures], axis=1), NAMES)
+    measures = measure(chest, candidates.center_mm, candidates.diameter_mm)
+    return Measured(candidates, np.concatenate([answers, measures], axis=1), NAMES)
 
 
 def propose(chest: Chest) -> Candidates:
@@ -99,7 +99,7 @@ def chosen_peaks(peaks: Peaks, lungs: BoolArray, settings: Settings) -> Peaks:
 
 
 def kinds(peaks: Peaks, lungs: BoolArray, settings: Settings) -> IntArray:
-    """Which of the three filter sets judges each peak; the pleura goes before vessels."""
+    """Which of the three filter sets applies to each peak; the pleura goes before vessels."""
     kind = np.where(peaks.line >= settings.vessel_share * peaks.dot, JUXTAVASCULAR, ISOLATED)
     radius = peaks.scale * DIAMETER_PER_SCALE / 2 + settings.pleura_mm / STEP_MM
     kind[_touches_border(peaks.index, radius, lungs)] = JUXTAPLEURAL
@@ -107,7 +107,7 @@ def kinds(peaks: Peaks, lungs: BoolArray, settings: Settings) -> IntArray:
 
 
 def _touches_border(index: FloatArray, radius: FloatArray, lungs: BoolArray) -> BoolArray:
-    """Whether any of 26 points on a sphere around a place lies outside the lungs."""
+    """Whether any of 26 points on a sphere around a position is outside the lungs."""
     directions = NEIGHBOURS / np.linalg.norm(NEIGHBOURS, axis=1, keepdims=True)
     points = np.rint(index[:, None] + radius[:, None, None] * directions).astype(np.int64)
     points = np.clip(points, 0, np.array(lungs.shape) - 1)

@@ -84,4 +84,4 @@ def _clusters(cubes: Chest, settings: Settings) -> Regions:
     grown = chosen(settings.grown_shape_index, settings.grown_curvedness, settings.grown_hu)
     regions = find_regions(grown | seeds, CORNERS)
     has_seed = regions.mean(regions.of(seeds)) > 0
-    return regions.kept(has_seed & (regions.size >= settings.smallest_voxels))
+    return regions.chosen(has_seed & (regions.size >= settings.smallest_voxels))

@@ -1,6 +1,6 @@
 """LargeCAD: solid regions of 8 to 40 mm (Setio et al. 2015), for nodules of 10 mm and more.
 
-Large nodules hang on vessels, the pleura and the mediastinum. The lungs are closed with a wide
+Large nodules touch vessels, the pleura and the mediastinum. The lungs are closed with a wide
 ball, which cuts nodules off the chest wall; thinning to several depths cuts them off vessels.
 """
 
@@ -22,7 +22,7 @@ class Settings:
     lowest_hu: float = -300.0
     """Paper: below it is not solid."""
     diameter_mm: tuple[float, float] = (6.5, 40.0)
-    """Paper: kept diameters of the ball with a region's volume, 8 to 40 mm; open: from 6.5 mm,
+    """Paper: diameters of the ball with a region's volume, 8 to 40 mm; open: from 6.5 mm,
     because of a nodule of 8 mm less than that is denser than the lowest density."""
     voxel_mm: float = 1.4
     """Open: fine enough for regions of 8 mm."""
@@ -51,8 +51,10 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     for thinning_mm in settings.thinning_mm:
         parts = parts_of(solid, thinning_mm / step)
         diameter_mm = 2.0 * parts.radius * step
-        is_kept = (diameter_mm >= smallest) & (diameter_mm <= largest)
-        levels.append(parts.chosen(is_kept & (parts.compactness >= settings.least_compactness)))
+        is_right_size = (diameter_mm >= smallest) & (diameter_mm <= largest)
+        levels.append(
+            parts.chosen(is_right_size & (parts.compactness >= settings.least_compactness))
+        )
     parts = all_parts(levels, settings.apart_mm / step)
     score = parts.compactness**2 * parts.radius * step
     return Candidates(cubes.to_world(parts.center), score, 2.0 * parts.radius * step)

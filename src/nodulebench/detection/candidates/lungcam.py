@@ -1,9 +1,9 @@
-"""LungCAM: virtual ants explore what is dense in the lungs; their pheromone shows compact things.
+"""LungCAM: virtual ants explore dense parts of the lungs; pheromone marks compact regions.
 
 After Cerello et al., Pattern Recognition 43:1476-1490, 2010, and Torres et al., Medical Physics
 42:1477-1489, 2015. All ants of all colonies move at once, so that a scan takes seconds. An ant's
 lots follow from the place where its colony began, measured from the middle of the lungs, and every
-rule looks at neighbours only: what lies elsewhere in the image changes nothing.
+rule uses neighbours only: other parts of the image change nothing.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from nodulebench.detection.scan import Candidates, Chest
 SOFT_TISSUE_HU = 50.0
 
 Numbers: TypeAlias = npt.NDArray[np.int32]
-"""Voxels of a room, or ants, by their numbers."""
+"""Voxels of a region, or ants, by their numbers."""
 Lots: TypeAlias = npt.NDArray[np.uint32]
 
 
@@ -58,11 +58,11 @@ class Settings:
     blur_mm: float = 1.0
     """Open: smoothing of the map, so that it does not depend on single ants."""
     levels: tuple[float, ...] = (0.2, 0.4, 0.7, 1.1, 1.6, 2.2, 2.9, 3.7)
-    """Open: rising thresholds of the map; a compact thing is cut off its vessel at one of them."""
+    """Open: rising thresholds of the map; a compact region is cut off its vessel at one of them."""
     diameters_mm: tuple[float, float] = (2.5, 35.0)
     """Open: of the ball with the same volume."""
     compactness: float = 0.2
-    """Open: least share of the ball around it that a thing fills."""
+    """Open: least share of the ball around it that a region fills."""
     seed: int = 0
     """Of the lots: the same scan and seed give the same map."""
 
@@ -83,32 +83,34 @@ DEFAULT = Settings()
 
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
-    """Compact things on the ants' map, scored by compactness and mean pheromone."""
+    """Compact regions on the ants' map, scored by compactness and mean pheromone."""
     cubes = chest.resampled(STEP_MM)
     hu = cubes.hu.astype(np.float32, copy=False)
     span = np.float32(SOFT_TISSUE_HU - settings.threshold_hu)
     image = np.clip((hu - np.float32(settings.threshold_hu)) / span, 0.0, 1.0)
     middle = np.rint(cubes.to_index(chest.middle_mm[None])[0] + 0.5).astype(np.int64)
     explored = explore(image, cubes.lungs.mask & (image > 0), settings, middle)
-    found = compact_things(smoothed(explored.pheromone, settings.blur_mm / STEP_MM), settings)
-    return Candidates(cubes.to_world(found.center_mm), found.score, found.diameter_mm * STEP_MM)
+    regions = compact_regions(smoothed(explored.pheromone, settings.blur_mm / STEP_MM), settings)
+    return Candidates(
+        cubes.to_world(regions.center_mm), regions.score, regions.diameter_mm * STEP_MM
+    )
 
 
-def compact_things(pheromone: Float32Array, settings: Settings = DEFAULT) -> Candidates:
+def compact_regions(pheromone: Float32Array, settings: Settings = DEFAULT) -> Candidates:
     """Threshold the map again and again and take out what is compact; places are voxels."""
     left = pheromone.copy()
-    found = []
+    levels = []
     voxels = np.pi / 6.0 * (np.asarray(settings.diameters_mm) / STEP_MM) ** 3
     for level in settings.levels:
         regions = find_regions(left >= level)
-        regions = regions.kept((regions.size >= voxels[0]) & (regions.size <= voxels[1]))
+        regions = regions.chosen((regions.size >= voxels[0]) & (regions.size <= voxels[1]))
         share = compactness(regions)
         is_compact = share >= settings.compactness
-        things = regions.kept(is_compact)
-        score = share[is_compact] * things.mean(things.of(left))
-        found.append(Candidates(things.center, score, ball_diameter(things.size)))
-        left[tuple(things.place.T)] = 0.0
-    return Candidates.joined(*found)
+        compact = regions.chosen(is_compact)
+        score = share[is_compact] * compact.mean(compact.of(left))
+        levels.append(Candidates(compact.center, score, ball_diameter(compact.size)))
+        left[tuple(compact.place.T)] = 0.0
+    return Candidates.joined(*levels)
 
 
 def attraction(pheromone: Float32Array, settings: Settings) -> Float32Array:
@@ -126,7 +128,7 @@ def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
     """
     reached = np.cumsum(drawing, axis=1)
     total = reached[:, -1]
-    # what rounding puts at the total would take the last neighbour, though it draws nobody
+    # what rounding puts at the total would take the last neighbour, although it draws no ant
     drawn = np.minimum(draw * total, np.nextafter(total, np.float32(0.0)))
     taken = (reached <= drawn[:, None]).sum(axis=1)
     last = drawing.shape[1] - 1
@@ -136,25 +138,25 @@ def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
 
 def explore(
     image: Float32Array,
-    room: BoolArray,
+    region: BoolArray,
     settings: Settings = DEFAULT,
     middle: IntArray = np.zeros(3, np.int64),  # noqa: B008 - never written to
 ) -> Explored:
-    """Let colonies explore a room until every ant is dead and no voxel is unvisited.
+    """Let colonies explore a region until every ant is dead and no voxel is unvisited.
 
     Args:
         image: densities from 0 (the threshold) to 1 (soft tissue); what ants leave and live on.
-        room: voxels that ants may enter.
+        region: voxels that ants may enter.
         settings: of the colonies.
         middle: the voxel from which places are counted.
     """
-    colonies = _Colonies(image, room, settings, middle)
+    colonies = _Colonies(image, region, settings, middle)
     steps = 0
     while colonies.settle():
         while colonies.move():
             steps += 1
     pheromone, visits = np.zeros(image.shape, np.float32), np.zeros(image.shape, np.int32)
-    pheromone[room], visits[room] = colonies.pheromone, colonies.visits
+    pheromone[region], visits[region] = colonies.pheromone, colonies.visits
     return Explored(pheromone, visits, steps, colonies.born)
 
 
@@ -166,23 +168,23 @@ def mixed(number: Lots) -> Lots:
 
 
 class _Colonies:
-    """The voxels of a room in the order of the image, their pheromone, and the ants on them.
+    """The voxels of a region in the order of the image, their pheromone, and the ants on them.
 
     Lists per voxel have one entry more where neighbours are looked up: the wall.
     """
 
     def __init__(
-        self, image: Float32Array, room: BoolArray, settings: Settings, middle: IntArray
+        self, image: Float32Array, region: BoolArray, settings: Settings, middle: IntArray
     ) -> None:
         self.settings = settings
-        self.ground = image[room]
+        self.ground = image[region]
         count = len(self.ground)
-        self.around = _neighbours(room)
+        self.around = _neighbours(region)
         self.pheromone = np.zeros(count, np.float32)
         self.visits = np.zeros(count, np.int32)
         self.drawing = np.ones(count + 1, np.float32)
         self.drawing[count] = 0.0
-        place = np.argwhere(room) - middle
+        place = np.argwhere(region) - middle
         cells = place // settings.colony_every
         cells -= cells.min(axis=0, initial=0)
         _, self.cell = np.unique(
@@ -199,7 +201,7 @@ class _Colonies:
         self._first = np.empty(count, np.int32)
 
     def settle(self) -> bool:
-        """Start colonies on voxels nobody has visited, spread over the room; whether there are."""
+        """Start colonies on unvisited voxels all over the region; return whether any started."""
         free = np.flatnonzero(self.visits == 0).astype(np.int32)
         start = free[self._comes_first(self.cell[free])]
         self._add(start, self.first_lot[start])
@@ -230,7 +232,7 @@ class _Colonies:
         return is_first
 
     def _leave_pheromone(self, at: Numbers) -> None:
-        """Every ant that came to a voxel leaves a trace; voxels visited too often are closed."""
+        """Every ant that reached a voxel leaves a trace; voxels visited too often are closed."""
         self.pheromone[at] += np.float32(self.settings.trace) + self.ground[at]
         self.visits[at] += 1
         drawn = attraction(self.pheromone[at], self.settings)
@@ -254,14 +256,14 @@ class _Colonies:
         self.born += len(places)
 
 
-def _neighbours(room: BoolArray) -> Numbers:
-    """For each voxel of a room the numbers of its 26 neighbours; that of the wall where it ends."""
-    wide = np.pad(room, 1)
+def _neighbours(region: BoolArray) -> Numbers:
+    """The numbers of each voxel's 26 neighbours; the number of the wall where the region ends."""
+    wide = np.pad(region, 1)
     place = np.flatnonzero(wide)
     number = np.full(wide.size, len(place), np.int32)
     number[place] = np.arange(len(place), dtype=np.int32)
     strides = np.array([wide.shape[1] * wide.shape[2], wide.shape[2], 1])
     around = np.empty((len(place), len(NEIGHBOURS)), np.int32)
-    for one, offset in enumerate(NEIGHBOURS @ strides):
-        around[:, one] = number[place + offset]
+    for column, offset in enumerate(NEIGHBOURS @ strides):
+        around[:, column] = number[place + offset]
     return around

@@ -1,7 +1,7 @@
-"""M5L: what LungCAM's ants and VBNA's filters find, merged and judged by a 13-25-1 network.
+"""M5L: candidates of LungCAM's ants and VBNA's filters, merged and scored by a 13-25-1 network.
 
 Torres et al., Medical Physics 42:1477-1489, 2015. The paper gives VBNA's candidates a network of
-their own, on raw voxels; here one network with LungCAM's shape judges both, so that their scores
+their own, on raw voxels; here one network with LungCAM's shape scores both, so that their scores
 compare.
 """
 
@@ -56,11 +56,11 @@ def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     # dots lie best in the middle of a nodule, then the pleura's, then the ants'
     rank = np.concatenate([np.full(len(part), -place) for place, part in enumerate(parts)])
     reach = np.full(len(together), settings.merge_mm)
-    kept = strongest_of_clusters(together.center_mm, rank.astype(np.float64), reach)
-    found = together.chosen(kept)
+    is_strongest = strongest_of_clusters(together.center_mm, rank.astype(np.float64), reach)
+    candidates = together.chosen(is_strongest)
     columns = [FEATURES.index(name) for name in NAMES]
-    features = measure(chest, found.center_mm, found.diameter_mm)[:, columns]
-    return Measured(found, features, NAMES)
+    features = measure(chest, candidates.center_mm, candidates.diameter_mm)[:, columns]
+    return Measured(candidates, features, NAMES)
 
 
 TRAINED = Trained(NAMES, find, partial(train_network, hidden=HIDDEN_UNITS), DEFAULT.least_score)

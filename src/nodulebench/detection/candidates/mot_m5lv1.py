@@ -75,11 +75,11 @@ def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
         compact_regions((smooth >= threshold) & lungs, radius_mm, settings)
         for threshold, radius_mm in settings.openings
     ]
-    found = Candidates.joined(*parts)
-    reach = np.maximum(settings.merge_mm / STEP_MM, found.diameter_mm / 2)
-    kept = found.chosen(strongest_of_clusters(found.center_mm, found.score, reach))
-    center_mm, diameter_mm = cubes.to_world(kept.center_mm), kept.diameter_mm * STEP_MM
-    candidates = Candidates(center_mm, kept.score, diameter_mm)
+    regions = Candidates.joined(*parts)
+    reach = np.maximum(settings.merge_mm / STEP_MM, regions.diameter_mm / 2)
+    strongest = regions.chosen(strongest_of_clusters(regions.center_mm, regions.score, reach))
+    center_mm, diameter_mm = cubes.to_world(strongest.center_mm), strongest.diameter_mm * STEP_MM
+    candidates = Candidates(center_mm, strongest.score, diameter_mm)
     return Measured(candidates, measure(chest, center_mm, diameter_mm), FEATURES)
 
 
@@ -87,10 +87,12 @@ def compact_regions(dense: BoolArray, radius_mm: float, settings: Settings = DEF
     """Regions left by an opening, scored by compactness; places are voxels."""
     regions = find_regions(opening(dense, radius_mm / STEP_MM))
     voxels = np.pi / 6.0 * (np.asarray(settings.diameters_mm) / STEP_MM) ** 3
-    regions = regions.kept((regions.size >= voxels[0]) & (regions.size <= voxels[1]))
+    regions = regions.chosen((regions.size >= voxels[0]) & (regions.size <= voxels[1]))
     share = compactness(regions)
-    kept = regions.kept(share >= settings.compactness)
-    return Candidates(kept.center, share[share >= settings.compactness], ball_diameter(kept.size))
+    compact = regions.chosen(share >= settings.compactness)
+    return Candidates(
+        compact.center, share[share >= settings.compactness], ball_diameter(compact.size)
+    )
 
 
 TRAINED = Trained(FEATURES, find, partial(train_network, hidden=HIDDEN_UNITS), DEFAULT.least_score)

@@ -37,11 +37,11 @@ class Settings:
     voxel_mm: float = 1.0
     """Open: cubes, so that the ball of the opening is one in thick slices too."""
     sigma_voxels: float = 1.25
-    """Open: smoothing against noise, which frays the mask: a core may hang on a single voxel."""
+    """Open: smoothing against noise, which frays the mask: a core may depend on a single voxel."""
     thinning_mm: tuple[float, ...] = (2.0, 3.0, 4.0, 5.0)
     """Open: depths at which parts of a region joined by rims of vessels are looked for."""
     apart_mm: float = 3.0
-    """Open: a part nearer than this to the centre of its region is no candidate of its own."""
+    """Open: a part nearer than this to the centre of its region is not a separate candidate."""
     least_compactness: float = 0.5
     """Open: longer or more ragged regions are rims of vessels and of the pleura (a ball has 1)."""
     centering_mm: tuple[float, float] = (3.0, 8.0)
@@ -77,18 +77,18 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
         densest_hu=settings.highest_hu,
         steps=settings.centering_steps,
     )
-    kept = strongest_of_clusters(center, score, np.full(len(parts), settings.apart_mm / step))
-    kept &= score >= settings.least_score
+    is_chosen = strongest_of_clusters(center, score, np.full(len(parts), settings.apart_mm / step))
+    is_chosen &= score >= settings.least_score
     round_there = roundness(
         hu,
         lungs,
-        center[kept],
-        np.clip(parts.radius[kept], *np.array(settings.roundness_mm) / step),
+        center[is_chosen],
+        np.clip(parts.radius[is_chosen], *np.array(settings.roundness_mm) / step),
         densities_hu=(settings.lowest_hu, settings.highest_hu),
     )
-    kept[kept] = round_there >= settings.least_roundness
+    is_chosen[is_chosen] = round_there >= settings.least_roundness
     diameter_mm = 2.0 * parts.radius * step
-    return Candidates(cubes.to_world(center[kept]), score[kept], diameter_mm[kept])
+    return Candidates(cubes.to_world(center[is_chosen]), score[is_chosen], diameter_mm[is_chosen])
 
 
 def _opened(cubes: Chest, settings: Settings) -> BoolArray:
@@ -105,7 +105,7 @@ def _opened(cubes: Chest, settings: Settings) -> BoolArray:
 def _large_regions(mask: BoolArray, settings: Settings) -> BoolArray:
     """The regions of a mask that are large enough."""
     regions = find_regions(mask)
-    large = regions.kept(regions.size * settings.voxel_mm**3 >= settings.smallest_mm3)
+    large = regions.chosen(regions.size * settings.voxel_mm**3 >= settings.smallest_mm3)
     result = np.zeros_like(mask)
     result[tuple(large.place.T)] = True
     return result

@@ -41,7 +41,7 @@ class Settings:
     pleura_mm: float = 10.0
     """Open: the surface counts this near the border of the lung."""
     crossings: float = 1.5
-    """Open: least normals through a voxel, smoothed; beside a flat wall about one passes."""
+    """Open: least normals through a voxel, smoothed; next to a flat wall about one passes."""
 
 
 DEFAULT = Settings()
@@ -59,9 +59,11 @@ def find_in_parenchyma(chest: Chest, settings: Settings = DEFAULT) -> Candidates
     dots = peaks.chosen(peaks.is_dot_peak & (peaks.dot >= settings.dot_hu))
     radius = dots.scale * DIAMETER_PER_SCALE / 2
     reach = np.maximum(settings.merge_mm / STEP_MM, radius)
-    kept = dots.chosen(strongest_of_clusters(dots.index, dots.dot, reach))
-    diameter_mm = kept.scale * DIAMETER_PER_SCALE * STEP_MM
-    return Candidates(chest.resampled(STEP_MM).to_world(kept.index), kept.dot, diameter_mm)
+    strongest = dots.chosen(strongest_of_clusters(dots.index, dots.dot, reach))
+    diameter_mm = strongest.scale * DIAMETER_PER_SCALE * STEP_MM
+    return Candidates(
+        chest.resampled(STEP_MM).to_world(strongest.index), strongest.dot, diameter_mm
+    )
 
 
 def find_on_pleura(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
@@ -74,10 +76,10 @@ def find_on_pleura(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     place = _maxima(count, settings.crossings)
     strength = count[tuple(place.T)].astype(np.float64)
     reach = np.full(len(place), settings.merge_mm / STEP_MM)
-    kept = strongest_of_clusters(place.astype(np.float64), strength, reach)
-    diameter_mm = 2.0 * mean_depth(depth, strength[kept], place[kept]) * STEP_MM
-    center_mm = cubes.to_world(place[kept].astype(np.float64))
-    return Candidates(center_mm, strength[kept], np.maximum(diameter_mm, 2.0 * STEP_MM))
+    is_strongest = strongest_of_clusters(place.astype(np.float64), strength, reach)
+    diameter_mm = 2.0 * mean_depth(depth, strength[is_strongest], place[is_strongest]) * STEP_MM
+    center_mm = cubes.to_world(place[is_strongest].astype(np.float64))
+    return Candidates(center_mm, strength[is_strongest], np.maximum(diameter_mm, 2.0 * STEP_MM))
 
 
 def count_normals(
@@ -124,7 +126,7 @@ def mean_depth(depth: Float32Array, count: FloatArray, place: IntArray) -> Float
 
 
 def _surface(smooth: Float32Array, lungs: BoolArray, settings: Settings) -> IntArray:
-    """Air voxels of the lung near its border that have tissue beside them."""
+    """Air voxels of the lung near its border that are next to tissue."""
     factors = np.array([2, 2, 2])
     coarse = block_mean(lungs, factors) > 0
     inner = eroded(coarse, settings.pleura_mm, 2.0 * np.full(3, STEP_MM))

@@ -1,9 +1,9 @@
-"""A place in a chest -> what lies there in numbers, the same for the candidates of any detector.
+"""A position in a chest -> a description in numbers, the same for candidates of any detector.
 
 Cubes of voxels around all places are weighed at once, near (voxels of 1 mm) and far (of 2 mm): by
 Gaussians and their derivatives at several scales (how dense, how steep, how much like a ball, tube
 or plate), by shells (how density falls off, how restless it is, how much is lung), and along rays
-that leave the thing into the lung or the wall.
+that leave the candidate into the lung or the wall.
 """
 
 from functools import cache
@@ -34,7 +34,7 @@ RAY_STEP = 0.5
 RAYS = 26
 """Directions on half a sphere; each has an opposite."""
 CORE = 1.1
-"""Radius in voxels within which density is that of the thing."""
+"""Radius in voxels within which density is that of the candidate."""
 LONG = 1.8
 """A width this many times the median one leads along a vessel or a wall."""
 AT_ONCE = 256
@@ -71,7 +71,7 @@ def describe_voxels(hu: Float32Array, lungs: BoolArray, index: FloatArray) -> Fl
 
 def _views(image: Float32Array, lungs: BoolArray, index: FloatArray) -> Float32Array:
     """What cubes around voxels show; beyond the image its border goes on."""
-    even = np.round(index, 6)  # half-way stays half-way, wherever the patient lies
+    even = np.round(index, 6)  # half-way stays half-way, wherever the patient is
     # equal cubes are seen once: elsewhere in a matrix product their last digits would differ
     place, which = np.unique(np.rint(even).astype(np.int64), axis=0, return_inverse=True)
     reach = np.arange(-REACH, REACH + 1)
@@ -91,7 +91,7 @@ def _seen(hu: Float32Array, lungs: BoolArray) -> Float32Array:
     """Cubes of voxels, a row each -> columns as in ``_SEEN``."""
     # sums of thousands of voxels keep their digits in double precision on every processor
     derived = np.where(lungs, hu, OUTSIDE_HU).astype(np.float64) @ _gaussians()
-    jets = [_jet(one) for one in np.split(derived, len(SCALES), axis=1)]
+    jets = [_jet(derivatives) for derivatives in np.split(derived, len(SCALES), axis=1)]
     shells = _shells()
     above = hu - np.float64(OUTSIDE_HU)  # small numbers keep their digits when they are squared
     mean = above @ shells
@@ -103,7 +103,7 @@ def _seen(hu: Float32Array, lungs: BoolArray) -> Float32Array:
 
 
 def _jet(values: FloatArray) -> FloatArray:
-    """Density, three first and six second derivatives -> what turning the chest leaves alone."""
+    """Density, three first and six second derivatives -> values that do not change by rotation."""
     slope = np.sqrt((values[:, 1:4] ** 2).sum(axis=1))
     curved = eigenvalues(values[:, 4:].T)
     return np.stack(
@@ -136,7 +136,7 @@ def _rays(hu: Float32Array, lungs: BoolArray) -> Float32Array:
 
 
 def _lower_quartile(values: Float32Array) -> Float32Array:
-    """Of each row, leaving out what is no number; the density of lung where nothing is left."""
+    """Of each row, without its NaN; the density of lung where nothing is left."""
     count = np.isfinite(values).sum(axis=1)
     low = np.sort(values, axis=1)[np.arange(len(values)), count // 4]
     return np.where(count > 0, low, np.float32(OUTSIDE_HU))
@@ -167,7 +167,11 @@ def _gaussians() -> FloatArray:
         straight = [(axis**2 / scale**2 - 1.0) * weight for axis in (z, y, x)]
         mixed = [a * b / scale**2 * weight for a, b in ((z, y), (z, x), (y, x))]
         # no derivative answers to what is the same everywhere
-        columns += [weight, *first, *(one - one.sum() * weight for one in (*straight, *mixed))]
+        columns += [
+            weight,
+            *first,
+            *(derivative - derivative.sum() * weight for derivative in (*straight, *mixed)),
+        ]
     return np.stack(columns, axis=1)
 
 
@@ -175,7 +179,7 @@ def _gaussians() -> FloatArray:
 def _shells() -> FloatArray:
     """Columns: the mean over each shell."""
     inside = [(_distance() >= low) & (_distance() < high) for low, high in pairwise(SHELLS)]
-    return np.stack([one / one.sum() for one in inside], axis=1)
+    return np.stack([shell / shell.sum() for shell in inside], axis=1)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Candidates of any detector -> how likely each is a nodule, by one classifier for all of them.
 
-The detectors of LUNA16 propose; each has a score of its own, and those do not compare. This second
-look is ours: it describes what lies at a place, whoever proposed it, and says how likely it is that
+Each detector of LUNA16 has its own score, and these scores do not compare. This stage is our own:
+it describes each position, whichever detector proposed it, and estimates the probability that
 it is a nodule, so that the candidates of several detectors can be ranked together.
 """
 
@@ -26,7 +26,7 @@ LEAST_PROBABILITY = 0.00001
 
 
 def is_used(name: str) -> bool:
-    """Whether the classifier of a detector decides what it proposes; the second look always is."""
+    """Whether a detector's classifier decides what it proposes; the reduction always does."""
     return name == NAME or WITH_CLASSIFIER[name].least_score > 0
 
 
@@ -39,7 +39,7 @@ def proposals(
         name: of the detector.
         chest: the scan.
         fold: that a packaged classifier never saw; None: those of all folds.
-        weights: a file of its own classifier, in place of the packaged ones.
+        weights: a file of its own classifier, instead of the packaged ones.
     """
     if name not in WITH_CLASSIFIER:
         return DETECTORS[name](chest)
@@ -53,7 +53,7 @@ def proposals(
 
 
 def candidates_to_score(
-    found: Mapping[str, Candidates],
+    proposed: Mapping[str, Candidates],
     chest: Chest,
     fold: int | None = None,
     weights: Path | None = None,
@@ -61,32 +61,37 @@ def candidates_to_score(
     """The candidates of each detector with their probability as score, the most likely first.
 
     Args:
-        found: by detector.
+        proposed: by detector.
         chest: where they were found.
         fold: the weights are those that never saw it; None: those of all folds.
-        weights: a file of the second look, in place of the packaged ones.
+        weights: a file of the reduction's classifier, instead of the packaged ones.
     """
-    look = described(Candidates.joined(*found.values()), chest)
-    ends = np.cumsum([len(one) for one in found.values()])
-    parts = np.split(look.features, ends[:-1])
+    measured = described(Candidates.joined(*proposed.values()), chest)
+    ends = np.cumsum([len(candidates) for candidates in proposed.values()])
+    parts = np.split(measured.features, ends[:-1])
     return {
-        name: with_scores(one, features, fold, weights)
-        for (name, one), features in zip(found.items(), parts, strict=True)
+        name: with_scores(candidates, features, fold, weights)
+        for (name, candidates), features in zip(proposed.items(), parts, strict=True)
     }
 
 
-def described(found: Candidates, chest: Chest) -> Measured:
-    """Candidates with the features of the second look."""
-    return Measured(found, describe_positions(chest, found.center_mm).astype(np.float64), NAMES)
+def described(candidates: Candidates, chest: Chest) -> Measured:
+    """Candidates with the features of the false-positive reduction."""
+    return Measured(
+        candidates, describe_positions(chest, candidates.center_mm).astype(np.float64), NAMES
+    )
 
 
 def with_scores(
-    found: Candidates, features: FloatArray, fold: int | None = None, weights: Path | None = None
+    candidates: Candidates,
+    features: FloatArray,
+    fold: int | None = None,
+    weights: Path | None = None,
 ) -> Candidates:
     """Candidates with their probability as score, the most likely first, the unlikely left out."""
     probability = classifier_of(NAME, weights, NAMES, fold).score(features)
-    likely = Candidates(found.center_mm, probability, found.diameter_mm)
-    return likely.chosen(probability >= LEAST_PROBABILITY).best(len(found))
+    likely = Candidates(candidates.center_mm, probability, candidates.diameter_mm)
+    return likely.chosen(probability >= LEAST_PROBABILITY).best(len(candidates))
 
 
 def find(chest: Chest) -> Measured:

@@ -1,4 +1,4 @@
-"""An outlined thing -> its measures: form, density and surroundings, in a fixed order."""
+"""An outlined region -> its measures: form, density and surroundings, in a fixed order."""
 
 from dataclasses import dataclass, replace
 
@@ -14,26 +14,26 @@ REACH_MM = (7.0, 20.0)
 """Half the side of the cube that is looked at: the candidate's diameter and a half, within these
 limits."""
 LUNG_HU = -850.0
-"""Lung around a nodule; the mean of a few scans, so that a vessel beside it changes nothing."""
+"""Lung around a nodule; the mean of a few scans, so that a vessel next to it changes nothing."""
 LOWEST_THRESHOLD_HU = -780.0
-"""Open: below this, noise of the lung would be taken for the thing."""
+"""Open: below this, noise of the lung would be taken for the region."""
 HIGHEST_HU = 200.0
 """Calcium counts as soft tissue where the threshold is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outlined:
-    """A cube of voxels of 1 mm around a place, and what lies there."""
+    """A cube of voxels of 1 mm around a position, and the region there."""
 
     hu: Float32Array
     lungs: BoolArray
     inside: BoolArray
-    """The thing; never empty: at least the place itself."""
+    """The region; never empty: at least the position itself."""
     threshold_hu: float
 
 
 def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: float) -> Outlined:
-    """Cut out what lies at a voxel.
+    """Cut out the region at a voxel.
 
     Args:
         hu: the chest on cubes of 1 mm.
@@ -50,7 +50,7 @@ def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: flo
     within = lungs[box]
     seed = _brightest_near(part, place - low)
     threshold = max((min(float(part[seed]), HIGHEST_HU) + LUNG_HU) / 2.0, LOWEST_THRESHOLD_HU)
-    return Outlined(part, within, _thing((part >= threshold) & within, seed), threshold)
+    return Outlined(part, within, _opened_region((part >= threshold) & within, seed), threshold)
 
 
 def _brightest_near(part: Float32Array, place: IntArray) -> tuple[int, int, int]:
@@ -61,7 +61,7 @@ def _brightest_near(part: Float32Array, place: IntArray) -> tuple[int, int, int]
     return int(at[0]), int(at[1]), int(at[2])
 
 
-def _thing(dense: BoolArray, seed: tuple[int, int, int]) -> BoolArray:
+def _opened_region(dense: BoolArray, seed: tuple[int, int, int]) -> BoolArray:
     """The opened region around the seed; unopened where opening leaves nothing there."""
     from scipy import ndimage
 
@@ -94,16 +94,16 @@ def measure(chest: Chest, center_mm: FloatArray, diameter_mm: FloatArray) -> Flo
     cubes = chest.resampled(STEP_MM)
     hu, lungs = np.asarray(cubes.hu, dtype=np.float32), cubes.lungs.mask
     rows = [
-        thing_features(outline(hu, lungs, index, diameter / STEP_MM))
+        region_features(outline(hu, lungs, index, diameter / STEP_MM))
         for index, diameter in zip(cubes.to_index(center_mm), diameter_mm, strict=True)
     ]
     return np.array(rows).reshape(len(rows), len(FEATURES))
 
 
-def thing_features(thing: Outlined) -> FloatArray:
-    """All features of one thing, in the order of ``FEATURES``."""
-    inside, box = boxed(thing.inside, np.full(3, SHELL))
-    near = replace(thing, hu=thing.hu[box], lungs=thing.lungs[box], inside=inside)
+def region_features(outlined: Outlined) -> FloatArray:
+    """All features of one region, in the order of ``FEATURES``."""
+    inside, box = boxed(outlined.inside, np.full(3, SHELL))
+    near = replace(outlined, hu=outlined.hu[box], lungs=outlined.lungs[box], inside=inside)
     return np.array([*_form(near.inside), *_density(near), *_surroundings(near)])
 
 
@@ -124,28 +124,28 @@ def _form(inside: BoolArray) -> tuple[float, ...]:
     )
 
 
-def _density(thing: Outlined) -> tuple[float, ...]:
-    hu = thing.hu[thing.inside].astype(np.float64)
+def _density(outlined: Outlined) -> tuple[float, ...]:
+    hu = outlined.hu[outlined.inside].astype(np.float64)
     return float(hu.mean()), float(hu.std()), float(hu.max()), entropy_bits(hu)
 
 
-def _surroundings(thing: Outlined) -> tuple[float, ...]:
-    """Of the shell around the thing: contrast, slope at the edge, what is dense or outside."""
+def _surroundings(outlined: Outlined) -> tuple[float, ...]:
+    """Of the shell around the region: contrast, slope at the edge, what is dense or outside."""
     from scipy import ndimage
 
-    wide = ndimage.binary_dilation(thing.inside, iterations=SHELL)
-    shell = wide & ~thing.inside
-    lung = shell & thing.lungs
+    wide = ndimage.binary_dilation(outlined.inside, iterations=SHELL)
+    shell = wide & ~outlined.inside
+    lung = shell & outlined.lungs
     if not lung.any():
         return 0.0, 0.0, 1.0, 1.0, 0.0
-    around = thing.hu[lung].astype(np.float64)
-    edge = ndimage.binary_dilation(thing.inside) & shell & thing.lungs
-    rim = thing.inside & ~ndimage.binary_erosion(thing.inside)
-    step = float(thing.hu[rim].mean() - thing.hu[edge].mean()) if edge.any() else 0.0
+    around = outlined.hu[lung].astype(np.float64)
+    edge = ndimage.binary_dilation(outlined.inside) & shell & outlined.lungs
+    rim = outlined.inside & ~ndimage.binary_erosion(outlined.inside)
+    step = float(outlined.hu[rim].mean() - outlined.hu[edge].mean()) if edge.any() else 0.0
     return (
-        float(thing.hu[thing.inside].mean() - around.mean()),
+        float(outlined.hu[outlined.inside].mean() - around.mean()),
         step / STEP_MM,
-        float(np.mean(around >= thing.threshold_hu)),
+        float(np.mean(around >= outlined.threshold_hu)),
         float(1.0 - lung.sum() / shell.sum()),
         float(around.std()),
     )

@@ -21,7 +21,7 @@ class Examples(Columns):
     features: FloatArray
     """candidates x features."""
     nodule: IntArray
-    """Number of the nodule on which it lies, -1: on none."""
+    """Number of the nodule that it hits, -1: none."""
     case: IntArray
     """Number of the block or scan."""
     fold: IntArray
@@ -64,7 +64,7 @@ def balanced(examples: Examples, seed: int, most: int | None = None) -> IntArray
         most: so many others are drawn where there are more; None: all are taken.
 
     Raises:
-        InputError: if there are no nodules or nothing else.
+        InputError: if there are no nodules, or only nodules.
     """
     is_nodule = examples.is_nodule
     nodules, others = np.flatnonzero(is_nodule), np.flatnonzero(~is_nodule)
@@ -86,7 +86,7 @@ WEIGHT_PENALTY = 0.5
 """Open: of the squared weights; chosen large, for some hundred nodules train 528 weights."""
 
 MOST_OTHERS = 8000
-"""Open: candidates off nodules that are learnt from, drawn from all."""
+"""Open: candidates off nodules to train on, drawn from all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ def fitted(
         random_state=seed,
     )
     with warnings.catch_warnings():
-        # the number of passes is chosen; that the loss could still fall is no fault
+        # the number of passes is chosen; it is not an error that the loss could still fall
         warnings.simplefilter("ignore")
         network.fit(standard, is_nodule)
     (hidden_weight, output_weight), (hidden_bias, output_bias) = network.coefs_, network.intercepts_
@@ -173,8 +173,8 @@ HIDDEN = 16
 DESCENT = Descent(epochs=30, at_once=1000, rate=0.006)
 """Open: larger steps than of a single network, for there are more examples."""
 MOST_OTHERS_OF_ENSEMBLE = 16_000
-"""Open: candidates off nodules that a network learns from, drawn anew for each; with more, training
-takes longer and is no better."""
+"""Open: candidates off nodules that a network trains on, drawn again for each; more take longer
+and give no better result."""
 FARTHEST = 5.0
 """Features count as at most so many spreads from their mean: what no case had says nothing."""
 NODULES_PER_SCAN = 1186 / 888
@@ -240,8 +240,8 @@ def train_ensemble(examples: Examples, seed: int) -> Ensemble:
 def calibration(odds: FloatArray, examples: Examples) -> FloatArray:
     """Slope and intercept that turn log odds of unseen candidates into those of whole scans.
 
-    Where there are whole scans, false candidates are theirs alone, and every nodule counts so that
-    there are as many on a scan as in LUNA16; else the examples count as they are.
+    If there are whole scans, only theirs count as false candidates, and nodules are weighted so
+    that there are as many on a scan as in LUNA16; otherwise the examples count as they are.
     """
     with needs("algorithms", TRAINING):
         from sklearn import linear_model
@@ -269,7 +269,7 @@ PENALTY = 1.0
 WIDTH_PER_FEATURE = 0.5
 """Open: gamma x number of standardised features; half of scikit-learn's default, smoother."""
 OTHERS_PER_NODULE = 2
-"""Open: other candidates kept for training; more make the file large and change little."""
+"""Open: other candidates for training; more make the file large and change little."""
 CALIBRATION_PARTS = 5
 
 

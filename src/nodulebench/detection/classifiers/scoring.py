@@ -38,12 +38,14 @@ def scored(
         least_score: from 0 (keep all) to 1.
         fold: of the packaged weights, those that never saw it.
     """
-    found = measured.candidates
-    if not len(found):
-        return found
+    candidates = measured.candidates
+    if not len(candidates):
+        return candidates
     score = classifier_of(name, weights, measured.names, fold).score(measured.features)
-    kept = score >= least_score
-    return Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])
+    is_likely = score >= least_score
+    return Candidates(
+        candidates.center_mm[is_likely], score[is_likely], candidates.diameter_mm[is_likely]
+    )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A trained classifier <-> a numpy archive of plain arrays; those of the package by name.
 
 The package has each classifier eleven times: trained on all that was at hand, and ten times without
-one fold of LUNA16's scans. A scan of which something was used is judged by those that never saw it;
+one fold of LUNA16's scans. A scan that was used for training is scored by those without its fold;
 its fold is known from a digest of its series UID.
 """
 
@@ -22,7 +22,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.classifiers.models import Ensemble, Network, SupportVectors
 from nodulebench.detection.held_out import (
-    TrainingProvenance,
+    SeriesByFold,
     digests_by_fold,
     fold_of,
     series_digest,
@@ -44,12 +44,12 @@ SEEN = "seen.json"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose classifier a file holds, and what it learnt from."""
+    """Whose classifier a file holds, and which folds it was trained on."""
 
     name: str = ""
-    """The detector that ends in it, or the second look; empty: the file does not say."""
+    """The detector, or ``second_look``; empty: the file does not state it."""
     folds: tuple[int, ...] = ()
-    """Folds that were learnt from; none: the file does not say."""
+    """Folds that it was trained on; none: the file does not state them."""
 
 
 def write_weights(
@@ -65,10 +65,10 @@ def write_weights(
         path: of the file.
         classifier: what was trained.
         features: names of what it was trained on.
-        name: the detector that ends in it, or the second look.
-        folds: that were learnt from.
+        name: the detector that ends in it, or ``second_look``.
+        folds: that it was trained on.
     """
-    kind = next(name for name, one in KINDS.items() if isinstance(classifier, one))
+    kind = next(name for name, class_ in KINDS.items() if isinstance(classifier, class_))
     arrays: JsonObject = {
         field.name: _stored(getattr(classifier, field.name)) for field in fields(classifier)
     }
@@ -126,7 +126,7 @@ def _read(path: Path) -> tuple[type[Classifier], JsonObject]:
         arrays = read_arrays(path)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError.at(
-            path, f"is no file of weights ({error}).", "Train it with `train`."
+            path, f"is not a file of weights ({error}).", "Train it with `train`."
         ) from error
     kind = KINDS.get(str(arrays.get("kind")))
     own = {"kind", "features", *(() if kind is None else (field.name for field in fields(kind)))}
@@ -169,6 +169,6 @@ def fold_of_series(*names: str) -> int | None:
 
 
 @cache
-def _seen() -> TrainingProvenance:
+def _seen() -> SeriesByFold:
     listed = json.loads((_PACKAGED / SEEN).read_text(encoding="utf-8"))
     return {int(fold): digests for fold, digests in listed.items()}

@@ -1,7 +1,7 @@
 """Image -> how its surfaces of equal density curve: shape index and curvedness of each voxel.
 
 The principal curvatures k1 >= k2 follow in closed form from the first and second derivatives of
-the image, no eigenvectors needed. Bright things curve positively: a ball has the shape index +1,
+the image, no eigenvectors needed. Bright objects curve positively: a ball has the shape index +1,
 a tube +0.5, a plane or saddle 0, a dark ball -1.
 """
 

@@ -21,11 +21,11 @@ AIR_HU = -1000.0
 TISSUE_HU = 0.0
 """Stays as it is, as does all above."""
 DENSEST_HU = -500.0
-"""Denser voxels are no parenchyma in any lung."""
+"""Denser voxels are not parenchyma in any lung."""
 VESSEL_HU = 100.0
 """What is so much denser than half of the lung is vessel, wall or nodule."""
 LEVELS_HU = (-950.0, -650.0)
-"""Parenchyma lies between these; beyond, the scale is bent no further."""
+"""Parenchyma is between these; beyond, the scale is bent no further."""
 REACH_MM = 15.0
 """Standard deviation of the Gaussian under which parenchyma counts as around a voxel."""
 COARSE_MM = 4.0
@@ -56,7 +56,7 @@ def standardised(
     """The densities of a chest on cubes, as in a lung whose parenchyma has ``USUAL_HU``.
 
     Args:
-        hu: cubic voxels; kept as they are.
+        hu: cubic voxels; not changed.
         lungs: where there is lung.
         step_mm: side of a voxel.
         below: voxels along each axis before the middle of the lungs, from which coarser voxels are
@@ -108,11 +108,11 @@ def noise(hu: Float32Array, lungs: BoolArray) -> float:
     place = place[:: 1 + len(place) // MOST_VOXELS]
     z, y, x = (at + 1 for at in np.unravel_index(place, tuple(size - 2 for size in hu.shape)))
     ways = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, 0, 0), (0, -1, 0), (0, 0, -1))
-    beside = np.stack([hu[z + up, y + over, x + along] for up, over, along in ways])
-    is_clear = (beside < USUAL_HU + VESSEL_HU).all(axis=0)
+    neighbours = np.stack([hu[z + up, y + over, x + along] for up, over, along in ways])
+    is_clear = (neighbours < USUAL_HU + VESSEL_HU).all(axis=0)
     if not is_clear.any():
         return float("nan")
-    differs = np.abs(hu[z, y, x] - beside.mean(axis=0))[is_clear]
+    differs = np.abs(hu[z, y, x] - neighbours.mean(axis=0))[is_clear]
     # the mean of six has a sixth of the variance of one
     return float(np.median(differs)) * MAD_TO_SD / float(np.sqrt(1.0 + 1.0 / 6.0))
 
@@ -141,8 +141,8 @@ def parenchyma(
     is_parenchyma = lungs & (hu < STEP_HU * np.rint(median / STEP_HU) + VESSEL_HU)
     more = np.where(is_parenchyma, hu - usual, np.float32(0.0))
     share, total = (
-        ndimage.gaussian_filter(_coarse(one, factor, lead), reach, mode="constant")
-        for one in (is_parenchyma, more)
+        ndimage.gaussian_filter(_coarse(values, factor, lead), reach, mode="constant")
+        for values in (is_parenchyma, more)
     )
     return np.clip(USUAL_HU + total / (share + TRUSTED_SHARE), *LEVELS_HU).astype(np.float32)
 

@@ -1,7 +1,7 @@
 """Places in the lungs -> the centre of what is dense around each, and how round that is.
 
-A region's own centre may lie on the rim of a nodule or beside it; its centre of mass within a ball,
-taken again and again, moves to the middle of the thing.
+A region's own centre may be on the rim of a nodule or next to it; its centre of mass within a ball,
+taken repeatedly, moves to the middle of the nodule.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def recentred(
 
     Args:
         hu: on cubic voxels.
-        lungs: what lies outside has no weight.
+        lungs: voxels outside have no weight.
         place: n x 3, slice, row, column.
         radius: of the ball around each place, in voxels.
         densest_hu: more than this weighs no more, so that soft tissue draws no place away.
@@ -60,13 +60,13 @@ def roundness(
 
     Args:
         hu: on cubic voxels.
-        lungs: what lies outside has no weight.
+        lungs: voxels outside have no weight.
         place: n x 3, slice, row, column.
         radius: of the ball around each place, in voxels.
         densities_hu: weight rises from nothing at the first to all at the second.
     """
     lowest, densest = (np.float32(density_hu) for density_hu in densities_hu)
-    found = np.ones(len(place))
+    roundnesses = np.ones(len(place))
     for number, (at, reach) in enumerate(zip(place, radius.tolist(), strict=True)):
         axes, box = _around(at, reach, hu.shape)
         weight = np.where(lungs[box], np.clip(hu[box], lowest, densest) - lowest, 0.0)
@@ -77,14 +77,16 @@ def roundness(
             share = inside.ravel() / total
             away -= (away @ share)[:, None]
             moments = np.linalg.eigvalsh((away * share) @ away.T)
-            found[number] = np.sqrt(max(moments[0], 0.0) / moments[2]) if moments[2] > 0 else 1.0
-    return found
+            roundnesses[number] = (
+                np.sqrt(max(moments[0], 0.0) / moments[2]) if moments[2] > 0 else 1.0
+            )
+    return roundnesses
 
 
 def _center_of_mass(
     weight: npt.NDArray[np.floating], place: FloatArray, radius: float
 ) -> FloatArray:
-    """Of what lies within a ball; the place itself where nothing does."""
+    """Of the weight within a ball; the position itself where there is none."""
     axes, box = _around(place, radius, weight.shape)
     inside = _within(weight[box], axes, place, radius)
     total = float(inside.sum())

@@ -59,12 +59,12 @@ class Regions:
         values: npt.NDArray[np.generic] = image[tuple(self.place.T)]
         return values
 
-    def kept(self, which: BoolArray) -> "Regions":
-        """Some of the regions, numbered anew in their order."""
-        is_kept = which[self.number]
+    def chosen(self, which: BoolArray) -> "Regions":
+        """Some of the regions, renumbered in their order."""
+        is_chosen = which[self.number]
         renumbered = np.cumsum(which) - 1
         return Regions(
-            self.place[is_kept], renumbered[self.number[is_kept]], int(np.count_nonzero(which))
+            self.place[is_chosen], renumbered[self.number[is_chosen]], int(np.count_nonzero(which))
         )
 
     def united(self, group: IntArray) -> "Regions":
@@ -91,20 +91,20 @@ def strongest_of_clusters(place: FloatArray, strength: FloatArray, reach: FloatA
     Args:
         place: n x 3.
         strength: ties keep the first.
-        reach: in the unit of ``place``; what lies at just this distance is taken in.
+        reach: in the unit of ``place``; places at exactly this distance are taken in.
     """
     from scipy.spatial import cKDTree
 
-    is_kept = np.zeros(len(place), dtype=np.bool_)
+    is_strongest = np.zeros(len(place), dtype=np.bool_)
     if not len(place):
-        return is_kept
+        return is_strongest
     is_free = np.ones(len(place), dtype=np.bool_)
     near = cKDTree(place).query_ball_point(place, reach)
-    for one in np.argsort(-strength, kind="stable"):
-        if is_free[one]:
-            is_kept[one] = True
-            is_free[near[one]] = False
-    return is_kept
+    for index in np.argsort(-strength, kind="stable"):
+        if is_free[index]:
+            is_strongest[index] = True
+            is_free[near[index]] = False
+    return is_strongest
 
 
 def half_axes(regions: Regions) -> FloatArray:
@@ -155,7 +155,7 @@ def parts_of(mask: BoolArray, thinning: float = 0.0, fewest: int = 1) -> Parts:
     """
     core = eroded(mask, thinning, np.ones(3)) if thinning else mask
     regions = find_regions(core, CORNERS if thinning else FACES)
-    regions = regions.kept(regions.size >= fewest)
+    regions = regions.chosen(regions.size >= fewest)
     radius = np.cbrt(regions.size * 3.0 / (4.0 * np.pi))
     # a voxel is a cube, not a point: its own mean square distance from its centre is 1/4
     spread = np.sqrt(regions.spread**2 + 0.25)
@@ -167,12 +167,12 @@ def all_parts(levels: Sequence[Parts], apart: float) -> Parts:
     """Parts of all levels; one nearer than ``apart`` to a part of an earlier level is the same."""
     from scipy.spatial import cKDTree
 
-    kept = levels[0]
+    parts = levels[0]
     for level in levels[1:]:
         if not len(level):
             continue
         is_new = np.ones(len(level), dtype=np.bool_)
-        if len(kept):
-            is_new = np.asarray(cKDTree(kept.center).query(level.center)[0]) > apart
-        kept = Parts.joined(kept, level.chosen(is_new))
-    return kept
+        if len(parts):
+            is_new = np.asarray(cKDTree(parts.center).query(level.center)[0]) > apart
+        parts = Parts.joined(parts, level.chosen(is_new))
+    return parts

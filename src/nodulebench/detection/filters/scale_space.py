@@ -32,7 +32,7 @@ REACH = 3.0
 DENSITIES_HU = (-1000.0, 200.0)
 """Denser than soft tissue (bone, calcium, metal) counts as soft tissue."""
 OUTSIDE_HU = -850.0
-"""What lies outside the lungs is taken for lung, so that nodules on the pleura stand free."""
+"""Voxels outside the lungs are taken for lung, so that nodules on the pleura are isolated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Peaks(Columns):
 def peaks_of_chest(chest: Chest) -> Peaks:
     """The peaks of the lungs on cubes of ``STEP_MM``, computed once for each chest."""
     cubes = chest.resampled(STEP_MM)
-    return chest.once.made("peaks", lambda: find_peaks(lung_image(cubes), cubes.lungs.mask))
+    return chest.shared.get("peaks", lambda: find_peaks(lung_image(cubes), cubes.lungs.mask))
 
 
 def lung_image(cubes: Chest) -> Float32Array:
@@ -79,7 +79,7 @@ def find_peaks(
         mask: where peaks are wanted.
         scales: standard deviations of the Gaussians in voxels, rising.
     """
-    found = []
+    levels = []
     smooth, reached, width = image, 0.0, 1
     for scale in scales:
         if scale >= COARSE_FROM and width == 1:
@@ -90,8 +90,8 @@ def find_peaks(
             reached, width = np.sqrt(before**2 + HALVING_VARIANCE), 2
         smooth = smoothed(smooth, np.sqrt(scale**2 - reached**2) / width)
         reached = scale
-        found.append(_peaks_at(smooth, mask, scale, width))
-    return Peaks.joined(*found)
+        levels.append(_peaks_at(smooth, mask, scale, width))
+    return Peaks.joined(*levels)
 
 
 def halved(image: npt.NDArray[np.generic]) -> Float32Array:
@@ -158,13 +158,13 @@ def _peaks_at(smooth: Float32Array, mask: BoolArray, scale: float, width: int) -
     flat = grid.flat(candidate)
     values = eigenvalues(grid.hessian(flat) * np.float32((scale / width) ** 2))
     dot = dot_strength(values)
-    kept = dot >= WEAKEST_DOT_HU
-    flat, dot, line = flat[kept], dot[kept], line_strength(values[:, kept])
+    is_strong = dot >= WEAKEST_DOT_HU
+    flat, dot, line = flat[is_strong], dot[is_strong], line_strength(values[:, is_strong])
     center = grid.convergence(flat, reach)
     is_dot_peak, is_center_peak = grid.is_peak(flat, dot), grid.is_peak(flat, center)
     chosen = is_dot_peak | is_center_peak
     return Peaks(
-        (candidate[kept][chosen] - reach - 1).astype(np.float64) * width + (width - 1) / 2,
+        (candidate[is_strong][chosen] - reach - 1).astype(np.float64) * width + (width - 1) / 2,
         np.full(int(chosen.sum()), scale),
         dot[chosen].astype(np.float64),
         line[chosen].astype(np.float64),
@@ -219,9 +219,10 @@ class Grid:
         total, value = np.zeros(len(at), np.float32), self._values
         for axis, step in enumerate(self._strides):
             for sign in (-1, 1):
-                beside = at + sign * reach * step
+                neighbour = at + sign * reach * step
                 slopes = [
-                    value[beside + stride] - value[beside - stride] for stride in self._strides
+                    value[neighbour + stride] - value[neighbour - stride]
+                    for stride in self._strides
                 ]
                 slope = np.stack(slopes)
                 length = np.sqrt((slope * slope).sum(axis=0))

@@ -1,4 +1,4 @@
-"""Networks that find nodules, or judge candidates: what they see, how they learn and answer."""
+"""Networks that find nodules or score candidates: their input, training and output."""
 
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,8 @@ NETWORKS: "Registry[Network]" = Registry(
 """Needs PyTorch (the extra ``networks``) as soon as one is asked for."""
 
 DETECTION_NETWORKS: "Registry[DetectionNetwork]" = Registry(
-    "finding network",
-    "finders",
+    "detection network",
+    "detection_networks",
     {
         "heatmap": "nodulebench.detection.networks.detectors.heatmap:HEATMAP",
         "znet_unet": "nodulebench.detection.networks.detectors.znet_unet:ZNET_UNET",
@@ -50,7 +50,7 @@ DETECTION_NETWORKS: "Registry[DetectionNetwork]" = Registry(
 
 
 def network_named(name: str) -> "Network | DetectionNetwork":
-    """A network that judges candidates, or one that finds them.
+    """A network that scores candidates, or one that finds them.
 
     Raises:
         UnknownNameError: if there is none of that name.

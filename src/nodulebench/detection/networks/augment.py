@@ -1,6 +1,6 @@
 """Augment + random numbers -> how each patch of a batch is turned, moved, and where the scan ends.
 
-Everything is drawn from one generator, so that a step's draws follow from its seed alone.
+Everything is drawn from one generator, so that a step's draws depend only on its seed.
 """
 
 from math import pi

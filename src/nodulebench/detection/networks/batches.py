@@ -1,4 +1,4 @@
-"""Examples + a network -> lessons: batches that are drawn from them, and the loss of each."""
+"""Examples + a network -> batches that are drawn from them, and the loss of each."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks.detectors.base import DetectionNetwork
-from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
+from nodulebench.detection.networks.detectors.tiles import Tiles, tile_sampling, tiles_around
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import patches_around
 from nodulebench.detection.networks.network import Network, scaled
@@ -22,7 +22,7 @@ MOST_AT_ONCE = 16
 
 @dataclass(frozen=True, eq=False)
 class TrainingBatch:
-    """What a network is taught."""
+    """How batches are drawn and what their loss is."""
 
     draw: Callable[[torch.Generator, int], list[Any]]
     """Batches of so many steps, in full precision."""
@@ -35,7 +35,7 @@ class TrainingBatch:
 def training_batch(
     network: Network | DetectionNetwork, examples: Examples, folds: list[int], how: Recipe
 ) -> TrainingBatch:
-    """What a network learns from some folds.
+    """The batches of some folds for a network.
 
     Raises:
         InputError: if they hold no nodule, or nothing else.
@@ -43,21 +43,23 @@ def training_batch(
     pools = _pools(examples, folds)
     device = examples.place.device
     if isinstance(network, DetectionNetwork):
-        finder, sight = network, sight_of(network, device)
+        detector, sampling = network, tile_sampling(network, device)
 
         def draw_tiles(random: torch.Generator, steps: int) -> list[Tiles]:
             drawn = _drawn(pools, how, random, steps)
-            return [tiles_around(examples, one, sight, how, random) for one in drawn]
+            return [tiles_around(examples, chosen, sampling, how, random) for chosen in drawn]
 
         return TrainingBatch(
-            draw_tiles, lambda module, tiles: finder.loss(module(tiles.seen), tiles)
+            draw_tiles, lambda module, tiles: detector.loss(module(tiles.seen), tiles)
         )
-    look = torch.from_numpy(network.look.offset_mm).to(device)
+    offset_mm = torch.from_numpy(network.grid.offset_mm).to(device)
 
     def draw(random: torch.Generator, steps: int) -> list[tuple[Tensor, Tensor]]:
         drawn = _drawn(pools, how, random, steps)
         patches = scaled(
-            patches_around(examples, drawn.flatten(), look, how.augment, random, is_learning=True)
+            patches_around(
+                examples, drawn.flatten(), offset_mm, how.augment, random, is_learning=True
+            )
         )
         is_nodule = examples.is_nodule[drawn].long()
         return list(zip(torch.split(patches, drawn.shape[1]), is_nodule, strict=True))
@@ -65,29 +67,29 @@ def training_batch(
     def loss(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         return _loss(module, batch[0], batch[1], how)
 
-    points = how.batch * prod(network.look.shape)
+    points = how.batch * prod(network.grid.shape)
     at_once = max(1, min(MOST_AT_ONCE, MOST_POINTS // points))
     return TrainingBatch(draw, loss, at_once if device.type == "cuda" else 1)
 
 
-def batches(lesson: TrainingBatch, seed: int, first: int, device: torch.device) -> Iterator[Any]:
+def batches(training: TrainingBatch, seed: int, first: int, device: torch.device) -> Iterator[Any]:
     """The batches of the first step and of all that follow it.
 
     What a step sees follows from the seed and its number, wherever a run begins.
     """
     random = torch.Generator(device=device)
-    begin = first - first % lesson.at_once
+    begin = first - first % training.at_once
     while True:
         random.manual_seed(seed * 1_000_003 + begin)
-        yield from lesson.draw(random, lesson.at_once)[max(0, first - begin) :]
-        begin += lesson.at_once
+        yield from training.draw(random, training.at_once)[max(0, first - begin) :]
+        begin += training.at_once
 
 
 def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
-    """Candidates that are no nodules, and those that are."""
-    chosen = examples.learnt(folds)
+    """Candidates that are not nodules, and those that are."""
+    chosen = examples.training_candidates(folds)
     is_nodule = examples.is_nodule[chosen]
-    require_both_classes(is_nodule, "are learnt from")
+    require_both_classes(is_nodule, "are trained on")
     return chosen[~is_nodule], chosen[is_nodule]
 
 
@@ -127,16 +129,16 @@ def _loss(module: nn.Module, patches: Tensor, target: Tensor, how: Recipe) -> Te
         answer = module(patches).float()
         return nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
     described = describe(patches)
-    answer = module.judge(described).float()  # type: ignore[operator]
-    told = nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
-    return told + how.centre_loss * _to_centre(described.float(), target)
+    answer = module.classify(described).float()  # type: ignore[operator]
+    cross_entropy = nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
+    return cross_entropy + how.centre_loss * _to_centre(described.float(), target)
 
 
 def _to_centre(described: Tensor, target: Tensor) -> Tensor:
     """Mean squared distance of features to the mean of their class in the batch."""
-    found = described.new_zeros(())
-    for one in (0, 1):
-        same = described[target == one]
+    distance = described.new_zeros(())
+    for label in (0, 1):
+        same = described[target == label]
         if len(same):
-            found = found + (same - same.mean(dim=0).detach()).square().sum(dim=1).mean() / 2
-    return found
+            distance = distance + (same - same.mean(dim=0).detach()).square().sum(dim=1).mean() / 2
+    return distance

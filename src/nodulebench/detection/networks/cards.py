@@ -16,7 +16,7 @@ SCHEMA = "nodulebench/network-weights@1"
 LARGEST = 1e300
 """No metric of a card is beyond it."""
 LONGEST_SHOWN = 60
-"""Letters of a value that stand in a message."""
+"""Letters of a value in a message."""
 SHORT_DIGEST = 15
 """Letters of a digest that tell it from another."""
 
@@ -34,26 +34,35 @@ class ModelCard:
     digest: str
     """Of the examples."""
     folds: tuple[int, ...]
-    """Folds whose candidates were learnt from."""
+    """Folds whose candidates were trained on."""
     metrics: dict[str, float] = field(default_factory=dict)
     """What was measured on candidates that were never seen."""
     series: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """All folds of the data with the digests of their series (``detection/held_out.py``)."""
     begun_from: str = ""
-    """The digest of the weights that it was tuned from; empty: drawn anew."""
+    """The digest of the weights that it was tuned from; empty: random weights."""
     parameters: str = ""
-    """The digest of its own weights, once they are in a file."""
+    """The digest of its weights, once they are in a file."""
     held_back: tuple[int, ...] = ()
-    """Folds that were not learnt from but decided when it stopped."""
+    """Folds that were not trained on but decided when it stopped."""
     seen_before: tuple[str, ...] = ()
     """Digests of the series that the weights which it was tuned from, and those before, had seen;
-    an empty one stands for series that no card tells."""
+    an empty one means series that are on no card."""
     recipe: JsonObject = field(default_factory=dict)
-    """How it learnt (``recipe_facts``); empty: an older card, which does not say."""
+    """How it was trained (``recipe_facts``); empty: an older card, which does not state it."""
     steps_taken: int | None = None
     """None: an older card, which does not say."""
-    kept_step: int | None = None
-    """The step whose weights were kept; None: the last one."""
+    best_step: int | None = None
+    """The step whose weights these are; None: the last one."""
+
+
+STORED_NAMES = {"metrics": "figures", "best_step": "kept_step"}
+"""Fields that have another name in files, such as those of the package."""
+
+
+def stored_card(card: ModelCard) -> JsonObject:
+    """A card as a file holds it."""
+    return {STORED_NAMES.get(name, name): value for name, value in asdict(card).items()}
 
 
 def card_of(about: Any, path: Path) -> ModelCard:
@@ -63,19 +72,20 @@ def card_of(about: Any, path: Path) -> ModelCard:
         InputError: if it is of another schema, or a field is missing or of another kind.
     """
     if not isinstance(about, dict):
-        raise _damaged(path, "it is no table of names and values")
+        raise _damaged(path, "it is not a table of names and values")
     if about.get("schema") != SCHEMA:
         raise InputError.at(path, f"has the schema '{about.get('schema')}', not '{SCHEMA}'.")
-    given = {}
-    for one in fields(ModelCard):
-        fits, kind, make = _KINDS[one.name]
-        if one.name in about:
-            if not fits(about[one.name]):
-                raise _damaged(path, f"'{one.name}' is no {kind}")
-            given[one.name] = make(about[one.name])
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise _damaged(path, f"'{one.name}' is missing")
-    return ModelCard(**given)
+    values = {}
+    for entry in fields(ModelCard):
+        fits, kind, make = _KINDS[entry.name]
+        stored = STORED_NAMES.get(entry.name, entry.name)
+        if stored in about:
+            if not fits(about[stored]):
+                raise _damaged(path, f"'{stored}' is not a {kind}")
+            values[entry.name] = make(about[stored])
+        elif entry.default is MISSING and entry.default_factory is MISSING:
+            raise _damaged(path, f"'{stored}' is missing")
+    return ModelCard(**values)
 
 
 def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> JsonObject:
@@ -93,7 +103,7 @@ def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> JsonObject:
 def run_facts(card: ModelCard) -> JsonObject:
     """What a training is, in plain values by name: its card without what came of it."""
     whole = asdict(card)
-    for name in ("metrics", "parameters", "steps_taken", "kept_step"):
+    for name in ("metrics", "parameters", "steps_taken", "best_step"):
         del whole[name]
     examples, recipe = whole.pop("digest"), whole.pop("recipe")
     if not recipe:  # an older card, which does not tell these either
@@ -112,10 +122,10 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _difference(name: str, was: Any, now: Any) -> str:
-    told = [_shown(one) for one in (was, now)]
-    if max(map(len, told)) > LONGEST_SHOWN:
+    shown = [_shown(fact) for fact in (was, now)]
+    if max(map(len, shown)) > LONGEST_SHOWN:
         return f"other {name}"
-    return f"{name} {told[0]}, not {told[1]}"
+    return f"{name} {shown[0]}, not {shown[1]}"
 
 
 def _shown(value: Any) -> str:
@@ -128,12 +138,12 @@ def _shown(value: Any) -> str:
 
 def _plain(facts: JsonObject) -> JsonObject:
     """As a file gives them back."""
-    found: JsonObject = json.loads(json.dumps(facts))
-    return found
+    plain: JsonObject = json.loads(json.dumps(facts))
+    return plain
 
 
 def _damaged(path: Path, what: str) -> InputError:
-    return InputError.at(path, f"its card is damaged ({what}).", "Fetch it anew.")
+    return InputError.at(path, f"its card is damaged ({what}).", "Download it again.")
 
 
 def _is_text(value: Any) -> bool:
@@ -189,7 +199,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "seen_before": (_is_list(_is_text), "list of digests", tuple),
     "recipe": (_is_table(lambda _: True), "table of names and values", _same),
     "steps_taken": _STEP,
-    "kept_step": _STEP,
+    "best_step": _STEP,
 }
 """Of each field: what fits, what that is called, and what is made of it."""
 

@@ -1,9 +1,9 @@
-"""A network trained without each of some folds, which then judges the fold that it never saw.
+"""A network trained without each of some folds, which then scores the fold that it never saw.
 
-What came of a fold lies in a folder, and a run that was interrupted is taken up again:
+The results of a fold are in a folder, and an interrupted run is continued from there:
 
     NAME-FOLD.safetensors   weights with their card; FOLD is ``all`` where none was left out
-    NAME-FOLD.npz           which candidates were judged, and their probabilities; of a network that
+    NAME-FOLD.npz           which candidates were scored, and their probabilities; of a network that
                             finds nodules, where it found what
     NAME-FOLD.curve.json    loss and area at every check
     NAME-FOLD.state         only while it learns
@@ -35,12 +35,12 @@ from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import area_under_roc, score_candidates
 from nodulebench.detection.networks.network import Network
 from nodulebench.detection.networks.recipe import Recipe
-from nodulebench.detection.networks.training import Check, learn, train
+from nodulebench.detection.networks.training import Check, LearningOptions, learn, train
 from nodulebench.detection.networks.weights import read_card, read_step, write_weights
 from nodulebench.io.atomic import replace_whole
 
 STUCK, STUCK_CHECKS = 0.98, 5
-"""Of the loss at the first check: who is never below it, at so many, has learnt nothing."""
+"""Share of the loss at the first check: a network that is never below it has not converged."""
 WEIGHTS, CURVE, STATE = ".safetensors", ".curve.json", ".state"
 
 
@@ -55,16 +55,16 @@ class Trained:
     card: ModelCard
     curve: tuple[Check, ...]
     seconds: float
-    """That it learnt in this run; 0: it was done before."""
+    """Of training in this run; 0: it was done before."""
     was_done: bool = False
     """Whether it was done before."""
 
     @property
     def is_stuck(self) -> bool:
-        """Whether it began anew and its loss never fell: it answers the same whatever it sees."""
+        """Whether it began with random weights and its loss never fell: its output is constant."""
         losses = [check.loss for check in self.curve]
-        is_told = len(losses) >= STUCK_CHECKS and not self.card.begun_from
-        return is_told and min(losses[1:]) > STUCK * losses[0]
+        is_known = len(losses) >= STUCK_CHECKS and not self.card.begun_from
+        return is_known and min(losses[1:]) > STUCK * losses[0]
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ class Course:
 
 
 def train_without(
-    name: str, fold: int | None, course: Course, told: Callable[[Check], None] = lambda _: None
+    name: str, fold: int | None, course: Course, progress: Callable[[Check], None] = lambda _: None
 ) -> Trained:
-    """Train a network on all folds but one (None: on all), and let it judge what it never saw.
+    """Train a network on all folds but one (None: on all), and let it score what it never saw.
 
     Raises:
-        InputError: if the examples have no such fold, it was seen before, or kept weights or a kept
+        InputError: if the examples have no such fold, it was seen before, or stored weights or a
             state are of another run.
     """
     network, examples = network_named(name), course.examples
@@ -104,10 +104,10 @@ def train_without(
     curve = list(_curve(curve_file)) if state.is_file() else []
 
     def tell(check: Check) -> None:
-        curve[:] = [one for one in curve if one.step < check.step] + [check]
-        text = json.dumps([asdict(one) for one in curve])
+        curve[:] = [earlier for earlier in curve if earlier.step < check.step] + [check]
+        text = json.dumps([asdict(entry) for entry in curve])
         replace_whole(curve_file, text.encode())
-        told(check)
+        progress(check)
 
     how = course.recipe or network.recipe
     begin = time.perf_counter()
@@ -115,13 +115,15 @@ def train_without(
         network,
         examples,
         list(card.folds),
-        held_back=list(course.held_back) or None,
-        recipe=how,
-        seed=course.seed,
-        keep=state,
-        run=run_facts(card),
-        start=course.start,
-        told=tell,
+        LearningOptions(
+            recipe=how,
+            held_back=course.held_back,
+            seed=course.seed,
+            state_file=state,
+            run=run_facts(card),
+            start=course.start,
+        ),
+        tell,
     )
     seconds = time.perf_counter() - begin
     module = learner.average
@@ -133,7 +135,7 @@ def train_without(
         card,
         metrics=metrics,
         steps_taken=learner.step,
-        kept_step=learner.best_step if learner.kept else None,
+        best_step=learner.best_step if learner.best_weights else None,
     )
     write_weights(weights, module, whole)
     state.unlink(missing_ok=True)
@@ -158,7 +160,11 @@ def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
         how.steps,
         str(examples.about.get("data", "")),
         examples.digest,
-        tuple(one for one in known if one != fold and one not in course.held_back),
+        tuple(
+            known_fold
+            for known_fold in known
+            if known_fold != fold and known_fold not in course.held_back
+        ),
         series=examples.series_by_fold,
         begun_from="" if origin is None else origin.parameters,
         held_back=course.held_back,
@@ -173,13 +179,13 @@ def steps_left(card: ModelCard, stem: Path) -> int | None:
     """Steps that a training still has to take; None: it was done before.
 
     Raises:
-        InputError: if kept weights or a kept state are of another run.
+        InputError: if stored weights or a stored state are of another run.
     """
     weights, state = (_sibling(stem, end) for end in (WEIGHTS, STATE))
     if weights.is_file():
-        told = _in_what(read_card(weights), card)
-        if told:
-            what = f"was trained in another way ({told})."
+        difference = _in_what(read_card(weights), card)
+        if difference:
+            what = f"was trained in another way ({difference})."
             raise InputError.at(weights, what, "Choose another folder.")
         return None
     return card.steps - (read_step(state, run_facts(card)) if state.is_file() else 0)
@@ -194,14 +200,14 @@ def _sibling(stem: Path, end: str) -> Path:
     return stem.with_name(stem.name + end)
 
 
-def _in_what(kept: ModelCard, card: ModelCard) -> str:
+def _in_what(stored: ModelCard, card: ModelCard) -> str:
     """In what weights were trained in another way, as far as their card tells."""
-    was, now = run_facts(kept), run_facts(card)
-    return differences(was, {name: now[name] for name in now if name in was or kept.recipe})
+    was, now = run_facts(stored), run_facts(card)
+    return differences(was, {name: now[name] for name in now if name in was or stored.recipe})
 
 
 def _seen_problems(card: ModelCard, fold: int | None) -> list[Problem]:
-    """Why weights could not be said never to have seen what they leave out."""
+    """Why weights cannot be called unaware of the series that they leave out."""
     called = "scans of no fold" if fold is None else f"fold {fold}"
     if fold in card.held_back:
         remedy = "Let others decide, or leave others out."
@@ -210,9 +216,9 @@ def _seen_problems(card: ModelCard, fold: int | None) -> list[Problem]:
     own = left_out & training_series(card) - {UNKNOWN}
     before = left_out.intersection(card.seen_before) - {UNKNOWN}
     if own:
-        what = f"{len(own)} series of {called} stand in a fold that is learnt from, too."
+        what = f"{len(own)} series of {called} are in a fold that is trained on, too."
         return [Problem("examples", what, "Keep a series in one fold.")]
-    where, remedy = "weights to begin with", "Begin anew, or with weights that left the same out."
+    where, remedy = "weights to begin with", "Begin again, or with weights without the same fold."
     if before:
         what = f"have seen {len(before)} series of {called}, which shall be left out."
         return [Problem(where, what, remedy)]
@@ -230,13 +236,13 @@ def _score_held_out(
     stem: Path,
     tries: int,
 ) -> dict[str, float]:
-    """Keep the probabilities of all candidates of scans that were not learnt from."""
-    chosen = examples.judged([NO_FOLD] if fold is None else [fold, NO_FOLD])
+    """Store the probabilities of all candidates of scans that were not trained on."""
+    chosen = examples.scored_candidates([NO_FOLD] if fold is None else [fold, NO_FOLD])
     score = score_candidates(module, network, examples, chosen, tries=tries)
     path = stem.with_name(f"{stem.name}.npz")
     with path.open("wb") as file:
         np.savez(file, chosen=chosen.cpu().numpy(), score=score.cpu().numpy())
-    own = torch.zeros(0) if fold is None else examples.learnt([fold])
+    own = torch.zeros(0) if fold is None else examples.training_candidates([fold])
     if not len(own) or examples.is_nodule[own].float().mean() in (0.0, 1.0):
         return {}
     answer = score_candidates(module, network, examples, own, tries=1)
@@ -246,29 +252,31 @@ def _score_held_out(
 def _detect_held_out(
     module: nn.Module, finder: DetectionNetwork, examples: Examples, fold: int | None, stem: Path
 ) -> dict[str, float]:
-    """Keep what is found in all scans that were not learnt from.
+    """Store the detections in all scans that were not trained on.
 
     Returns:
         The share of the fold's nodules that were found, and places in a scan; nothing if it has no
         nodule.
     """
     folds = examples.fold.tolist()
-    unseen = [one for one, of in enumerate(folds) if of in (NO_FOLD, fold)]
-    found = {
+    unseen = [which for which, of in enumerate(folds) if of in (NO_FOLD, fold)]
+    detections = {
         which: search(module, finder, examples.scans, which, *examples.seen[which])
         for which in unseen
     }
-    kept: dict[str, npt.NDArray[Any]] = {
-        "which": np.repeat(np.array(unseen, dtype=np.int64), [len(one) for one in found.values()]),
-        "place": _joined([one.place for one in found.values()], 3),
-        "score": _joined([one.score for one in found.values()]),
-        "diameter_mm": _joined([one.diameter_mm for one in found.values()]),
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "which": np.repeat(
+            np.array(unseen, dtype=np.int64), [len(detected) for detected in detections.values()]
+        ),
+        "place": _joined([detected.place for detected in detections.values()], 3),
+        "score": _joined([detected.score for detected in detections.values()]),
+        "diameter_mm": _joined([detected.diameter_mm for detected in detections.values()]),
     }
     with stem.with_name(f"{stem.name}.npz").open("wb") as file:
-        np.savez(file, allow_pickle=False, **kept)
-    own = {which: one for which, one in found.items() if folds[which] == fold}
+        np.savez(file, allow_pickle=False, **arrays)
+    own = {which: detected for which, detected in detections.items() if folds[which] == fold}
     hits = [
-        float(_is_found(row, own[int(row[0])].place, examples.scans.spacing_mm[int(row[0])]))
+        float(_is_hit(row, own[int(row[0])].place, examples.scans.spacing_mm[int(row[0])]))
         for row in examples.findings
         if int(row[0]) in own and row[5] > 0
     ]
@@ -276,7 +284,7 @@ def _detect_held_out(
     return {"sensitivity": sum(hits) / len(hits), "places": places} if hits else {}
 
 
-def _is_found(nodule: Tensor, place: Tensor, spacing_mm: Tensor) -> bool:
+def _is_hit(nodule: Tensor, place: Tensor, spacing_mm: Tensor) -> bool:
     apart = ((place - nodule[1:4]) * spacing_mm).norm(dim=1)
     return bool((apart < nodule[4] / 2).any())
 
@@ -302,11 +310,11 @@ TRIED_CANDIDATES = 64
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds that things take here."""
+    """Seconds that steps take here."""
 
     step: float
     candidate: float = 0.0
-    """To judge one, once."""
+    """To score one, once."""
     litre: float = 0.0
     """To look through a litre of a scan."""
 
@@ -321,20 +329,20 @@ def seconds_left(name: str, folds: Sequence[int | None], course: Course) -> floa
     Folds that decide when training stops may end it sooner.
 
     Raises:
-        InputError: if a training cannot be done, or what is kept of it is of another one.
+        InputError: if a training cannot be done, or its stored state is of another one.
     """
     left = {fold: _left(name, fold, course) for fold in folds}
     to_do = {fold: steps for fold, steps in left.items() if steps is not None}
     if not to_do:
         return None
-    folds_learnt = planned_card(name, next(iter(to_do)), course).folds
+    training_folds = planned_card(name, next(iter(to_do)), course).folds
     timed = min(TIMED, max(1, sum(to_do.values()) // 10))
-    pace = pace_of(name, folds_learnt, course, timed)
+    pace = pace_of(name, training_folds, course, timed)
     return sum(seconds_of(pace, name, fold, course, steps) for fold, steps in to_do.items())
 
 
 def pace_of(name: str, folds: Sequence[int], course: Course, timed: int = TIMED) -> Pace:
-    """What steps, and judging or looking, take here."""
+    """How long steps, and scoring or searching, take here."""
     network, examples = network_named(name), course.examples
     how = course.recipe or network.recipe
     step = seconds_of_a_step(network, examples, folds, how, timed)
@@ -360,24 +368,24 @@ def seconds_of_a_step(
 
     how = replace(recipe, check_every=1, patience=0, steps=WARMING + 1 + timed)
     with suppress(_EnoughError):
-        train(network, examples, list(folds), recipe=how, told=tell)
+        train(network, examples, list(folds), LearningOptions(recipe=how), tell)
     return median(after - before for before, after in pairwise(at[WARMING:]))
 
 
 def seconds_of(pace: Pace, name: str, fold: int | None, course: Course, steps: int) -> float:
-    """How long one training takes: its steps, its checks, and judging what it left out."""
+    """How long one training takes: its steps, its checks, and scoring what it left out."""
     network, examples = network_named(name), course.examples
     how = course.recipe or network.recipe
     left_out = [NO_FOLD] if fold is None else [fold, NO_FOLD]
-    checked = ceil(steps / how.check_every) * len(examples.learnt(course.held_back))
-    judged = len(examples.judged(left_out)) * how.tries
-    own = 0 if fold is None else len(examples.learnt([fold]))
+    checked = ceil(steps / how.check_every) * len(examples.training_candidates(course.held_back))
+    scored = len(examples.scored_candidates(left_out)) * how.tries
+    own = 0 if fold is None else len(examples.training_candidates([fold]))
     litres = sum(
         _litres(examples, which)
         for which, of in enumerate(examples.fold.tolist())
         if of in left_out
     )
-    candidates = checked + judged + own
+    candidates = checked + scored + own
     return steps * pace.step + candidates * pace.candidate + litres * pace.litre
 
 
@@ -386,7 +394,7 @@ def _left(name: str, fold: int | None, course: Course) -> int | None:
 
 
 def _seconds_of_a_candidate(network: Network, examples: Examples) -> float:
-    chosen = torch.nonzero(examples.is_judged | examples.is_learnt)[:TRIED_CANDIDATES, 0]
+    chosen = torch.nonzero(examples.is_scored | examples.is_trained_on)[:TRIED_CANDIDATES, 0]
     module = network.build()
     seconds = _seconds_the_second_time(
         lambda: score_candidates(module, network, examples, chosen).cpu()

@@ -4,12 +4,12 @@ The folder holds plain numpy files, so that a bare machine with a GPU can read i
 
     voxels.npy.xz   all voxels of all scans, one scan after the other (or voxels.npy)
     scans.npy       scans x 6: slices, rows, columns, spacing along each in mm
-    seen.npy        scans x 6: first and last slice, row, column that are seen when it is judged
-    fold.npy        scans: the fold of each; -1: none, it is never learnt from
+    seen.npy        scans x 6: first and last slice, row, column that are seen when it is scored
+    fold.npy        scans: the fold of each; -1: none, it is never trained on
     places.npy      candidates x 4: scan, voxel index z, y, x
     is_nodule.npy   candidates
-    is_learnt.npy   candidates: not those on findings that are neither
-    is_judged.npy   candidates: those of the list that a system is made of
+    is_learnt.npy   candidates to train on: not those on findings that are neither
+    is_judged.npy   candidates to score: those of the list that a system is made of
     findings.npy    findings x 6: scan, voxel index z, y, x, diameter in mm, 1: a nodule, 0: ignored
     examples.json   what a voxel's value means, digests of the series, where all of it comes from
 """
@@ -54,8 +54,8 @@ _TENSORS = (
     "which",
     "place",
     "is_nodule",
-    "is_learnt",
-    "is_judged",
+    "is_trained_on",
+    "is_scored",
     "findings",
 )
 _PACKING = 4
@@ -68,7 +68,7 @@ class Examples:
 
     scans: Scans
     seen: Tensor
-    """scans x 2 x 3: first and last voxel that may be seen when a scan is judged."""
+    """scans x 2 x 3: first and last voxel that may be seen when a scan is scored."""
     fold: Tensor
     """Of each scan; -1: of none."""
     which: Tensor
@@ -76,8 +76,8 @@ class Examples:
     place: Tensor
     """candidates x 3: voxel index z, y, x."""
     is_nodule: Tensor
-    is_learnt: Tensor
-    is_judged: Tensor
+    is_trained_on: Tensor
+    is_scored: Tensor
     findings: Tensor
     """findings x 6: scan, voxel index z, y, x, diameter in mm, whether it is a nodule."""
     series: tuple[str, ...] = ()
@@ -88,13 +88,13 @@ class Examples:
         """The same examples elsewhere."""
         return replace(self, **{name: getattr(self, name).to(device) for name in _TENSORS})
 
-    def learnt(self, folds: Sequence[int]) -> Tensor:
-        """Which candidates of some folds are learnt from."""
-        return self._of_folds(folds, self.is_learnt)
+    def training_candidates(self, folds: Sequence[int]) -> Tensor:
+        """Indices of the candidates of some folds to train on."""
+        return self._of_folds(folds, self.is_trained_on)
 
-    def judged(self, folds: Sequence[int]) -> Tensor:
-        """Which candidates of some folds are judged."""
-        return self._of_folds(folds, self.is_judged)
+    def scored_candidates(self, folds: Sequence[int]) -> Tensor:
+        """Indices of the candidates of some folds to score."""
+        return self._of_folds(folds, self.is_scored)
 
     @cached_property
     def digest(self) -> str:
@@ -110,42 +110,53 @@ class Examples:
         """The digests of the series, fold by fold."""
         return digests_by_fold(zip(self.series, self.fold.tolist(), strict=True))
 
-    def _of_folds(self, folds: Sequence[int], kept: Tensor) -> Tensor:
+    def _of_folds(self, folds: Sequence[int], mask: Tensor) -> Tensor:
         wanted = torch.tensor(list(folds), dtype=self.fold.dtype, device=self.fold.device)
-        return torch.nonzero(torch.isin(self.fold, wanted)[self.which] & kept)[:, 0]
+        return torch.nonzero(torch.isin(self.fold, wanted)[self.which] & mask)[:, 0]
 
 
-def make_examples(
-    scans: Scans,
-    fold: npt.ArrayLike,
-    which: npt.ArrayLike,
-    place: npt.ArrayLike,
-    is_nodule: npt.ArrayLike,
-    *,
-    is_learnt: npt.ArrayLike | None = None,
-    is_judged: npt.ArrayLike | None = None,
-    seen: npt.ArrayLike | None = None,
-    findings: npt.ArrayLike = (),
-    series: Sequence[str] = (),
-    about: JsonObject | None = None,
-) -> Examples:
-    """Examples of plain arrays; where nothing is said all candidates are learnt from and judged."""
-    at = np.asarray(place, dtype=np.float32).reshape(-1, 3)
-    every = np.ones(len(at), dtype=np.bool_)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExampleArrays:
+    """Plain arrays that examples are made of; fields as in ``Examples``."""
+
+    fold: npt.ArrayLike
+    which: npt.ArrayLike
+    place: npt.ArrayLike
+    is_nodule: npt.ArrayLike
+    is_trained_on: npt.ArrayLike | None = None
+    """None: all candidates."""
+    is_scored: npt.ArrayLike | None = None
+    """None: all candidates."""
+    seen: npt.ArrayLike | None = None
+    """None: the whole scans."""
+    findings: npt.ArrayLike = ()
+    series: Sequence[str] = ()
+    about: JsonObject = field(default_factory=dict)
+
+
+def make_examples(scans: Scans, arrays: ExampleArrays) -> Examples:
+    """Examples as tensors on the CPU."""
+    at = np.asarray(arrays.place, dtype=np.float32).reshape(-1, 3)
+    all_candidates = np.ones(len(at), dtype=np.bool_)
+    trained_on, scored = (
+        all_candidates if mask is None else mask
+        for mask in (arrays.is_trained_on, arrays.is_scored)
+    )
     last = scans.shape.numpy() - 1
     whole = np.stack([np.zeros_like(last), last], axis=1)
-    held = {
-        "seen": torch.from_numpy(np.array(whole if seen is None else seen, dtype=np.int64)),
-        "fold": torch.from_numpy(np.array(fold, dtype=np.int64).reshape(-1)),
-        "which": torch.from_numpy(np.array(which, dtype=np.int64).reshape(-1)),
+    seen = whole if arrays.seen is None else arrays.seen
+    tensors = {
+        "seen": torch.from_numpy(np.array(seen, dtype=np.int64)),
+        "fold": torch.from_numpy(np.array(arrays.fold, dtype=np.int64).reshape(-1)),
+        "which": torch.from_numpy(np.array(arrays.which, dtype=np.int64).reshape(-1)),
         "place": torch.from_numpy(at.copy()),
-        "is_nodule": torch.from_numpy(np.array(is_nodule, dtype=np.bool_).reshape(-1)),
-        "is_learnt": torch.from_numpy(np.array(every if is_learnt is None else is_learnt)),
-        "is_judged": torch.from_numpy(np.array(every if is_judged is None else is_judged)),
-        "findings": torch.from_numpy(np.array(findings, dtype=np.float32).reshape(-1, 6)),
+        "is_nodule": torch.from_numpy(np.array(arrays.is_nodule, dtype=np.bool_).reshape(-1)),
+        "is_trained_on": torch.from_numpy(np.array(trained_on)),
+        "is_scored": torch.from_numpy(np.array(scored)),
+        "findings": torch.from_numpy(np.array(arrays.findings, dtype=np.float32).reshape(-1, 6)),
     }
-    named = tuple(series) or ("",) * len(held["fold"])
-    return Examples(scans, **held, series=named, about=dict(about or {}))
+    series = tuple(arrays.series) or ("",) * len(tensors["fold"])
+    return Examples(scans, **tensors, series=series, about=dict(arrays.about))
 
 
 def join_examples(parts: Sequence[Examples]) -> Examples:
@@ -158,7 +169,7 @@ def join_examples(parts: Sequence[Examples]) -> Examples:
         return parts[0]
     units = {(part.scans.step_hu, part.scans.lowest_hu, part.scans.voxels.dtype) for part in parts}
     if len(units) > 1:
-        raise InputError.at("examples", "their voxels mean different things.", "Make them anew.")
+        raise InputError.at("examples", "their voxels have different units.", "Make them again.")
     voxels = np.cumsum([len(part.scans.voxels) for part in parts])
     before = np.cumsum([len(part.fold) for part in parts])
     scans = replace(
@@ -216,57 +227,59 @@ def read_examples(folder: Path) -> Examples:
     """
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        found = {name: _load(folder, name) for name in _ARRAYS}
+        arrays = {name: _load(folder, name) for name in _ARRAYS}
     except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
         raise InputError.at(str(folder), f"cannot be read as examples: {error}.") from error
-    if not _fits(about, found):
-        raise InputError.at(str(folder), "its arrays do not fit together.", "Make them anew.")
-    shape = found["scans"][:, :3].astype(np.int64)
+    if not _fits(about, arrays):
+        raise InputError.at(str(folder), "its arrays do not fit together.", "Make them again.")
+    shape = arrays["scans"][:, :3].astype(np.int64)
     sizes = shape.prod(axis=1)
     scans = Scans(
-        torch.from_numpy(found["voxels"]),
+        torch.from_numpy(arrays["voxels"]),
         torch.from_numpy(np.cumsum(sizes) - sizes),
         torch.from_numpy(shape),
-        torch.from_numpy(found["scans"][:, 3:].astype(np.float32)),
+        torch.from_numpy(arrays["scans"][:, 3:].astype(np.float32)),
         float(about["step_hu"]),
         float(about["lowest_hu"]),
     )
     examples = make_examples(
         scans,
-        found["fold"],
-        found["places"][:, 0],
-        found["places"][:, 1:],
-        found["is_nodule"],
-        is_learnt=found["is_learnt"],
-        is_judged=found["is_judged"],
-        seen=found["seen"].reshape(-1, 2, 3),
-        findings=found["findings"],
-        series=about["series"],
-        about={name: about[name] for name in about.keys() - {"series", "digest", "schema"}},
+        ExampleArrays(
+            fold=arrays["fold"],
+            which=arrays["places"][:, 0],
+            place=arrays["places"][:, 1:],
+            is_nodule=arrays["is_nodule"],
+            is_trained_on=arrays["is_learnt"],
+            is_scored=arrays["is_judged"],
+            seen=arrays["seen"].reshape(-1, 2, 3),
+            findings=arrays["findings"],
+            series=about["series"],
+            about={name: about[name] for name in about.keys() - {"series", "digest", "schema"}},
+        ),
     )
     if examples.digest != about.get("digest"):
         raise InputError.at(
-            str(folder), "its arrays are not those that were written.", "Make them anew."
+            str(folder), "its arrays were changed after they were written.", "Make them again."
         )
     return examples
 
 
-def _fits(about: Any, found: JsonObject) -> bool:
+def _fits(about: Any, arrays: JsonObject) -> bool:
     """Whether everything is there once for every scan, voxel or candidate."""
-    scans, places = found["scans"], found["places"]
+    scans, places = arrays["scans"], arrays["places"]
     if not isinstance(about, dict) or about.get("schema") != SCHEMA:
         return False
     if scans.ndim != 2 or scans.shape[1] != 6 or places.ndim != 2 or places.shape[1] != 4:
         return False
-    of_scan = (found["seen"], found["fold"], about.get("series", ()))
-    of_place = (found["is_nodule"], found["is_learnt"], found["is_judged"])
+    of_scan = (arrays["seen"], arrays["fold"], about.get("series", ()))
+    of_place = (arrays["is_nodule"], arrays["is_learnt"], arrays["is_judged"])
     which = places[:, 0]
     return bool(
-        scans[:, :3].astype(np.int64).prod(axis=1).sum() == found["voxels"].size
-        and all(len(one) == len(scans) for one in of_scan)
-        and found["seen"].size == 6 * len(scans)
-        and found["findings"].shape[1:] == (6,)
-        and all(one.shape == (len(places),) and one.dtype == np.bool_ for one in of_place)
+        scans[:, :3].astype(np.int64).prod(axis=1).sum() == arrays["voxels"].size
+        and all(len(values) == len(scans) for values in of_scan)
+        and arrays["seen"].size == 6 * len(scans)
+        and arrays["findings"].shape[1:] == (6,)
+        and all(values.shape == (len(places),) and values.dtype == np.bool_ for values in of_place)
         and (len(which) == 0 or 0 <= which.min() <= which.max() < len(scans))
         and {"step_hu", "lowest_hu"} <= set(about)
     )
@@ -289,8 +302,8 @@ def _arrays(examples: Examples) -> dict[str, npt.NDArray[Any]]:
         "fold": examples.fold,
         "places": torch.cat([examples.which[:, None].float(), examples.place], dim=1),
         "is_nodule": examples.is_nodule,
-        "is_learnt": examples.is_learnt,
-        "is_judged": examples.is_judged,
+        "is_learnt": examples.is_trained_on,
+        "is_judged": examples.is_scored,
         "findings": examples.findings,
     }
     return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}

@@ -18,7 +18,7 @@ from nodulebench.detection.networks.network import Network, SamplingGrid, scaled
 from nodulebench.detection.networks.patches import cut
 from nodulebench.detection.networks.recipe import Augment
 
-JUDGED_AT_ONCE, ON_CPU = 512, 32
+GPU_BATCH, CPU_BATCH = 512, 32
 """Candidates in a batch: a GPU wants many, and a CPU as many as stay in its cache."""
 
 
@@ -36,21 +36,21 @@ def score_candidates(
             turned and moved as in training, by draws that follow from the number of the try.
     """
     device = examples.place.device
-    looks = [_there(look, device) for look in (network.look, *network.beside)]
-    changed = network.judged or _gentle(network.recipe.augment)
-    module = laid_out(module, device).eval()
-    found = []
-    at_once = ON_CPU if device.type == "cpu" else JUDGED_AT_ONCE
+    grids = [_there(grid, device) for grid in (network.grid, *network.extra_grids)]
+    changed = network.scoring_augment or _gentle(network.recipe.augment)
+    module = in_channels_last(module, device).eval()
+    scores = []
+    at_once = CPU_BATCH if device.type == "cpu" else GPU_BATCH
     with full_precision():
         for part in torch.split(chosen, at_once) if len(chosen) else ():
             total = torch.zeros(len(part), device=part.device)
-            for attempt, look in product(range(tries), looks):
+            for attempt, grid in product(range(tries), grids):
                 random = torch.Generator(device=part.device).manual_seed(attempt)
                 how = changed if attempt else Augment()
-                patches = patches_around(examples, part, look, how, random, is_learning=False)
+                patches = patches_around(examples, part, grid, how, random, is_learning=False)
                 total += module(scaled(patches)).softmax(dim=1)[:, 1]
-            found.append(total / (tries * len(looks)))
-    return torch.cat(found) if found else torch.zeros(0)
+            scores.append(total / (tries * len(grids)))
+    return torch.cat(scores) if scores else torch.zeros(0)
 
 
 def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
@@ -65,7 +65,7 @@ def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
 def patches_around(
     examples: Examples,
     chosen: Tensor,
-    look: Tensor | SamplingGrid,
+    grid: Tensor | SamplingGrid,
     how: Augment,
     random: torch.Generator,
     *,
@@ -73,7 +73,7 @@ def patches_around(
 ) -> Tensor:
     """Patches of some candidates in Hounsfield units, changed at random.
 
-    While a network learns, faces are moved near; when it judges, only what may be seen is.
+    In training, faces are moved near; in scoring, only the visible part is used.
     """
     which, place = examples.which[chosen], examples.place[chosen]
     spacing_mm = examples.scans.spacing_mm[which]
@@ -85,22 +85,22 @@ def patches_around(
         low, high = faces(place, examples.scans.shape[which], spacing_mm, random)
     else:
         low, high = examples.seen[which].unbind(dim=1)
-    return cut(examples.scans, which, place, look, turn=turn, low=low, high=high)
+    return cut(examples.scans, which, place, grid, turn=turn, low=low, high=high)
 
 
-def _there(look: SamplingGrid, device: torch.device) -> Tensor | SamplingGrid:
-    """A look as patches are cut by it: on a GPU by its points."""
-    return look if device.type == "cpu" else torch.from_numpy(look.offset_mm).to(device)
+def _there(grid: SamplingGrid, device: torch.device) -> Tensor | SamplingGrid:
+    """A grid as patches are cut by it: on a GPU its points."""
+    return grid if device.type == "cpu" else torch.from_numpy(grid.offset_mm).to(device)
 
 
 def _gentle(augment: Augment) -> Augment:
-    """What may be done to a candidate that is judged: it is turned and flipped, hardly moved."""
+    """Changes of a candidate that is scored: it is turned and flipped, hardly moved."""
     return replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
 
 
-def laid_out(module: nn.Module, device: torch.device) -> nn.Module:
-    """A network on its device, with its maps beside each other, as convolutions want them."""
-    is_deep = any(isinstance(one, nn.Conv3d) for one in module.modules())
+def in_channels_last(module: nn.Module, device: torch.device) -> nn.Module:
+    """A network on its device in the channels-last memory format, which convolutions prefer."""
+    is_deep = any(isinstance(layer, nn.Conv3d) for layer in module.modules())
     order = torch.channels_last_3d if is_deep else torch.channels_last
     ordered: nn.Module = module.to(memory_format=order)  # type: ignore[call-overload]
     return ordered.to(device)
@@ -123,14 +123,14 @@ Convolution = nn.Conv2d | nn.Conv3d
 
 def folded(module: nn.Module) -> nn.Module:
     """A copy that answers the same, but for the last bits, and cannot learn."""
-    found = deepcopy(module).eval()
-    for part in list(found.modules()):
+    copied = deepcopy(module).eval()
+    for part in list(copied.modules()):
         if isinstance(part, nn.Sequential):
             for number, following in pairwise(range(len(part))):
                 joined = _joined(part[number], part[following])
                 if joined is not None:
                     part[number], part[following] = nn.Identity(), joined
-    return found.requires_grad_(requires_grad=False)
+    return copied.requires_grad_(requires_grad=False)
 
 
 def _joined(first: nn.Module, second: nn.Module) -> nn.Module | None:
@@ -147,19 +147,19 @@ def _of_blocks(pool: nn.AvgPool3d, single: nn.Conv3d) -> nn.Conv3d | None:
     side = pool.kernel_size
     if not isinstance(side, int) or pool.stride != side or single.kernel_size != (1, 1, 1):
         return None
-    found = nn.Conv3d(
+    convolution = nn.Conv3d(
         single.in_channels, single.out_channels, side, side, bias=single.bias is not None
     )
     with torch.no_grad():
-        found.weight.copy_(single.weight.expand_as(found.weight) / side**3)
-        if single.bias is not None and found.bias is not None:
-            found.bias.copy_(single.bias)
-    return found.eval()
+        convolution.weight.copy_(single.weight.expand_as(convolution.weight) / side**3)
+        if single.bias is not None and convolution.bias is not None:
+            convolution.bias.copy_(single.bias)
+    return convolution.eval()
 
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Of glibc's mallopt."""
-KEPT_BYTES, LARGEST_PIECE = 1 << 30, 1 << 25
+RETAINED_BYTES, LARGEST_PIECE = 1 << 30, 1 << 25
 
 
 def best_device() -> torch.device:
@@ -174,11 +174,11 @@ def best_device() -> torch.device:
 def keep_freed_memory() -> bool:
     """Let the C library keep what a batch frees for the next one; whether it could be asked to.
 
-    It would give every batch its memory anew, page by page: a tenth of the time of judging.
+    Otherwise every batch gets its memory again, page by page: a tenth of the scoring time.
     """
     try:
         ask = ctypes.CDLL(None).mallopt
     except (OSError, TypeError, AttributeError):  # another C library than glibc
         return False
-    limits = ((TRIM_THRESHOLD, KEPT_BYTES), (MMAP_THRESHOLD, LARGEST_PIECE))
+    limits = ((TRIM_THRESHOLD, RETAINED_BYTES), (MMAP_THRESHOLD, LARGEST_PIECE))
     return all(ask(which, limit) for which, limit in limits)

@@ -40,7 +40,7 @@ class SamplingGrid:
     """The points that a network sees around a place."""
 
     offset_mm: Offsets
-    """shape x 3: how far from the place each point lies."""
+    """shape x 3: how far each point is from the position."""
     grids: tuple[Grid, ...] = ()
     """Where the points are boxes of voxels: the offsets along the axes of each box."""
 
@@ -65,7 +65,7 @@ def planes(
     aside_mm: tuple[float, ...] = (0.0,),
     moved_mm: tuple[float, float] = (0.0, 0.0),
 ) -> SamplingGrid:
-    """Square planes through the place, or beside it along their normal.
+    """Square planes through the position, or next to it along their normal.
 
     Args:
         chosen: the planes.
@@ -75,7 +75,7 @@ def planes(
         moved_mm: how far each is moved within itself, along the directions of its rows and columns.
 
     Returns:
-        A look of the shape planes x (places along the normal) x rows x columns, without the second
+        A grid of the shape planes x (places along the normal) x rows x columns, without the second
         where there is one place only.
     """
     along = _centred(size, step_mm)
@@ -85,16 +85,17 @@ def planes(
     flat = (along + moved_mm[0])[None, :, None, None] * rows[:, None, None, :] + (
         along + moved_mm[1]
     )[None, None, :, None] * columns[:, None, None, :]
-    beside = np.array(aside_mm)[None, :, None] * normal[:, None, :]
-    points = flat[:, None] + beside[:, :, None, None, :]
+    aside = np.array(aside_mm)[None, :, None] * normal[:, None, :]
+    points = flat[:, None] + aside[:, :, None, None, :]
     return SamplingGrid((points if len(aside_mm) > 1 else points[:, 0]).astype(np.float32))
 
 
-def together(*looks: SamplingGrid) -> SamplingGrid:
-    """Several looks of one shape as one, side by side in front."""
-    grids = tuple(grid for look in looks for grid in look.grids)
-    is_whole = all(look.grids for look in looks)
-    return SamplingGrid(np.stack([look.offset_mm for look in looks]), grids if is_whole else ())
+def stacked(*sampled: SamplingGrid) -> SamplingGrid:
+    """Several grids of one shape as one, stacked along a new first axis."""
+    grids = tuple(grid for sampling in sampled for grid in sampling.grids)
+    is_whole = all(sampling.grids for sampling in sampled)
+    offset_mm = np.stack([sampling.offset_mm for sampling in sampled])
+    return SamplingGrid(offset_mm, grids if is_whole else ())
 
 
 def _centred(count: int, step_mm: float) -> npt.NDArray[np.float64]:
@@ -106,22 +107,22 @@ LOWEST_HU, HIGHEST_HU = -1000.0, 400.0
 
 @dataclass(frozen=True)
 class Network:
-    """A network that judges candidates."""
+    """A network that scores candidates."""
 
     name: str
-    look: SamplingGrid
+    grid: SamplingGrid
     build: Callable[[], nn.Module]
-    """Patches n x shape of the look, scaled to 0..1 -> n x 2: no nodule, nodule."""
+    """Patches n x shape of the grid, scaled to 0..1 -> n x 2: no nodule, nodule."""
     recipe: Recipe
     printed: Recipe | None = None
     """The schedule that its paper prints, where it does; ``recipe`` is scaled to fewer data."""
     family: str = ""
-    """What it is a part of: networks of one family that judge together are one judge."""
+    """What it is a part of: networks of one family that score together count as one network."""
     share: float = 1.0
-    """Its weight beside the others of its family."""
-    beside: tuple[SamplingGrid, ...] = ()
-    """Further looks at a candidate that is judged, which are averaged with its own."""
-    judged: Augment | None = None
+    """Its weight within its family."""
+    extra_grids: tuple[SamplingGrid, ...] = ()
+    """Further grids around a candidate that is scored; their scores are averaged with its own."""
+    scoring_augment: Augment | None = None
     """How patches are changed when several of a candidate are averaged; None: turned and flipped as
     in learning, hardly moved."""
 

@@ -1,4 +1,4 @@
-"""Scans, places and a look -> patches in Hounsfield units, by trilinear interpolation.
+"""Scans, positions and a grid -> patches in Hounsfield units, by trilinear interpolation.
 
 Many scans lie behind each other in one buffer, on the CPU or on a GPU, so that a batch is cut from
 any of them at once. Beyond a scan's faces the image is mirrored.
@@ -69,7 +69,7 @@ def cut(
     scans: Scans,
     which: Tensor,
     place: Tensor,
-    look: Tensor | SamplingGrid,
+    grid: Tensor | SamplingGrid,
     *,
     turn: Tensor | None = None,
     low: Tensor | None = None,
@@ -81,22 +81,22 @@ def cut(
         scans: the images.
         which: n, the scan of each place.
         place: n x 3, voxel indices (z, y, x; 0 is the middle of the first voxel).
-        look: what is seen around a place, or its offsets on the device of the scans.
+        grid: the sampling grid, or its offsets on the device of the scans.
         turn: n x 3 x 3, a linear map of the offsets of each place; None: none.
         low: n x 3, the first voxel that may be seen; None: the first of the scan.
         high: n x 3, the last one.
 
     Returns:
-        n x the shape of the look, as 32-bit floats.
+        n x the shape of the grid, as 32-bit floats.
     """
-    if isinstance(look, SamplingGrid) and look.grids and turn is None and not scans.voxels.is_cuda:
-        return _cut_boxes(scans, which, place, look, low, high)
-    offset = torch.from_numpy(look.offset_mm) if isinstance(look, SamplingGrid) else look
+    if isinstance(grid, SamplingGrid) and grid.grids and turn is None and not scans.voxels.is_cuda:
+        return _cut_boxes(scans, which, place, grid, low, high)
+    offset = torch.from_numpy(grid.offset_mm) if isinstance(grid, SamplingGrid) else grid
     offset = offset.to(scans.voxels.device)
     flat = offset.reshape(-1, 3)
     interpolate = _cut
     if offset.is_cuda:
-        # one kernel for all: it is compiled once, and anew wherever an argument is absent
+        # one kernel for all: it is compiled once, and again wherever an argument is absent
         interpolate = _fused()
         turn = torch.eye(3, device=offset.device).expand(len(which), 3, 3) if turn is None else turn
         low = torch.zeros_like(scans.shape[which]) if low is None else low
@@ -114,7 +114,7 @@ def _cut_boxes(
     scans: Scans,
     which: Tensor,
     place: Tensor,
-    look: SamplingGrid,
+    sampling: SamplingGrid,
     low: Tensor | None,
     high: Tensor | None,
 ) -> Tensor:
@@ -126,8 +126,8 @@ def _cut_boxes(
     first = torch.zeros_like(shape) if low is None else low
     last = shape - 1 if high is None else high
     parts = []
-    for grid in look.grids:
-        found = []
+    for grid in sampling.grids:
+        patches = []
         for begin in range(0, len(which), BOXES_AT_ONCE):
             some = slice(begin, begin + BOXES_AT_ONCE)
             axes = [
@@ -145,22 +145,22 @@ def _cut_boxes(
             values = _boxes(scans, which[some], corner, [share.shape[2] for _, share in axes])
             values = values @ in_x[:, None].mT
             values = in_y[:, None] @ values
-            found.append((in_z @ values.flatten(2)).reshape(-1, *map(len, grid)))
-        parts.append(torch.cat(found or [torch.empty(0, *map(len, grid))]))
-    whole = torch.stack(parts, dim=1) if look.offset_mm.ndim > 4 else parts[0]
+            patches.append((in_z @ values.flatten(2)).reshape(-1, *map(len, grid)))
+        parts.append(torch.cat(patches or [torch.empty(0, *map(len, grid))]))
+    whole = torch.stack(parts, dim=1) if sampling.offset_mm.ndim > 4 else parts[0]
     return whole * scans.step_hu + scans.lowest_hu
 
 
 def _boxes(scans: Scans, which: Tensor, corner: Tensor, size: list[int]) -> Tensor:
     """The voxels of boxes of one size, n x size; 0 where a scan has none."""
-    found = torch.zeros(len(which), *size)
-    for box, scan, (z, y, x) in zip(found, which.tolist(), corner.tolist(), strict=True):
+    boxes = torch.zeros(len(which), *size)
+    for box, scan, (z, y, x) in zip(boxes, which.tolist(), corner.tolist(), strict=True):
         start, shape = int(scans.start[scan]), scans.shape[scan].tolist()
         image = scans.voxels[start : start + prod(shape)].view(shape)
         part = image[z : z + size[0], y : y + size[1], x : x + size[2]]
         slices, rows, columns = part.shape
         box[:slices, :rows, :columns] = part
-    return found
+    return boxes
 
 
 def _along(
@@ -169,7 +169,7 @@ def _along(
     """Along one axis: the first voxel that is wanted, and how much of each is in a point.
 
     Returns:
-        n; and n x points x voxels, rows that sum to one: what lies beyond a face is mirrored.
+        n; and n x points x voxels, rows that sum to one: beyond a face the image is mirrored.
     """
     at = place[:, None] + offsets[None] / spacing_mm[:, None]
     begin = at.amin(dim=1).floor()

@@ -44,14 +44,14 @@ class Recipe:
     centre_loss: float = 0.0
     """How much the distance of features to their class's mean counts (Wen 2016)."""
     average: float = 0.0
-    """Share of the old in a moving average of the weights, which is what is kept; 0: none."""
+    """Share of the old in a moving average of the weights, which is the result; 0: none."""
     longest_gradient: float = 0.0
     """Longer ones are shortened, so that no batch leads it astray; 0: none are."""
     check_every: int = 100
     patience: int = 0
     """Checks without a better one before it stops; 0: it never stops early."""
     tries: int = 1
-    """Patches of a candidate that are averaged when it is judged."""
+    """Patches of a candidate that are averaged when it is scored."""
 
 
 OWN = Recipe(

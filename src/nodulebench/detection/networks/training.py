@@ -1,11 +1,11 @@
 """Examples + Network -> weights: one loop for every network, on a CPU or a GPU.
 
-What a step draws follows from the seed and the number of the step alone, so that a run that was
+What a step draws depends only on the seed and the number of the step, so that a run that was
 interrupted goes on exactly as it would have gone.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import cos, inf, isfinite, pi
 from pathlib import Path
@@ -23,7 +23,11 @@ from nodulebench.detection.networks.batches import (
 )
 from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.inference import area_under_roc, laid_out, score_candidates
+from nodulebench.detection.networks.inference import (
+    area_under_roc,
+    in_channels_last,
+    score_candidates,
+)
 from nodulebench.detection.networks.network import Network
 from nodulebench.detection.networks.recipe import Recipe
 from nodulebench.detection.networks.weights import read_checkpoint, write_checkpoint
@@ -45,10 +49,28 @@ class Check:
 
 
 TrainingProgress = Callable[[Check], None]
+"""Called with each check."""
 
 
-def no_training_progress(check: Check) -> None:
-    """Nobody wants to know."""
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions:
+    """How a network is trained."""
+
+    recipe: Recipe | None = None
+    """None: the network's own."""
+    held_back: tuple[int, ...] = ()
+    """Folds whose candidates decide when it stops; none: after the last step."""
+    seed: int = 0
+    """Of everything random."""
+    state_file: Path | None = None
+    """Where the state is saved, and read again if the file exists."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """What this training is; a saved state of another one is refused."""
+    start: nn.Module | None = None
+    """A trained network of this kind whose weights it begins with; None: random weights."""
+
+
+DEFAULT = LearningOptions()
 
 
 @dataclass(eq=False)
@@ -57,97 +79,91 @@ class Learner:
 
     module: nn.Module
     average: nn.Module
-    """What is kept: a moving average of the weights, or the weights."""
+    """The result: a moving average of the weights, or the weights."""
     optimizer: torch.optim.Optimizer
     step: int = 0
     best: float = -1.0
     best_step: int = 0
     since_best: int = 0
-    kept: dict[str, Tensor] = field(default_factory=dict)
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
     """The weights of the best check, where some candidates were held back."""
 
 
 def train(
-    network: Network | DetectionNetwork, examples: Examples, folds: list[int], **how: Any
+    network: Network | DetectionNetwork,
+    examples: Examples,
+    folds: list[int],
+    options: LearningOptions = DEFAULT,
+    progress: TrainingProgress = lambda _: None,
 ) -> nn.Module:
-    """A trained network, ready to judge; ``how`` is what ``learn`` takes."""
-    return learn(network, examples, folds, **how).average
+    """A trained network, ready to score; parameters as of ``learn``."""
+    return learn(network, examples, folds, options, progress).average
 
 
 def learn(
     network: Network | DetectionNetwork,
     examples: Examples,
     folds: list[int],
-    *,
-    held_back: list[int] | None = None,
-    recipe: Recipe | None = None,
-    seed: int = 0,
-    keep: Path | None = None,
-    run: Mapping[str, Any] | None = None,
-    start: nn.Module | None = None,
-    told: TrainingProgress = no_training_progress,
+    options: LearningOptions = DEFAULT,
+    progress: TrainingProgress = lambda _: None,
 ) -> Learner:
     """Train a network.
 
     Args:
         network: which one.
         examples: scans and candidates, on the device that shall be used.
-        folds: whose candidates are learnt from.
-        held_back: folds whose candidates decide when it stops; None: the last step is kept.
-        recipe: how; None: the network's own.
-        seed: of everything random.
-        keep: where the state is kept, and taken up again if it is there.
-        run: what this training is; a kept state of another one is refused.
-        start: a trained network of this kind whose weights it begins with; None: drawn anew.
-        told: what a check found.
+        folds: whose candidates are trained on.
+        options: how.
+        progress: called with each check.
 
     Returns:
-        The learner at its end; its average is the trained network, ready to judge.
+        The learner at its end; its average is the trained network, ready to score.
 
     Raises:
         InputError: if the folds hold no nodule or nothing else, the state is of another run, or
-            the loss is no number any more.
+            the loss is not finite.
     """
-    how = recipe or network.recipe
+    how, state_file = options.recipe or network.recipe, options.state_file
     device = examples.place.device
-    torch.manual_seed(seed)
-    learner = _begin(network, how, device, start)
-    if keep is not None and keep.is_file():
-        read_checkpoint(keep, learner, run or {})
-    lesson = training_batch(network, examples, folds, how)
-    if held_back:
-        require_both_classes(examples.is_nodule[examples.learnt(held_back)], "decide when it stops")
-    lost: list[Tensor] = []
+    torch.manual_seed(options.seed)
+    learner = _begin(network, how, device, options.start)
+    if state_file is not None and state_file.is_file():
+        read_checkpoint(state_file, learner, options.run)
+    training = training_batch(network, examples, folds, how)
+    if options.held_back:
+        chosen = examples.training_candidates(options.held_back)
+        require_both_classes(examples.is_nodule[chosen], "decide when it stops")
+    losses: list[Tensor] = []
     saved, saving = -inf, 0.0
-    drawn = batches(lesson, seed, learner.step, device)
+    drawn = batches(training, options.seed, learner.step, device)
     while not _is_done(learner, how):
         batch = next(drawn)
-        torch.manual_seed(seed * 1_000_003 + learner.step)  # of dropout
-        lost.append(_learn(learner, lesson, batch, how, device))
+        torch.manual_seed(options.seed * 1_000_003 + learner.step)  # of dropout
+        losses.append(_learn(learner, training, batch, how, device))
         learner.step += 1
         if learner.step % how.check_every and learner.step < how.steps:
             continue
         area = None
-        if held_back and isinstance(network, Network):
-            area = _area_of(learner, network, examples, held_back)
-        loss = float(torch.stack(lost).mean())
+        if options.held_back and isinstance(network, Network):
+            area = _area_of(learner, network, examples, options.held_back)
+        loss = float(torch.stack(losses).mean())
         if not isfinite(loss):
             raise InputError.at(
                 f"training of '{network.name}'",
-                f"went astray before step {learner.step}: its loss is no number any more.",
+                f"the loss is not finite before step {learner.step}.",
                 "Train it with another --seed, or with a lower rate.",
             )
-        told(Check(learner.step, loss, area))
-        lost = []
+        progress(Check(learner.step, loss, area))
+        losses = []
         _remember_best(learner, area)
         begin = time.monotonic()
         is_due = begin - saved >= saving / SAVING_SHARE or _is_done(learner, how)
-        if keep is not None and is_due:
-            write_checkpoint(keep, learner, run or {})
+        if state_file is not None and is_due:
+            write_checkpoint(state_file, learner, options.run)
             saved = time.monotonic()
             saving = saved - begin
-    if learner.kept:
-        learner.average.load_state_dict(learner.kept)
+    if learner.best_weights:
+        learner.average.load_state_dict(learner.best_weights)
     learner.average.eval()
     return learner
 
@@ -161,26 +177,26 @@ def patches_a_second(
         network: which one.
         examples: what it learns from, on the device that is measured.
         how: its recipe.
-        is_cut: whether each step has a batch of its own; if not, all have the first, and the
-            network has nothing to wait for: what it can do at most.
+        is_cut: whether each step has its own batch; if not, all have the first, and the network
+            waits for nothing: the highest rate that it can reach.
     """
     device = examples.place.device
     learner = _begin(network, how, device)
-    lesson = training_batch(network, examples, sorted(set(examples.fold.tolist()) - {-1}), how)
-    drawn = batches(lesson, 0, 0, device)
+    training = training_batch(network, examples, sorted(set(examples.fold.tolist()) - {-1}), how)
+    drawn = batches(training, 0, 0, device)
     batch, begin = None, 0.0
-    for step in range(-lesson.at_once, MEASURED_STEPS):
+    for step in range(-training.at_once, MEASURED_STEPS):
         if step == 0:
             _wait(device)
             begin = time.perf_counter()
         batch = next(drawn) if is_cut or batch is None else batch
-        _learn(learner, lesson, batch, how, device)
+        _learn(learner, training, batch, how, device)
     _wait(device)
     return MEASURED_STEPS * how.batch / (time.perf_counter() - begin)
 
 
 def _wait(device: torch.device) -> None:
-    """Until a GPU has done all that it was told to."""
+    """Until a GPU has finished all its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -188,8 +204,8 @@ def _wait(device: torch.device) -> None:
 def rate_at(recipe: Recipe, step: int) -> float:
     """The learning rate of a step."""
     share = step / recipe.steps
-    passed = [one for one in recipe.schedule if one[0] <= share]
-    coming = [one for one in recipe.schedule if one[0] > share]
+    passed = [entry for entry in recipe.schedule if entry[0] <= share]
+    coming = [entry for entry in recipe.schedule if entry[0] > share]
     factor = passed[-1][1]
     if recipe.is_smooth and coming:
         (start, before), (end, after) = passed[-1], coming[0]
@@ -215,7 +231,7 @@ def _begin(
 
 def _placed(module: nn.Module, device: torch.device) -> nn.Module:
     """On a CPU the order of its numbers stays, so that weights are the same as ever."""
-    return laid_out(module, device) if device.type == "cuda" else module
+    return in_channels_last(module, device) if device.type == "cuda" else module
 
 
 def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
@@ -232,7 +248,7 @@ def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
 
 
 def _learn(
-    learner: Learner, lesson: TrainingBatch, batch: Any, how: Recipe, device: torch.device
+    learner: Learner, training: TrainingBatch, batch: Any, how: Recipe, device: torch.device
 ) -> Tensor:
     """Change the weights for a batch; its loss."""
     for group in learner.optimizer.param_groups:
@@ -240,7 +256,7 @@ def _learn(
     learner.module.train()
     learner.optimizer.zero_grad(set_to_none=True)
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        loss = lesson.loss(learner.module, batch)
+        loss = training.loss(learner.module, batch)
     loss.backward()  # type: ignore[no-untyped-call]
     if how.longest_gradient:
         nn.utils.clip_grad_norm_(learner.module.parameters(), how.longest_gradient)
@@ -260,7 +276,7 @@ def _remember_best(learner: Learner, area: float | None) -> None:
     learner.since_best += 1
     if area > learner.best:
         state = learner.average.state_dict()
-        learner.kept = {name: one.detach().clone() for name, one in state.items()}
+        learner.best_weights = {name: values.detach().clone() for name, values in state.items()}
         learner.best, learner.best_step, learner.since_best = area, learner.step, 0
 
 
@@ -270,21 +286,23 @@ def _follow(learner: Learner, how: Recipe) -> None:
         return
     share = min(how.average, (learner.step + 1) / (learner.step + 10))
     with torch.no_grad():
-        for kept, now in _pairs(learner):
-            if kept.dtype.is_floating_point:
-                kept.lerp_(now, 1 - share)
+        for average, now in _pairs(learner):
+            if average.dtype.is_floating_point:
+                average.lerp_(now, 1 - share)
             else:
-                kept.copy_(now)
+                average.copy_(now)
 
 
 def _pairs(learner: Learner) -> Iterator[tuple[Tensor, Tensor]]:
     now = learner.module.state_dict()
-    for name, kept in learner.average.state_dict().items():
-        yield kept, now[name]
+    for name, average in learner.average.state_dict().items():
+        yield average, now[name]
 
 
-def _area_of(learner: Learner, network: Network, examples: Examples, held_back: list[int]) -> float:
-    chosen = examples.learnt(held_back)
+def _area_of(
+    learner: Learner, network: Network, examples: Examples, held_back: Sequence[int]
+) -> float:
+    chosen = examples.training_candidates(held_back)
     return area_under_roc(
         score_candidates(learner.average, network, examples, chosen), examples.is_nodule[chosen]
     )

@@ -1,7 +1,7 @@
 """Trained networks <-> files: weights in safetensors, with a card of their origin.
 
 Numbers have half precision, or those of convolutions and full layers eight bits: each output's
-weights are whole numbers from -127 to 127 times one step of its own.
+weights are whole numbers from -127 to 127 times a step of that output.
 
 No pickle is ever read: a weight file can hold numbers and text, and nothing that runs.
 """
@@ -9,7 +9,6 @@ No pickle is ever read: a weight file can hold numbers and text, and nothing tha
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,24 +21,26 @@ from nodulebench.core.errors import InputError, UnknownNameError, first_line
 from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import SCHEMA as SCHEMA_FROM_CARDS
-from nodulebench.detection.networks.cards import ModelCard, card_of, differences
+from nodulebench.detection.networks.cards import ModelCard, card_of, differences, stored_card
 from nodulebench.io.atomic import replace_whole
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.training import Learner
 
 
-SCHEMA = "nodulebench/checkpoint@2"
-REMEDY = "Choose another folder, or delete it to begin anew."
+SCHEMA = "nodulebench/training-state@3"
+REMEDY = "Choose another folder, or delete it to begin again."
 _DAMAGED = (OSError, SafetensorError, LookupError, ValueError, TypeError, RuntimeError)
 
 
 def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> None:
     """Keep a learner and what its training is; the file is replaced whole."""
-    tensors = {f"module.{name}": one for name, one in learner.module.state_dict().items()}
+    tensors = {f"module.{name}": tensor for name, tensor in learner.module.state_dict().items()}
     if learner.average is not learner.module:
-        tensors |= {f"average.{name}": one for name, one in learner.average.state_dict().items()}
-    tensors |= {f"kept.{name}": one for name, one in learner.kept.items()}
+        tensors |= {
+            f"average.{name}": tensor for name, tensor in learner.average.state_dict().items()
+        }
+    tensors |= {f"best.{name}": tensor for name, tensor in learner.best_weights.items()}
     others: JsonObject = {}
     for number, state in learner.optimizer.state_dict()["state"].items():
         for name, value in state.items():
@@ -65,11 +66,11 @@ def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> 
 
 
 def plain(values: Tensor, *, is_half: bool = False) -> Tensor:
-    """A tensor as a file holds it, whatever order a GPU wanted its axes in."""
-    found = values.detach().cpu()
-    if is_half and found.dtype.is_floating_point:
-        found = found.half()
-    return found.clone(memory_format=torch.contiguous_format)
+    """A tensor as a file holds it, in the usual order of its axes."""
+    tensor = values.detach().cpu()
+    if is_half and tensor.dtype.is_floating_point:
+        tensor = tensor.half()
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def read_step(path: Path, run: Mapping[str, Any]) -> int:
@@ -86,9 +87,9 @@ def read_step(path: Path, run: Mapping[str, Any]) -> int:
         raise _damaged(path, error) from error
     if schema != SCHEMA:
         raise InputError.at(path, f"has the schema '{schema}', not '{SCHEMA}'.", REMEDY)
-    told = differences(was, run)
-    if told:
-        raise InputError.at(path, f"is the state of another training ({told}).", REMEDY)
+    difference = differences(was, run)
+    if difference:
+        raise InputError.at(path, f"is the state of another training ({difference}).", REMEDY)
     return step
 
 
@@ -106,7 +107,7 @@ def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> N
         learner.module.load_state_dict(_under("module.", tensors))
         if learner.average is not learner.module:
             learner.average.load_state_dict(_under("average.", tensors))
-        learner.kept = _under("kept.", tensors)
+        learner.best_weights = _under("best.", tensors)
         state: dict[int, JsonObject] = {}
         for key, value in _under("optimizer.", tensors | about["plain"]).items():
             number, _, name = key.partition(".")
@@ -122,7 +123,7 @@ def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> N
 def _damaged(path: Path, error: Exception) -> InputError:
     what = first_line(error)
     return InputError.at(
-        path, f"is no checkpoint of this network ({what}).", "Delete it to begin anew."
+        path, f"is not a checkpoint of this network ({what}).", "Delete it to begin again."
     )
 
 
@@ -140,12 +141,12 @@ def write_weights(
 ) -> None:
     """Write a trained network, in half precision or, if it shall be small, in eight bits."""
     tensors: dict[str, Tensor] = {}
-    for name, one in module.state_dict().items():
-        if is_small and one.dtype.is_floating_point and one.ndim > 1:
-            tensors[name], tensors[name + STEP] = _in_steps(plain(one))
+    for name, tensor in module.state_dict().items():
+        if is_small and tensor.dtype.is_floating_point and tensor.ndim > 1:
+            tensors[name], tensors[name + STEP] = _in_steps(plain(tensor))
         else:
-            tensors[name] = plain(one, is_half=True)
-    about = {**asdict(card), "schema": SCHEMA_FROM_CARDS, "parameters": _digest(tensors)}
+            tensors[name] = plain(tensor, is_half=True)
+    about = {**stored_card(card), "schema": SCHEMA_FROM_CARDS, "parameters": _digest(tensors)}
     card_text = json.dumps(about, sort_keys=True)
     replace_whole(path, save(tensors, metadata={"card": card_text}))
 
@@ -154,13 +155,13 @@ def read_card(path: Path) -> ModelCard:
     """The card of a weight file.
 
     Raises:
-        InputError: if it is no weight file of a network.
+        InputError: if it is not a weight file of a network.
     """
     return card_of(_about(path), path)
 
 
 def read_weights(path: Path) -> tuple[nn.Module, ModelCard]:
-    """A trained network, ready to judge, and its card.
+    """A trained network, ready to score, and its card.
 
     Raises:
         InputError: if the file is damaged, was changed, or is of a network that is not known.
@@ -171,14 +172,16 @@ def read_weights(path: Path) -> tuple[nn.Module, ModelCard]:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if _digest(tensors) != card.parameters:
-            raise InputError.at(path, "its numbers are not those of its card.", "Fetch it anew.")
+            raise InputError.at(
+                path, "its numbers are not those of its card.", "Download it again."
+            )
         module.load_state_dict(_whole(tensors))
     except UnknownNameError as error:
         raise InputError.at(path, str(error)) from error
     except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
         what = str(error).partition("\n")[0]
         raise InputError.at(
-            path, f"does not fit the network '{card.network}' ({what}).", "Fetch it anew."
+            path, f"does not fit the network '{card.network}' ({what}).", "Download it again."
         ) from error
     return module.float().eval(), card
 
@@ -191,11 +194,11 @@ def _in_steps(values: Tensor) -> tuple[Tensor, Tensor]:
 
 def _whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The numbers of a file as a network takes them."""
-    found = {name: tensor for name, tensor in tensors.items() if not name.endswith(STEP)}
-    for name in tensors.keys() - found.keys():
-        whole = found[name.removesuffix(STEP)]
-        found[name.removesuffix(STEP)] = whole * _sibling(tensors[name], whole)
-    return found
+    plain_tensors = {name: tensor for name, tensor in tensors.items() if not name.endswith(STEP)}
+    for name in tensors.keys() - plain_tensors.keys():
+        whole = plain_tensors[name.removesuffix(STEP)]
+        plain_tensors[name.removesuffix(STEP)] = whole * _sibling(tensors[name], whole)
+    return plain_tensors
 
 
 def _sibling(step: Tensor, values: Tensor) -> Tensor:
@@ -205,7 +208,7 @@ def _sibling(step: Tensor, values: Tensor) -> Tensor:
 def _about(path: Path) -> Any:
     try:
         if path.exists() and not path.is_file():  # a pipe or a device may never end
-            raise ValueError("it is no plain file")
+            raise ValueError("it is not a plain file")
         with safe_open(path, framework="pt") as file:
             return json.loads((file.metadata() or {})["card"])
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
@@ -213,7 +216,7 @@ def _about(path: Path) -> Any:
         what = str(error).partition("\n")[0]
         raise InputError.at(
             path,
-            f"is no weight file of a network ({what}).",
+            f"is not a weight file of a network ({what}).",
             "Weights are safetensors files with a card, as nodulebench writes them.",
         ) from error
 
@@ -226,7 +229,7 @@ def _reject_classifier(path: Path) -> None:
         of = read_origin(path).name or path.stem
         raise InputError.at(
             path,
-            f"holds the classifier of a detector ({of}), and no network.",
+            f"holds the classifier of a detector ({of}), not a network.",
             "`detect` and `run` take it with --weights.",
         )
 
@@ -234,7 +237,7 @@ def _reject_classifier(path: Path) -> None:
 def _digest(tensors: dict[str, Tensor]) -> str:
     whole = hashlib.sha256()
     for name in sorted(tensors):
-        one = tensors[name]
-        whole.update(f"{name} {one.dtype} {tuple(one.shape)}\n".encode())
-        whole.update(one.reshape(-1).view(torch.uint8).numpy().tobytes())
+        tensor = tensors[name]
+        whole.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        whole.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
     return "sha256:" + whole.hexdigest()

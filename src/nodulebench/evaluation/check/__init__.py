@@ -1,1 +1,1 @@
-"""What may be wrong with a submission: its rows, its names, its scores, its places."""
+"""Checks of a submission: its rows, case names, scores and coordinates."""

@@ -1,4 +1,4 @@
-"""A submission and a test set -> its marks on cases of the set, and a word on the others."""
+"""A submission and a test set -> its marks on cases of the set, and notices about the others."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -29,23 +29,23 @@ def _signs(name: str) -> str:
 
 
 WAYS: dict[str, Callable[[str], str]] = {"file": _file, "letters": _letters, "signs": _signs}
-"""What is left aside: folders and endings of files; large and small letters too; and all signs."""
+"""Simplifications of a name, mild ones first: folders and file endings, upper case, signs."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearNames:
-    """Names that are those of cases but for something."""
+    """Names that match cases after a simplification."""
 
     way: str
-    """What has to be left aside."""
+    """The simplification: a key of ``WAYS``."""
     known: dict[str, str]
     """Name as given -> name of the case."""
 
 
 def near_names(given: Iterable[str], known: Iterable[str]) -> NearNames | None:
-    """Which names are those of cases when as little as possible is left aside; None: none is.
+    """Which names match cases after the mildest simplification; None: no name does.
 
-    Two cases that become one by this are no case.
+    Cases that become equal by the simplification do not match.
     """
     unknown, cases = list(given), list(known)
     best: NearNames | None = None
@@ -55,14 +55,14 @@ def near_names(given: Iterable[str], known: Iterable[str]) -> NearNames | None:
             key = simple(case)
             of_simple[key] = None if key in of_simple else case
         pairs = ((name, of_simple.get(simple(name))) for name in unknown)
-        found = {name: case for name, case in pairs if case is not None}
-        if found and (best is None or len(found) > len(best.known)):
-            best = NearNames(way, found)
+        near = {name: case for name, case in pairs if case is not None}
+        if near and (best is None or len(near) > len(best.known)):
+            best = NearNames(way, near)
     return best
 
 
 _SHOWN = MOST_NAMED - 1
-_LEFT_ASIDE = {
+_IGNORED = {
     "file": "folders and endings of files",
     "letters": "endings of files and large or small letters",
     "signs": "dashes, underscores, dots and the like",
@@ -72,10 +72,10 @@ _LEFT_ASIDE = {
 def keep_listed(
     reference: Reference, submission: Submission, protocol: TestProtocol
 ) -> tuple[Submission, tuple[Notice, ...]]:
-    """The submission's marks on cases of the test set, and a word on the others.
+    """The submission's marks on cases of the test set, and notices about the others.
 
     Raises:
-        InputError: where the protocol does not allow marks of other cases, or there are no others.
+        InputError: if the protocol does not allow marks of other cases, or all marks are of those.
     """
     row = submission.rows_in(reference)
     if (row >= 0).all():
@@ -89,14 +89,14 @@ def keep_listed(
         raise _refusal(reference, submission, others, near)
     if foreign.height and not is_listed.any():
         raise _refusal(reference, submission, foreign, near)
-    kept = replace(submission, marks=submission.marks.filter(is_listed))
-    return kept, tuple(_dropped_notices(foreign["case_id"], int(is_header.sum()), near))
+    listed_only = replace(submission, marks=submission.marks.filter(is_listed))
+    return listed_only, tuple(_dropped_notices(foreign["case_id"], int(is_header.sum()), near))
 
 
 def _refusal(
     reference: Reference, submission: Submission, foreign: pl.DataFrame, near: NearNames | None
 ) -> InputError:
-    """One problem for all marks of other cases, however many, with what to do."""
+    """One problem for all marks of other cases."""
     test_set = f"the test set '{reference.name}' ({reference.cases.height} cases)"
     names = foreign["case_id"].unique(maintain_order=True)
     shown = ", ".join(f"'{name}'" for name in names.head(_SHOWN))
@@ -107,17 +107,15 @@ def _refusal(
         what = f"case {listed} is not in {test_set}."
         remedy = "Remove the mark, or evaluate against the set it was made for."
     elif foreign.height == submission.marks.height:
-        what = (
-            f"none of its {foreign.height:,} marks lies in a case of {test_set}, but in {listed}."
-        )
+        what = f"none of its {foreign.height:,} marks is in a case of {test_set}, but in {listed}."
         remedy = "Evaluate against the set they were made for."
     else:
         what = (
-            f"{foreign.height:,} marks lie in {len(names):,} cases that are not in {test_set}: "
+            f"{foreign.height:,} marks are in {len(names):,} cases that are not in {test_set}: "
             f"{listed}."
         )
         remedy = (
-            "Evaluate against the set they were made for, or pass over them with "
+            "Evaluate against the set they were made for, or skip them with "
             'unlisted_cases = "drop" in the protocol.'
         )
     return InputError.at(where, what, f"{_correction(near)} {remedy}".strip())
@@ -128,13 +126,13 @@ def _correction(near: NearNames | None) -> str:
         return ""
     given, case = next(iter(near.known.items()))
     return (
-        f"Without {_LEFT_ASIDE[near.way]} {len(near.known):,} of the names would be those of cases "
+        f"Without {_IGNORED[near.way]} {len(near.known):,} of the names would match cases "
         f"('{given}' is '{case}'?): correct them."
     )
 
 
 def _dropped_notices(foreign: pl.Series, headers: int, near: NearNames | None) -> Iterator[Notice]:
-    """What the official program drops without a word, in words."""
+    """Notices about marks that the official program drops silently."""
     if len(foreign):
         names = foreign.unique(maintain_order=True)
         named = names.head(MOST_NAMED).to_list()

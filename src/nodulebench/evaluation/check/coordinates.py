@@ -1,6 +1,6 @@
-"""Labelled marks -> notices where few nodules are hit: which slip of coordinates would explain it.
+"""Labelled marks -> notices if few nodules are hit: which coordinate error would explain it.
 
-What is told here says where nodules are, so it is for the laboratory alone.
+These notices reveal where nodules are, so they are for the laboratory only.
 """
 
 from collections.abc import Iterator
@@ -14,13 +14,14 @@ from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.matching.pairs import pairs_within
 
 FEW = 0.5
-"""Of the nodules in cases with marks: where fewer are hit, slips are tried."""
+"""Share of the nodules in cases with marks: if fewer are hit, coordinate errors are tried."""
 VERY_FEW = 0.1
-"""Where fewer are hit and no slip explains it, that is told too."""
+"""If fewer are hit and no coordinate error explains it, a notice says so."""
 FEWEST_NODULES = 3
-"""A slip that brings fewer nodules is chance."""
+"""A correction that hits fewer nodules is chance."""
 LEAST_SHARE, LEAST_GAIN = 0.25, 2
-"""A slip explains the misses if it hits this share of the nodules, and so many times as many."""
+"""A coordinate error explains the misses if undoing it hits this share of the nodules, and so many
+times as many as before."""
 UNMEASURED_RADIUS_MM = 5.0
 
 _TURNS: dict[str, tuple[tuple[int, int, int], tuple[float, float, float]]] = {
@@ -34,14 +35,13 @@ _TURNS: dict[str, tuple[tuple[int, int, int], tuple[float, float, float]]] = {
     "centimetres": ((0, 1, 2), (10, 10, 10)),
     "metres": ((0, 1, 2), (1000, 1000, 1000)),
 }
-"""Slips that can be undone without knowing the images: which column is which axis, and by what it
-is multiplied."""
+"""Errors that can be undone without the images: the column of each axis, and its factor."""
 GRID_ERRORS = ("flipped_z", "voxels", "voxels_zyx", "from_first_voxel")
-"""Slips that need the geometry of the images."""
+"""Errors that need the geometry of the images."""
 
 
 def coordinate_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
-    """Say which slip of coordinates would hit far more nodules, where few are hit as given."""
+    """If few nodules are hit, name the coordinate error whose correction would hit many more."""
     case = cohort.submission.rows_in(cohort.reference)
     has_marks = np.zeros(cohort.case_count, dtype=np.bool_)
     has_marks[case] = True
@@ -52,13 +52,13 @@ def coordinate_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
     xyz = cohort.submission.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
     given = _hits(cohort, is_here, case, xyz)
     tried = {
-        slip: _hits(cohort, is_here, case, moved)
-        for slip, moved in _coordinate_errors(cohort, case, xyz)
+        error: _hits(cohort, is_here, case, moved)
+        for error, moved in _coordinate_errors(cohort, case, xyz)
     }
-    slip = max(tried, key=lambda one: tried[one])
+    error = max(tried, key=lambda name: tried[name])
     values = {"given": given, "nodules": nodules}
-    if _explains(tried[slip], given, nodules):
-        return (Notice("would_be_hit", {**values, "hits": tried[slip], "slip": slip}),)
+    if _explains(tried[error], given, nodules):
+        return (Notice("would_be_hit", {**values, "hits": tried[error], "slip": error}),)
     if given >= VERY_FEW * nodules:
         return ()
     if GRID_ERRORS[0] not in tried:
@@ -91,9 +91,9 @@ def _hits(
 def _coordinate_errors(
     cohort: LabelledCohort, case: IntArray, xyz: FloatArray
 ) -> Iterator[tuple[str, FloatArray]]:
-    """The marks as they would be without each slip."""
-    for slip, (order, factor) in _TURNS.items():
-        yield slip, xyz[:, order] * np.array(factor)
+    """The marks as they would be without each coordinate error."""
+    for error, (order, factor) in _TURNS.items():
+        yield error, xyz[:, order] * np.array(factor)
     known = geometries(cohort.reference.cases)
     grids = {
         row: known[name]
@@ -105,19 +105,19 @@ def _coordinate_errors(
     rows_of_case = [
         (grids[row], np.flatnonzero(case == row)) for row in np.unique(case) if row in grids
     ]
-    for slip in GRID_ERRORS:
+    for error in GRID_ERRORS:
         moved = np.full_like(xyz, np.inf)  # without geometry a mark hits nothing
         for grid, rows in rows_of_case:
-            moved[rows] = _on_grid(slip, grid, xyz[rows])
-        yield slip, np.where(np.isfinite(moved), moved, 1e9)
+            moved[rows] = _on_grid(error, grid, xyz[rows])
+        yield error, np.where(np.isfinite(moved), moved, 1e9)
 
 
-def _on_grid(slip: str, grid: Geometry, xyz: FloatArray) -> FloatArray:
-    if slip == "voxels":
+def _on_grid(error: str, grid: Geometry, xyz: FloatArray) -> FloatArray:
+    if error == "voxels":
         return grid.to_world(xyz)
-    if slip == "voxels_zyx":
+    if error == "voxels_zyx":
         return grid.to_world(xyz[:, ::-1])
-    if slip == "from_first_voxel":
+    if error == "from_first_voxel":
         return grid.to_world(xyz / grid.spacing_mm)
     index = grid.to_index(xyz)
     if grid.size is None:

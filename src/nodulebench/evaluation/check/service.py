@@ -1,4 +1,4 @@
-"""Files of marks and a reference -> what may be wrong with them, without a score."""
+"""Files of marks and a reference -> problems and warnings, without a score."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,55 +31,60 @@ _FORMATS = "What can be read: nodulebench formats."
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in one file or folder of marks."""
+    """The check of one file or folder of marks."""
 
     path: Path
     format: str = ""
     marks: int = 0
-    """Marks in cases of the test set; all of them where the set is sealed."""
+    """Marks in cases of the test set; all marks if the set is sealed."""
     cases: int = 0
-    """Cases that have one."""
+    """Cases that have a mark."""
     problems: tuple[Problem, ...] = ()
     """Why it cannot be scored."""
     notices: tuple[Notice, ...] = ()
-    """What may be wrong with it."""
+    """Warnings."""
 
 
-def check_files(
-    marks: tuple[Path, ...],
-    reference: Path,
-    protocol: str | None = None,
-    *,
-    series: Path | None = None,
-    cases: Path | None = None,
-    columns: str | None = None,
-) -> tuple[list[Checked], int | None]:
-    """Look through submissions as ``evaluate`` would read them, and score none.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckOptions:
+    """What is checked; the fields are as in ``EvaluateOptions``."""
 
-    Of a sealed test set nothing is opened: the files alone are looked through.
+    marks: tuple[Path, ...]
+    reference: Path
+    protocol: str | None = None
+    series: Path | None = None
+    cases: Path | None = None
+    columns: str | None = None
+
+
+def check_files(options: CheckOptions) -> tuple[list[Checked], int | None]:
+    """Check submissions as ``evaluate`` would read them, without scoring them.
+
+    A sealed test set is not opened: only the files are checked.
 
     Returns:
-        What was found in each, and the number of cases in the test set (None: it is sealed).
+        The check of each file, and the number of cases in the test set (None: it is sealed).
 
     Raises:
         InputError: if the reference cannot be read.
     """
-    given = None if columns is None else parse_columns(columns)
-    if is_sealed(reference):
-        return [_check_rows(path, given) for path in marks], None
-    chosen = load_protocol(protocol or "luna16")
-    truth = read_reference(reference, cases=cases)
-    if series is not None:
-        truth = truth.restricted(read_case_list(series), series.name)
-    return [_check_rows(path, given, truth, chosen) for path in marks], truth.cases.height
+    columns = None if options.columns is None else parse_columns(options.columns)
+    if is_sealed(options.reference):
+        return [_check_rows(path, columns) for path in options.marks], None
+    protocol = load_protocol(options.protocol or "luna16")
+    reference = read_reference(options.reference, cases=options.cases)
+    if options.series is not None:
+        reference = reference.restricted(read_case_list(options.series), options.series.name)
+    checks = [_check_rows(path, columns, reference, protocol) for path in options.marks]
+    return checks, reference.cases.height
 
 
-def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
-    """Look through a submission by its file and the table of cases alone; no reference is read.
+def check_without_reference(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
+    """Check a submission by its file and the table of cases only; no reference is read.
 
     Args:
-        path: file or folder of marks, whoever sent it.
-        cases: CASES of the test set; None: nothing of the set may be told, not even its cases.
+        path: file or folder of marks; it need not be trusted.
+        cases: CASES of the test set; None: nothing of the set may be disclosed, not even its cases.
         protocol: name or TOML file.
     """
     try:
@@ -92,12 +97,14 @@ def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checke
         listed, notices = keep_listed(known, submission, load_protocol(protocol))
     except InputError as error:
         return Checked(path, problems=tuple(error.problems))
-    except (Exception, PanicException) as error:  # whatever breaks down over it is its fault
+    except (Exception, PanicException) as error:  # the file is not trusted: any error is its fault
         what = f"cannot be read ({type(error).__name__})."
         return Checked(path, problems=(Problem(path.name, what, _FORMATS),))
-    told = (*submission.notices, *notices, *submission_notices(known, submission))
+    all_notices = (*submission.notices, *notices, *submission_notices(known, submission))
     marked = listed.marks["case_id"].n_unique()
-    return Checked(path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(told)))
+    return Checked(
+        path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(all_notices))
+    )
 
 
 def _check_rows(
@@ -129,7 +136,7 @@ def _check_rows(
 def _against(
     reference: Reference, submission: Submission, protocol: TestProtocol
 ) -> tuple[Submission, tuple[Notice, ...]]:
-    """The marks on the set's cases, and what may be wrong, by the first rule that applies."""
+    """The marks on the set's cases, and warnings by the first rule that applies."""
     listed, notices = keep_listed(reference, submission, protocol)
     notices += submission_notices(reference, submission)
     for choice in protocol.rules:

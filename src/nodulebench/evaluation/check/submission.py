@@ -1,4 +1,4 @@
-"""A submission -> everything that may be wrong with it, as notices."""
+"""A submission -> warnings about its rows, cases, runs, scores and threshold, as notices."""
 
 from dataclasses import replace
 
@@ -12,13 +12,13 @@ from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.evaluation.check.coordinates import coordinate_notices
 
 MOST_NAMED = 4
-"""How many cases a notice names: one more than are shown, to show that there are more."""
+"""The number of cases that a notice names: one more than are shown, so that "..." follows."""
 _SAME = ("x_mm", "y_mm", "z_mm", "score")
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def repeated_marks(submission: Submission) -> tuple[Notice, ...]:
-    """How many marks say what another mark of the same case says, to the last digit."""
+    """The number of marks that equal another mark of the same case, to the last digit."""
     if not _may_repeat(submission.marks):
         return ()
     rows = submission.marks.select("case_id", *_SAME).drop_nulls("x_mm")
@@ -39,9 +39,9 @@ def repeated_marks(submission: Submission) -> tuple[Notice, ...]:
 
 
 def _may_repeat(marks: pl.DataFrame) -> bool:
-    """Whether two marks may be at one place with one score: their bits, mixed, are the same.
+    """Whether two marks may have the same position and score: their hashes are equal.
 
-    Of a million marks that differ, one file in thirty million would be looked through in vain.
+    For files of a million different marks, one in thirty million is searched in vain.
     """
     mixed = np.zeros(marks.height, dtype=np.uint64)
     for name in _SAME:
@@ -52,7 +52,7 @@ def _may_repeat(marks: pl.DataFrame) -> bool:
 
 
 def cases_without_marks(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
-    """How many cases of the test set have no mark; those that an algorithm ran on are no slip."""
+    """The number of cases of the test set without a mark and without a successful run."""
     row = submission.rows_in(reference)
     is_empty = np.bincount(row[row >= 0], minlength=reference.cases.height) == 0
     if submission.runs is not None:
@@ -75,7 +75,7 @@ def cases_without_marks(reference: Reference, submission: Submission) -> tuple[N
 
 
 def failed_runs(submission: Submission) -> tuple[Notice, ...]:
-    """How many runs ended without a result or in doubt of it, by the submission's own table."""
+    """The number of runs without a result or with a doubtful one, from the submission's table."""
     if submission.runs is None:
         return ()
     state, count = submission.runs["state"], submission.runs.height
@@ -95,15 +95,15 @@ def failed_runs(submission: Submission) -> tuple[Notice, ...]:
 
 
 FEWEST = 10
-"""Of hits and of false positives: with fewer, their order is chance."""
+"""With fewer hits or fewer false positives their order is chance."""
 HIGHEST_SHARE = 1 / 3
-"""Of pairs of a hit and a false positive, those where the hit has the higher score."""
+"""Share of the pairs of a hit and a false positive in which the hit has the higher score."""
 
 
 def score_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
-    """Ask whether a low score means a nodule, where the hits have the low ones.
+    """If the hits have the low scores, ask whether a low score means a nodule.
 
-    What is told says which marks are hits, so it is for the laboratory alone.
+    The notice reveals which marks are hits, so it is for the laboratory only.
     """
     hits, others = cohort.hit_score[cohort.is_hit], cohort.false_score
     if not cohort.has_scores or min(len(hits), len(others)) < FEWEST:
@@ -115,7 +115,7 @@ def score_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
 
 
 def submission_notices(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
-    """What the rows of a submission tell, whatever the reference says is in the cases."""
+    """Warnings from the rows of a submission; they reveal nothing of the reference."""
     return (
         *repeated_marks(submission),
         *cases_without_marks(reference, submission),
@@ -124,12 +124,12 @@ def submission_notices(reference: Reference, submission: Submission) -> tuple[No
 
 
 def scored_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
-    """What the labels of a submission's marks tell: nothing of it may reach who must not know."""
+    """Warnings from the labels of the marks; they reveal the reference, so keep them private."""
     return (*score_notices(cohort), *coordinate_notices(cohort))
 
 
 def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[Notice, ...]:
-    """Say where metrics of one point are read, or what takes a declared threshold's place."""
+    """State where metrics of one point are read, or what replaces a declared threshold."""
     declared = submission.threshold
     if declared is None:
         return ()
@@ -145,7 +145,7 @@ def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[N
 
 
 def checked_reference(reference: Reference) -> Reference:
-    """The test set, if its tables are what their schemas say.
+    """The test set, if its tables conform to their schemas.
 
     Raises:
         InputError: with every problem of its cases and nodules.
@@ -160,10 +160,9 @@ def checked_reference(reference: Reference) -> Reference:
 
 
 def checked_submission(submission: Submission) -> Submission:
-    """The submission, if its marks are what their schema says.
+    """The submission, if its marks conform to their schema.
 
-    Whoever reads a file has looked at its rows, so only marks made in memory are looked through
-    for the same mark twice.
+    Reading a file checks its rows, so only marks made in memory are checked for repeated keys.
 
     Raises:
         InputError: with every problem of its marks.

@@ -1,1 +1,1 @@
-"""Several algorithms beside each other: differences, combinations, folds."""
+"""Several algorithms together: their differences, their combinations, folds."""

@@ -38,58 +38,58 @@ from nodulebench.matching.combine import (
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 
 Members = tuple[str, ...]
-"""The algorithms of a combination, in the order they were given; one alone is itself."""
+"""The algorithms of a combination, in the given order; a single algorithm is one, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """What the merged candidate lists of some algorithms contain."""
+    """The merged candidate lists of some algorithms."""
 
     members: Members
     hits: int
     sensitivity: float
     best_single: float | None
-    """The highest sensitivity of a member alone; None for one alone."""
+    """The highest sensitivity of a single member; None for a single algorithm."""
     difference: float | None
-    """Sensitivity less that of the best member."""
+    """Sensitivity minus that of the best member."""
     candidates: int
     candidates_per_case: float
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """What the averaged scores of some algorithms reach."""
+    """The averaged scores of some algorithms."""
 
     members: Members
     sensitivities: tuple[float, ...]
     """At the operating points."""
     cpm: float
     best_single: float | None
-    """The highest CPM of a member alone; None for one alone."""
+    """The highest CPM of a single member; None for a single algorithm."""
     difference: float | None
-    """CPM less that of the best member."""
+    """CPM minus that of the best member."""
 
 
 def all_members(names: Sequence[str]) -> Iterator[Members]:
-    """Each algorithm alone, then all 2^n - n - 1 combinations, small ones first."""
+    """Each single algorithm, then all 2^n - n - 1 combinations, small ones first."""
     for size in range(1, len(names) + 1):
         yield from combinations(names, size)
 
 
 def candidate_table(
-    found: Mapping[Members, tuple[int, int]], *, nodules: int, cases: int
+    counts: Mapping[Members, tuple[int, int]], *, nodules: int, cases: int
 ) -> list[CandidateRow]:
-    """Table 1: sensitivity of every combination beside its best member, and how many candidates.
+    """Table 1: sensitivity of every combination and of its best member, number of candidates.
 
     Args:
-        found: for each combination the nodules hit and the number of candidates; every algorithm
-            must be there alone too.
+        counts: for each combination the nodules hit and the number of candidates; every single
+            algorithm must be included.
         nodules: nodules to find.
         cases: cases of the test set.
     """
     rows = []
-    for members, (hits, candidates) in found.items():
-        best = _best(members, {name: found[(name,)][0] / nodules for name in members})
+    for members, (hits, candidates) in counts.items():
+        best = _best(members, {name: counts[(name,)][0] / nodules for name in members})
         sensitivity = hits / nodules
         rows.append(
             CandidateRow(
@@ -105,16 +105,16 @@ def candidate_table(
     return rows
 
 
-def score_table(found: Mapping[Members, Sequence[float]]) -> list[ScoreRow]:
-    """Table 2: sensitivities and CPM of every combination beside its best member.
+def score_table(sensitivities_of: Mapping[Members, Sequence[float]]) -> list[ScoreRow]:
+    """Table 2: sensitivities and CPM of every combination, and of its best member.
 
     Args:
-        found: for each combination the sensitivities at the operating points; every algorithm
-            must be there alone too.
+        sensitivities_of: for each combination the sensitivities at the operating points; every
+            single algorithm must be included.
     """
     rows = []
-    for members, sensitivities in found.items():
-        best = _best(members, {name: float(np.mean(found[(name,)])) for name in members})
+    for members, sensitivities in sensitivities_of.items():
+        best = _best(members, {name: float(np.mean(sensitivities_of[(name,)])) for name in members})
         cpm = float(np.mean(sensitivities))
         rows.append(
             ScoreRow(
@@ -128,8 +128,8 @@ def score_table(found: Mapping[Members, Sequence[float]]) -> list[ScoreRow]:
     return rows
 
 
-def _best(members: Members, alone: Mapping[str, float]) -> float | None:
-    return max(alone.values()) if len(members) > 1 else None
+def _best(members: Members, singles: Mapping[str, float]) -> float | None:
+    return max(singles.values()) if len(members) > 1 else None
 
 
 MOST_TABULATED = 10
@@ -147,7 +147,7 @@ class CombinationChoice:
     lung_masks: Path | None = None
     """Folder with ``<case_id>.mhd`` or ``.mha``: candidates far from the lungs are dropped."""
     slack_mm: float = SLACK_MM
-    """How far outside the lungs a candidate may lie."""
+    """How far outside the lungs a candidate may be."""
 
 
 DEFAULT_CHOICE = CombinationChoice()
@@ -155,7 +155,7 @@ DEFAULT_CHOICE = CombinationChoice()
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """All submissions combined, and what every combination of them reaches."""
+    """All submissions combined, and the results of every combination."""
 
     marks: pl.DataFrame
     """seriesuid, coordX, coordY, coordZ, probability (where there are scores), class, sources."""
@@ -185,8 +185,8 @@ def combine_files(
         choice: how candidates are merged.
         candidates: the common list; None: the marks of the first submission.
         series: restricts the cases.
-        protocol: the rule and the operating points; candidate lists are judged without its cap.
-        out: where the combination of all goes; its class says whether a candidate hits a nodule.
+        protocol: the rule and the operating points; candidate lists are evaluated without its cap.
+        out: the file for the combination of all; its class tells whether a candidate hits a nodule.
     """
     truth = read_reference(reference)
     if series is not None:
@@ -194,7 +194,7 @@ def combine_files(
     chosen = load_protocol(protocol)
     given = [keep_listed(truth, _read(path, truth.cases), chosen) for path in paths]
     submissions = [submission for submission, _ in given]
-    notices = tuple(notice for _, told in given for notice in told)
+    notices = tuple(notice for _, of_submission in given for notice in of_submission)
     if len(submissions) > MOST_TABULATED:
         raise InputError.at(
             "combination",
@@ -219,13 +219,13 @@ def combine_candidates(
     choice: CombinationChoice,
     protocol: TestProtocol,
 ) -> Combination:
-    """Merge candidate lists: all of them, and every combination for the table."""
+    """Merge candidate lists: those of all submissions, and of every combination."""
     require_combinable(submissions)
     uncapped = protocol.model_copy(update={"mark_cap": None, "score_threshold": None})
     by_name = {submission.name: submission for submission in submissions}
     if choice.lung_masks is not None:
         by_name = _near_lungs(by_name, choice.lung_masks, choice.slack_mm)
-    found: dict[Members, tuple[int, int]] = {}
+    counts: dict[Members, tuple[int, int]] = {}
     everyone = tuple(by_name)
     nodules, marks = 0, MARKS.empty()
     for members in all_members(everyone):
@@ -242,12 +242,14 @@ def combine_candidates(
             merged, sources = combined.submission, combined.sources
         labels, cohort = _labelled(reference, merged, uncapped)
         nodules = cohort.nodule_count
-        found[members] = (nodules - cohort.missed_count, merged.marks.height)
+        counts[members] = (nodules - cohort.missed_count, merged.marks.height)
         if sources is not None and members == everyone:
             marks = _candidate_list(merged, labels, sources)
     if not nodules:
         raise InputError.at("reference", "has no nodules to find.")
-    return Combination(marks, candidate_table(found, nodules=nodules, cases=reference.cases.height))
+    return Combination(
+        marks, candidate_table(counts, nodules=nodules, cases=reference.cases.height)
+    )
 
 
 def combine_scores(
@@ -256,17 +258,17 @@ def combine_scores(
     candidates: pl.DataFrame,
     protocol: TestProtocol,
 ) -> Combination:
-    """Average scores on a common list: those of all, and of every combination for the table."""
+    """Average scores on a common list: of all submissions, and of every combination."""
     require_combinable(submissions)
     by_name = {submission.name: submission for submission in submissions}
-    found: dict[Members, Sequence[float]] = {}
+    sensitivities: dict[Members, Sequence[float]] = {}
     everyone, marks = tuple(by_name), MARKS.empty()
     for members in all_members(everyone):
         parts = [by_name[name] for name in members]
         mean = parts[0] if len(parts) == 1 else average_scores(parts, candidates)
         labels, cohort = _labelled(reference, mean, protocol)
         whole = np.ones((1, cohort.case_count), dtype=np.int32)
-        found[members] = sensitivity_at_fp_rate(
+        sensitivities[members] = sensitivity_at_fp_rate(
             cohort,
             whole,
             operating_points=protocol.operating_points,
@@ -274,7 +276,7 @@ def combine_scores(
         )[0].tolist()
         if len(members) > 1 and members == everyone:
             marks = _candidate_list(mean, labels, None)
-    return Combination(marks, score_table(found), protocol.operating_points)
+    return Combination(marks, score_table(sensitivities), protocol.operating_points)
 
 
 def write_rows(combination: Combination, path: Path) -> None:
@@ -302,7 +304,7 @@ def _labelled(
 def _candidate_list(
     submission: Submission, labels: Labels, sources: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Marks as LUNA16 lists candidates: the class is 1 for those on a nodule."""
+    """Marks as LUNA16 lists candidates: the class is 1 for a mark on a nodule."""
     is_on_nodule = np.zeros(submission.marks.height, dtype=np.int64)
     is_on_nodule[labels.mark[np.isin(labels.label, (HIT, DUPLICATE))]] = 1
     marks = submission.marks.with_columns(is_on_nodule=pl.Series(is_on_nodule))
@@ -335,22 +337,22 @@ def _candidate_list(
 def _near_lungs(
     submissions: Mapping[str, Submission], folder: Path, slack_mm: float
 ) -> dict[str, Submission]:
-    """The submissions without candidates that lie too far from the lungs."""
+    """The submissions without candidates that are too far from the lungs."""
     case_ids = (
         pl.concat([submission.marks["case_id"] for submission in submissions.values()])
         .unique()
         .sort()
     )
-    kept = {name: [submission.marks.clear()] for name, submission in submissions.items()}
+    near = {name: [submission.marks.clear()] for name, submission in submissions.items()}
     for case_id in case_ids:
         mask, geometry = read_mask(_mask_file(folder, case_id))
         for name, submission in submissions.items():
             marks = submission.marks.filter(case_id=case_id)
-            place = marks.select("x_mm", "y_mm", "z_mm").to_numpy()
-            is_near = is_near_lungs(place, mask, geometry, slack_mm=slack_mm)
-            kept[name].append(marks.filter(pl.Series(is_near, dtype=pl.Boolean)))
+            position = marks.select("x_mm", "y_mm", "z_mm").to_numpy()
+            is_near = is_near_lungs(position, mask, geometry, slack_mm=slack_mm)
+            near[name].append(marks.filter(pl.Series(is_near, dtype=pl.Boolean)))
     return {
-        name: replace(submission, marks=pl.concat(kept[name]))
+        name: replace(submission, marks=pl.concat(near[name]))
         for name, submission in submissions.items()
     }
 

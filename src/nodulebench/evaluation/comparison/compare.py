@@ -1,7 +1,7 @@
 """Labelled cohorts of several algorithms -> differences from a baseline, ranks, rule effects.
 
-Everything between two algorithms is paired: both are judged on the same cases, and every resample
-draws the same ones for both.
+All comparisons of two algorithms are paired: both are evaluated on the same cases, and every
+resample draws the same cases for both.
 """
 
 import math
@@ -27,7 +27,7 @@ from nodulebench.evaluation.comparison.nodules import (
 )
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading, column_of, draw_readings
 from nodulebench.evaluation.comparison.rule_effects import RuleEffects, estimate_rule_effects
-from nodulebench.evaluation.estimates import bind_settings, shown_name, units_of
+from nodulebench.evaluation.estimates import bind_parameters, shown_name, units_of
 from nodulebench.metrics import METRICS, RATINGS, belongs_to, info_of
 from nodulebench.statistics.bootstrap import Bootstrap, bound_reach
 from nodulebench.statistics.delong import compare_auc
@@ -39,9 +39,9 @@ from nodulebench.statistics.ranking import Ranking, rank_algorithms
 def delong_test(
     metric: str, first: LabelledCohort, second: LabelledCohort, unit_of_case: IntArray
 ) -> Significance | None:
-    """DeLong's test (Obuchowski's for several of a patient) of first - second in an area.
+    """DeLong's test (Obuchowski's for several ratings of a patient) of first - second in an area.
 
-    None where the metric is no area under a ROC curve, the two rated different nodules, or the
+    None if the metric is not an area under a ROC curve, the two rated different nodules, or the
     difference has no variance.
     """
     ratings = belongs_to(metric, RATINGS)
@@ -65,13 +65,13 @@ def _rate_the_same(metric: str, first: LabelledCohort, second: LabelledCohort) -
         return False
     if metric != "malignancy_auc":
         return True
-    said, other = (np.isfinite(one.stated("malignancy")) for one in (first, second))
-    return np.array_equal(said, other)
+    stated, other = (np.isfinite(cohort.stated("malignancy")) for cohort in (first, second))
+    return np.array_equal(stated, other)
 
 
 PERMUTATIONS = 2000
 VERDICT_REPLICATES = 10_000
-"""How many replicates at least make a verdict on a margin."""
+"""The least number of replicates for a verdict on a margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +83,31 @@ class ComparisonChoice:
     metrics: tuple[str, ...] = ()
     """Metrics; none: those of the protocol."""
     margin: float | None = None
-    """The largest loss that does not matter. Without ``metrics`` it is applied to those that are
-    better when higher (rates, areas, scores from 0 to 1), else to all that were named."""
+    """The largest loss that does not matter. Without ``metrics`` it applies to those that are
+    better when higher (rates, areas, scores from 0 to 1), else to all named metrics."""
     bootstraps: int | None = None
     """Number of resamples; None: as many as the protocol's, and with a margin 10,000 at least."""
     permutations: int = PERMUTATIONS
     """Number of random swaps; 0: no permutation tests."""
     method: Literal["guarded", "percentile"] = "guarded"
-    """How intervals, P values and verdicts are made; "percentile": without a
-    guard where the algorithms hardly differ."""
+    """The method of intervals, P values and verdicts. "percentile" has no pseudo-patient and is
+    too optimistic if the algorithms hardly differ."""
     is_within_use: bool = True
     """Whether only algorithms of the baseline's intended use are compared with it."""
 
 
 def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
-    """Algorithms by what they are meant for, in their order."""
-    said = {name: one.submission for of_rule in cohorts.values() for name, one in of_rule.items()}
+    """Algorithms by their intended use, in their order."""
+    submissions = {
+        name: cohort.submission for of_rule in cohorts.values() for name, cohort in of_rule.items()
+    }
     groups: dict[IntendedUse, list[str]] = {}
-    for name, one in said.items():
-        groups.setdefault(intended_use(one.facts, one.intended_types), []).append(name)
+    for name, submission in submissions.items():
+        groups.setdefault(intended_use(submission.facts, submission.intended_types), []).append(
+            name
+        )
     return tuple(
-        UseGroup(said[names[0]].facts.get("intended_use", ""), types, tuple(names))
+        UseGroup(submissions[names[0]].facts.get("intended_use", ""), types, tuple(names))
         for (_, types), names in groups.items()
     )
 
@@ -111,10 +115,10 @@ def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
 def of_equal_use(
     cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
 ) -> Cohorts:
-    """The cohorts of those algorithms that may be compared with the baseline.
+    """The cohorts of the algorithms that may be compared with the baseline.
 
     Raises:
-        InputError: if there are others, but none of its use.
+        InputError: if no other algorithm has its intended use.
     """
     own = next((group for group in groups if choice.baseline in group.algorithms), None)
     if own is None or len(groups) < 2 or not choice.is_within_use:
@@ -123,11 +127,11 @@ def of_equal_use(
         raise InputError.at(
             "comparison",
             f"'{choice.baseline}' is the only algorithm of its intended use.",
-            "Only equal uses are compared: take another baseline, or declare the same "
-            "'intended_use' and 'intended_types' where they are the same.",
+            "Only algorithms of the same use are compared: choose another baseline, or declare "
+            "the same 'intended_use' and 'intended_types' if they are the same.",
         )
     return {
-        rule: {name: one for name, one in of_rule.items() if name in own.algorithms}
+        rule: {name: cohort for name, cohort in of_rule.items() if name in own.algorithms}
         for rule, of_rule in cohorts.items()
     }
 
@@ -135,7 +139,7 @@ def of_equal_use(
 def use_notices(
     cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
 ) -> Iterator[Notice]:
-    """Word of algorithms that are left out because they are meant for something else."""
+    """A notice about algorithms that are left out because of another intended use."""
     compared = {name for of_rule in cohorts.values() for name in of_rule}
     others = [name for group in groups for name in group.algorithms if name not in compared]
     if others and choice.is_within_use:
@@ -143,7 +147,7 @@ def use_notices(
 
 
 def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -> int:
-    """Refuse what cannot be compared; the number of bootstraps."""
+    """Check that the algorithms can be compared, and return the number of bootstraps."""
     algorithms = list(dict.fromkeys(name for of_rule in cohorts.values() for name in of_rule))
     if choice.baseline not in algorithms:
         raise UnknownNameError(
@@ -185,7 +189,7 @@ def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: Compari
 
 
 def resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iterator[Notice]:
-    """Word of resamples too few for any adjusted P value to become small.
+    """A notice if there are too few resamples for any adjusted P value to become small.
 
     No share of B resamples is below 1 / (B + 1), so no two-sided P value is below 2 / (B + 1).
     """
@@ -205,7 +209,7 @@ def resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Itera
 
 
 def target_notices(cohorts: Cohorts) -> Iterator[Notice]:
-    """Word of algorithms that did not have the same nodules to find."""
+    """A notice about algorithms that did not have the same nodules to find."""
     for rule, of_rule in cohorts.items():
         targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
         if len(targets) > 1:
@@ -213,7 +217,7 @@ def target_notices(cohorts: Cohorts) -> Iterator[Notice]:
 
 
 MORE = 10
-"""How many times more replicates where a bound comes close to its margin."""
+"""The factor by which replicates increase if a bound comes close to its margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,7 @@ class MetricDifference:
     """None: the difference is undefined."""
     permutation: Permutation | None = None
     delong: Significance | None = None
-    """Of an area under a ROC curve, where both rated the same."""
+    """For an area under a ROC curve of which both rated the same nodules."""
     adjusted: dict[str, float] = field(default_factory=dict)
     """The bootstrap P value adjusted over all algorithms and rules, by method."""
     reason: Notice | None = None
@@ -245,16 +249,16 @@ class AlgorithmComparison:
     bootstraps: int
     seed: int
     unit: str
-    """What is resampled and swapped: patient or case."""
+    """The unit that is resampled and swapped: patient or case."""
     differences: tuple[MetricDifference, ...]
     detection: tuple[DetectionDifference, ...]
     rankings: dict[tuple[str, Reading], Ranking]
     """By rule and reading."""
     effects: RuleEffects | None
-    """What the rules do to all algorithms together, where there are enough of both."""
+    """The effect of the rules on all algorithms, if there are enough of both."""
     notices: tuple[Notice, ...] = ()
     groups: tuple[UseGroup, ...] = ()
-    """Algorithms by their intended use, where there are several and only one was compared."""
+    """Algorithms by intended use, if there are several uses and only one was compared."""
 
 
 def compare_algorithms(
@@ -262,8 +266,7 @@ def compare_algorithms(
 ) -> AlgorithmComparison:
     """Compare every algorithm with the baseline, in every metric and under every rule.
 
-    Algorithms of another intended use than the baseline's are left out, but for what the rules do
-    to each.
+    Algorithms of another intended use than the baseline's are only part of the rule effects.
 
     Raises:
         InputError: if there is nothing to compare, or no bootstraps.
@@ -309,7 +312,7 @@ def _drawn(
     *,
     is_guarded: bool,
 ) -> dict[str, Drawn]:
-    """What every metric is in each resample, by rule."""
+    """The value of every metric in each resample, by rule."""
     drawn: dict[str, Drawn] = {}
     for rule, of_rule in cohorts.items():
         some = next(iter(of_rule.values()))
@@ -324,7 +327,7 @@ def _drawn(
 
 
 def better_of(name: str) -> Better | None:
-    """Whether higher or lower values of a metric are better; None for neither."""
+    """Whether higher or lower values of a metric are better; None: neither."""
     is_higher_better = info_of(name).is_higher_better
     if is_higher_better is None:
         return None
@@ -343,11 +346,11 @@ def _differences(
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> Iterator[MetricDifference]:
-    """Reading after reading, each with all algorithms."""
+    """The differences of all algorithms, reading by reading."""
     for rule, of_rule in cohorts.items():
-        # algorithm after algorithm, because two cohorts are laid side by side once for all readings
-        found = {
-            (reading, algorithm): _one_difference(
+        # computed algorithm by algorithm: the pair of two cohorts is then prepared only once
+        differences = {
+            (reading, algorithm): _difference_of_pair(
                 MetricDifference(rule, reading, algorithm), of_rule, drawn[rule], protocol, choice
             )
             for algorithm in of_rule
@@ -357,10 +360,10 @@ def _differences(
         for reading in drawn[rule].replicates:
             for algorithm in of_rule:
                 if algorithm != choice.baseline:
-                    yield found[reading, algorithm]
+                    yield differences[reading, algorithm]
 
 
-def _one_difference(
+def _difference_of_pair(
     blank: MetricDifference,
     cohorts: Mapping[str, LabelledCohort],
     drawn: Drawn,
@@ -377,12 +380,14 @@ def _one_difference(
             blank,
             reason=Notice("reason_for_algorithm", {"algorithm": missing[0], "reason": reason}),
         )
-    found = _refined(_difference(blank, replicates, protocol, choice), drawn, protocol, choice)
-    if found.comparison is not None:
+    difference = _refined(_difference(blank, replicates, protocol, choice), drawn, protocol, choice)
+    if difference.comparison is not None:
         first, second = (cohorts[name] for name in pair)
         units = units_of(first, protocol.interval)
-        found = replace(found, delong=delong_test(found.reading.metric, first, second, units))
-    return _with_permutation(found, cohorts, protocol, choice)
+        difference = replace(
+            difference, delong=delong_test(difference.reading.metric, first, second, units)
+        )
+    return _with_permutation(difference, cohorts, protocol, choice)
 
 
 def _difference(
@@ -393,7 +398,8 @@ def _difference(
 ) -> MetricDifference:
     name = blank.reading.metric
     value, baseline_value = (
-        float(replicates.value[replicates.row(one)]) for one in (blank.algorithm, choice.baseline)
+        float(replicates.value[replicates.row(algorithm)])
+        for algorithm in (blank.algorithm, choice.baseline)
     )
     try:
         comparison = paired_difference(
@@ -410,40 +416,40 @@ def _difference(
 
 
 def _refined(
-    found: MetricDifference, drawn: Drawn, protocol: TestProtocol, choice: ComparisonChoice
+    difference: MetricDifference, drawn: Drawn, protocol: TestProtocol, choice: ComparisonChoice
 ) -> MetricDifference:
-    """The same from ten times as many replicates, where a bound comes close to the margin."""
-    comparison, pairs = found.comparison, drawn.pairs
+    """The difference, from ten times as many replicates if a bound comes close to the margin."""
+    comparison, pairs = difference.comparison, drawn.pairs
     if comparison is None or pairs is None or comparison.margin is None:
-        return found
+        return difference
     if comparison.difference.low is None:
-        return found
-    names, reading = (found.algorithm, choice.baseline), found.reading
+        return difference
+    names, reading = (difference.algorithm, choice.baseline), difference.reading
     rows = pairs.rows(*column_of(reading, protocol), *names)
     gains = rows if better_of(reading.metric) != "lower" else rows.negated
     low, high = bound_reach(gains.low, (1 - protocol.interval.level) / 2)
     if not low <= -comparison.margin.margin <= high:
-        return found
+        return difference
     more = pairs.redrawn(MORE, reading.metric, *names)
     again = replace(
         drawn.replicates[reading], pair=partial(more.rows, *column_of(reading, protocol))
     )
-    return _difference(found, again, protocol, choice)
+    return _difference(difference, again, protocol, choice)
 
 
 def _with_permutation(
-    found: MetricDifference,
+    difference: MetricDifference,
     cohorts: Mapping[str, LabelledCohort],
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> MetricDifference:
-    """The same with a permutation test, for a metric that is one number."""
-    if found.comparison is None or found.reading.point or not choice.permutations:
-        return found
-    first, second = cohorts[found.algorithm], cohorts[choice.baseline]
+    """The difference with a permutation test, for a metric that is one number."""
+    if difference.comparison is None or difference.reading.point or not choice.permutations:
+        return difference
+    first, second = cohorts[difference.algorithm], cohorts[choice.baseline]
     try:
         permutation = permutation_test(
-            bind_settings(METRICS[found.reading.metric], protocol),
+            bind_parameters(METRICS[difference.reading.metric], protocol),
             first,
             second,
             unit_of_case=units_of(first, protocol.interval),
@@ -451,34 +457,34 @@ def _with_permutation(
             seed=protocol.seed,
         )
     except UndefinedError as error:
-        return replace(found, reason=Notice("no_permutation", {"reason": reason_of(error)}))
+        return replace(difference, reason=Notice("no_permutation", {"reason": reason_of(error)}))
     except InputError as error:
-        told = stated_notice(str(error))
-        return replace(found, reason=Notice("no_permutation", {"reason": told}))
-    return replace(found, permutation=permutation)
+        stated = stated_notice(str(error))
+        return replace(difference, reason=Notice("no_permutation", {"reason": stated}))
+    return replace(difference, permutation=permutation)
 
 
 def _adjusted(differences: Iterator[MetricDifference]) -> Iterator[MetricDifference]:
-    """P values of each reading adjusted over all algorithms and rules."""
+    """Adjust the P values of each reading over all algorithms and rules."""
     everything = list(differences)
     families: dict[Reading, list[float]] = {}
-    for one in everything:
-        if one.comparison is not None:
-            families.setdefault(one.reading, []).append(one.comparison.p_value)
+    for difference in everything:
+        if difference.comparison is not None:
+            families.setdefault(difference.reading, []).append(difference.comparison.p_value)
     adjusted = {reading: iter(adjusted_p_values(family)) for reading, family in families.items()}
-    for one in everything:
-        if one.comparison is None:
-            yield one
+    for difference in everything:
+        if difference.comparison is None:
+            yield difference
             continue
-        p_values = next(adjusted[one.reading])
-        holm = replace(one.comparison, adjusted_p_value=p_values["holm"], adjustment="holm")
-        yield replace(one, comparison=holm, adjusted=p_values)
+        p_values = next(adjusted[difference.reading])
+        holm = replace(difference.comparison, adjusted_p_value=p_values["holm"], adjustment="holm")
+        yield replace(difference, comparison=holm, adjusted=p_values)
 
 
 def _rankings(
     drawn: Mapping[str, Drawn], protocol: TestProtocol
 ) -> Iterator[tuple[tuple[str, Reading], Ranking]]:
-    """A leaderboard for each rule and each metric that has a better end."""
+    """A ranking for each rule and each metric that has a better direction."""
     for rule, of_rule in drawn.items():
         for reading, replicates in of_rule.replicates.items():
             better = better_of(reading.metric)
@@ -487,5 +493,5 @@ def _rankings(
             try:
                 ranking = rank_algorithms(replicates, level=protocol.interval.level, better=better)
             except UndefinedError:
-                continue  # the differences say why
+                continue  # the differences give the reason
             yield (rule, reading), ranking

@@ -1,4 +1,4 @@
-"""Lists of a cross-validation's folds + test set -> whether every case is tested once, unseen."""
+"""Cross-validation folds: check that every case is tested once, held out; make and merge folds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,30 +30,30 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class FoldSize:
-    """What one fold tests on."""
+    """The test cases of one fold."""
 
     fold: str
     cases: int
     patients: int
     nodules: int
     unnamed: int = 0
-    """Cases whose patient is not known; each counts as a patient of its own."""
+    """Cases whose patient is unknown; each counts as a separate patient."""
 
 
 def check_folds(
     paths: Sequence[Path], reference: Path, *, cases: Path | None = None
 ) -> list[FoldSize]:
-    """Check that every case is tested in exactly one fold and trained on in none of its own.
+    """Check that every case is tested in exactly one fold, which was not trained on its patient.
 
     Args:
-        paths: one table with the columns seriesuid (or case_id), fold and perhaps part (test or
-            train); or a list of cases for each fold, tested there and trained on elsewhere.
-        reference: the test set; all its cases have to be tested.
+        paths: one table with the columns seriesuid (or case_id), fold and optionally part (test or
+            train); or a list of test cases for each fold, which trains on all other cases.
+        reference: the test set; all its cases must be tested.
         cases: a table of cases that names their patients.
 
     Raises:
         InputError: with every case that is tested twice or never, is not in the test set, or is
-            tested where it (or another case of its patient) was trained on.
+            tested in a fold that was trained on it or on another case of its patient.
     """
     truth = read_reference(reference, cases=cases)
     folds = read_folds(paths)
@@ -89,7 +89,7 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
 
 
 def fold_problems(folds: pl.DataFrame, reference: Reference) -> Iterator[Problem]:
-    """What is wrong with folds, each kind with its first cases."""
+    """Problems of folds, each kind with its first cases."""
     tested = folds.filter((pl.col("part") == "test") | pl.col("part").is_null())
     known = reference.cases["case_id"]
     count = tested["case_id"].value_counts(sort=True)
@@ -108,7 +108,7 @@ def fold_problems(folds: pl.DataFrame, reference: Reference) -> Iterator[Problem
         listed.filter(~listed.is_in(known.implode())),
         lambda _: (
             f"is not in the test set '{reference.name}' ({reference.cases.height} cases).",
-            "Remove it, or check against the set that it belongs to.",
+            "Remove it, or check against the set to which it belongs.",
         ),
     )
     yield from _training_problems(folds, tested, reference)
@@ -117,7 +117,7 @@ def fold_problems(folds: pl.DataFrame, reference: Reference) -> Iterator[Problem
 def _training_problems(
     folds: pl.DataFrame, tested: pl.DataFrame, reference: Reference
 ) -> Iterator[Problem]:
-    """Patients that a fold both trains on and tests; without train rows it trains on all others."""
+    """Patients on which a fold trains and tests; without train rows it trains on all others."""
     patient = reference.cases.select(
         "case_id", patient=pl.col("patient_id").fill_null("case:" + pl.col("case_id"))
     )
@@ -130,7 +130,7 @@ def _training_problems(
             .filter(pl.col("fold") != pl.col("trained_in"))
             .select(fold="trained_in", patient="patient")
         )
-    # a case that is tested twice has been told already
+    # a case that is tested twice is already reported
     once = tests.filter(~pl.col("case_id").is_duplicated())
     seen = once.join(trained.unique(), on=["fold", "patient"], how="semi").sort("case_id")
     fold_of = dict(seen.select("case_id", "fold").iter_rows())
@@ -144,7 +144,7 @@ def _training_problems(
 
 
 def fold_sizes(folds: pl.DataFrame, reference: Reference) -> list[FoldSize]:
-    """What each fold tests on, in the order of the folds."""
+    """The size of each fold, in the order of the folds."""
     nodules = (
         reference.nodules.filter(~pl.col("is_ignored")).group_by("case_id").agg(nodules=pl.len())
     )
@@ -185,7 +185,7 @@ def make_folds(
         reference: the test set; all its cases are drawn.
         out: the table to write.
         count: how many folds.
-        seed: of the draw.
+        seed: of the random order.
         cases: a table of cases that names their patients.
 
     Raises:
@@ -198,9 +198,9 @@ def make_folds(
 
 
 def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
-    """FOLDS: patients with most cases, then nodules, go first, each to the emptiest fold.
+    """FOLDS: patients with most cases, then nodules, go first, each to the smallest fold.
 
-    Patients alike in both come in an order that the seed draws.
+    The order of patients with equal numbers is random, by the seed.
     """
     nodules = (
         reference.nodules.filter(~pl.col("is_ignored")).group_by("case_id").agg(nodules=pl.len())
@@ -231,25 +231,25 @@ def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of the folds."""
+    """The merged submissions of all folds."""
 
     marks: int
     cases: int
-    """That have a mark."""
+    """Cases with a mark."""
     without: int
-    """Cases of the folds without any."""
+    """Cases of the folds without a mark."""
     folds: dict[str, str]
-    """Which submission was taken for which fold."""
+    """Fold -> the submission that was used for it."""
 
 
 def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = "") -> Merged:
     """Write the submissions of all folds as one.
 
     Args:
-        paths: a submission for each fold, in any format; what it marks says which fold it is, and
-            those without a mark are of the folds that are left.
+        paths: a submission for each fold, in any format. Its marked cases tell which fold it is;
+            submissions without a mark are of the remaining folds.
         folds: the table of series and folds.
-        out: a .csv file as LUNA16's, or a folder.
+        out: a .csv file in LUNA16's format, or a folder.
         name: of the algorithm; empty: that of ``out``.
 
     Raises:
@@ -272,7 +272,7 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
         raise InputError.at(
             folds.name,
             f"fold {', '.join(missing)} has no submission with a mark.",
-            "Give one file for each fold; where a fold has no mark, one with its header alone.",
+            "Give one file for each fold; for a fold without marks, one with only its header.",
         )
     taken |= dict(zip(missing, empty, strict=False))
     ordered = [fold for fold in dict.fromkeys(fold_of.values()) if fold in taken]
@@ -283,7 +283,9 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
     form = luna16_csv if out.name.endswith(".csv") else submission_folder
     form.write_marks(whole, out)
     cases = marks["case_id"].n_unique()
-    return Merged(marks.height, cases, len(fold_of) - cases, {one: taken[one] for one in ordered})
+    return Merged(
+        marks.height, cases, len(fold_of) - cases, {fold: taken[fold] for fold in ordered}
+    )
 
 
 def _problems(given: Mapping[str, pl.DataFrame], fold_of: Mapping[str, str]) -> Iterator[Problem]:
@@ -292,12 +294,12 @@ def _problems(given: Mapping[str, pl.DataFrame], fold_of: Mapping[str, str]) -> 
         cases = marks["case_id"].unique(maintain_order=True).to_list()
         unknown = [case for case in cases if case not in fold_of]
         yield from _each(path, unknown, "is in no fold.", "Merge by the folds it was tested in.")
-        found = sorted({fold_of[case] for case in cases if case in fold_of})
-        if len(found) > 1:
+        marked_folds = sorted({fold_of[case] for case in cases if case in fold_of})
+        if len(marked_folds) > 1:
             yield Problem(
                 path,
-                f"marks cases of folds {', '.join(found)}.",
-                "A fold's weights have learnt from the cases of all others; keep its own alone.",
+                f"marks cases of folds {', '.join(marked_folds)}.",
+                "A fold's weights were trained on the cases of all other folds; keep only its own.",
             )
         twice = [case for case in cases if case in marked_by]
         for case in twice[:MOST_NAMED]:

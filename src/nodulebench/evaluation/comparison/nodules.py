@@ -29,7 +29,7 @@ Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
 
 @dataclass(frozen=True, slots=True)
 class DetectionDifference:
-    """Which nodules one algorithm and the baseline find, under one rule."""
+    """Nodules that an algorithm and the baseline find, under one rule."""
 
     rule: str
     algorithm: str
@@ -39,25 +39,25 @@ class DetectionDifference:
     baseline_only: int
     neither: int
     tests: DetectionComparison | None = None
-    """None: no nodule tells them apart."""
+    """None: both find the same nodules."""
     adjusted: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
     reason: Notice | None = None
     missed_by_one: MissedByOne = field(default_factory=lambda: MissedByOne((), ()))
-    """Which nodules tell them apart."""
+    """Nodules that only one of the two finds."""
 
 
 def compare_nodules(
     cohorts: Cohorts, protocol: TestProtocol, baseline: str
 ) -> Iterator[DetectionDifference]:
-    """McNemar's tests on the nodules, where a nodule tells the two algorithms apart."""
-    found: list[DetectionDifference] = []
+    """McNemar's tests on the nodules, if a nodule is found by only one of the two algorithms."""
+    differences: list[DetectionDifference] = []
     for rule, of_rule in cohorts.items():
         for algorithm, cohort in of_rule.items():
             if algorithm == baseline or baseline not in of_rule:
                 continue
             hits = paired_hits(cohort, of_rule[baseline], units_of(cohort, protocol.interval))
-            one = DetectionDifference(
+            difference = DetectionDifference(
                 rule,
                 algorithm,
                 both=_count(hits.first & hits.second),
@@ -69,13 +69,19 @@ def compare_nodules(
             try:
                 tests = compare_detection(hits, level=protocol.interval.level)
             except UndefinedError as error:
-                found.append(replace(one, reason=reason_of(error)))
+                differences.append(replace(difference, reason=reason_of(error)))
             else:
-                found.append(replace(one, tests=tests))
-    p_values = [one.tests.obuchowski.p_value for one in found if one.tests is not None]
+                differences.append(replace(difference, tests=tests))
+    p_values = [
+        difference.tests.obuchowski.p_value
+        for difference in differences
+        if difference.tests is not None
+    ]
     adjusted = iter(adjusted_p_values(p_values))
-    for one in found:
-        yield one if one.tests is None else replace(one, adjusted=next(adjusted))
+    for difference in differences:
+        yield (
+            difference if difference.tests is None else replace(difference, adjusted=next(adjusted))
+        )
 
 
 def _missed_by_one(

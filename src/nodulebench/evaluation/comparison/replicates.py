@@ -13,7 +13,7 @@ from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
 from nodulebench.evaluation.estimates import MetricEstimates as Metric_from_estimates
 from nodulebench.evaluation.estimates import (
-    bind_settings,
+    bind_parameters,
     column_keys,
     exactly,
     points_of,
@@ -43,12 +43,12 @@ from nodulebench.statistics.bootstrap import (
 from nodulebench.statistics.paired import PairedRows, Replicates
 
 MEAN_OF = {"cpm": "sensitivity_at_fp_rate"}
-"""A metric that is the mean of another's readings is not computed beside it."""
+"""A metric that is the mean of another's readings is not computed again."""
 
 
 @dataclass(frozen=True, eq=False)
-class _One:
-    """One algorithm: its metrics on every replicate, beside any unseen patient."""
+class _AlgorithmReplicates:
+    """The metrics of one algorithm on every replicate, with any pseudo-patient."""
 
     cohort: LabelledCohort
     metrics: Mapping[str, Metric]
@@ -56,16 +56,16 @@ class _One:
 
     @cached_property
     def guarded(self) -> GuardedCohort:
-        """The cohort; its unseen patient has one false positive, as curves read it.
+        """The cohort; its pseudo-patient has one false positive, as curves need it.
 
-        Further ones would lie as low as the lowest mark, where a curve has come to its end.
+        Further ones would score as low as the lowest mark, where a curve ends.
         """
         plain = GuardedCohort(self.cohort, self.bootstrap, falses=1)
         return replace(plain, icc=paired_icc(int(np.count_nonzero(plain.nodules_of_unit))))
 
     @cached_property
     def ratios(self) -> dict[str, GuardedRatio]:
-        """Those of the metrics that divide two sums."""
+        """The metrics that divide two sums."""
         sums = {name: sums_of(metric, self.cohort) for name, metric in self.metrics.items()}
         return {
             name: self.guarded.ratio(self.metrics[name], of_case, guard_of(name))
@@ -93,62 +93,62 @@ class _One:
             if name not in self.ratios and name not in means
         }
         rows = guarded_rows(self.guarded, asked)
-        found = {name: (row.worst, row.best) for name, row in rows.items()}
+        readings = {name: (row.worst, row.best) for name, row in rows.items()}
         for name, of in means.items():
-            found[name] = (found[of][0].mean(axis=1), found[of][1].mean(axis=1))
-        return found
+            readings[name] = (readings[of][0].mean(axis=1), readings[of][1].mean(axis=1))
+        return readings
 
     def rows(self, metric: str, column: int | None, kind: Kind, falses: int) -> FloatArray:
-        """A metric on every replicate with one kind of unseen patient."""
+        """A metric on every replicate with one kind of pseudo-patient."""
         if metric not in self.ratios:
             both = self.read[metric][kind == "best"]
             return both if column is None else both[:, column]
         ratio = self.ratios[metric]
-        unseen = ratio.worst if kind == "worst" else ratio.best
+        pseudo = ratio.worst if kind == "worst" else ratio.best
         if guard_of(metric) in ("cases", "rate"):
             guarded = replace(self.guarded, falses=falses)
-            unseen = guarded.unseen_sums(self.metrics[metric], kind)
-        return self.sums.column(list(self.ratios).index(metric)).read(unseen)
+            pseudo = guarded.pseudo_sums(self.metrics[metric], kind)
+        return self.sums.column(list(self.ratios).index(metric)).read(pseudo)
 
     def units(self, metric: str) -> int:
-        """How many units bear on a metric."""
+        """The number of units that a metric depends on."""
         of_case = sums_of(self.metrics[metric], self.cohort)
         return units_of_metric(self.guarded, self.metrics[metric], of_case, guard_of(metric))
 
 
 @dataclass(frozen=True, eq=False)
 class GuardedPairs:
-    """Several algorithms on the same replicates, to be compared two by two."""
+    """Several algorithms on the same replicates, for comparisons in pairs."""
 
     cohorts: Mapping[str, LabelledCohort]
     metrics: Mapping[str, Mapping[str, Metric]]
-    """Algorithm -> the metrics that are defined for it, bound to their settings."""
+    """Algorithm -> the metrics that are defined for it, bound to their parameters."""
     bootstrap: GuardedBootstrap
     interval: IntervalChoice
 
     @cached_property
-    def each(self) -> dict[str, _One]:
+    def each(self) -> dict[str, _AlgorithmReplicates]:
         """Every algorithm with its metrics."""
         return {
-            name: _One(cohort, self.metrics[name], self.bootstrap)
+            name: _AlgorithmReplicates(cohort, self.metrics[name], self.bootstrap)
             for name, cohort in self.cohorts.items()
         }
 
     def rows(self, metric: str, column: int | None, first: str, second: str) -> PairedRows:
         """The difference of two algorithms in a metric, or in one of its points."""
-        one, other = self.each[first], self.each[second]
-        more = one.guarded.falses_of_unit - other.guarded.falses_of_unit
+        algorithm, other = self.each[first], self.each[second]
+        more = algorithm.guarded.falses_of_unit - other.guarded.falses_of_unit
         worst, best = (
-            one.rows(metric, column, "worst", _at_least_one(more))
+            algorithm.rows(metric, column, "worst", _largest_excess(more))
             - other.rows(metric, column, "best", 1),
-            one.rows(metric, column, "best", 1)
-            - other.rows(metric, column, "worst", _at_least_one(-more)),
+            algorithm.rows(metric, column, "best", 1)
+            - other.rows(metric, column, "worst", _largest_excess(-more)),
         )
-        units = min(one.units(metric), other.units(metric))
+        units = min(algorithm.units(metric), other.units(metric))
         return PairedRows.ordered(
             worst,
             best,
-            self._method(metric, one.guarded.icc),
+            self._method(metric, algorithm.guarded.icc),
             reason=self._no_interval(metric, units, worst, best),
             not_assessable=partial(self._not_assessable, metric, column, first, units),
         )
@@ -171,7 +171,7 @@ class GuardedPairs:
     def _no_interval(
         self, metric: str, units: int, worst: FloatArray, best: FloatArray
     ) -> Notice | None:
-        """Why a difference has no interval; None: it has one."""
+        """The reason why a difference has no interval; None: it has one."""
         counted = {"units": units, "unit": self.interval.unit}
         guard = guard_of(metric)
         if guard == "rate" and units < FEWEST_FOR_GOOD_RATE:
@@ -187,13 +187,13 @@ class GuardedPairs:
     def _not_assessable(
         self, metric: str, column: int | None, name: str, units: int, margin: float
     ) -> Notice | None:
-        """Why not even two perfect algorithms would be told to be alike within a margin."""
+        """The reason why not even two perfect algorithms could be shown equal within a margin."""
         if guard_of(metric) == "none":
             return None
         try:
             gap = self._perfect_gap(metric, column, name)
         except UndefinedError:
-            return None  # what could be shown hangs on what the marks say
+            return None  # what could be shown depends on the marks
         if gap < margin:
             return None
         needed = units_needed(units, gap, margin, self.interval.level)
@@ -202,21 +202,21 @@ class GuardedPairs:
 
     def _perfect_gap(self, metric: str, column: int | None, name: str) -> float:
         """How far from 0 the interval of two perfect algorithms reaches."""
-        one = self.each[name]
+        algorithm = self.each[name]
         if guard_of(metric) == "trials":
-            ratio = one.ratios[metric]
-            sums = one.sums.column(list(one.ratios).index(metric))
+            ratio = algorithm.ratios[metric]
+            sums = algorithm.sums.column(list(algorithm.ratios).index(metric))
             perfect = replace(sums, above=sums.below)
             worst, best = perfect.read(ratio.worst), perfect.read(ratio.best)
         else:
-            metrics = {metric: one.metrics[metric]}
-            ideal = _One(perfect_cohort(one.cohort), metrics, self.bootstrap)
+            metrics = {metric: algorithm.metrics[metric]}
+            ideal = _AlgorithmReplicates(perfect_cohort(algorithm.cohort), metrics, self.bootstrap)
             worst, best = (ideal.rows(metric, column, kind, 1) for kind in ("worst", "best"))
         low, high = guarded_interval(0.0, worst - best, best - worst, self.interval.level)
         return max(-low, high)
 
 
-def _at_least_one(falses: FloatArray) -> int:
+def _largest_excess(falses: FloatArray) -> int:
     return max(1, int(falses.max(initial=0)))
 
 
@@ -225,12 +225,12 @@ SENSITIVITY, CPM = "sensitivity_at_fp_rate", "cpm"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A metric, and the point at which it is read where it is read at several."""
+    """A metric, and the point at which it is read if it is read at several."""
 
     metric: str
-    """As it is registered."""
+    """The registered name."""
     shown: str
-    """As results name it."""
+    """The name in results."""
     point: str = ""
 
     def __str__(self) -> str:
@@ -242,7 +242,7 @@ class Drawn:
     """Metrics of several algorithms on the same resamples."""
 
     replicates: dict[Reading, Replicates]
-    """Of each reading, the algorithms for which it is defined; perhaps none."""
+    """For each reading the algorithms for which it is defined; there may be none."""
     undefined: dict[tuple[str, str], Notice]
     """Metric and algorithm -> why the metric is undefined for it."""
     pairs: GuardedPairs | None = None
@@ -261,7 +261,7 @@ def draw_readings(
 
     Ranks are read from resamples; intervals too, unless they are guarded.
     """
-    metrics = {name: bind_settings(METRICS[name], protocol) for name in names}
+    metrics = {name: bind_parameters(METRICS[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     undefined: dict[tuple[str, str], Notice] = {}
     defined: dict[str, dict[str, Metric_from_estimates]] = {}
@@ -294,15 +294,15 @@ def draw_readings(
     pairs = GuardedPairs(
         cohorts,
         {
-            algorithm: {name: bind_settings(METRICS[name], exact) for name in found}
-            for algorithm, found in defined.items()
+            algorithm: {name: bind_parameters(METRICS[name], exact) for name in own_metrics}
+            for algorithm, own_metrics in defined.items()
         },
         GuardedBootstrap(bootstrap.unit_of_case, bootstrap.replicates, bootstrap.seed),
         protocol.interval,
     )
     guarded = {
-        reading: replace(found, pair=partial(pairs.rows, *column_of(reading, protocol)))
-        for reading, found in together.items()
+        reading: replace(replicates, pair=partial(pairs.rows, *column_of(reading, protocol)))
+        for reading, replicates in together.items()
     }
     return Drawn(guarded, undefined, pairs)
 
@@ -321,20 +321,20 @@ def _read(
     metrics: Mapping[str, Metric_from_estimates],
     blocks: Iterable[WeightArray],
 ) -> dict[Reading, FloatArray]:
-    """Every reading on every row of weights. The CPM is not computed beside its sensitivities."""
+    """Every reading on every row of weights. The CPM is the mean of its sensitivities."""
     is_mean = SENSITIVITY in metrics and CPM in metrics
     asked = {name: metric for name, metric in metrics.items() if not (is_mean and name == CPM)}
-    found = replicate_metrics(cohort, asked, blocks)
+    values = replicate_metrics(cohort, asked, blocks)
     read: dict[Reading, FloatArray] = {}
     for name in metrics:
         shown = shown_name(name, protocol)
         if is_mean and name == CPM:
-            read[Reading(name, shown)] = found[SENSITIVITY].mean(axis=1)
-        elif found[name].ndim == 2:
-            for column, key in enumerate(column_keys(name, protocol, found[name].shape[1])):
-                read[Reading(name, shown, key)] = found[name][:, column]
+            read[Reading(name, shown)] = values[SENSITIVITY].mean(axis=1)
+        elif values[name].ndim == 2:
+            for column, key in enumerate(column_keys(name, protocol, values[name].shape[1])):
+                read[Reading(name, shown, key)] = values[name][:, column]
         else:
-            read[Reading(name, shown)] = found[name]
+            read[Reading(name, shown)] = values[name]
     return read
 
 

@@ -1,4 +1,4 @@
-"""Metrics of several algorithms under several rules -> what the choice of the rule does to all.
+"""Metrics of several algorithms under several rules -> the effect of the rule on all of them.
 
 This is the group analysis of the NIFDC paper: mean ± SD over algorithms, relative difference in
 hits to the baseline rule, and tests between rules, as published and in their paired form.
@@ -21,10 +21,10 @@ FEWEST_ALGORITHMS, FEWEST_RULES = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class RuleEffects:
-    """What the rules do to a group of algorithms."""
+    """The effects of the rules on a group of algorithms."""
 
     algorithms: tuple[str, ...]
-    """Those to which every rule could be applied."""
+    """The algorithms to which every rule could be applied."""
     baseline_rule: str
     effects: dict[Reading, RuleEffect]
     relative_differences: dict[str, dict[str, float | None]]
@@ -38,7 +38,7 @@ def estimate_rule_effects(
     drawn: Mapping[str, Drawn],
     protocol: TestProtocol,
 ) -> RuleEffects | None:
-    """The group analysis, where there are three algorithms and two rules."""
+    """The group analysis, if there are three algorithms and two rules."""
     rules = tuple(cohorts)
     if len(rules) < FEWEST_RULES:
         return None

@@ -26,8 +26,8 @@ from nodulebench.evaluation.comparison.compare import (
 from nodulebench.evaluation.comparison.nodules import DetectionDifference
 from nodulebench.evaluation.comparison.regression_gate import (
     deciding_metric,
+    merge_results,
     side_by_side,
-    together,
 )
 from nodulebench.evaluation.comparison.replicates import Reading
 from nodulebench.evaluation.comparison.rule_effects import RuleEffects
@@ -37,34 +37,34 @@ from nodulebench.io.manifests import SIGNATURE
 from nodulebench.statistics.ranking import Ranking
 
 TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
-"""The forms of McNemar's test that are told."""
+"""The forms of McNemar's test that are reported."""
 
 
 def compare_folder(
     folder: Path, choice: ComparisonChoice
 ) -> tuple[AlgorithmComparison, list[Path]]:
-    """Compare the algorithms of an evaluation, and write what was found beside it.
+    """Compare the algorithms of an evaluation, and write the comparison into its folder.
 
-    ``comparison.json`` has this comparison; ``evaluation.json`` lists it with those against other
-    baselines, and the report is written anew.
+    ``comparison.json`` holds this comparison; ``evaluation.json`` lists it with those against other
+    baselines, and the report is written again.
 
     Returns:
         The comparison and the files written.
 
     Raises:
-        InputError: if the folder is not as the evaluation left it.
+        InputError: if the folder was changed after the evaluation.
     """
     evaluated = load_unchanged(folder)
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
-    found = comparison_document(comparison, evaluated)
-    return comparison, add_comparison(folder, evaluated.document, found)
+    document = comparison_document(comparison, evaluated)
+    return comparison, add_comparison(folder, evaluated.document, document)
 
 
 def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> AlgorithmComparison:
     """Compare the algorithm of one folder with that of another; nothing is written.
 
     Raises:
-        InputError: if they were not made alike, or are not as evaluations left them.
+        InputError: if test set or protocol differ, or a folder was changed after the evaluation.
     """
     both, _, baseline = side_by_side(load_unchanged(new), load_unchanged(old))
     return compare_algorithms(both.cohorts, both.protocol, replace(choice, baseline=baseline))
@@ -74,15 +74,15 @@ def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], 
     """Rank the algorithms of several folders by the metric that decides; nothing is written.
 
     Args:
-        folders: by the name that an algorithm shall have; results of one algorithm each.
+        folders: results of one algorithm each, by the name that the algorithm shall have.
 
     Returns:
         For each intended use that two or more algorithms share, its rankings by rule and reading.
 
     Raises:
-        InputError: if they were not made alike, or are not as evaluations left them.
+        InputError: if test set or protocol differ, or a folder was changed after the evaluation.
     """
-    all_of_them = together({name: load_unchanged(path) for name, path in folders.items()})
+    all_of_them = merge_results({name: load_unchanged(path) for name, path in folders.items()})
     metric = deciding_metric(all_of_them.protocol.metrics)
     metrics = () if metric is None else (metric,)
     return [
@@ -97,7 +97,7 @@ def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], 
 
 
 def is_signed(folder: Path) -> bool:
-    """Whether a folder bears a signature, which comparing would remove."""
+    """Whether a folder has a signature, which comparing would remove."""
     return (folder / SIGNATURE).exists()
 
 
@@ -128,7 +128,7 @@ def choice_of(written: ComparisonDocument) -> ComparisonChoice:
 def comparison_document(
     comparison: AlgorithmComparison, evaluated: Evaluated
 ) -> ComparisonDocument:
-    """A comparison as it stands in comparison.json: what is undefined is null with the reason."""
+    """A comparison as comparison.json holds it: an undefined value is null with the reason."""
     choice = comparison.choice
     return ComparisonDocument(
         version=__version__,
@@ -145,7 +145,7 @@ def comparison_document(
         notices=comparison.notices,
         groups=comparison.groups,
         differences=tuple(_difference(difference) for difference in comparison.differences),
-        detection=tuple(_detection(one) for one in comparison.detection),
+        detection=tuple(_detection(difference) for difference in comparison.detection),
         rankings=tuple(
             RankingSummary(
                 rule, *_named(reading), ranking.lines, ranking.kendall_tau, ranking.tie_rule
@@ -160,36 +160,40 @@ def _named(reading: Reading) -> tuple[str, str | None]:
     return reading.shown, reading.point or None
 
 
-def _difference(one: MetricDifference) -> DifferenceSummary:
-    comparison = one.comparison
-    named = (one.rule, *_named(one.reading), one.algorithm)
+def _difference(difference: MetricDifference) -> DifferenceSummary:
+    comparison = difference.comparison
+    named = (difference.rule, *_named(difference.reading), difference.algorithm)
     if comparison is None:
-        return DifferenceSummary(*named, Estimate(None, reason=one.reason))
+        return DifferenceSummary(*named, Estimate(None, reason=difference.reason))
     return DifferenceSummary(
         *named,
         comparison.difference,
-        better=better_of(one.reading.metric),
-        value=one.value,
-        baseline_value=one.baseline_value,
+        better=better_of(difference.reading.metric),
+        value=difference.value,
+        baseline_value=difference.baseline_value,
         standard_error=comparison.standard_error,
         p_value=comparison.p_value,
         normal_p_value=comparison.normal_p_value,
-        adjusted_p_value=one.adjusted,
-        permutation=one.permutation,
-        delong=one.delong,
+        adjusted_p_value=difference.adjusted,
+        permutation=difference.permutation,
+        delong=difference.delong,
         margin=comparison.margin,
         undefined_replicates=comparison.undefined_replicates,
-        reason=one.reason,
+        reason=difference.reason,
     )
 
 
-def _detection(one: DetectionDifference) -> DetectionSummary:
-    nodules = NodulesFound(one.both, one.algorithm_only, one.baseline_only, one.neither)
-    named = (one.rule, one.algorithm, nodules)
-    if one.tests is None:
-        return DetectionSummary(*named, Estimate(None, reason=one.reason))
-    tests = {name: getattr(one.tests, name) for name in TESTS}
-    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted, one.missed_by_one)
+def _detection(difference: DetectionDifference) -> DetectionSummary:
+    nodules = NodulesFound(
+        difference.both, difference.algorithm_only, difference.baseline_only, difference.neither
+    )
+    named = (difference.rule, difference.algorithm, nodules)
+    if difference.tests is None:
+        return DetectionSummary(*named, Estimate(None, reason=difference.reason))
+    tests = {name: getattr(difference.tests, name) for name in TESTS}
+    return DetectionSummary(
+        *named, difference.tests.difference, tests, difference.adjusted, difference.missed_by_one
+    )
 
 
 def _effects(effects: RuleEffects) -> RuleEffectsSummary:

@@ -1,1 +1,1 @@
-"""Before a test: its size, its frozen plan; after it: the verdict."""
+"""Test plans: sample size and frozen plan before a test, verdict after it."""

@@ -1,8 +1,8 @@
-"""Criterion on a bound x test set -> the bound with replicates enough, and what could be shown.
+"""Criterion on a bound x test set -> a precise bound, and whether the criterion can be met at all.
 
-A verdict that hangs on a bound is not left to the chance of drawing: the bound is made from more
-replicates, and from ten times as many where it comes close to the limit. And where even a perfect
-result could not meet the limit on these patients, the criterion says nothing of an algorithm.
+A verdict must not depend on the chance of resampling: its bound has more replicates, and ten times
+as many if it comes close to the limit. If even a perfect result could not meet the limit on these
+patients, the criterion says nothing about an algorithm.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.plans import DEMANDS, Criterion
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.evaluation.estimates import (
-    bind_settings,
+    bind_parameters,
     column_keys,
     guarded_bootstrap_of,
     guarded_rows_of,
@@ -40,20 +40,20 @@ from nodulebench.statistics.bootstrap import (
 )
 
 VERDICT_REPLICATES = 10_000
-"""How many at least make a bound that a verdict hangs on."""
+"""The least number of replicates of a bound on which a verdict depends."""
 MORE = 10
-"""How many times more, where the bound comes within two standard errors of the limit."""
+"""The factor by which replicates increase within two standard errors of the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """The bounds of a criterion's metric, made for a verdict."""
+    """The bounds of a criterion's metric, precise enough for a verdict."""
 
     low: float
     high: float
     replicates: int
     p_value: float | None
-    """Of a criterion that asks for evidence."""
+    """The P value of a criterion that demands evidence, else None."""
 
 
 def refine(
@@ -86,8 +86,8 @@ def not_assessable(
 
     Args:
         criterion: the criterion.
-        cohort: the cases, with the marks of any algorithm or of none.
-        protocol: the protocol that was, or will be, applied.
+        cohort: the cases, with the marks of any algorithm or without marks.
+        protocol: the protocol of the test.
     """
     metric = _registered(criterion, protocol)
     is_higher_better = info_of(metric).is_higher_better
@@ -99,7 +99,7 @@ def not_assessable(
     try:
         rows = _perfect_rows(criterion, cohort, best)
     except UndefinedError:
-        return None  # what could be shown hangs on what the marks say
+        return None  # what could be shown depends on the marks
     if rows is None:
         return None
     perfect_value = 1.0 if is_higher_better else 0.0
@@ -138,12 +138,12 @@ def _rows(
 def _perfect_rows(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol
 ) -> GuardedRows | None:
-    """The rows of a perfect result: of trials, all succeed."""
+    """The rows of a perfect result: all trials succeed."""
     metric = _registered(criterion, protocol)
     if criterion.stratum or guard_of(metric) != "trials":
         return _rows(criterion, perfect_cohort(cohort), protocol)
     bootstrap = guarded_bootstrap_of(cohort, protocol)
-    of_case = sums_of(bind_settings(METRICS[metric], protocol), cohort)
+    of_case = sums_of(bind_parameters(METRICS[metric], protocol), cohort)
     if bootstrap is None or of_case is None:
         return None
     trials = bootstrap.per_unit(of_case.denominator)
@@ -161,17 +161,17 @@ def _registered(criterion: Criterion, protocol: TestProtocol) -> str:
 
 
 def _drawing(protocol: TestProtocol, replicates: int) -> TestProtocol:
-    """The protocol with guarded intervals from so many replicates."""
+    """The protocol with guarded intervals from this number of replicates."""
     changed = {"method": "guarded", "bootstraps": replicates}
     interval = protocol.interval.model_copy(update=changed)
     return protocol.model_copy(update={"interval": interval})
 
 
 def _is_close(criterion: Criterion, rows: GuardedRows, level: float) -> bool:
-    """Whether another draw might put the bound on the other side of the limit."""
+    """Whether another seed might move the bound to the other side of the limit."""
     tail = (1 - level) / 2
     share = tail if criterion.bound == "low" else 1 - tail
-    reaches = [bound_reach(one, share) for one in (rows.worst, rows.best)]
+    reaches = [bound_reach(rows_of_kind, share) for rows_of_kind in (rows.worst, rows.best)]
     ends = zip(*reaches, strict=True)
     low, high = map(min, ends) if criterion.bound == "low" else map(max, ends)
     return bool(low <= criterion.limit <= high)

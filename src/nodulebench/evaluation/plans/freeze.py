@@ -1,6 +1,7 @@
 """Protocol + test set + acceptance criteria -> a frozen TestPlan, and its file."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,9 +19,8 @@ from nodulebench.core.tables import MARK_SLICES, MARKS, Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.attainable import not_assessable
 from nodulebench.evaluation.plans.verdict import estimates_of
-from nodulebench.evaluation.service import with_options
+from nodulebench.evaluation.service import read_test_set, with_options
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.formats import read_case_list, read_reference
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_marks, targets
@@ -28,54 +28,62 @@ from nodulebench.matching import label_marks, targets
 SCHEMA = "nodulebench/test-plan@1"
 
 
-def freeze_files(
-    criteria: Path,
-    reference: Path,
-    protocol: str,
-    *,
-    out: Path,
-    series: Path | None = None,
-    cases: Path | None = None,
-    nodules: Path | None = None,
-    bootstraps: int | None = None,
-    seed: int | None = None,
-) -> tuple[TestPlan, dict[int, Notice]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FreezeOptions:
+    """What is frozen; the fields that ``EvaluateOptions`` has, too, have the same meaning."""
+
+    criteria: Path
+    """Acceptance criteria, TOML or JSON."""
+    reference: Path
+    protocol: str
+    out: Path
+    """The file of the plan; it must not exist."""
+    series: Path | None = None
+    cases: Path | None = None
+    nodules: Path | None = None
+    bootstraps: int | None = None
+    seed: int | None = None
+
+
+def freeze_files(options: FreezeOptions) -> tuple[TestPlan, dict[int, Notice]]:
     """Read, freeze and write a plan.
 
     Returns:
-        The plan, and by the number of each criterion, from 0, why not even a perfect result could
-        meet it on this test set.
+        The plan, and for criteria that not even a perfect result could meet on this test set:
+        index -> reason.
 
     Raises:
-        InputError: if anything is wrong with the files, a criterion cannot be decided by this
-            protocol on this test set, or the plan's file is already there.
+        InputError: if there is a problem with the files, a criterion cannot be decided by this
+            protocol on this test set, or the plan's file exists.
     """
-    if out.exists():
-        raise InputError.at(
-            str(out), "is already there; a frozen plan is never overwritten.", "Choose a new name."
-        )
-    truth = read_reference(reference, cases=cases, nodules=nodules)
-    if series is not None:
-        truth = truth.restricted(read_case_list(series), series.name)
-    chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
-    plan = freeze_plan(read_criteria(criteria), truth, chosen, source=str(criteria))
-    write_plan(plan, out)
-    return plan, unattainable(plan, truth)
+    if options.out.exists():
+        what = "exists already; a frozen plan is never overwritten."
+        raise InputError.at(str(options.out), what, "Choose a new name.")
+    reference = read_test_set(
+        options.reference, cases=options.cases, nodules=options.nodules, series=options.series
+    )
+    protocol = with_options(
+        load_protocol(options.protocol), bootstraps=options.bootstraps, seed=options.seed
+    )
+    criteria = read_criteria(options.criteria)
+    plan = freeze_plan(criteria, reference, protocol, source=str(options.criteria))
+    write_plan(plan, options.out)
+    return plan, unattainable(plan, reference)
 
 
 def unattainable(plan: TestPlan, reference: Reference) -> dict[int, Notice]:
-    """Criteria, by their place in the plan, that no result could meet on this test set, and why."""
+    """Criteria that no result could meet on this test set: index in the plan -> reason."""
     protocol, silent = plan.protocol, _silent()
     choices = {choice.name: choice for choice in protocol.rules}
-    found: dict[int, Notice] = {}
+    reasons: dict[int, Notice] = {}
     for number, criterion in enumerate(plan.criteria):
         labels = label_marks(reference, silent, protocol, choices[criterion.rule])
         is_target = targets(reference, silent, protocol)
         cohort = labelled_cohort(reference, silent, labels, is_target)
         reason = not_assessable(criterion, cohort, protocol)
         if reason is not None:
-            found[number] = reason
-    return found
+            reasons[number] = reason
+    return reasons
 
 
 def _silent() -> Submission:
@@ -91,13 +99,13 @@ def freeze_plan(
     source: str = "criteria",
     at: datetime | None = None,
 ) -> TestPlan:
-    """Tie criteria to a protocol and a test set.
+    """Bind criteria to a protocol and a test set.
 
     Args:
-        stated: the criteria and who states them.
-        reference: the test set; nothing of it but its name and digests goes into the plan.
-        protocol: with its effective values.
-        source: where the criteria came from, for messages.
+        stated: the criteria, with title and laboratory.
+        reference: the test set; only its name, number of cases and digests go into the plan.
+        protocol: the protocol with its effective values.
+        source: the name of the criteria in error messages.
         at: the time that is written; None: now.
 
     Raises:
@@ -131,13 +139,12 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
 
 
 def plan_document(plan: TestPlan) -> JsonObject:
-    """A plan as it stands in its file."""
+    """A plan as its file holds it."""
     content: JsonObject = as_json(plan.model_dump(mode="json"))
     return {"schema": SCHEMA, "digest": plan.digest, **content}
 
 
 def write_plan(plan: TestPlan, path: Path) -> None:
-    """Write a plan as JSON."""
     write_json(plan_document(plan), path)
 
 
@@ -145,14 +152,14 @@ def read_plan(path: Path) -> TestPlan:
     """A frozen plan from its file.
 
     Raises:
-        InputError: if it is no plan, or was changed after it was frozen.
+        InputError: if it is not a plan, or was changed after it was frozen.
     """
     content = read_json(path)
-    found = content.pop("schema", None) if isinstance(content, dict) else None
-    if not isinstance(content, dict) or found != SCHEMA:
+    schema = content.pop("schema", None) if isinstance(content, dict) else None
+    if not isinstance(content, dict) or schema != SCHEMA:
         raise InputError.at(
             str(path),
-            f"has the schema '{found}', not '{SCHEMA}'.",
+            f"has the schema '{schema}', not '{SCHEMA}'.",
             "Give a file that 'nodulebench test-plan freeze' wrote.",
         )
     digest = content.pop("digest", None)
@@ -160,7 +167,8 @@ def read_plan(path: Path) -> TestPlan:
     if plan.digest != digest:
         raise InputError.at(
             str(path),
-            f"was changed after it was frozen: it says {digest}, its content gives {plan.digest}.",
+            f"was changed after it was frozen: it states the digest {digest}, its content has "
+            f"{plan.digest}.",
             "Use the plan as it was frozen, or freeze a new one.",
         )
     return plan
@@ -169,7 +177,7 @@ def read_plan(path: Path) -> TestPlan:
 def _undecidable(
     stated: AcceptanceCriteria, reference: Reference, protocol: TestProtocol, source: str
 ) -> Iterator[Problem]:
-    """What stands against each criterion; a silent algorithm shows which metrics there will be."""
+    """Problems of each criterion; an algorithm without marks shows which metrics there will be."""
     trial = evaluate(reference, [_silent()], with_options(protocol, bootstraps=0))
     rules = trial.algorithms[0].rules
     for number, criterion in enumerate(stated.criteria, 1):
@@ -204,10 +212,10 @@ def _unknown_metric(criterion: Criterion, result: RuleResult, where: str) -> Ite
         )
         return
     metrics = [metric for stratum, metric in known if stratum == criterion.stratum]
-    place = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
+    within = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
     yield Problem(
         where,
-        f"there is no metric '{criterion.metric}'{place}.",
+        f"there is no metric '{criterion.metric}'{within}.",
         f"{did_you_mean(criterion.metric, metrics)} Metrics: {', '.join(metrics)}.".lstrip(),
     )
 
@@ -220,6 +228,6 @@ def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> 
     elif protocol.interval.method != "jackknife" and not protocol.interval.bootstraps:
         yield Problem(
             where,
-            f"the protocol '{protocol.name}' makes no intervals: it has 0 bootstraps.",
-            'Use bound = "value", or ask for bootstraps.',
+            f"the protocol '{protocol.name}' computes no intervals: it has 0 bootstraps.",
+            'Use bound = "value", or set bootstraps.',
         )

@@ -1,4 +1,4 @@
-"""How large a test has to be: one calculator for each question."""
+"""How large a test must be: one calculator for each question."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +9,12 @@ import polars as pl
 
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.config_model import checked
-from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError, raise_problems
+from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.evaluation.comparison.compare import better_of
-from nodulebench.evaluation.estimates import bind_settings, units_of
-from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.estimates import bind_parameters, units_of
+from nodulebench.evaluation.recompute import load_unchanged
 from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json
 from nodulebench.io.table_files import read_table
@@ -22,6 +22,7 @@ from nodulebench.metrics import METRICS, info_of
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import (
+    PilotOptions,
     size_for_paired_detection,
     size_from_pilot,
 )
@@ -61,13 +62,13 @@ __all__ = [
 
 
 def nodules_of_patients(path: Path) -> dict[str, float]:
-    """Mean and standard deviation of the nodules that a reference's patients have to be found."""
+    """Mean and standard deviation of the nodules per patient with nodules of a reference."""
     reference = read_reference(path)
     is_target = ~reference.nodules["is_ignored"].to_numpy()
     patients = reference.unit_of_case[reference.nodule_case[is_target]]
     counts = np.unique(patients, return_counts=True)[1]
     if not counts.size:
-        raise InputError.at(str(path), "has no nodule to be found.", "Give another pilot.")
+        raise InputError.at(str(path), "has no nodule to find.", "Give another pilot.")
     return {"nodules_per_patient": float(counts.mean()), "nodules_sd": float(counts.std())}
 
 
@@ -75,84 +76,85 @@ def pilot_study(path: Path) -> tuple[Components, int]:
     """Components and number of cases of a study, as ``annotate observer analyse --out`` wrote it.
 
     Raises:
-        InputError: if it is something else, or a study in which treatments were not compared.
+        InputError: if it is another file, or a study that did not compare treatments.
     """
     content = read_json(path)
-    found = content if isinstance(content, dict) else {}
-    if "components" not in found or "cases" not in found:
+    fields = content if isinstance(content, dict) else {}
+    if "components" not in fields or "cases" not in fields:
         raise InputError.at(
             path,
-            "has no components of a study of readers.",
-            "Give what 'annotate observer analyse --out' wrote of readers under two treatments.",
+            "has no variance components of a reader study.",
+            "Give the file that 'annotate observer analyse --out' wrote for two treatments.",
         )
-    return checked(Components, found["components"], str(path)), checked(
-        int, found["cases"], str(path)
+    return checked(Components, fields["components"], str(path)), checked(
+        int, fields["cases"], str(path)
     )
 
 
 GROWTH = (0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
-"""Sizes that are tried, relative to the pilot's, where none are given."""
+"""Default sizes to try, relative to the pilot's."""
 
 
-def plan_from_pilot(
-    folder: Path,
-    *,
-    algorithm: str,
-    baseline: str,
-    metric: str = "cpm",
-    rule: str | None = None,
-    margin: float = 0.0,
-    difference: float | None = None,
-    sizes: tuple[int, ...] = (),
-    simulations: int = 1000,
-    power: float = 0.8,
-) -> Plan:
-    """Draw test sets of several sizes from the pilot's patients, and see how often a test succeeds.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PilotPlanOptions:
+    """The pilot from which a test is planned, and the question of the test."""
 
-    Args:
-        folder: what ``evaluate --out`` wrote for the pilot set.
-        algorithm: the algorithm of interest.
-        baseline: what it is compared with.
-        metric: a metric where higher is better.
-        rule: a rule of the protocol; None: the first.
-        margin: 0 for superiority, positive for non-inferiority.
-        difference: plan for this difference instead of the pilot's own.
-        sizes: numbers of patients (or cases, if the protocol resamples these) to try; none: from
-            half the pilot's number to its eightfold.
-        simulations: test sets drawn for each size.
-        power: probability of success wanted.
+    folder: Path
+    """The folder that ``evaluate --out`` wrote for the pilot set."""
+    algorithm: str
+    """The algorithm of interest."""
+    baseline: str
+    """The algorithm with which it is compared."""
+    metric: str = "cpm"
+    """A metric that is better when higher."""
+    rule: str | None = None
+    """A rule of the protocol; None: the first."""
+    margin: float = 0.0
+    """0 for superiority, positive for non-inferiority."""
+    difference: float | None = None
+    """Plan for this difference instead of the pilot's."""
+    sizes: tuple[int, ...] = ()
+    """Numbers of patients (or cases, if the protocol resamples these) to try; empty: from half
+    the pilot's number to eight times it."""
+    simulations: int = 1000
+    """Simulated test sets for each size."""
+    power: float = 0.8
+    """Required probability of success."""
+
+
+def plan_from_pilot(options: PilotPlanOptions) -> Plan:
+    """Simulate test sets of several sizes from the pilot's patients: how often does a test succeed?
 
     Raises:
-        InputError: if the folder is not as the evaluation left it, or the metric has lower values
-            for better algorithms, or several at once.
+        InputError: if the folder was changed after the evaluation, or the metric is better when
+            lower, or is read at several points.
         UnknownNameError: if there is no such algorithm, rule or metric.
     """
-    evaluated = load_evaluated(folder)
-    raise_problems(evaluated.problems)
+    evaluated = load_unchanged(options.folder)
     protocol = evaluated.protocol
-    chosen = rule or protocol.rules[0].name
-    if chosen not in evaluated.cohorts:
-        raise UnknownNameError(
-            f"there is no rule '{chosen}'. Known: {', '.join(evaluated.cohorts)}."
-        )
-    cohorts = evaluated.cohorts[chosen]
-    first, second = (_algorithm(cohorts, name) for name in (algorithm, baseline))
-    _require_single_merit(metric)
+    rule = options.rule or protocol.rules[0].name
+    if rule not in evaluated.cohorts:
+        raise UnknownNameError(f"there is no rule '{rule}'. Known: {', '.join(evaluated.cohorts)}.")
+    cohorts = evaluated.cohorts[rule]
+    first, second = (_algorithm(cohorts, name) for name in (options.algorithm, options.baseline))
+    _require_single_merit(options.metric)
     units = units_of(first, protocol.interval)
-    tried = tuple(sorted(set(sizes))) or _sizes(int(units.max(initial=0)) + 1)
+    sizes = tuple(sorted(set(options.sizes))) or _sizes(int(units.max(initial=0)) + 1)
     return size_from_pilot(
-        bind_settings(METRICS[metric], protocol),
+        bind_parameters(METRICS[options.metric], protocol),
         first,
         second,
         unit_of_case=units,
-        sizes=tried,
-        simulations=simulations,
-        seed=protocol.seed,
-        margin=margin,
-        assumed_difference=difference,
-        level=protocol.interval.level,
-        power=power,
-        unit=f"{protocol.interval.unit}s",
+        options=PilotOptions(
+            sizes=sizes,
+            simulations=options.simulations,
+            seed=protocol.seed,
+            margin=options.margin,
+            assumed_difference=options.difference,
+            level=protocol.interval.level,
+            power=options.power,
+            unit=f"{protocol.interval.unit}s",
+        ),
     )
 
 
@@ -173,25 +175,24 @@ def _require_single_merit(name: str) -> None:
 
 
 def _sizes(pilot: int) -> tuple[int, ...]:
-    """Ascending numbers of patients around the pilot's own."""
     return tuple(sorted({max(2, round(share * pilot)) for share in GROWTH}))
 
 
 @dataclass(frozen=True, slots=True)
 class ToleranceRow:
-    """What one tolerance gives."""
+    """The results for one tolerance."""
 
     tolerance_mm: float
     lost: float
     """Share of the nodules of at least the smallest size that are reported too small."""
     sensitivity: float
     overestimated: float | None
-    """Share of smaller nodules that are shown; None where none are known."""
+    """Share of smaller nodules that are shown; None if no smaller nodules are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeErrorPlan:
-    """The table, and the assumptions behind it."""
+    """The table and its assumptions."""
 
     assumptions: tuple[Notice, ...]
     rows: tuple[ToleranceRow, ...]
@@ -199,10 +200,10 @@ class SizeErrorPlan:
 
 @dataclass(frozen=True, slots=True)
 class ErrorModel:
-    """How reported sizes differ from true ones, and how that is told."""
+    """How reported sizes differ from true ones, with a description for people."""
 
     error: SizeError
-    told: Notice
+    description: Notice
 
 
 OBSERVED = TableSchema(
@@ -218,16 +219,16 @@ OBSERVED = TableSchema(
 
 def normal_errors(mean_mm: float, sd_mm: float) -> ErrorModel:
     """Errors of a normal distribution, the same at every size."""
-    told = Notice("size_error_normal", {"mean_mm": mean_mm, "sd_mm": sd_mm})
-    return ErrorModel(normal_error(sd_mm, mean_mm), told)
+    description = Notice("size_error_normal", {"mean_mm": mean_mm, "sd_mm": sd_mm})
+    return ErrorModel(normal_error(sd_mm, mean_mm), description)
 
 
 def observed_errors(path: Path, edges_mm: tuple[float, ...] = ()) -> ErrorModel:
-    """Errors as a table shows them: true_mm, reported_mm.
+    """Errors from a table of observed sizes: true_mm, reported_mm.
 
     Args:
         path: the table.
-        edges_mm: sizes that part nodules whose errors differ; none: errors are alike at every size.
+        edges_mm: sizes between groups of nodules with different errors; none: one group.
     """
     table = read_table(path, OBSERVED)
     size = table["true_mm"].to_numpy()
@@ -282,7 +283,7 @@ def plan_size_error(
     return SizeErrorPlan(
         assumptions=(
             source,
-            model.told,
+            model.description,
             Notice("any_reported_size", {"sensitivity": sensitivity}),
         ),
         rows=tuple(rows),

@@ -1,8 +1,8 @@
-"""Frozen plan + evaluation -> what came of it: each criterion met or not, and a verdict.
+"""Frozen plan + evaluation -> the outcome: each criterion met or not, and a verdict.
 
-Verdicts rest on the sound interval, whatever method the protocol names. Where not even a perfect
-result could meet a criterion on these patients it is not assessable: never met, and failed only if
-the whole interval lies on the wrong side of the limit.
+Verdicts use the guarded interval, even if the protocol names another method. If not even a perfect
+result could meet a criterion on these patients, it is not assessable: never met, and failed only
+if the whole interval is on the wrong side of the limit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,11 +21,11 @@ from nodulebench.statistics.multiplicity import gatekeeping
 
 
 def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[CriterionOutcome]:
-    """One algorithm's criteria with adjusted P values, those of further families as these allow.
+    """One algorithm's criteria with P values adjusted by gatekeeping over the families.
 
     Args:
-        outcomes: each criterion as it stands alone, in the order of the plan.
-        level: confidence level of the two-sided intervals; claims are one-sided at half the rest.
+        outcomes: the unadjusted outcome of each criterion, in the order of the plan.
+        level: confidence level of the two-sided intervals; claims are one-sided at (1 - level) / 2.
     """
     families: dict[str, list[CriterionOutcome]] = {PRIMARY: []}
     for outcome in outcomes:
@@ -35,10 +35,10 @@ def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[Cr
         return
     alpha = (1 - level) / 2
     adjusted = gatekeeping(
-        *([_p_value(one, alpha) for one in family] for family in families.values())
+        *([_p_value(outcome, alpha) for outcome in family] for family in families.values())
     )
-    p_values = dict(zip(families, (iter(found.tolist()) for found in adjusted), strict=True))
-    not_met = (name for name, found in zip(families, adjusted, strict=True) if max(found) > alpha)
+    p_values = dict(zip(families, (iter(values.tolist()) for values in adjusted), strict=True))
+    not_met = (name for name, values in zip(families, adjusted, strict=True) if max(values) > alpha)
     names, gate = list(families), next(not_met, None)
     for outcome in outcomes:
         family = outcome.criterion.family
@@ -55,13 +55,13 @@ def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[Cr
             yield shown
 
 
-def _p_value(one: CriterionOutcome, alpha: float) -> float:
-    """The P value of a criterion; of one that has none, the largest that it can have."""
-    if not one.is_met:
-        return 1.0 if one.p_value is None else one.p_value
-    if (one.criterion.bound, one.criterion.comparison) not in DEMANDS:
+def _p_value(outcome: CriterionOutcome, alpha: float) -> float:
+    """The P value of a criterion; if it has none, the largest possible one."""
+    if not outcome.is_met:
+        return 1.0 if outcome.p_value is None else outcome.p_value
+    if (outcome.criterion.bound, outcome.criterion.comparison) not in DEMANDS:
         return 0.0
-    return alpha if one.p_value is None else one.p_value
+    return alpha if outcome.p_value is None else outcome.p_value
 
 
 CohortOf = Callable[[str], LabelledCohort]
@@ -70,14 +70,14 @@ CohortOf = Callable[[str], LabelledCohort]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a verdict on a bound is worked out with."""
+    """The data from which the bound of a verdict is computed."""
 
     protocol: TestProtocol
     cohort_of: CohortOf
 
 
 def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
-    """The evaluation with the plan's digest and what came of the plan."""
+    """The evaluation with the plan's digest and outcome."""
     differences = plan_differences(plan, evaluation)
     outcome = PlanOutcome(
         plan,
@@ -87,7 +87,7 @@ def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
             for algorithm in evaluation.algorithms
             for outcome in by_family(
                 [
-                    judge_criteria(
+                    criterion_outcome(
                         criterion,
                         algorithm,
                         is_planned=not differences,
@@ -104,7 +104,7 @@ def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
 
 
 def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ...]:
-    """In which of protocol, cases and findings a test is not the planned one."""
+    """Notices for protocol, cases and findings of a test that differ from the plan."""
     planned = dict(plan.digests)
     return tuple(
         Notice(
@@ -116,16 +116,16 @@ def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ..
     )
 
 
-def judge_criteria(
+def criterion_outcome(
     criterion: Criterion,
     algorithm: AlgorithmResult,
     *,
     is_planned: bool = True,
     bench: Bench | None = None,
 ) -> CriterionOutcome:
-    """How an algorithm stands to a criterion; undefined is never met and never failed."""
+    """Whether an algorithm meets a criterion; an undefined metric is never met and never failed."""
     result = algorithm.rules.get(criterion.rule)
-    found: Estimate | None = None
+    estimate: Estimate | None = None
     reason: Notice | None = None
     if result is None:
         reason = Notice("rule_not_applied", {"rule": criterion.rule})
@@ -133,24 +133,24 @@ def judge_criteria(
         values = {"rule": criterion.rule, "reason": result.undefined}
         reason = Notice("rule_not_applicable", values)
     else:
-        found = estimates_of(result).get((criterion.stratum, criterion.metric))
-        reason = None if found is not None else Notice("no_such_metric")
-    shown = (found or Estimate(None)).soundly
+        estimate = estimates_of(result).get((criterion.stratum, criterion.metric))
+        reason = None if estimate is not None else Notice("no_such_metric")
+    shown = (estimate or Estimate(None)).soundly
     outcome = CriterionOutcome(
         algorithm.name, criterion, shown.value, shown.low, shown.high, None, reason
     )
     if not is_planned:
         return replace(outcome, reason=Notice("not_planned"))
     if reason is None and bench is not None and criterion.bound != "value":
-        return _judge_bound(outcome, shown, bench)
+        return _bound_outcome(outcome, shown, bench)
     compared: float | None = getattr(shown, criterion.bound)
     if compared is not None:
         return replace(outcome, is_met=_is_met(criterion, compared))
     return replace(outcome, reason=reason or _no_bound(shown, criterion))
 
 
-def _judge_bound(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> CriterionOutcome:
-    """The same where the verdict hangs on a bound: made anew, and against what could be shown."""
+def _bound_outcome(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> CriterionOutcome:
+    """The outcome of a criterion on a bound: recomputed, and checked for what could be shown."""
     criterion = outcome.criterion
     if shown.value is None or shown.low is None:
         return replace(outcome, reason=_no_bound(shown, criterion))
@@ -177,14 +177,14 @@ def _judge_bound(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> Cr
 
 
 def _bench(evaluation: Evaluation, algorithm: AlgorithmResult) -> Bench | None:
-    """Where the tables are at hand, what a verdict on a bound is worked out with."""
+    """The data for the bound of a verdict; None if the evaluation does not hold its tables."""
     reference, submission = evaluation.test_set, algorithm.submission
     protocol = evaluation.protocol
     if reference is None or submission is None:
         return None
 
     def cohort_of(rule: str) -> LabelledCohort:
-        choice = next(one for one in protocol.rules if one.name == rule)
+        choice = next(choice for choice in protocol.rules if choice.name == rule)
         labels = label_marks(reference, submission, protocol, choice)
         is_target = targets(reference, submission, protocol)
         cohort = labelled_cohort(reference, submission, labels, is_target)
@@ -204,15 +204,17 @@ def _no_bound(shown: Estimate, criterion: Criterion) -> Notice:
 
 
 def estimates_of(result: RuleResult) -> dict[tuple[str, str], Estimate]:
-    """Every estimate of a rule's result by its stratum and metric, named as criteria name them."""
-    found: dict[tuple[str, str], Estimate] = {}
+    """Every estimate of a rule's result by stratum and metric, with the names of criteria."""
+    by_name: dict[tuple[str, str], Estimate] = {}
     for metric, estimate in result.metrics.items():
         if isinstance(estimate, Estimate):
-            found["", metric] = estimate
+            by_name["", metric] = estimate
         else:
-            found |= {("", f"{metric}@{point}"): one for point, one in estimate.items()}
+            by_name |= {("", f"{metric}@{point}"): reading for point, reading in estimate.items()}
     for division, strata in result.strata.items():
         for name, stratum in strata.items():
             estimates = {"miss_rate": stratum.miss_rate, **stratum.metrics}
-            found |= {(f"{division}={name}", metric): one for metric, one in estimates.items()}
-    return found
+            by_name |= {
+                (f"{division}={name}", metric): estimate for metric, estimate in estimates.items()
+            }
+    return by_name

@@ -1,4 +1,4 @@
-"""Platforms that call our scorer, one file each: where they lay things, and what they upload."""
+"""Platforms that call this scorer, one file each: where their files are, and what to upload."""
 
 from nodulebench.core.registry import Registry
 from nodulebench.evaluation.platforms.platform import Platform

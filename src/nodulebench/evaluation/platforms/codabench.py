@@ -1,4 +1,4 @@
-"""Codabench: a bundle of a competition, whose scoring program is one command."""
+"""Codabench: a competition bundle whose scoring program is one command."""
 
 import json
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ def _files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
         "logo.png": png(np.full((64, 64), 96, np.uint8)),
         "README.md": f"""# A competition on Codabench
 
-1. Image: `docker build --tag {image} . && docker push {image}`; a worker takes it from there.
-2. Dates, title and terms: in `competition.yaml` and `pages/`. It is YAML written as JSON.
+1. Image: `docker build --tag {image} . && docker push {image}`; a worker pulls it from there.
+2. Dates, title and terms: in `competition.yaml` and `pages/`. The file is YAML written as JSON.
 3. Bundle: `zip -r bundle.zip competition.yaml logo.png pages scoring_program reference_data`;
    upload it under *Benchmarks, Management, Upload*.
 """,

@@ -1,4 +1,4 @@
-"""MedPerf: a metrics container that is sent to the sites, whose labels never leave them."""
+"""MedPerf: a metrics container that runs at the sites; labels never leave a site."""
 
 import json
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ def _files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
 1. Image: `docker build --tag {image} . && docker push {image}`.
 2. Register `container_config.yaml` and `workspace/parameters.yaml` as the metrics container. The
    protocol is in the image and under its digest; there are no further parameters.
-3. Each site lays its labels as a bundle (`nodulebench convert … --to bundle`),
-   as `labels/` here is one; models write one file of marks in any format of `nodulebench formats`.
+3. Each site provides its labels as a bundle (`nodulebench convert … --to bundle`), like `labels/`
+   here. Models write one file of marks in any format of `nodulebench formats`.
 4. The first metric of `results.yaml` is `{first}`.
 """,
     }

@@ -1,4 +1,4 @@
-"""What is known of a platform that runs a scorer in a container of its own."""
+"""The facts about a platform that runs a scorer in a container."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from pathlib import Path
 from nodulebench import __version__
 
 PROTOCOL = "protocol.toml"
-"""The protocol, which goes into the image or beside the program."""
+"""The protocol's file, in the image or next to the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A metric as a leaderboard shows it."""
+    """A metric in a leaderboard."""
 
     key: str
     title: str
@@ -21,30 +21,31 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Where a platform lays what a scorer reads, where it looks for the answer, what it takes."""
+    """Where a platform puts the scorer's inputs, where it reads the answer, and what to upload."""
 
     name: str
     marks: Path
-    """What a participant sent, or what their algorithm wrote."""
+    """The participant's marks, or the output of their algorithm."""
     reference: Path
     protocol: Path
     answer: Path
-    """The file of metrics that it reads."""
+    """The file of metrics that the platform reads."""
     packed: Path
-    """Where in a packed folder the reference goes, and the protocol."""
+    """The reference in the packed folder."""
     packed_protocol: Path
+    """The protocol in the packed folder."""
     says_version: bool
-    """Whether it takes words in the answer, not numbers alone."""
+    """Whether the answer may contain text in addition to numbers."""
     files: Callable[[str, Sequence[Column]], dict[str, str | bytes]]
-    """Name of the image, columns of the leaderboard -> what else a packed folder holds."""
+    """Name of the image, columns of the leaderboard -> the other files of the packed folder."""
 
 
 def dockerfile(*entry: str, program: str = "") -> str:
-    """An image with nothing but the scorer of this version, run by nobody in particular.
+    """An image with only the scorer of this version, run by an unprivileged user.
 
     Args:
-        entry: the command it starts; nothing: the platform says it.
-        program: where the protocol lies in it; nothing: elsewhere.
+        entry: the command that it starts; empty: the platform gives it.
+        program: the path of the protocol in the image; empty: the protocol is elsewhere.
     """
     lines = [
         "FROM python:3.12-slim",

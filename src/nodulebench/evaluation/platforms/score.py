@@ -1,7 +1,7 @@
-"""What a platform laid down -> the file of metrics that it reads.
+"""The inputs that a platform provides -> the file of metrics that it reads.
 
-A participant may read all that is said here, so a message tells of their file alone: what is wrong
-with the reference stays between the lines of a traceback, which ``--debug`` shows to an organiser.
+Participants may read every message, so messages describe only their own file. Errors of the
+reference appear only in the traceback, which ``--debug`` shows to an organiser.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from nodulebench.core.documents.evaluation import evaluation_document, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Evaluation
-from nodulebench.evaluation.check.service import check_alone
+from nodulebench.evaluation.check.service import check_without_reference
 from nodulebench.evaluation.platforms.platform import Platform
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.formats import fitting, read_reference
 from nodulebench.io.json_files import write_json
@@ -23,10 +23,10 @@ from nodulebench.io.marks.grand_challenge import holds_jobs
 from nodulebench.io.untrusted_files import OutputRejectedError, collect
 
 PRIMARY = "cpm"
-"""The metric that orders a leaderboard, where a protocol has it; else its first."""
+"""The metric that sorts a leaderboard, if the protocol has it; else its first metric."""
 MOST_BYTES = 1 << 31
 _NOT_MARKS = ("metadata", "metadata.yaml", "__MACOSX")
-"""What platforms and zip programs lay beside marks."""
+"""Files that platforms and zip programs add to marks."""
 
 
 def score_as(
@@ -37,39 +37,42 @@ def score_as(
     protocol: Path | None = None,
     answer: Path | None = None,
 ) -> Path:
-    """Score what lies where a platform lays it; every place can be another.
+    """Score the platform's inputs at its standard paths; every path can be replaced.
 
     Returns:
-        The answer. It is not written if anything is wrong, or if the metric that orders is
-        undefined: platforms have ranked a submission without a score first.
+        The answer. It is not written if there is any error, or if the sorting metric is undefined:
+        platforms have ranked a submission without a score first.
 
     Raises:
-        InputError: what is wrong with the marks, or that it is not the marks.
+        InputError: with the problems of the marks, or stating that the marks are not the problem.
     """
     chosen = str(protocol or platform.protocol)
     with TemporaryDirectory() as scratch:
         given = marks_in(_taken(marks or platform.marks, Path(scratch)))
-        found = _evaluated(given, reference or platform.reference, chosen)
-    told = list(readings(evaluation_document(found).soundly))
-    if not told:
-        what = "cannot be judged under any rule of this benchmark."
-        raise InputError.at("this submission", what, "Send what its rules ask for, as boxes.")
-    first = primary(told)
+        evaluation = _evaluated(given, reference or platform.reference, chosen)
+    metrics = list(readings(evaluation_document(evaluation).soundly))
+    if not metrics:
+        what = "cannot be evaluated under any rule of this benchmark."
+        raise InputError.at("this submission", what, "Send what its rules need, such as boxes.")
+    first = primary(metrics)
     if first["value"] is None:
         what = f"leaves {first['metric']} undefined under the rule {first['rule']}."
-        raise InputError.at("this submission", what, "It has no place in an order without it.")
-    words = {"scorer": f"nodulebench {found.version}", "protocol": found.digests["protocol"]}
-    place = answer or platform.answer
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_json(dict(_numbers(told)) | (words if platform.says_version else {}), place)
-    return place
+        raise InputError.at("this submission", what, "It cannot be ranked without this metric.")
+    words = {
+        "scorer": f"nodulebench {evaluation.version}",
+        "protocol": evaluation.digests["protocol"],
+    }
+    path = answer or platform.answer
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(dict(_numbers(metrics)) | (words if platform.says_version else {}), path)
+    return path
 
 
 def marks_in(folder: Path) -> Path:
-    """The marks in a folder that a platform filled: the folder itself, or the one thing in it.
+    """The marks in a folder that a platform filled: the folder itself, or its only entry.
 
     Raises:
-        InputError: if there is nothing, or more than one thing.
+        InputError: if the folder has no entry, or more than one.
     """
     if not folder.is_dir() or holds_jobs(folder):
         return folder
@@ -83,16 +86,16 @@ def marks_in(folder: Path) -> Path:
     try:
         fitting(folder, "marks")
     except InputError as error:
-        names = ", ".join(one.name for one in inside[:5]) or "nothing"
+        names = ", ".join(path.name for path in inside[:5]) or "nothing"
         what = f"holds {names}; expected one file or folder of marks."
         raise InputError.at("the submission", what, "See: nodulebench formats.") from error
     return folder
 
 
 def _taken(marks: Path, scratch: Path) -> Path:
-    """A copy of what was sent: a link in it could lead to the reference, and a pipe nowhere."""
+    """A copy of the submission: a link could lead to the reference, and a pipe could block."""
     if not marks.exists():
-        raise InputError.at("the submission", "is not there.", "Nothing was submitted.")
+        raise InputError.at("the submission", "does not exist.", "Submit a file of marks.")
     if not marks.is_dir():
         return marks
     try:
@@ -103,14 +106,14 @@ def _taken(marks: Path, scratch: Path) -> Path:
 
 
 def key(reading: JsonObject) -> str:
-    """The name of a reading that every platform takes: letters, digits and underscores."""
+    """The name of a reading in the characters that every platform accepts: [A-Za-z0-9_]."""
     parts = [reading["rule"], reading["metric"], *([reading["point"]] if reading["point"] else [])]
     return "_".join(parts).replace(".", "_").replace("-", "_")
 
 
-def primary(found: list[JsonObject]) -> JsonObject:
-    """The reading that orders a leaderboard."""
-    return next((one for one in found if one["metric"] == PRIMARY), found[0])
+def primary(metrics: list[JsonObject]) -> JsonObject:
+    """The reading that sorts a leaderboard."""
+    return next((reading for reading in metrics if reading["metric"] == PRIMARY), metrics[0])
 
 
 def _evaluated(marks: Path, reference: Path, protocol: str) -> Evaluation:
@@ -119,7 +122,7 @@ def _evaluated(marks: Path, reference: Path, protocol: str) -> Evaluation:
     except (NoduleBenchError, OSError) as error:
         raise _not_theirs("the reference cannot be read") from error
     try:
-        checked = check_alone(marks, cases, protocol)
+        checked = check_without_reference(marks, cases, protocol)
     except NoduleBenchError as error:
         raise _not_theirs("the protocol cannot be read") from error
     if checked.problems:
@@ -127,19 +130,23 @@ def _evaluated(marks: Path, reference: Path, protocol: str) -> Evaluation:
             replace(problem, where=Path(problem.where).name) for problem in checked.problems
         )
     try:
-        return evaluate_files((marks,), reference, protocol, names=("submission",))[0]
+        return evaluate_files(
+            EvaluateOptions(
+                marks=(marks,), reference=reference, protocol=protocol, names=("submission",)
+            )
+        )[0]
     except (NoduleBenchError, OSError) as error:
         raise _not_theirs("it could not be scored") from error
 
 
 def _not_theirs(what: str) -> InputError:
-    remedy = "Ask who runs the benchmark: the same command with --debug tells them why."
-    return InputError.at("this benchmark", f"has a fault: {what}.", remedy)
+    remedy = "Ask the organiser: the same command with --debug shows them the reason."
+    return InputError.at("this benchmark", f"has an error: {what}.", remedy)
 
 
-def _numbers(found: Iterable[JsonObject]) -> Iterable[tuple[str, float]]:
-    """Values and bounds that are defined, under names of their own."""
-    for one in found:
+def _numbers(metrics: Iterable[JsonObject]) -> Iterable[tuple[str, float]]:
+    """Defined values and bounds with their names."""
+    for reading in metrics:
         for part in ("value", "low", "high"):
-            if one[part] is not None:
-                yield key(one) + ("" if part == "value" else f"_{part}"), one[part]
+            if reading[part] is not None:
+                yield key(reading) + ("" if part == "value" else f"_{part}"), reading[part]

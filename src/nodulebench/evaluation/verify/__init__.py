@@ -1,1 +1,1 @@
-"""Whether numbers hold: results computed again, scorers against known answers."""
+"""Verify results by recomputing them, and scorers by cases with known answers."""

@@ -1,4 +1,4 @@
-"""Golden edge cases x a scorer -> which cases it passes. For our scorer or any other command."""
+"""Golden edge cases x a scorer -> which cases it passes. For this scorer or any other command."""
 
 import json
 import math
@@ -33,20 +33,20 @@ from nodulebench.io.atomic import staged_folder
 from nodulebench.io.marks import luna16 as luna16_csv
 
 KITS = ("luna16", "slices", "sizes")
-"""Kits of golden cases: points, boxes, sizes. Another scorer can be asked those of the first."""
+"""Kits of golden cases: points, boxes, sizes. Other scorers are tested with the first only."""
 ANSWERS = ("teaches", "expected", "exact")
-"""What is told of a point case beside its files; ``exact`` where the official program rounds."""
+"""Facts about a point case in addition to its files; ``exact`` if the official program rounds."""
 
 
 def golden_cases(kit: str) -> list[JsonObject]:
     """The cases of one kit: ``luna16`` (points), ``slices`` (boxes) or ``sizes``."""
     text = files(__package__).joinpath("golden", f"{kit}.json").read_text(encoding="utf-8")
-    found: list[JsonObject] = json.loads(text)
-    return found
+    cases: list[JsonObject] = json.loads(text)
+    return cases
 
 
 def write_point_case(case: JsonObject, folder: Path) -> list[Path]:
-    """Write the four input files of a point case, in the order a scorer is given them."""
+    """Write the four input files of a point case, in the order of a scorer's arguments."""
     header = "seriesuid,coordX,coordY,coordZ,"
     contents = {
         "annotations.csv": _csv(header + "diameter_mm", case["nodules"]),
@@ -64,30 +64,30 @@ def _csv(header: str, rows: list[list[Any]]) -> str:
 
 
 def export_cases(out: Path) -> int:
-    """Write every golden case as files, for who tests a scorer without this program.
+    """Write every golden case as files, to test a scorer without this program.
 
-    A point case is a folder with the four files that a scorer is given and ``expected.json``;
-    cases of boxes and sizes are a JSON file each, with what they are made of and what is expected.
+    A point case is a folder with the four input files of a scorer and ``expected.json``. Cases of
+    boxes and sizes are a JSON file each, with their input and the expected result.
 
     Returns:
-        How many cases were written.
+        The number of cases.
 
     Raises:
-        InputError: if the folder already holds something.
+        InputError: if the folder is not empty.
     """
     chosen = {kit: golden_cases(kit) for kit in KITS}
     with staged_folder(out, is_new=True) as stage:
         for kit, cases in chosen.items():
             for case in cases:
-                place, told = stage / kit / f"{case['name']}.json", case
+                path, content = stage / kit / f"{case['name']}.json", case
                 if kit == "luna16":
-                    place = stage / kit / case["name"] / "expected.json"
-                    told = {key: case[key] for key in ANSWERS if key in case}
-                place.parent.mkdir(parents=True, exist_ok=True)
+                    path = stage / kit / case["name"] / "expected.json"
+                    content = {key: case[key] for key in ANSWERS if key in case}
+                path.parent.mkdir(parents=True, exist_ok=True)
                 if kit == "luna16":
-                    write_point_case(case, place.parent)
-                text = json.dumps(told, indent=1, ensure_ascii=False)
-                place.write_text(f"{text}\n", encoding="utf-8")
+                    write_point_case(case, path.parent)
+                text = json.dumps(content, indent=1, ensure_ascii=False)
+                path.write_text(f"{text}\n", encoding="utf-8")
     return sum(map(len, chosen.values()))
 
 
@@ -101,13 +101,13 @@ OFFICIAL_NAMES = {
     "Ignored candidates on excluded nodules": "ignored",
 }
 NEEDED_COUNTS = ("hit", "missed", "false_positive")
-"""Counts that every scorer must give; the others are compared where it gives them."""
+"""Counts that every scorer must give; the others are compared if it gives them."""
 RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 
 
 @dataclass(frozen=True, slots=True)
 class GoldenOutcome:
-    """What came of one golden case."""
+    """The outcome of one golden case."""
 
     kit: str
     case: str
@@ -118,7 +118,7 @@ class GoldenOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a scorer says of one point case: counts, seven sensitivities, CPM (None: NaN)."""
+    """A scorer's result for one point case: counts, seven sensitivities, CPM (None: NaN)."""
 
     counts: dict[str, int]
     sensitivity: list[float | None]
@@ -126,19 +126,19 @@ class Score:
 
 
 ScoreCase = Callable[[list[Path], Path], Score]
-"""The four input files of a point case and a folder for the answer -> what a scorer says."""
+"""The four input files of a point case and a folder for the answer -> the scorer's result."""
 
 
 def run_conformance(
     scorer: str | None = None, cases: Sequence[str] = ()
 ) -> Iterator[GoldenOutcome]:
-    """Run every golden case, or those named; with a scorer's command only those it can be asked.
+    """Run every golden case, or the named ones; another scorer is run on point cases only.
 
     The command is called as ``COMMAND annotations excluded seriesuids submission OUTDIR`` and
     writes ``OUTDIR/result.json`` with ``counts``, ``sensitivity`` (seven numbers) and ``cpm``.
 
     Raises:
-        UnknownNameError: if there is no case of that name that can be asked.
+        UnknownNameError: if this scorer has no case of that name.
     """
     kits = KITS if scorer is None else KITS[:1]
     chosen = {kit: golden_cases(kit) for kit in kits}
@@ -217,7 +217,7 @@ def _score_here(inputs: list[Path], result_folder: Path) -> Score:  # noqa: ARG0
 
 
 class _ScorerError(Exception):
-    """A scorer that crashed, hung, or wrote something else than asked."""
+    """A scorer that crashed, hung, or wrote another result than required."""
 
 
 def _scorer(scorer: str) -> ScoreCase:
@@ -241,17 +241,20 @@ def _scorer(scorer: str) -> ScoreCase:
 
 def _read_score(path: Path) -> Score:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        readings = found["sensitivity"]
+        result = json.loads(path.read_text(encoding="utf-8"))
+        readings = result["sensitivity"]
         if isinstance(readings, dict):
             readings = [readings[rate] for rate in RATES]
         return Score(
-            {OFFICIAL_NAMES.get(name, name): int(count) for name, count in found["counts"].items()},
+            {
+                OFFICIAL_NAMES.get(name, name): int(count)
+                for name, count in result["counts"].items()
+            },
             [_number(value) for value in readings],
-            _number(found["cpm"]),
+            _number(result["cpm"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _ScorerError(f"result.json is not as agreed: {error!r}") from error
+        raise _ScorerError(f"result.json is not as required: {error!r}") from error
 
 
 def _number(value: Any) -> float | None:
@@ -264,16 +267,16 @@ def _score_slices(case: JsonObject) -> Iterator[GoldenOutcome]:
     for rule, wanted in case["expected"].items():
         algorithm = evaluate(reference, [submission], _protocol(rule)).algorithms[0]
         hits = algorithm.labels.filter(pl.col("label") == "hit")["mark_id"].sort().to_list()
-        found = {**algorithm.rules[rule].counts, "hits": hits}
-        yield _compared("slices", f"{case['name']} · {rule}", case["teaches"], found, wanted)
+        counts = {**algorithm.rules[rule].counts, "hits": hits}
+        yield _compared("slices", f"{case['name']} · {rule}", case["teaches"], counts, wanted)
 
 
 def slice_tables(case: JsonObject) -> tuple[Reference, Submission]:
     """The tables of a case of boxes: rows of case, id, slice, x, y, length, width, long, short."""
-    place = ["slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm"]
+    box = ["slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm"]
 
     def boxes(rows: list[list[Any]], key: str) -> pl.DataFrame:
-        names = ["case_id", key, *place, "long_mm", "short_mm"]
+        names = ["case_id", key, *box, "long_mm", "short_mm"]
         padded = [row + [None] * (len(names) - len(row)) for row in rows]
         table = pl.DataFrame(padded, schema=names, orient="row", infer_schema_length=None)
         return table.with_columns(z_mm=pl.col("slice_index").cast(pl.Float64))
@@ -288,15 +291,15 @@ def slice_tables(case: JsonObject) -> tuple[Reference, Submission]:
 
     nodules, marks = boxes(case["nodules"], "nodule_id"), boxes(case["marks"], "mark_id")
     cases = pl.concat([nodules["case_id"], marks["case_id"]]).unique(maintain_order=True)
-    found = points(nodules, "nodule_id").with_columns(is_ignored=pl.lit(False))
+    nodule_points = points(nodules, "nodule_id").with_columns(is_ignored=pl.lit(False))
     reference = Reference(
         "golden",
         CASES.conform(cases.to_frame(), "cases"),
-        NODULES.conform(found, "nodules"),
+        NODULES.conform(nodule_points, "nodules"),
         NODULE_SLICES.conform(nodules, "nodules"),
     )
-    said = MARKS.conform(points(marks, "mark_id"), "marks")
-    return reference, Submission("golden", said, MARK_SLICES.conform(marks, "marks"))
+    mark_points = MARKS.conform(points(marks, "mark_id"), "marks")
+    return reference, Submission("golden", mark_points, MARK_SLICES.conform(marks, "marks"))
 
 
 def _score_sizes(case: JsonObject) -> GoldenOutcome:
@@ -305,12 +308,12 @@ def _score_sizes(case: JsonObject) -> GoldenOutcome:
 
 
 def size_result(case: JsonObject) -> RuleResult:
-    """Evaluate pairs of true and reported size, each in a case of its own, under a size limit."""
+    """Evaluate pairs of true and reported size, each in a separate case, under a size limit."""
     ids = [f"pair{number}" for number in range(len(case["pairs"]))]
-    place = {"x_mm": 0.0, "y_mm": 0.0, "z_mm": 0.0}
+    position = {"x_mm": 0.0, "y_mm": 0.0, "z_mm": 0.0}
     nodules, marks = (
         [
-            {"case_id": name, key: key[0], **place, "diameter_mm": float(pair[side])}
+            {"case_id": name, key: key[0], **position, "diameter_mm": float(pair[side])}
             for name, pair in zip(ids, case["pairs"], strict=True)
             if pair[side] is not None
         ]
@@ -329,17 +332,17 @@ def size_result(case: JsonObject) -> RuleResult:
 
 
 def _protocol(rule: str, **fields: Any) -> TestProtocol:
-    """One rule, and nothing but counts."""
+    """A protocol with one rule and only counts."""
     none, rules = IntervalChoice(bootstraps=0), (RuleChoice(name=rule),)
     return TestProtocol(name="golden", rules=rules, metrics=("recall",), interval=none, **fields)
 
 
 def _compared(
-    kit: str, name: str, teaches: str, found: JsonObject, wanted: JsonObject
+    kit: str, name: str, teaches: str, result: JsonObject, wanted: JsonObject
 ) -> GoldenOutcome:
     wrong = [
-        f"{key} {found.get(key)} instead of {value}"
+        f"{key} {result.get(key)} instead of {value}"
         for key, value in wanted.items()
-        if found.get(key) != value
+        if result.get(key) != value
     ]
     return GoldenOutcome(kit, name, teaches, not wrong, "; ".join(wrong))

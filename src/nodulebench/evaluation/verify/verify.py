@@ -1,4 +1,4 @@
-"""Folder of an evaluation -> what differs when every number is recomputed; digests; signature."""
+"""Folder of an evaluation -> differences when every number is recomputed; digests; signature."""
 
 import json
 import math
@@ -27,9 +27,9 @@ from nodulebench.evaluation.result_folder import (
     PLAN,
     result_tables,
 )
-from nodulebench.evaluation.service import keep_to_candidates
+from nodulebench.evaluation.service import keep_to_candidates, read_test_set
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.formats import read_case_list, read_reference, read_submission
+from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.io.marks.luna16 import parse_columns
@@ -37,16 +37,16 @@ from nodulebench.io.table_files import read_parquet, read_table
 from nodulebench.security.signatures import Signature, check_signature
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
-"""Numbers this near are the same: other processors may round the last digits otherwise."""
+"""Tolerances within which numbers are equal: processors may round the last digits differently."""
 
 MOST_ROWS = 5
-"""How many rows of a table are named; the others are counted."""
+"""The number of rows of a table that are named; the others are counted."""
 
 _NAME = re.compile(r"\w[\w.-]*")
 
 
 class _Nothing:
-    """What stands for a value that is not there."""
+    """Represents a missing value."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -57,7 +57,7 @@ NOTHING = _Nothing()
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place where what is written is not what was recomputed."""
+    """A place where the written and the recomputed value differ."""
 
     file: str
     where: str
@@ -67,12 +67,12 @@ class Difference:
     def __str__(self) -> str:
         if self.written is NOTHING and self.recomputed is NOTHING:
             return f"{self.file} {self.where}"
-        found = f"written {_shown(self.written)}, recomputed {_shown(self.recomputed)}"
-        return f"{self.file} {self.where}: {found}"
+        values = f"written {_shown(self.written)}, recomputed {_shown(self.recomputed)}"
+        return f"{self.file} {self.where}: {values}"
 
 
 def count_values(value: Any) -> int:
-    """How many texts, numbers and the like a document holds."""
+    """The number of scalar values of a document."""
     if isinstance(value, dict):
         return sum(map(count_values, value.values()))
     return sum(map(count_values, value)) if isinstance(value, list) else 1
@@ -81,36 +81,36 @@ def count_values(value: Any) -> int:
 def document_differences(
     written: Any, recomputed: Any, file: str, where: str = ""
 ) -> Iterator[Difference]:
-    """Where two JSON values differ; keys may stand in any order."""
+    """Where two JSON values differ; the order of keys does not matter."""
     if isinstance(written, dict) and isinstance(recomputed, dict):
         for key in dict.fromkeys((*written, *recomputed)):
-            place = _below(where, key)
+            path = _below(where, key)
             yield from document_differences(
-                written.get(key, NOTHING), recomputed.get(key, NOTHING), file, place
+                written.get(key, NOTHING), recomputed.get(key, NOTHING), file, path
             )
     elif isinstance(written, list) and isinstance(recomputed, list):
-        for index, one, other in _beside(written, recomputed):
-            yield from document_differences(one, other, file, f"{where}[{index}]")
+        for index, value, other in _pairs(written, recomputed):
+            yield from document_differences(value, other, file, f"{where}[{index}]")
     elif not _is_same(written, recomputed):
         yield Difference(file, where, written, recomputed)
 
 
-def _beside(written: list[Any], recomputed: list[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """What stands in two lists at the same place; notices that both have may stand anywhere."""
-    places, others = list(range(len(written))), recomputed
+def _pairs(written: list[Any], recomputed: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """The values of two lists at the same index; the order of notices does not matter."""
+    indices, others = list(range(len(written))), recomputed
     if all(map(is_notice, (*written, *recomputed))):
-        places = [place for place in places if written[place] not in recomputed]
-        others = [one for one in recomputed if one not in written]
-    further = range(len(written), len(written) + len(others) - len(places))
-    for number, place in enumerate((*places, *further)):
-        one = written[place] if place < len(written) else NOTHING
-        yield place, one, others[number] if number < len(others) else NOTHING
+        indices = [index for index in indices if written[index] not in recomputed]
+        others = [other for other in recomputed if other not in written]
+    further = range(len(written), len(written) + len(others) - len(indices))
+    for number, index in enumerate((*indices, *further)):
+        value = written[index] if index < len(written) else NOTHING
+        yield index, value, others[number] if number < len(others) else NOTHING
 
 
 def table_differences(
     written: pl.DataFrame, recomputed: pl.DataFrame, file: str
 ) -> Iterator[Difference]:
-    """Where two tables differ: their columns, their height, and the first rows that do."""
+    """Where two tables differ: their columns, their height, and the first different rows."""
     if written.columns != recomputed.columns:
         yield Difference(file, "columns", written.columns, recomputed.columns)
         return
@@ -131,12 +131,12 @@ def table_differences(
 
 
 def _is_other(written: pl.Series, recomputed: pl.Series) -> pl.Series:
-    """For each row whether two columns differ; NaN is NaN, and empty is empty."""
+    """For each row whether two columns differ; NaN equals NaN, and null equals null."""
     if not (written.dtype.is_float() and recomputed.dtype.is_float()):
         return written.cast(pl.String).ne_missing(recomputed.cast(pl.String))
-    room = pl.max_horizontal(written.abs() * RELATIVE, recomputed.abs() * RELATIVE, ABSOLUTE)
-    is_near = pl.select((written - recomputed).abs() <= room).to_series()
-    # NaN would count as near everything, and infinity as far from itself
+    tolerance = pl.max_horizontal(written.abs() * RELATIVE, recomputed.abs() * RELATIVE, ABSOLUTE)
+    is_near = pl.select((written - recomputed).abs() <= tolerance).to_series()
+    # NaN would be near everything, and infinity far from itself
     is_near &= written.is_finite() & recomputed.is_finite()
     return ~is_near.fill_null(False) & written.ne_missing(recomputed)
 
@@ -166,7 +166,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """The files that an evaluation was made from."""
+    """The files from which an evaluation was made."""
 
     reference: Path
     marks: tuple[Path, ...]
@@ -179,44 +179,46 @@ class Originals:
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """How much was recomputed, and what came out otherwise."""
+    """How much was recomputed, and the differences."""
 
     values: int = 0
     """Values of evaluation.json."""
     rows: int = 0
-    """Rows of the tables beside it."""
+    """Rows of its tables."""
     differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked in a folder, and everything that is not as it should be."""
+    """The verification of a folder, with every problem and difference."""
 
     files: int
     """Files that the manifest lists."""
     is_signed: bool
-    """Whether there is a signature at all."""
+    """Whether the folder has a signature."""
     signature: Signature | None
-    """The signature if it holds."""
+    """The signature if it is valid."""
     problems: tuple[Problem, ...]
-    """Files that are not as listed or cannot be read, and a signature that does not hold."""
+    """Files that differ from the manifest or cannot be read, and an invalid signature."""
     version: str = ""
     """Version of NoduleBench that made the evaluation."""
     from_folder: Recomputed | None = None
-    """Recomputed from the folder alone; None: it could not be."""
+    """Recomputed from the folder only; None: that was not possible."""
     from_originals: Recomputed | None = None
     """Recomputed from the original files; None: they were not given or could not be used."""
 
     @property
     def differences(self) -> list[Difference]:
-        """What came out otherwise, each place once."""
+        """All differences, each place once."""
         parts = [part for part in (self.from_folder, self.from_originals) if part is not None]
-        found = {str(difference): difference for part in parts for difference in part.differences}
-        return list(found.values())
+        distinct = {
+            str(difference): difference for part in parts for difference in part.differences
+        }
+        return list(distinct.values())
 
     @property
     def is_good(self) -> bool:
-        """Whether everything is as it should be."""
+        """Whether there are neither problems nor differences."""
         return not self.problems and not self.differences
 
 
@@ -231,16 +233,16 @@ def verify_folder(
 
     Args:
         folder: what ``evaluate --out`` wrote, or any folder with a manifest.
-        public_key: the key of whoever shall have signed.
-        originals: the files that the evaluation was made from; the numbers are then recomputed
-            from them too.
-        is_recomputed: whether the numbers are looked at at all, or the files alone.
+        public_key: the key of the expected signer.
+        originals: the files from which the evaluation was made; the numbers are then recomputed
+            from them, too.
+        is_recomputed: whether numbers are recomputed; else only files and signature are checked.
 
     Raises:
         InputError: if there is no such folder.
     """
     if not folder.is_dir():
-        raise InputError.at(str(folder), "is no folder.")
+        raise InputError.at(str(folder), "is not a folder.")
     problems = manifest_problems(folder)
     signature: Signature | None = None
     evaluated: Evaluated | None = None
@@ -274,10 +276,10 @@ def verify_folder(
 
 
 def _recompute_folder(evaluated: Evaluated) -> Recomputed:
-    """Recompute from the tables in the folder, if they are those that the digests name.
+    """Recompute from the tables in the folder, if they have the written digests.
 
-    From others nothing is recomputed: the numbers would differ for a reason that is already known,
-    and tables that were tampered with may hold anything.
+    From other tables nothing is recomputed: the reason of the differences is already known, and
+    tables that were tampered with may hold anything.
     """
     changed = tuple(
         Difference(EVALUATION, f"digests.{name}", written, digest)
@@ -295,13 +297,13 @@ def recompute(
     submissions: list[Submission],
     comparisons: tuple[ComparisonDocument, ...] | None = None,
 ) -> Recomputed:
-    """Evaluate again under the written protocol, and compare everything with what is written.
+    """Evaluate again under the written protocol, and compare everything with the written results.
 
     Args:
-        evaluated: what is written.
+        evaluated: the written evaluation.
         reference: the test set.
         submissions: one per algorithm, in the written order.
-        comparisons: the comparisons between algorithms, recomputed; None: they are not compared.
+        comparisons: the recomputed comparisons between algorithms; None: they are not checked.
     """
     document = evaluated.document
     evaluation = evaluate(reference, submissions, evaluated.protocol)
@@ -328,20 +330,23 @@ def recompute(
 
 
 def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ...]:
-    """The comparisons between algorithms, as their settings say, from the written labels."""
+    """The comparisons between algorithms with their written options, from the written labels."""
     written = evaluated.document.comparisons
     if not written:
         return ()
     from nodulebench.evaluation.comparison.service import recompute_comparisons
 
-    found = recompute_comparisons(evaluated)
-    return tuple(replace(one, version=old.version) for one, old in zip(found, written, strict=True))
+    again = recompute_comparisons(evaluated)
+    return tuple(
+        replace(comparison, version=old.version)
+        for comparison, old in zip(again, written, strict=True)
+    )
 
 
 def comparison_differences(
     folder: Path, comparisons: tuple[ComparisonDocument, ...]
 ) -> Iterator[Difference]:
-    """Where the latest comparison, which has a file of its own, is not as it should be there."""
+    """Where the latest comparison differs in its separate file."""
     path = folder / COMPARISON
     if not path.is_file():
         return
@@ -363,7 +368,7 @@ def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterato
 
 
 def _stored_submissions(evaluated: Evaluated) -> list[Submission]:
-    """The submissions that lie in the folder; what was noticed on reading them is only written."""
+    """The submissions in the folder; notices from reading the original files are only written."""
     return [
         replace(evaluated.submissions[algorithm.name], notices=algorithm.notices)
         for algorithm in evaluated.document.algorithms
@@ -373,12 +378,13 @@ def _stored_submissions(evaluated: Evaluated) -> list[Submission]:
 def _read_originals(
     originals: Originals, evaluated: Evaluated
 ) -> tuple[Reference, list[Submission]]:
-    """The test set and the submissions from their files, under the names that are written."""
-    reference = read_reference(
-        originals.reference, cases=originals.cases, nodules=originals.nodules
+    """The test set and the submissions from their files, under the written names."""
+    reference = read_test_set(
+        originals.reference,
+        cases=originals.cases,
+        nodules=originals.nodules,
+        series=originals.series,
     )
-    if originals.series is not None:
-        reference = reference.restricted(read_case_list(originals.series), originals.series.name)
     columns = None if originals.columns is None else parse_columns(originals.columns)
     given = [read_submission(path, reference.cases, columns=columns) for path in originals.marks]
     if originals.candidates is not None:
@@ -392,12 +398,12 @@ def _read_originals(
 def _in_written_order(
     given: list[Submission], algorithms: Sequence[AlgorithmSummary]
 ) -> list[Submission]:
-    """For each algorithm the submission of the same digest, or else of the same name.
+    """For each algorithm the submission with the same digest, or else with the same name.
 
     Raises:
         InputError: for algorithms without a file and files without an algorithm.
     """
-    found: list[Submission] = []
+    ordered: list[Submission] = []
     problems: list[Problem] = []
     left = list(given)
     for algorithm in algorithms:
@@ -405,14 +411,15 @@ def _in_written_order(
         same += [other for other in left if other.name == algorithm.name]
         if same:
             left.remove(same[0])
-            found.append(
+            ordered.append(
                 replace(same[0], name=algorithm.name, threshold=declared_threshold(algorithm))
             )
         else:
             where = f"algorithm '{algorithm.name}'"
-            problems.append(Problem(where, "is evaluated, but its marks were not given."))
+            problems.append(Problem(where, "was evaluated, but its marks were not given."))
     problems.extend(
-        Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left
+        Problem(f"submission '{submission.name}'", "is none of the evaluated algorithms.")
+        for submission in left
     )
     raise_problems(problems)
-    return found
+    return ordered

@@ -41,7 +41,7 @@ def center_distance(
     Args:
         scene: marks and nodules with boxes per slice (``volume`` does without).
         space: distance within the plane of a common slice, or between the centres in space.
-        radius_mm: one threshold for all nodules in place of their own radius.
+        radius_mm: one threshold for all nodules instead of their radius.
         radius_factor: by what the threshold is multiplied, for a sweep.
         assignment: nodules in the reference's order (published), or as many hits as possible.
         duplicates: whether further marks on a nodule are left out or count as false positives.

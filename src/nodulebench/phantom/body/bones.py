@@ -109,21 +109,21 @@ def paint_spine(chest: Chest, plane: Plane) -> None:
     fill(part, canal + 2.2, pixel_mm, CORD_HU)
 
 
-def _arch(beside: Field, down: Field, phase: float) -> Field:
+def _arch(across: Field, down: Field, phase: float) -> Field:
     """Distance to the arch of a vertebra: laminae, spinous process, and by height the others."""
     parts = [
-        _segment(beside, down, (13.5, 20.0), (1.0, 34.0), 3.6),
-        _segment(beside, down, (0.0, 33.0), (0.0, 40.0 + 14.0 * phase), 2.8),
+        _segment(across, down, (13.5, 20.0), (1.0, 34.0), 3.6),
+        _segment(across, down, (0.0, 33.0), (0.0, 40.0 + 14.0 * phase), 2.8),
     ]
     if phase > PEDICLE_PHASE:
-        parts.append(_segment(beside, down, (12.0, 8.0), (13.5, 22.0), 4.0))
-        parts.append(_segment(beside, down, (14.0, 22.0), (32.0, 35.0), 4.4))
+        parts.append(_segment(across, down, (12.0, 8.0), (13.5, 22.0), 4.0))
+        parts.append(_segment(across, down, (14.0, 22.0), (32.0, 35.0), 4.4))
     nearest: Field = np.minimum.reduce(parts)
     return nearest
 
 
 def _stiff(plane: Plane) -> tuple[Field, Field]:
-    """Where the bone of each pixel lies in the plain body: bones bend half as much as tissue."""
+    """The position of each pixel's bone in the plain body: bones bend half as much as tissue."""
     return (plane.x + plane.surfaces.x) / 2, (plane.y + plane.surfaces.y) / 2
 
 

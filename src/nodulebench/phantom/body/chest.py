@@ -104,12 +104,12 @@ def random_chest(random: np.random.Generator) -> Chest:
 
 def join(surfaces: Iterable[Field], rounding_mm: float) -> Field:
     """The union of surfaces, with its edges rounded."""
-    return reduce(lambda one, other: _rounded_minimum(one, other, rounding_mm), surfaces)
+    return reduce(lambda first, other: _rounded_minimum(first, other, rounding_mm), surfaces)
 
 
-def _rounded_minimum(one: Field, other: Field, rounding_mm: float) -> Field:
-    closeness = np.maximum(rounding_mm - np.abs(one - other), 0)
-    smaller: Field = np.minimum(one, other) - closeness * closeness / (4 * rounding_mm)
+def _rounded_minimum(first: Field, other: Field, rounding_mm: float) -> Field:
+    closeness = np.maximum(rounding_mm - np.abs(first - other), 0)
+    smaller: Field = np.minimum(first, other) - closeness * closeness / (4 * rounding_mm)
     return smaller
 
 
@@ -123,7 +123,7 @@ def oval(across: Field, down: Field, half_width: Field | float, half_depth: Fiel
 
 
 def oval_reach(angle: Field, half_width: Field | float, half_depth: Field | float) -> Field:
-    """How far from its centre an :func:`oval` lies in a direction (0: along x, in radians)."""
+    """How far from its centre an :func:`oval` is in a direction (0: along x, in radians)."""
     squared = (np.cos(angle) / half_width) ** 2, (np.sin(angle) / half_depth) ** 2
     total = squared[0] + squared[1]
     squaring = 1 - 4 * SQUARENESS * squared[0] * squared[1] / (total * total)
@@ -148,7 +148,7 @@ def _costal_axes(chest: Chest, is_lateral: Field, z: Field) -> tuple[Field, Fiel
     lateral = chest.half_width - LUNG_CENTER_X
     half_width = _either(is_lateral, lateral, MEDIAL_HALF_WIDTH) * width
     half_depth = chest.half_depth * (0.25 + 0.75 * width) * np.minimum(1, width * 2.5)
-    return half_width, half_depth, chest.center_y + 14.0 * (1 - width)  # the apex lies further back
+    return half_width, half_depth, chest.center_y + 14.0 * (1 - width)  # the apex is further back
 
 
 def costal_surface(chest: Chest, x: Field, y: Field, z: Field, side: int) -> Field:
@@ -204,8 +204,8 @@ def heart_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     long, short = 64.0 * scale, 46.0 * scale
     reach = np.sqrt((square - along * along) / short**2 + along * along / long**2 + 1e-6)
     ventricles = (reach - 1) * short
-    beside = (x + 16.0 * scale) ** 2 + (y + 14.0 * scale) ** 2 + 0.7 * (z + 60.0 * scale) ** 2
-    atrium = np.sqrt(beside) - 36.0 * scale
+    squared_mm2 = (x + 16.0 * scale) ** 2 + (y + 14.0 * scale) ** 2 + 0.7 * (z + 60.0 * scale) ** 2
+    atrium = np.sqrt(squared_mm2) - 36.0 * scale
     return join((ventricles, atrium), 18.0)
 
 
@@ -226,7 +226,7 @@ def mediastinum_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     front = chest.center_y - chest.half_depth
     back = chest.spine_y
     spine = oval(x, y - back - 16.0, SPINE_HALF_WIDTH, 40.0)
-    gutter = oval(x, y - back - 48.0, 56.0, 26.0)  # heads of the ribs and muscles beside them
+    gutter = oval(x, y - back - 48.0, 56.0, 26.0)  # heads of the ribs and muscles next to them
     core = oval(x - 2.0, y - (back - 42.0 * scale), 21.0 * scale, 34.0 * scale)
     rising = _swelling(z, -30.0, 75.0)
     aorta = oval(x + 7.0, y - (back - 74.0 * scale), 21.0 * scale * rising, 22.0 * scale * rising)
@@ -279,23 +279,23 @@ USUAL_WALL_MM = 25.0
 
 
 def muscle_thickness(chest: Chest, x: Field, y: Field, z: Field) -> Field:
-    """How many mm of muscle lie around the cavity: thin in front, thick beside the spine."""
-    beside = np.abs(x)
+    """How many mm of muscle there are around the cavity: thin in front, thick next to the spine."""
+    across = np.abs(x)
     depth = (y - chest.center_y) / chest.half_depth  # -1 in front, 1 at the back
     above = np.clip((z + 40.0) / 40.0, 0, 1)
     shoulder = np.maximum(0.0, (z - 35.0) / 60.0)
-    pectoral = 15.0 * above * bump(beside, 74.0, 36.0) * np.clip(-1.8 * depth - 0.3, 0, 1)
-    lateral = 12.0 * bump(depth, 0.2, 0.45) * np.clip(beside / 60.0, 0, 1)
-    blade = 20.0 * above * bump(depth, 0.72, 0.32) * np.clip(beside / 50.0 - 0.4, 0, 1)
-    erector = 24.0 * bump(beside, 25.0, 20.0) * np.clip(2 * depth - 0.8, 0, 1)
-    neck = 52.0 * np.clip((z - chest.apex_z + 30.0) / 40.0, 0, 1) * bump(beside, 0.0, 55.0)
+    pectoral = 15.0 * above * bump(across, 74.0, 36.0) * np.clip(-1.8 * depth - 0.3, 0, 1)
+    lateral = 12.0 * bump(depth, 0.2, 0.45) * np.clip(across / 60.0, 0, 1)
+    blade = 20.0 * above * bump(depth, 0.72, 0.32) * np.clip(across / 50.0 - 0.4, 0, 1)
+    erector = 24.0 * bump(across, 25.0, 20.0) * np.clip(2 * depth - 0.8, 0, 1)
+    neck = 52.0 * np.clip((z - chest.apex_z + 30.0) / 40.0, 0, 1) * bump(across, 0.0, 55.0)
     bulk = chest.wall_mm / USUAL_WALL_MM
     return (
         RIB_CAGE_MM
         + 2.0
         + neck
         + bulk * (pectoral + lateral + blade + erector)
-        + shoulder * (8.0 + 56.0 * np.clip((beside - 50.0) / 60.0, 0, 1))
+        + shoulder * (8.0 + 56.0 * np.clip((across - 50.0) / 60.0, 0, 1))
     )
 
 

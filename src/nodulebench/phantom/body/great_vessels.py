@@ -99,7 +99,7 @@ def _neck_arteries(back: float) -> list[Tubes]:
 
 
 def _neck_veins(back: float) -> list[Tubes]:
-    """The veins beside them."""
+    """The veins next to them."""
     return [
         path([(-22.0, back - 66.0, 60.0), (-28.0, back - 64.0, 150.0)], 7.0),
         path(
@@ -161,7 +161,7 @@ def swallowed_air(gullet: Tubes, random: np.random.Generator) -> Tubes:
 
 
 def thyroid(chest: Chest) -> Tubes:
-    """Both lobes beside the trachea, of which a scan of the chest shows the lower ends."""
+    """Both lobes next to the trachea, of which a scan of the chest shows the lower ends."""
     front = chest.spine_y - 50.0
     low, high = (15.0, front, chest.apex_z + 4.0), (16.0, front, chest.apex_z + 50.0)
     return _on_both_sides([low, high], 8.0)

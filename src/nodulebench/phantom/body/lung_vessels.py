@@ -1,4 +1,4 @@
-"""Chest -> the tubes in its lungs: arteries, veins, and bronchi beside the arteries."""
+"""Chest -> the tubes in its lungs: arteries, veins, and bronchi next to the arteries."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ TWIG_MM = (2.5, 6.0)
 SUBPLEURAL_MM = 7.0
 """Vessels end this far from the pleura."""
 BRONCHUS_LEAST_ENDS = 24
-"""Bronchi beside thinner arteries are not seen on CT."""
+"""Bronchi next to thinner arteries are not seen on CT."""
 BRONCHUS_TO_ARTERY = 0.82
 HEART_MARGIN_MM = 4.0
 TRACHEA_RADIUS_MM = 8.6
@@ -73,7 +73,7 @@ def grow_lung_tubes(
             artery = _tree(entry, ends, branching, random)
             arteries.append(artery.tubes)
             veins.append(_tree(atrium, vein_ends, branching, random).tubes)
-            bronchus, lumen = _beside(chest, artery, side)
+            bronchus, lumen = _bronchus_along(chest, artery, side)
             bronchi.append(bronchus)
             lumens.append(lumen)
     vessels = Tubes.joined(*arteries, *veins)
@@ -149,7 +149,7 @@ def _side_branches(parents: Tubes, count: int, random: np.random.Generator) -> T
     return Tubes(start, start + length * heading, radius, 0.8 * radius)
 
 
-def _beside(chest: Chest, artery: Tree, side: int) -> tuple[Tubes, Tubes]:
+def _bronchus_along(chest: Chest, artery: Tree, side: int) -> tuple[Tubes, Tubes]:
     """Bronchi that run along the larger branches of an artery: outer surface and lumen."""
     is_seen = artery.ends >= BRONCHUS_LEAST_ENDS
     for end in (artery.tubes.start, artery.tubes.end):

@@ -28,12 +28,12 @@ GLAND_X = 80.0
 GLAND_EDGE_MM = 3.0
 """Strands of gland fade into fat."""
 TABLE_HU = 480.0
-"""Of the carbon shell on which the patient lies."""
+"""Of the carbon shell under the patient."""
 TABLE_MM = 2.0
 TABLE_HALF_WIDTH_MM = 205.0
 MATTRESS_MM = 11.0
 BUNDLES_APART = 1.4
-"""In standard deviations of their field: fat lies where it passes multiples of this."""
+"""In standard deviations of their field: fat is where it passes multiples of this."""
 BUNDLE_MM = 18.0
 """About how far bundles of muscle change by one standard deviation."""
 
@@ -91,8 +91,8 @@ def _draw_armpits(chest: Chest, plane: Plane) -> None:
         middle = side * (chest.half_width + 16.0)
         near = plane.box((middle - 40.0, middle + 40.0), (-60.0, 50.0))
         if near is not None:
-            beside, down = near.surfaces.x - np.float32(middle), near.surfaces.y + 6.0
-            pit = oval(beside - 0.3 * side * down, down, 13.0 * swell, 32.0 * swell)
+            across, down = near.surfaces.x - np.float32(middle), near.surfaces.y + 6.0
+            pit = oval(across - 0.3 * side * down, down, 13.0 * swell, 32.0 * swell)
             pit = np.maximum(pit + 3.0 * near.patches, RIB_CAGE_MM + 2.0 - near.surfaces.cavity)
             fill(near.hu, np.maximum(pit, near.surfaces.skin + 4.0), near.pixel_mm, near.fat + 8.0)
 
@@ -108,8 +108,8 @@ def _draw_glands(chest: Chest, plane: Plane) -> None:
         middle = side * GLAND_X
         near = plane.box((middle - 50.0, middle + 50.0), (front - 36.0, front + 36.0))
         if near is not None:
-            beside, down = near.surfaces.x - np.float32(middle), near.surfaces.y - np.float32(front)
-            gland = np.maximum(oval(beside, down, 40.0 * swell, 20.0 * swell), 0)
+            across, down = near.surfaces.x - np.float32(middle), near.surfaces.y - np.float32(front)
+            gland = np.maximum(oval(across, down, 40.0 * swell, 20.0 * swell), 0)
             strands = gland + 2.0 - 2.0 * near.patches - 2.2 * near.fine - 2.0 * near.waves
             fill(near.hu, np.maximum(strands, near.surfaces.skin + 7.0), GLAND_EDGE_MM, GLAND_HU)
 
@@ -120,7 +120,7 @@ FOOD_HU = 30.0
 STOOL_HU = -40.0
 GAS_HU = AIR_HU + 10
 AIR_LEVEL_Y = -40.0
-"""Fluid in the stomach stands level, since the patient lies on the back."""
+"""Fluid in the stomach is level, since the patient is on the back."""
 COLON = ((82.0, -52.0, 15.0, 26.0), (58.0, -72.0, 17.0, 34.0), (100.0, -22.0, 13.0, 40.0))
 """Loops of the left colon: x, y, radius, and how far below the dome they begin, in mm."""
 
@@ -211,14 +211,14 @@ def _draw_colon(chest: Chest, plane: Plane, left: Field) -> None:
 
 
 TOWARDS_RIGHT_VENTRICLE = (-0.504, -0.863, 0.049)
-"""At right angles to the heart's axis: the right ventricle lies in front of the left one."""
+"""At right angles to the heart's axis: the right ventricle is in front of the left one."""
 BEATING_MM = 3.0
 """Edges of the heart are as soft as its motion makes them."""
 PERICARDIUM_HU = -5.0
 VALVES_MM = -12.0
 """Where the valves lie along the heart's axis; atria before it, ventricles behind."""
 SEPTUM_MM = -5.0
-"""Where the groove between the ventricles lies, towards the right one."""
+"""The position of the groove between the ventricles, towards the right one."""
 LEFT_WALL_MM, RIGHT_WALL_MM = 9.5, 3.5
 LEFT_ATRIUM_Z = -46.0
 LEFT_ATRIUM_MM = (28.0, 19.0, 25.0)
@@ -334,6 +334,6 @@ def _parenchyma(chest: Chest, plane: Plane) -> Field:
         chest, plane.x, plane.y, np.asarray(plane.z_mm, dtype=np.float32)
     )
     line = np.maximum(1.2 - np.abs(oblique), 0)
-    beside = np.maximum(1.2 - 0.8 * np.abs(horizontal), 0) * ((oblique > 0) & (plane.x < 0))
-    lung += FISSURE_HU * np.maximum(line, beside)
+    minor_line = np.maximum(1.2 - 0.8 * np.abs(horizontal), 0) * ((oblique > 0) & (plane.x < 0))
+    lung += FISSURE_HU * np.maximum(line, minor_line)
     return lung

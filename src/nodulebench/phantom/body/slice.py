@@ -51,7 +51,7 @@ class Bend:
         return x + loose * along_x, y + loose * along_y
 
     def bent(self, chest: Chest, tubes: Tubes) -> Tubes:
-        """Tubes shifted with the tissue around them, as far as the pleura leaves them room."""
+        """Tubes shifted with the tissue around them, as far as the pleura allows."""
         pieces = tubes.cut()
         return Tubes(
             self._shifted(chest, pieces.start, pieces.start_radius),
@@ -101,7 +101,7 @@ class Surfaces(NamedTuple):
     muscle_mm: Field
     """How thick muscle is around the cavity: no distance."""
     x: Field
-    """Where the tissue of a pixel lies in the plain body, see ``bend``."""
+    """The position of each pixel's tissue in the plain body, see ``bend``."""
     y: Field
 
 
@@ -215,7 +215,7 @@ class Plane:
     """What fat looks like, in HU: uneven, with fine septa."""
 
     def around(self, distance: Field, margin_mm: float) -> "Plane | None":
-        """The box of this plane that lies within a margin of a surface; None where none does."""
+        """The box of this plane within a margin of a surface; None if there is none."""
         nearest = distance.min(axis=1), distance.min(axis=0)
         return self._cut(nearest[0] < margin_mm, nearest[1] < margin_mm)
 

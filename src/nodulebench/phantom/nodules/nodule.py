@@ -113,7 +113,7 @@ def _paint_shape(
 def _cover(
     shape: NoduleShape, edge_mm: float, x: Field, y: Field, z: Field, canvas: Canvas
 ) -> Field:
-    """Which share of each voxel lies in the nodule, from its parts' distances to the surface."""
+    """The share of each voxel in the nodule, from its parts' distances to the surface."""
     voxels = len(x) * len(y) * len(z)
     parts = int(np.clip((MOST_SUBVOXELS / voxels) ** (1 / 3), 1, 4))
     edge = np.float32(max(edge_mm, canvas.voxel_mm / parts))
@@ -140,7 +140,7 @@ SMALLEST_MM, LARGEST_MM = 2.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How nodules of one type look: density (HU), edge and size (mm), from and to."""
+    """The ranges of one type of nodule: density (HU), edge and size (mm)."""
 
     hu: tuple[float, float]
     edge_mm: tuple[float, float]
@@ -163,7 +163,7 @@ KINDS: dict[str, Kind] = {
 
 MALIGNANT_SHARE = {"smooth": 0.08, "lobulated": 0.35, "spiculated": 0.8}
 CONTACT = 0.8
-"""A juxtapleural nodule's centre lies this share of its radius from the pleura."""
+"""A juxtapleural nodule's centre is this share of its radius from the pleura."""
 
 
 def random_diameter(kind: Kind, random: np.random.Generator) -> float:
@@ -194,7 +194,7 @@ def make_nodule(
         random: where chance comes from.
 
     Raises:
-        NoPlaceError: if the lung has no room for it.
+        NoPlaceError: if the lung has no free position for it.
     """
     kind = KINDS[type]
     is_pleural = type.startswith("pleural")
@@ -233,7 +233,7 @@ def _within_limit(shape: NoduleShape) -> NoduleShape:
 
 
 def _pleura_height(is_pleural: bool, radius: float) -> float:
-    """How far inside the pleura the centre lies."""
+    """How far inside the pleura the centre is."""
     return (0.1 if is_pleural else CONTACT) * radius
 
 

@@ -60,18 +60,18 @@ class Surroundings:
         unit: FloatArray = slope / np.maximum(np.linalg.norm(slope, axis=-1, keepdims=True), 1e-9)
         return unit
 
-    def has_room(
-        self, point: FloatArray, radius_mm: float, beside: FloatArray | None = None
+    def is_inside_lung(
+        self, point: FloatArray, radius_mm: float, wall_normal: FloatArray | None = None
     ) -> BoolArray:
-        """Whether balls around points lie in the lung; ``beside`` points to a wall that is near.
+        """Whether balls around points are in the lung; ``wall_normal`` points to a near wall.
 
         The distance to the pleura is not exact, but its sign is: the balls' surfaces are tried.
         """
         direction = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
         direction = direction[np.any(direction != 0, axis=1)]
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        if beside is not None:
-            direction = direction[direction @ beside < -0.3]
+        if wall_normal is not None:
+            direction = direction[direction @ wall_normal < -0.3]
         around = point[:, None, :] + radius_mm * direction
         depth = self.pleura_mm(around.reshape(-1, 3)).reshape(len(point), -1)
         is_inside: BoolArray = np.all(depth < 0, axis=1) & (self.pleura_mm(point) < 0)
@@ -93,7 +93,7 @@ def place_isolated(
     points = _random_points(around, random)
     depth = -around.pleura_mm(points)
     points = points[(depth > radius_mm + 2.0) & around.is_free(points, radius_mm)]
-    points = points[around.has_room(points, radius_mm + ISOLATION_MM)][:60]
+    points = points[around.is_inside_lung(points, radius_mm + ISOLATION_MM)][:60]
     if not len(points):
         raise NoPlaceError
     clearance = _vessel_clearance(around.vessels, points)
@@ -116,7 +116,7 @@ def place_juxtavascular(
     aside -= (aside * along).sum(axis=1, keepdims=True) * along
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
     points = middle + aside * (radius_mm + 0.5 * vessels.end_radius[chosen])[:, None]
-    is_fit = around.has_room(points, radius_mm + 2.0) & around.is_free(points, radius_mm)
+    is_fit = around.is_inside_lung(points, radius_mm + 2.0) & around.is_free(points, radius_mm)
     good = np.flatnonzero(is_fit)
     if not len(good):
         raise NoPlaceError
@@ -139,7 +139,7 @@ def place_on_pleura(
             foot = foot - around.outward(foot) * around.pleura_mm(foot)[:, None]
         normal = around.outward(foot)[0]
         center = foot[0] - normal * height_mm
-        if around.has_room(center[None], radius_mm, beside=normal)[0]:
+        if around.is_inside_lung(center[None], radius_mm, wall_normal=normal)[0]:
             return NodulePosition(center, normal)
     raise NoPlaceError
 

@@ -1,6 +1,6 @@
 """NoduleShape: an analytic surface -> inside test, volume, outlines and extents, without voxels.
 
-A shape is seen from its centre: in every direction the surface lies at one distance, that of an
+A shape is seen from its centre: in every direction the surface is at one distance, that of an
 ellipsoid, raised by lobes and cut off by a plane (the pleura). Everything else follows from that
 distance.
 """
@@ -41,7 +41,7 @@ class NoduleShape:
     """Column j is the direction of axis j in the patient."""
     lobes: tuple[Lobe, ...] = ()
     plane_normal: FloatArray | None = None
-    """Points outwards; what lies beyond the plane does not belong to the nodule."""
+    """Points outwards; beyond the plane nothing belongs to the nodule."""
     plane_mm: float = 0.0
     """Distance of the plane from the centre."""
 
@@ -155,7 +155,7 @@ class NoduleShape:
         return 0.0 if outline is None else area_mm2(outline)
 
     def _deepest(self, z_mm: float) -> FloatArray | None:
-        """The point of a plane that lies deepest in the nodule; None where the plane misses it."""
+        """The point of a plane that is deepest in the nodule; None where the plane misses it."""
         middle, half = self.center_mm[:2], self.largest_reach_mm
         best = np.zeros(3)
         depth = np.zeros(1)

@@ -4,7 +4,7 @@ import numpy as np
 
 from nodulebench.core.arrays import IntArray
 from nodulebench.core.errors import InputError
-from nodulebench.reference.decision import Verdict, hear, reader_count, shared_voxels
+from nodulebench.reference.decision import Verdict, decide_groups, reader_count, shared_voxels
 from nodulebench.reference.panel import Panel
 
 
@@ -54,7 +54,7 @@ def arbitrated(
             reader_count(panel, backed) >= (minimum_agreement or others[case])
         )
 
-    return hear(
+    return decide_groups(
         panel,
         grouping=grouping,
         same_reader=same_reader,

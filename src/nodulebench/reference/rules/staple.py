@@ -6,7 +6,7 @@ import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import UndefinedError
-from nodulebench.reference.decision import Verdict, hear, votes
+from nodulebench.reference.decision import Verdict, decide_groups, votes
 from nodulebench.reference.panel import Panel
 from nodulebench.reference.rules.votes import enough_readers
 
@@ -85,7 +85,7 @@ def staple(
         probability: how likely a voxel has to be nodule.
         margin: voxels around the union of the outlines that count as background.
     """
-    return hear(
+    return decide_groups(
         panel,
         grouping=grouping,
         same_reader=same_reader,
@@ -117,5 +117,5 @@ def likely_voxels(
         which = int(np.searchsorted(readers, panel.reader[row]))
         drawn[which, *(panel.regions.of(row) - low).T] = True
     likely = estimate_truth(drawn.reshape(len(readers), -1)).probability.reshape(shape)
-    found: IntArray = np.argwhere(likely >= min(probability, float(likely.max()))) + low
-    return found
+    voxels: IntArray = np.argwhere(likely >= min(probability, float(likely.max()))) + low
+    return voxels

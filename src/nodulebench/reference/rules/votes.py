@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from nodulebench.core.arrays import IntArray
-from nodulebench.reference.decision import Verdict, hear, reader_count, shared_voxels
+from nodulebench.reference.decision import Verdict, decide_groups, reader_count, shared_voxels
 from nodulebench.reference.panel import Panel
 
 
@@ -27,7 +27,7 @@ def majority(
         same_reader: whether two findings of one reader can be one nodule by themselves.
         outline_share: the share of readers that a voxel needs.
     """
-    return hear(
+    return decide_groups(
         panel,
         grouping=grouping,
         same_reader=same_reader,
@@ -58,7 +58,7 @@ def unanimous(
         same_reader: whether two findings of one reader can be one nodule by themselves.
         outline_share: the share of readers that a voxel of the outline needs.
     """
-    return hear(
+    return decide_groups(
         panel,
         grouping=grouping,
         same_reader=same_reader,

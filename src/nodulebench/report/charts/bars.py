@@ -28,7 +28,7 @@ GAP = 26
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A value with the ends of its whisker and what stands above it."""
+    """A value with the ends of its whisker and the text above it."""
 
     value: float
     low: float
@@ -45,7 +45,7 @@ def column_chart(
     """Groups of columns side by side, one column of a group for each kind.
 
     Args:
-        groups: what stands below each group.
+        groups: the name below each group.
         columns: for each group its columns, one for each kind; None leaves a gap.
         axis: the upright axis, from 0.
         description: what the picture shows, for those who cannot see it.
@@ -106,7 +106,7 @@ def histogram(
 
 
 MOST_GUTTER = 150
-"""Names wider than this stand above their rows instead of beside them."""
+"""Names wider than this are written above their rows instead of at the left."""
 ROWS_TOP, ROWS_BOTTOM = 8, 46
 STEP = 19
 """Between values of one row."""
@@ -153,7 +153,7 @@ def row_chart(
     """
     gutter = max(text_width(row.name) for row in rows) + 10
     is_above = gutter > MOST_GUTTER
-    texts = [text_width(one.text) for row in rows for one in row.values]
+    texts = [text_width(value.text) for row in rows for value in row.values]
     left, right = 10.0 if is_above else gutter, WIDTH - max(10.0, max(texts, default=0) + 14)
     top = ROWS_TOP + (LINE if any(text for _, text in limits) else 0)
     heights = [_height(row, is_above=is_above) for row in rows]
@@ -170,10 +170,10 @@ def row_chart(
             middle = y + height / 2 + 4.5
             parts.append(label(left - 8, middle, row.name, "name last"))
         start = y + (LINE + 3 if is_above else 0) + (4 if len(row.values) > 1 else 2)
-        for number, one in enumerate(row.values):
+        for number, shown in enumerate(row.values):
             place = start + STEP * (number + 0.5)
-            parts.append(_drawn(one, axis, (left, right), place, base, has_bars=has_bars))
-            parts.append(label(WIDTH - 4, place + 4.5, one.text, "value last"))
+            parts.append(_value_shapes(shown, axis, (left, right), place, base, has_bars=has_bars))
+            parts.append(label(WIDTH - 4, place + 4.5, shown.text, "value last"))
         y += height
     if base is not None:
         x = left + (right - left) * axis.place(base)
@@ -189,8 +189,8 @@ def _height(row: Row, *, is_above: bool) -> float:
     )
 
 
-def _drawn(
-    one: Value,
+def _value_shapes(
+    value: Value,
     axis: Axis,
     ends: tuple[float, float],
     y: float,
@@ -199,17 +199,19 @@ def _drawn(
     has_bars: bool,
 ) -> str:
     left, right = ends
-    x = left + (right - left) * axis.place(one.value)
+    x = left + (right - left) * axis.place(value.value)
     parts = []
     if base is not None:
         start = left + (right - left) * axis.place(base)
         if has_bars:
-            parts.append(Fill(one.kind).drawn(min(start, x), y - 6, abs(x - start), 12))
+            parts.append(Fill(value.kind).drawn(min(start, x), y - 6, abs(x - start), 12))
         else:
-            parts.append(stroke(f"stem c{Style(one.kind).colour}", f"M{start:.1f} {y:.1f}H{x:.1f}"))
-    if one.low is not None and one.high is not None:
-        low, high = (left + (right - left) * axis.place(end) for end in (one.low, one.high))
+            parts.append(
+                stroke(f"stem c{Style(value.kind).colour}", f"M{start:.1f} {y:.1f}H{x:.1f}")
+            )
+    if value.low is not None and value.high is not None:
+        low, high = (left + (right - left) * axis.place(end) for end in (value.low, value.high))
         parts.append(whisker_across(y, low, high))
     if not has_bars:
-        parts.append(Style(one.kind).marker(x, y))
+        parts.append(Style(value.kind).marker(x, y))
     return "".join(parts)

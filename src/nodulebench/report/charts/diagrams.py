@@ -21,11 +21,11 @@ class Step:
 
     text: str
     onward: str = ""
-    """What stands beside the arrow to the next step."""
+    """Label of the arrow to the next step."""
     exit: str = ""
     """Where it leads otherwise."""
     otherwise: str = ""
-    """What stands above the arrow to the exit."""
+    """Label of the arrow to the exit."""
 
 
 def flow_chart(steps: Sequence[Step], description: str) -> Markup:
@@ -33,15 +33,15 @@ def flow_chart(steps: Sequence[Step], description: str) -> Markup:
     parts: list[str] = []
     top, middle = 4.0, MAIN / 2 + 2
     for number, step in enumerate(steps):
-        lines, beside = wrapped(step.text, MAIN - 2 * PADDING), wrapped(step.exit, SIDE - 14)
-        height = LINE * max(len(lines), len(beside) if step.exit else 0) + 2 * PADDING
+        lines, exit_lines = wrapped(step.text, MAIN - 2 * PADDING), wrapped(step.exit, SIDE - 14)
+        height = LINE * max(len(lines), len(exit_lines) if step.exit else 0) + 2 * PADDING
         parts += _box(2, top, MAIN, height, lines)
         if step.exit:
             y = top + height / 2
             start, end = MAIN + 2, WIDTH_FROM_SVG - SIDE - 2
             parts += _arrow(f"M{start} {y:.1f}H{end}", f"M{end - 6} {y - 4:.1f}l6 4l-6 4")
             parts.append(label((start + end) / 2, y - 6, step.otherwise))
-            parts += _box(end, top, SIDE, height, beside)
+            parts += _box(end, top, SIDE, height, exit_lines)
         if number + 1 < len(steps):
             foot = top + height + GAP
             parts += _arrow(

@@ -90,7 +90,7 @@ def _spread(y: FloatArray, reach: float) -> FloatArray:
     for place in np.argsort(y, kind="stable"):
         near = np.abs(y - y[place]) < 8
         near[place] = False
-        taken = {float(one) for one in shift[near & (y <= y[place])]}
+        taken = {float(offset) for offset in shift[near & (y <= y[place])]}
         shift[place] = next((reach * step for step in steps if reach * step not in taken), 0.0)
     return shift
 

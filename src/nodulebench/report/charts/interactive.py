@@ -30,7 +30,7 @@ from nodulebench.report.pages.templates import Block
 MOST_BANDS = 4
 """Beyond so many series bands would hide each other."""
 TITLE, ROW = 24, 22
-"""Height of the title and of each line of a legend, where a chart stands alone."""
+"""Height of the title and of each line of a legend, in a chart shown without its page."""
 PRECISION = 100_000
 """Readings in the page are whole numbers of 1/100,000."""
 
@@ -72,15 +72,15 @@ def readable_chart(
     """A chart whose values can be read off on the page; y runs from 0 to 1."""
     return Chart(
         title=title,
-        picture=plot(x_axis, y_axis, [one.line for one in series], title),
-        legend=tuple((one.name, one.line.style) for one in series),
+        picture=plot(x_axis, y_axis, [member.line for member in series], title),
+        legend=tuple((member.name, member.line.style) for member in series),
         readings={
             "frame": [LEFT, TOP, WIDTH, HEIGHT],
             "x": {"low": x_axis.low, "high": x_axis.high, "log": x_axis.is_log},
             "at": translate("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
             "score": translate("chart.score"),
             "unit": PRECISION,
-            "series": [_readings(one, x_axis) for one in series],
+            "series": [_readings(member, x_axis) for member in series],
         },
         remarks=remarks,
         translate=translate,
@@ -112,14 +112,14 @@ def switched(charts: Sequence[Chart]) -> Chart | Switch | None:
 def _readings(series: Series, x_axis: Axis) -> JsonObject:
     """A curve as whole numbers: every corner as a step from the one before, and its threshold."""
     x, y = series.line.x, series.line.y
-    kept = corners(x, y)
-    first = max(0, int(np.searchsorted(x[kept], x_axis.low, "left")) - 1)
-    last = int(np.searchsorted(x[kept], x_axis.high, "right")) + 1
-    kept = kept[first:last]
-    scores = first_digits(series.threshold[kept])
+    chosen = corners(x, y)
+    first = max(0, int(np.searchsorted(x[chosen], x_axis.low, "left")) - 1)
+    last = int(np.searchsorted(x[chosen], x_axis.high, "right")) + 1
+    chosen = chosen[first:last]
+    scores = first_digits(series.threshold[chosen])
     shown: JsonObject = {
-        "x": _steps(x[kept]),
-        "y": _steps(y[kept]),
+        "x": _steps(x[chosen]),
+        "y": _steps(y[chosen]),
         "threshold": [None if score != score else score for score in scores],
     }
     if series.line.band is not None:

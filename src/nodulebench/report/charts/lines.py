@@ -31,18 +31,18 @@ from nodulebench.report.pages.svg import drawing, embedded_text, label, on_paper
 
 LEFT, TOP, HEIGHT, BOTTOM = 44, 30, 190, 40
 MOST_NAMED = 8
-"""So many steps have room for their names below them."""
+"""Names are shown for at most this many steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One value, what it is called below, and what is said where one points at it."""
+    """A value with its interval, its name on the axis and the text shown on pointing."""
 
     value: float
     low: float | None
     high: float | None
     name: str
-    told: str
+    tooltip: str
 
 
 def history_chart(
@@ -83,7 +83,7 @@ def history_chart(
         shapes = Style(0).marker(x, height(step.value))
         if step.low is not None and step.high is not None:
             shapes = whisker_up(x, height(step.low), height(step.high)) + shapes
-        parts.append(embedded_text(shapes, step.told))
+        parts.append(embedded_text(shapes, step.tooltip))
         if len(steps) <= MOST_NAMED:
             parts.append(label(x, bottom + 18, shortened(step.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
@@ -91,7 +91,7 @@ def history_chart(
 
 
 MOST_NAMED_LEARNING = 1
-"""Lines whose names stand at their ends; more would cover each other."""
+"""With more lines their names are left out, because they would overlap."""
 
 Point = tuple[int, float]
 """A step, and what was measured there."""
@@ -100,7 +100,7 @@ Curves = Mapping[int | None, Sequence[Point]]
 
 
 def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translator) -> str:
-    """The loss of each training by step, as a file of its own; beside it the area, where it is.
+    """The loss of each training by step as an SVG file, with the area next to it if it is known.
 
     Args:
         name: of the network.
@@ -119,8 +119,8 @@ def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translat
         placed(loss, 0, 0),
         placed(_area_plot(areas, _steps(losses, translate), translate), width, 0),
     ]
-    told = translate("curve.learning_area", names=name)
-    return on_paper(drawing("plot", 2 * width, height, parts, description=told))
+    description = translate("curve.learning_area", names=name)
+    return on_paper(drawing("plot", 2 * width, height, parts, description=description))
 
 
 def _loss_plot(name: str, losses: Curves, translate: Translator) -> Markup:
@@ -159,7 +159,7 @@ def _steps(curves: Curves, translate: Translator) -> Axis:
 
 
 def _line(number: int, points: Sequence[Point], marked: Point, name: str) -> Line:
-    steps, values = (np.array(one, dtype=np.float64) for one in zip(*points, strict=True))
+    steps, values = (np.array(numbers, dtype=np.float64) for numbers in zip(*points, strict=True))
     return Line(steps, values, Style(number), points=((*marked, name),))
 
 
@@ -189,7 +189,7 @@ class TradeOff:
 def trade_off_chart(
     points: Sequence[TradeOff], cost: str, worth: str, translate: Translator
 ) -> str:
-    """Algorithms by cost and worth, as a file of its own.
+    """Algorithms by cost and worth as an SVG file.
 
     Args:
         points: one for each algorithm.
@@ -211,7 +211,7 @@ def trade_off_chart(
     top = most_good if is_less_better else 1.0
     across = Axis(titles[cost], 0.0, most_cost, nice_ticks(0.0, most_cost))
     up = Axis(titles[worth], 0.0, top, nice_ticks(0.0, top))
-    costs, good = np.array([(one.cost, one.good) for one in front]).T
+    costs, good = np.array([(point.cost, point.good) for point in front]).T
     worst = top if is_less_better else 0.0  # for less than the cheapest there is nothing
     line = Line(
         np.repeat(costs, 2),
@@ -219,7 +219,7 @@ def trade_off_chart(
         Style(0),
         points=tuple((point.cost, point.good, point.name) for point in points),
     )
-    names = ", ".join(one.name for one in front)
+    names = ", ".join(point.name for point in front)
     return on_paper(plot(across, up, [line], translate("curve.trade_off", names=names)))
 
 

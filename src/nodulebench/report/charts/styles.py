@@ -1,4 +1,4 @@
-"""The number of a series -> how it is told from others, with and without colour."""
+"""The number of a series -> its style, which differs from others with and without colour."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -26,7 +26,7 @@ KEY = (40, 12)
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a series is told from the others: colour, dashes and marker together."""
+    """The style of a series: colour, dashes and marker differ together."""
 
     number: int
 
@@ -72,7 +72,7 @@ class Dot(Style):
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How bars of one kind are told from others: colour and hatching together."""
+    """The style of bars of one kind: colour and hatching differ together."""
 
     number: int
 

@@ -1,7 +1,7 @@
 """Numbers -> small pictures as inline SVG. Nothing here knows of algorithms or rules.
 
 A plot has a frame with its axes and, inside, a nested drawing in tenths of a pixel, so that paths
-are short integers and the page can zoom by changing the nested view alone.
+are short integers and the page can zoom by changing only the nested view.
 """
 
 import re
@@ -19,12 +19,12 @@ from nodulebench.report.charts.styles import Style
 from nodulebench.report.pages.svg import drawing, label
 
 MOST_NARROW = 6
-"""Labels that a narrow picture has room for."""
+"""Labels that fit into a narrow picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of numbers on an axis and where its ticks stand."""
+    """A range of numbers on an axis, with its ticks."""
 
     title: str
     low: float
@@ -35,11 +35,11 @@ class Axis:
     """How a value on it is named when it is read off; empty: as the title."""
 
     def place(self, value: float) -> float:
-        """Where a value lies between the low end (0) and the high end (1)."""
+        """The position of a value between the low end (0) and the high end (1)."""
         return float(self.places(np.array([value]))[0])
 
     def places(self, values: FloatArray) -> FloatArray:
-        """Where values lie between the low end (0) and the high end (1)."""
+        """The positions of values between the low end (0) and the high end (1)."""
         if not self.is_log:
             return np.asarray((values - self.low) / (self.high - self.low))
         floor = np.maximum(values, self.low / 1024)
@@ -161,12 +161,12 @@ def _points(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
     parts = []
     for x, y, text in line.points:
         across, down = WIDTH * x_axis.place(x), HEIGHT * (1 - y_axis.place(y))
-        told = _point_label(text, across) if text else ""
+        text_label = _point_label(text, across) if text else ""
         parts.append(
             f'<g class="point c{line.style.colour}" data-series="{number}"'
             f' data-at="{across:.2f} {down:.2f}"'
             f' transform="translate({LEFT + across:.1f} {TOP + down:.1f})">'
-            f'<path d="{line.style.shape}"/>{told}</g>'
+            f'<path d="{line.style.shape}"/>{text_label}</g>'
         )
     return "".join(parts)
 
@@ -228,8 +228,8 @@ def path(across: IntArray, down: IntArray) -> str:
     """The shortest path through points on the drawing grid: M, then h, v and l steps."""
     is_new = np.append(True, (np.diff(across) != 0) | (np.diff(down) != 0))
     across, down = across[is_new], down[is_new]
-    kept = corners(across, down)
-    across, down = across[kept], down[kept]
+    turns = corners(across, down)
+    across, down = across[turns], down[turns]
     steps = [f"M{across[0]} {down[0]}"]
     for right, below in zip(np.diff(across).tolist(), np.diff(down).tolist(), strict=True):
         if not below:
@@ -300,19 +300,19 @@ def stroke(kind: str, path: str) -> str:
 
 def text_width(text: str) -> float:
     """About how wide a label is."""
-    return sum(WIDE_LETTER if east_asian_width(one) in "WF" else LETTER for one in text)
+    return sum(WIDE_LETTER if east_asian_width(character) in "WF" else LETTER for character in text)
 
 
 def shortened(text: str, width: float) -> str:
     """The text, or as much of its beginning as fits into a width."""
     if text_width(text) <= width:
         return text
-    kept = ""
+    beginning = ""
     for letter in text:
-        if text_width(kept + letter) > width - LETTER:
+        if text_width(beginning + letter) > width - LETTER:
             break
-        kept += letter
-    return kept.rstrip() + "…"
+        beginning += letter
+    return beginning.rstrip() + "…"
 
 
 def wrapped(text: str, width: float) -> list[str]:

@@ -1,1 +1,1 @@
-"""Templates, colours and frame of every page: report, curation, and whatever is shown to people."""
+"""Templates, colours and page frame of reports, the portal and the viewer."""

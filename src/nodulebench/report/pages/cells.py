@@ -1,4 +1,4 @@
-"""Cell: what stands in one place of a table; a page has thousands, so they are made by hand."""
+"""Cells of tables as HTML; a page has thousands, so they are written without a template."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ NOTHING = Markup()
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in one place of a table."""
+    """One cell of a table."""
 
     text: str
     bounds: str = ""
@@ -79,5 +79,5 @@ def html_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) 
 
 
 def chart_of(title: str, svg: str) -> str:
-    """A picture whose styles and those of the page leave each other alone."""
+    """An SVG chart as an image, so that its styles and those of the page do not mix."""
     return _IMAGE.format(title, b64encode(svg.encode()).decode())

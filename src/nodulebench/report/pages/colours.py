@@ -52,4 +52,4 @@ def colour_variables() -> str:
 def with_colours(style: str, medium: Medium) -> str:
     """A style sheet with its variables filled in, for readers that know none."""
     known = palette(medium)
-    return re.sub(r"var\(--([\w-]+)\)", lambda found: known[found[1]], style)
+    return re.sub(r"var\(--([\w-]+)\)", lambda match: known[match[1]], style)

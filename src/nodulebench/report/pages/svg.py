@@ -1,4 +1,4 @@
-"""Parts of a picture -> SVG, in a page or as a file of its own; texts are escaped here alone."""
+"""Parts of a chart -> SVG, in a page or as a file. Only this module escapes its texts."""
 
 import re
 from collections.abc import Iterable
@@ -25,12 +25,12 @@ def drawing(
         width: of the picture, in its own units.
         height: likewise.
         parts: shapes, and texts made by ``label``.
-        description: what it shows, for those who cannot see it; empty: a mere ornament.
+        description: what it shows, for those who cannot see it; empty: it is only decoration.
         attributes: further attributes of the element, of numbers and fixed words.
     """
-    told = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
+    role = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
     return Markup(  # noqa: S704 - texts come through label, the rest are numbers
-        f'<svg class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}"{attributes} {told}>'
+        f'<svg class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}"{attributes} {role}>'
         f"{''.join(parts)}</svg>"
     )
 
@@ -42,19 +42,19 @@ def label(x: float, y: float, text: str, kind: str = "") -> str:
 
 
 def embedded_text(shapes: str, text: str) -> str:
-    """Shapes that tell a text where one points at them."""
+    """Shapes with a text that is shown on pointing at them."""
     return f"<g><title>{escape(text)}</title>{shapes}</g>"
 
 
 def placed(picture: str, x: int, y: int) -> str:
     """A picture at its natural size in another."""
-    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
-    size = f' width="{found[1]}" height="{found[2]}"' if found else ""
+    match = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    size = f' width="{match[1]}" height="{match[2]}"' if match else ""
     return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
 def standalone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
-    """A picture as a file of its own, with the style that it needs; ``style`` comes after it."""
+    """A chart as an SVG file with its style sheet; ``style`` is added to it."""
     head, _, rest = str(picture).partition(">")
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
     filled = with_colours(asset("pictures.css") + style, medium)
@@ -62,7 +62,7 @@ def standalone(picture: str, *, medium: Medium = "light", style: str = "") -> st
 
 
 def on_paper(picture: str) -> str:
-    """A picture as a file of its own on white ground, in the letters of the reader's system."""
+    """A chart as an SVG file on white ground, in the fonts of the reader's system."""
     drawn = standalone(picture, style="text { font-family: system-ui, sans-serif; }")
     ground = f'<rect width="100%" height="100%" fill="{palette("light")["paper"]}"/>'
     return drawn.replace("</style>", f"</style>{ground}", 1)

@@ -1,4 +1,4 @@
-"""Compiled templates, kept from one run to the next in jinja2's own folder for each user."""
+"""Compiled templates, cached between runs in jinja2's folder for each user."""
 
 from contextlib import suppress
 
@@ -7,21 +7,21 @@ from jinja2.bccache import Bucket
 
 
 class BytecodeCache(FileSystemBytecodeCache):
-    """Keeps what can be kept; what cannot is compiled anew the next time, and nothing fails."""
+    """Caches what it can; without a writable folder templates are compiled in every run."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Read what an earlier run compiled."""
+        """Load a template that an earlier run compiled."""
         with suppress(OSError):
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
+        """Store a compiled template."""
         with suppress(OSError):
             super().dump_bytecode(bucket)
 
 
 def bytecode_cache() -> BytecodeCache | None:
-    """Where compiled templates lie; None where no folder is safely this user's own."""
+    """The cache; None if no folder belongs safely to this user only."""
     with suppress(OSError, RuntimeError):
         return BytecodeCache()
     return None

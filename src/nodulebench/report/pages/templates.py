@@ -1,4 +1,4 @@
-"""Values -> HTML by the templates of this room: jinja2, which escapes whatever is put in.
+"""Values -> HTML by the jinja2 templates of this folder; every value is escaped.
 
 jinja2 is loaded when the first page is made, and a template is compiled once for every user.
 """
@@ -6,11 +6,12 @@ jinja2 is loaded when the first page is made, and a template is compiled once fo
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from markupsafe import Markup
 
@@ -26,17 +27,16 @@ FOLDER = Path(__file__).parent
 
 
 class Block:
-    """A part of a page, shown by a macro; the macro stands in the template of the same name."""
+    """A part of a page, rendered by a macro in the template of the same name."""
 
     __slots__ = ()
     macro: ClassVar[str]
 
     def __html__(self) -> Markup:
-        made: Markup = _macro(self.macro)(self)
-        return made
+        return _macro(self.macro)(self)
 
 
-def page(template: str, **values: Any) -> str:
+def page(template: str, **values: object) -> str:
     """A whole page."""
     return printable(environment().get_template(template).render(values))
 
@@ -47,19 +47,19 @@ def printable(text: str) -> str:
 
 
 def trusted(text: str) -> Markup:
-    """Text that is put in as it is: our own style sheets and scripts, never anybody's words."""
+    """Text that is put in as it is: our own style sheets and scripts, never text of others."""
     return Markup(text)  # noqa: S704
 
 
 @cache
 def asset(name: str) -> str:
-    """A file that pages carry inside: a style sheet or a script."""
+    """A style sheet or a script that pages contain."""
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 @cache
 def environment() -> "Environment":
-    """Where templates are found and how they are filled: every value escaped, none forgotten."""
+    """The templates and their settings: every value is escaped, a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from nodulebench.report.pages.template_cache import bytecode_cache
@@ -78,64 +78,71 @@ def environment() -> "Environment":
 
 
 @cache
-def _macro(name: str) -> Any:
-    return getattr(environment().get_template(f"{name}.html").module, name)
+def _macro(name: str) -> Callable[[Block], Markup]:
+    macro: Callable[[Block], Markup] = getattr(
+        environment().get_template(f"{name}.html").module, name
+    )
+    return macro
 
 
-def framed(
-    *,
-    title: str,
-    kind: str,
-    lead: str,
-    facts: Sequence[tuple[str, str]],
-    sections: Sequence[Any],
-    footer: Sequence[str],
-    version: str,
-    about: str = "",
-    language: str = "en",
-    contents: str = "Contents",
-    find: str = "Find",
-    style: str = "",
-    script: str = "report.js",
-    template: str = "page.html",
-    **more: Any,
-) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageFrame:
+    """The heading, contents and footer of a page that is one file."""
+
+    title: str
+    """Heading of the page."""
+    kind: str
+    """The kind of page, above the heading."""
+    lead: str
+    """The main result in a sentence."""
+    facts: Sequence[tuple[str, str]]
+    """Names and values below the lead."""
+    sections: Sequence[Block]
+    """The body; every section has an entry in the contents."""
+    footer: Sequence[str]
+    """How the page was made, a paragraph each."""
+    version: str
+    """Version of NoduleBench."""
+    about: str = ""
+    """Added to the heading in the title of the window."""
+    language: str = "en"
+    """The language as HTML states it."""
+    contents: str = "Contents"
+    """Accessible name of the list of sections."""
+    find: str = "Find"
+    """Placeholder of the search field of a table."""
+    style: str = ""
+    """Name of a style sheet that is added to those of every page."""
+    script: str = "report.js"
+    """Name of the only script that may run."""
+    template: str = "page.html"
+    """A template that extends ``page.html``."""
+
+
+def framed_page(frame: PageFrame, **values: object) -> str:
     """A whole page; nothing outside the file is ever loaded.
 
     Args:
-        title: heading of the page.
-        kind: what it is, above the heading.
-        lead: the main thing in a sentence.
-        facts: names and values below it.
-        sections: what follows; each has its place in the contents.
-        footer: how it came about, a paragraph each.
-        version: of NoduleBench.
-        about: what stands after the heading in the title of the window.
-        language: as a web page states it.
-        contents: what the list of sections is called.
-        find: what stands where a table is searched.
-        style: name of a style sheet that comes after those of every page.
-        script: name of the only script that may run.
-        template: one that extends ``page.html``.
-        more: what that template needs besides.
+        frame: heading, contents and footer.
+        values: further values that ``frame.template`` needs.
     """
-    code = asset(script)
-    styles = ("pictures.css", "blocks.css", "page.css", *([style] if style else []))
+    code = asset(frame.script)
+    sheets = ("pictures.css", "blocks.css", "page.css", *([frame.style] if frame.style else []))
     return page(
-        template,
-        title=f"{title} – {about}" if about else title,
-        heading=title,
-        kind=kind,
-        lead=lead,
-        facts=facts,
-        sections=sections,
-        footer=footer,
-        version=version,
-        language=language,
-        contents=contents,
-        find=find,
-        style=trusted(colour_variables() + "".join(map(asset, styles))),
+        frame.template,
+        title=f"{frame.title} – {frame.about}" if frame.about else frame.title,
+        heading=frame.title,
+        kind=frame.kind,
+        lead=frame.lead,
+        facts=frame.facts,
+        sections=frame.sections,
+        footer=frame.footer,
+        version=frame.version,
+        language=frame.language,
+        contents=frame.contents,
+        find=frame.find,
+        style=trusted(colour_variables() + "".join(map(asset, sheets))),
         script=trusted(code),
         script_digest=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-        **more,
+        **values,
     )

@@ -1,1 +1,1 @@
-"""The parts of a report, each made from the document alone."""
+"""The parts of a report; each is made from the evaluation document."""

@@ -68,11 +68,11 @@ def checklist_table(document: Document, translate: Translator) -> Table:
     rows = []
     for topic, stard, claim in ITEMS:
         answer = _answer(topic, document, translate)
-        told = (
+        cell = (
             words(answer) if answer else Cell(translate("checklist.not_known"), kind="words open")
         )
         named = head(translate(f"check.{topic}"))
-        rows.append([named, words(stard or UNDEFINED), words(claim or UNDEFINED), told])
+        rows.append([named, words(stard or UNDEFINED), words(claim or UNDEFINED), cell])
     heads = [words(translate(f"checklist.{key}")) for key in ("topic", "stard", "claim", "answer")]
     return Table(translate("checklist.caption"), heads, rows, remark=translate("checklist.remark"))
 
@@ -105,8 +105,8 @@ def _index_version(document: Document, translate: Translator) -> str:
         if "version" in algorithm.facts
     ]
     has_digests = all(algorithm.digest for algorithm in document.algorithms)
-    told = translate("answer.index_version", names=translate.listed(stated)) if stated else ""
-    return f"{told} {translate('answer.index_digest')}".strip() if has_digests else told
+    versions = translate("answer.index_version", names=translate.listed(stated)) if stated else ""
+    return f"{versions} {translate('answer.index_digest')}".strip() if has_digests else versions
 
 
 def _threshold(document: Document, translate: Translator) -> str:
@@ -157,7 +157,7 @@ def _fairness(document: Document, translate: Translator) -> str:
 
 
 def _errors(document: Document, translate: Translator) -> str:
-    has_cases = any(one.extras.get("worst_cases") for _, _, one in document.results)
+    has_cases = any(result.extras.get("worst_cases") for _, _, result in document.results)
     return translate("answer.errors" if has_cases else "answer.errors_strata")
 
 

@@ -46,6 +46,7 @@ from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis, few_ticks
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.summary import (
     differences_of,
     is_clear,
@@ -55,13 +56,13 @@ from nodulebench.report.sections.summary import (
 
 
 def difference_chart(
-    found: ComparisonDocument, rule: str, metric: str, translate: Translator
+    comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
 ) -> Chart | None:
     """Differences from the baseline with their intervals, and the margin."""
-    shown = differences_of(found, rule, metric)
+    shown = differences_of(comparison, rule, metric)
     if not shown:
         return None
-    rows = [Row(one.algorithm, (_difference_value(one),)) for one in shown]
+    rows = [Row(difference.algorithm, (_difference_value(difference),)) for difference in shown]
     place = _margin_place(shown[0])
     limits = [] if place is None else [(place, translate("compared.margin"))]
     ends = [
@@ -73,30 +74,30 @@ def difference_chart(
     title = translate.metric(metric).title
     axis = Axis(translate("axis.difference", metric=title), low, high, few_ticks(low, high))
     heading = translate(
-        "compared.chart", metric=title, baseline=found.baseline, rule=translate.word(rule)
+        "compared.chart", metric=title, baseline=comparison.baseline, rule=translate.word(rule)
     )
-    remarks = (translate("compared.chart_remark", level=percent(found.level)),)
+    remarks = (translate("compared.chart_remark", level=percent(comparison.level)),)
     return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
 
 
-def _difference_value(one: DifferenceSummary) -> Value:
-    found, mark = one.difference, significance_mark(one.holm)
-    text = f"{signed(found.value)} {mark}"
-    return Value(found.value or 0.0, found.low, found.high, text)
+def _difference_value(summary: DifferenceSummary) -> Value:
+    difference, mark = summary.difference, significance_mark(summary.holm)
+    text = f"{signed(difference.value)} {mark}"
+    return Value(difference.value or 0.0, difference.low, difference.high, text)
 
 
-def _margin_place(one: DifferenceSummary) -> float | None:
-    """Where a loss of the margin lies: below 0 where higher is better."""
-    if one.margin is None:
+def _margin_place(difference: DifferenceSummary) -> float | None:
+    """The margin as a difference: negative if higher values are better."""
+    if difference.margin is None:
         return None
-    return one.margin.margin if one.better == "lower" else -one.margin.margin
+    return difference.margin.margin if difference.better == "lower" else -difference.margin.margin
 
 
 def rank_chart(
-    found: ComparisonDocument, rule: str, metric: str, translate: Translator
+    comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
 ) -> Chart | None:
     """Ranks with their bootstrap intervals; tie groups by their number."""
-    ranking = ranking_of(found, rule, metric)
+    ranking = ranking_of(comparison, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
         return None
     lines = ranking.lines
@@ -114,17 +115,17 @@ def rank_chart(
     title = translate(
         "rank.chart", metric=translate.metric(metric).title, rule=translate.word(rule)
     )
-    remarks = (translate("rank.remark", level=percent(found.level)),)
+    remarks = (translate("rank.remark", level=percent(comparison.level)),)
     return Chart(title, row_chart(rows, axis, title), remarks=remarks)
 
 
-def ranking_of(found: ComparisonDocument, rule: str, metric: str) -> RankingSummary | None:
+def ranking_of(comparison: ComparisonDocument, rule: str, metric: str) -> RankingSummary | None:
     """The ranking by a metric under a rule."""
-    fitting = (ranking for ranking in found.rankings if ranking.rule == rule)
-    return next((one for one in fitting if one.name == metric), None)
+    fitting = (ranking for ranking in comparison.rankings if ranking.rule == rule)
+    return next((ranking for ranking in fitting if ranking.name == metric), None)
 
 
-MOST_ALONE = 20
+MOST_MISSED = 20
 """How many nodules are shown that one of two algorithms missed."""
 MARGIN_ANSWERS = (
     ("is_superior", "superior"),
@@ -133,42 +134,53 @@ MARGIN_ANSWERS = (
 )
 
 
-def comparison_blocks(document: Document, translate: Translator) -> list[Any]:
+def comparison_blocks(document: Document, translate: Translator) -> list[Block | None]:
     """Every comparison of the document, one after another."""
-    blocks: list[Any] = []
-    for found in document.comparisons:
-        rule = leading_rule(document, found)
-        metric = leading_metric(found, rule)
+    blocks: list[Block | None] = []
+    for comparison in document.comparisons:
+        rule = leading_rule(document, comparison)
+        metric = leading_metric(comparison, rule)
         blocks.append(
-            Paragraphs(_introduction(found, translate) + told(document, found, translate))
+            Paragraphs(
+                _introduction(comparison, translate)
+                + difference_sentences(document, comparison, translate)
+            )
         )
         charts = [
-            difference_chart(found, rule, metric, translate),
-            rank_chart(found, rule, metric, translate),
+            difference_chart(comparison, rule, metric, translate),
+            rank_chart(comparison, rule, metric, translate),
         ]
         shown = [chart for chart in charts if chart is not None]
         blocks += [Side(shown)] if shown else []
-        leading = [difference for difference in found.differences if difference.name == metric]
+        leading = [difference for difference in comparison.differences if difference.name == metric]
         title = translate("compared.leading", metric=translate.metric(metric).title)
-        blocks.append(closed_if_long(_difference_table(title, leading, found, translate)))
-        title = translate("compared.all", baseline=found.baseline)
-        every = _difference_table(title, found.differences, found, translate)
+        blocks.append(closed_if_long(_difference_table(title, leading, comparison, translate)))
+        title = translate("compared.all", baseline=comparison.baseline)
+        every = _difference_table(title, comparison.differences, comparison, translate)
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
-        blocks.append(closed_if_long(_detection_table(found, translate)))
-        blocks += _alone_blocks(found, rule, translate)
-        blocks += _ranking_tables(found, rule, metric, translate)
+        blocks.append(closed_if_long(_detection_table(comparison, translate)))
+        blocks += _missed_by_one_blocks(comparison, rule, translate)
+        blocks += _ranking_tables(comparison, rule, metric, translate)
     return blocks
 
 
-def told(document: Document, found: ComparisonDocument, translate: Translator) -> list[str]:
-    """What a comparison says in its leading metric, under the leading rule."""
-    rule = leading_rule(document, found)
-    metric = leading_metric(found, rule)
-    defined = differences_of(found, rule, metric)
+def difference_sentences(
+    document: Document, comparison: ComparisonDocument, translate: Translator
+) -> list[str]:
+    """The differences in the leading metric under the leading rule, as sentences."""
+    rule = leading_rule(document, comparison)
+    metric = leading_metric(comparison, rule)
+    defined = differences_of(comparison, rule, metric)
     title = translate.metric(metric).title
     if 0 < len(defined) <= 3:
-        return [_one_difference(one, found, title, translate) for one in defined]
-    clear = {one.algorithm: one.difference.value for one in defined if is_clear(one, found)}
+        return [
+            _difference_sentence(difference, comparison, title, translate) for difference in defined
+        ]
+    clear = {
+        difference.algorithm: difference.difference.value
+        for difference in defined
+        if is_clear(difference, comparison)
+    }
     higher = [name for name, value in clear.items() if value and value > 0]
     lower = [name for name, value in clear.items() if value and value < 0]
     if not defined:
@@ -178,39 +190,39 @@ def told(document: Document, found: ComparisonDocument, translate: Translator) -
             "compared.many_differences",
             all=len(defined),
             metric=title,
-            baseline=found.baseline,
+            baseline=comparison.baseline,
             rule=translate.word(rule),
             higher=translate.listed(higher) or translate.word("none"),
             lower=translate.listed(lower) or translate.word("none"),
-            alpha=percent(round(1 - found.level, 6)),
+            alpha=percent(round(1 - comparison.level, 6)),
         )
     ]
 
 
-def _one_difference(
-    one: DifferenceSummary, found: ComparisonDocument, title: str, translate: Translator
+def _difference_sentence(
+    difference: DifferenceSummary, comparison: ComparisonDocument, title: str, translate: Translator
 ) -> str:
     sentence = translate(
         "compared.one_difference",
-        algorithm=one.algorithm,
-        baseline=found.baseline,
+        algorithm=difference.algorithm,
+        baseline=comparison.baseline,
         metric=title,
-        rule=translate.word(one.rule),
-        difference=signed_interval(one.difference),
-        p=p_value(one.p_value),
-        adjusted=p_value(one.holm),
+        rule=translate.word(difference.rule),
+        difference=signed_interval(difference.difference),
+        p=p_value(difference.p_value),
+        adjusted=p_value(difference.holm),
     )
-    answer = margin_answer(one, translate)
+    answer = margin_answer(difference, translate)
     return sentence + (
-        translate("compared.margin_result", margin=f"{found.margin:g}", answer=answer)
+        translate("compared.margin_result", margin=f"{comparison.margin:g}", answer=answer)
         if answer
         else ""
     )
 
 
-def margin_answer(one: DifferenceSummary, translate: Translator) -> str:
+def margin_answer(difference: DifferenceSummary, translate: Translator) -> str:
     """What a test against a margin shows; nothing where there was none."""
-    test = one.margin
+    test = difference.margin
     if not test:
         return ""
     if test.reason:
@@ -219,21 +231,21 @@ def margin_answer(one: DifferenceSummary, translate: Translator) -> str:
     return translate(f"compared.{shown}")
 
 
-def _introduction(found: ComparisonDocument, translate: Translator) -> list[str]:
-    told = translate(
+def _introduction(comparison: ComparisonDocument, translate: Translator) -> list[str]:
+    method = translate(
         "compared.how",
-        baseline=found.baseline,
-        level=percent(found.level),
-        count=whole(found.bootstraps),
-        unit=translate.word(found.unit),
+        baseline=comparison.baseline,
+        level=percent(comparison.level),
+        count=whole(comparison.bootstraps),
+        unit=translate.word(comparison.unit),
     )
-    return [told, *(translate.message(text) for text in found.notices)]
+    return [method, *(translate.message(text) for text in comparison.notices)]
 
 
 def _difference_table(
     title: str,
     differences: Sequence[DifferenceSummary],
-    found: ComparisonDocument,
+    comparison: ComparisonDocument,
     translate: Translator,
 ) -> Table:
     notes = Notes(translate)
@@ -241,7 +253,7 @@ def _difference_table(
     further = {
         key: [getattr(difference, key) for difference in differences]
         for key in ("permutation", "delong")
-        if any(getattr(one, key) for one in differences)
+        if any(getattr(difference, key) for difference in differences)
     }
     rows = []
     for number, difference in enumerate(differences):
@@ -280,13 +292,13 @@ def _difference_table(
     heads = [
         *(words(translate(key)) for key in ("head.algorithm", "head.rule", "metrics.metric")),
         Cell(translate("metrics.value")),
-        Cell(found.baseline),
+        Cell(comparison.baseline),
         Cell(translate("compared.difference")),
         Cell("P"),
         Cell(translate("compared.p_adjusted"), hint=translate("compared.p_adjusted_hint")),
         *(Cell(translate(f"compared.p_{key}")) for key in further),
         *(
-            [words(translate("compared.margin_of", margin=f"{found.margin:g}"))]
+            [words(translate("compared.margin_of", margin=f"{comparison.margin:g}"))]
             if has_margin
             else []
         ),
@@ -294,40 +306,47 @@ def _difference_table(
     return Table(title, heads, rows, notes.all())
 
 
-def _margin_cell(one: DifferenceSummary, notes: Notes) -> Cell:
+def _margin_cell(difference: DifferenceSummary, notes: Notes) -> Cell:
     """What a test against a margin shows, with the reason where it shows nothing."""
-    answer, reason = margin_answer(one, notes.translate), one.margin.reason if one.margin else None
+    answer, reason = (
+        margin_answer(difference, notes.translate),
+        difference.margin.reason if difference.margin else None,
+    )
     return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
 
 
-def _metric_title(one: DifferenceSummary, translate: Translator) -> str:
-    title = translate.metric(one.metric).title
+def _metric_title(difference: DifferenceSummary, translate: Translator) -> str:
+    title = translate.metric(difference.metric).title
     return (
-        translate("metric.reading", title=title, point=translate.point(one.metric, one.point))
-        if one.point
+        translate(
+            "metric.reading",
+            title=title,
+            point=translate.point(difference.metric, difference.point),
+        )
+        if difference.point
         else title
     )
 
 
-def _detection_table(found: ComparisonDocument, translate: Translator) -> Table | None:
+def _detection_table(comparison: ComparisonDocument, translate: Translator) -> Table | None:
     """Which nodules one algorithm finds and the other does not, with McNemar's tests."""
-    if not found.detection:
+    if not comparison.detection:
         return None
     notes, rows = Notes(translate), []
     sides = ("both", "algorithm_only", "baseline_only", "neither")
-    for one in found.detection:
-        lead = [head(one.algorithm), short(translate.word(one.rule))]
-        if not one.tests:
-            rows.append([*lead, undefined(one.difference.reason, notes, columns=8)])
+    for summary in comparison.detection:
+        lead = [head(summary.algorithm), short(translate.word(summary.rule))]
+        if not summary.tests:
+            rows.append([*lead, undefined(summary.difference.reason, notes, columns=8)])
             continue
-        nodules, tests = one.nodules, one.tests
+        nodules, tests = summary.nodules, summary.tests
         rows.append(
             [
                 *lead,
                 *(count(getattr(nodules, key)) for key in sides),
-                Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
+                Cell(signed(summary.difference.value), bounds=signed_bounds(summary.difference)),
                 Cell(p_value(tests["obuchowski"].p_value)),
-                Cell(p_value(one.adjusted_p_value["holm"])),
+                Cell(p_value(summary.adjusted_p_value["holm"])),
                 Cell(p_value(tests["exact"].p_value)),
             ]
         )
@@ -340,39 +359,41 @@ def _detection_table(found: ComparisonDocument, translate: Translator) -> Table 
         Cell(translate("compared.p_adjusted"), hint=translate("compared.p_adjusted_hint")),
         Cell(translate("mcnemar.p_exact"), hint=translate("mcnemar.p_exact_hint")),
     ]
-    title = translate("mcnemar.caption", baseline=found.baseline)
+    title = translate("mcnemar.caption", baseline=comparison.baseline)
     return Table(title, heads, rows, notes.all())
 
 
-def _alone_blocks(found: ComparisonDocument, rule: str, translate: Translator) -> list[Any]:
+def _missed_by_one_blocks(
+    comparison: ComparisonDocument, rule: str, translate: Translator
+) -> list[Block]:
     """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
-    blocks: list[Any] = []
-    for one in found.detection:
-        if one.missed_by_one is None or one.rule != rule:
+    blocks: list[Block] = []
+    for summary in comparison.detection:
+        if summary.missed_by_one is None or summary.rule != rule:
             continue
         tables = [
-            _alone_table(
+            _missed_table(
                 translate("missed_by_one.caption", missed=who, found=other), missed, translate
             )
             for who, other, missed in (
-                (one.algorithm, found.baseline, one.missed_by_one.algorithm),
-                (found.baseline, one.algorithm, one.missed_by_one.baseline),
+                (summary.algorithm, comparison.baseline, summary.missed_by_one.algorithm),
+                (comparison.baseline, summary.algorithm, summary.missed_by_one.baseline),
             )
             if missed
         ]
         if tables:
             title = translate(
-                "missed_by_one.fold", algorithm=one.algorithm, baseline=found.baseline
+                "missed_by_one.fold", algorithm=summary.algorithm, baseline=comparison.baseline
             )
             blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
     return blocks
 
 
-def _alone_table(caption: str, missed: Sequence[MissedNodule], translate: Translator) -> Table:
-    shown = missed[:MOST_ALONE]
+def _missed_table(caption: str, missed: Sequence[MissedNodule], translate: Translator) -> Table:
+    shown = missed[:MOST_MISSED]
     rows = [
-        [case(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
-        for one in shown
+        [case(nodule.case_id), code(nodule.nodule_id), Cell(decimals(nodule.diameter_mm, 1))]
+        for nodule in shown
     ]
     heads = [
         words(translate("head.case")),
@@ -385,9 +406,9 @@ def _alone_table(caption: str, missed: Sequence[MissedNodule], translate: Transl
 
 
 def _ranking_tables(
-    found: ComparisonDocument, rule: str, metric: str, translate: Translator
-) -> list[Any]:
-    ranking = ranking_of(found, rule, metric)
+    comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
+) -> list[Block]:
+    ranking = ranking_of(comparison, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
         return []
     rows = [

@@ -1,7 +1,6 @@
 """coverage.json -> coverage.html: what a test set consists of, and whether that is the plan."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, whole
@@ -11,7 +10,7 @@ from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import framed
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 
 MOST_ROWS = 12
 """A column with more values is shown as a table of the most frequent ones."""
@@ -22,7 +21,7 @@ CoverageDocument = JsonObject
 
 @dataclass(frozen=True, slots=True)
 class CoverageParts:
-    """What a page says of the composition of a test set."""
+    """The composition of a test set as parts of a page."""
 
     lead: str
     facts: list[tuple[str, str]]
@@ -33,29 +32,31 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
     """The composition of a test set and the rules of its design as one page, in a language."""
     translate = translator(name)
     parts = coverage_parts(document, translate)
-    return framed(
-        title=document["name"],
-        kind=translate("coverage.kind"),
-        lead=parts.lead,
-        facts=parts.facts,
-        sections=parts.sections,
-        footer=[translate("coverage.footer", version=document["version"])],
-        version=document["version"],
-        language=translate.code,
-        contents=translate("page.contents"),
-        find=translate("curated.find"),
+    return framed_page(
+        PageFrame(
+            title=document["name"],
+            kind=translate("coverage.kind"),
+            lead=parts.lead,
+            facts=parts.facts,
+            sections=parts.sections,
+            footer=[translate("coverage.footer", version=document["version"])],
+            version=document["version"],
+            language=translate.code,
+            contents=translate("page.contents"),
+            find=translate("curated.find"),
+        ),
     )
 
 
 def coverage_parts(document: CoverageDocument, translate: Translator) -> CoverageParts:
     """The same as parts of a page."""
-    blocks: dict[str, list[Any]] = {
+    blocks: dict[str, list[Block | None]] = {
         "design": [_input(document, translate)],
         "rules": [_rules(document, translate)],
         "ranges": [_ranges(document, translate)],
         "shares": [Side([_shares(share, translate) for share in document["shares"]])],
         "thin": [_thin(document, translate), _unknown(document, translate)],
-        "against": _against(document, translate),
+        "against": [*_against(document, translate)],
         "commission": [_commission(document, translate)],
     }
     totals = document["totals"].items()
@@ -64,10 +65,12 @@ def coverage_parts(document: CoverageDocument, translate: Translator) -> Coverag
         [(translate(f"coverage.total_{key}"), whole(total)) for key, total in totals],
         [
             Section(
-                key, translate(f"coverage.section_{key}"), [one for one in found if one is not None]
+                key,
+                translate(f"coverage.section_{key}"),
+                [part for part in parts if part is not None],
             )
-            for key, found in blocks.items()
-            if any(found)
+            for key, parts in blocks.items()
+            if any(parts)
         ],
     )
 
@@ -77,21 +80,23 @@ def _lead(document: CoverageDocument, translate: Translator) -> str:
     if not design:
         return translate("coverage.no_design")
     met, preferred = answers.count("met"), answers.count("preferred, not met")
-    told = {"design": design["title"] or design["name"], "met": met, "rules": len(answers)}
+    values = {"design": design["title"] or design["name"], "met": met, "rules": len(answers)}
     if preferred:
-        return translate("coverage.lead_preferred", preferred=preferred, **told)
-    return translate("coverage.lead", **told)
+        return translate("coverage.lead_preferred", preferred=preferred, **values)
+    return translate("coverage.lead", **values)
 
 
 def _input(document: CoverageDocument, translate: Translator) -> Table | None:
-    """What the design says in words."""
-    told = {key: document["design"].get(key) for key in ("purpose", "patients", "identification")}
-    rows = [[head(translate(f"coverage.{key}")), words(text)] for key, text in told.items() if text]
+    """The design as text."""
+    texts = {key: document["design"].get(key) for key in ("purpose", "patients", "identification")}
+    rows = [
+        [head(translate(f"coverage.{key}")), words(text)] for key, text in texts.items() if text
+    ]
     return Table("", [], rows) if rows else None
 
 
 def _unknown(document: CoverageDocument, translate: Translator) -> Table | None:
-    """Strata of the design that the tables do not tell."""
+    """Strata of the design that the tables do not contain."""
     rows = [[words(column)] for column in document["unknown_strata"]]
     remark = translate("coverage.unknown_remark")
     return Table(translate("coverage.unknown"), [], rows, remark=remark) if rows else None
@@ -136,9 +141,9 @@ def _ranges(document: CoverageDocument, translate: Translator) -> Table | None:
     return Table("", heads, rows) if rows else None
 
 
-def _named(one: JsonObject, translate: Translator) -> str:
+def _named(row: JsonObject, translate: Translator) -> str:
     """A column's name as words, without its unit."""
-    column: str = one["column"]
+    column: str = row["column"]
     for unit in ("_mm", "_kv", "_ma", "_mas", "_msv"):
         column = column.removesuffix(unit)
     return translate.word(column.removeprefix("is_"))
@@ -148,17 +153,17 @@ def _shares(shares: JsonObject, translate: Translator) -> Chart | Table:
     column = _named(shares, translate)
     title = translate(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     total = sum(shares["counts"].values())
-    told = [
+    shares_by_name = [
         (translate.word(name), number, number / total) for name, number in shares["counts"].items()
     ]
-    if len(told) > MOST_ROWS:
-        most = sorted(told, key=lambda one: -one[1])[:MOST_ROWS]
+    if len(shares_by_name) > MOST_ROWS:
+        most = sorted(shares_by_name, key=lambda row: -row[1])[:MOST_ROWS]
         rows = [[head(name), count(number), Cell(f"{share:.1%}")] for name, number, share in most]
-        remark = translate("coverage.more", count=len(told) - MOST_ROWS)
+        remark = translate("coverage.more", count=len(shares_by_name) - MOST_ROWS)
         return Table(title, [], rows, remark=remark)
     bars = [
         Row(name, (Value(share, text=f"{whole(number)} ({share:.1%})"),))
-        for name, number, share in told
+        for name, number, share in shares_by_name
     ]
     axis = Axis(translate("coverage.percent"), 0.0, 1.0, PERCENTS)
     return Chart(title, row_chart(bars, axis, title, base=0.0, has_bars=True))
@@ -167,12 +172,12 @@ def _shares(shares: JsonObject, translate: Translator) -> Chart | Table:
 def _thin(document: CoverageDocument, translate: Translator) -> Table | None:
     rows = [
         [
-            head(_named(one, translate)),
-            words(translate.word(one["value"])),
-            count(one["nodules"]),
-            Cell(f"± {one['half_width']:.2f}"),
+            head(_named(stratum, translate)),
+            words(translate.word(stratum["value"])),
+            count(stratum["nodules"]),
+            Cell(f"± {stratum['half_width']:.2f}"),
         ]
-        for one in document["thin"]
+        for stratum in document["thin"]
     ]
     named, counted = (
         _heads(translate, "column", "stratum"),
@@ -185,33 +190,35 @@ def _thin(document: CoverageDocument, translate: Translator) -> Table | None:
 
 
 def _against(document: CoverageDocument, translate: Translator) -> list[Table]:
-    """Another test set beside this one: sizes, what makes nodules hard, shares of each value."""
-    found = document.get("against")
-    if found is None:
+    """Another test set next to this one: sizes, difficulty of the nodules, shares of each value."""
+    other = document.get("against")
+    if other is None:
         return []
-    heads = [words(""), Cell(document["name"]), Cell(found["name"])]
+    heads = [words(""), Cell(document["name"]), Cell(other["name"])]
     totals = [
         [head(translate(f"coverage.total_{key}")), *map(count, pair)]
-        for key, pair in found["totals"].items()
+        for key, pair in other["totals"].items()
     ]
     hard = [
         [
-            head(translate(f"coverage.hard_{one['name']}")),
-            *map(_metric, (one["first"], one["second"])),
+            head(translate(f"coverage.hard_{difficulty['name']}")),
+            *map(_metric, (difficulty["first"], difficulty["second"])),
         ]
-        for one in found["difficulty"]
-        if (one["first"], one["second"]) != (None, None)
+        for difficulty in other["difficulty"]
+        if (difficulty["first"], difficulty["second"]) != (None, None)
     ]
-    alone = [translate.word(name) for name in found["one_sided"]]
-    remark = translate("coverage.one_sided", columns=translate.listed(alone)) if alone else ""
+    one_sided = [translate.word(name) for name in other["one_sided"]]
+    remark = (
+        translate("coverage.one_sided", columns=translate.listed(one_sided)) if one_sided else ""
+    )
     return [
         Table(translate("coverage.sizes"), heads, totals),
         Table(translate("coverage.hard"), heads, hard, remark=remark),
-        *(_beside(difference, heads, translate) for difference in found["differences"]),
+        *(_compared_shares(difference, heads, translate) for difference in other["differences"]),
     ]
 
 
-def _beside(shares: JsonObject, heads: list[Cell], translate: Translator) -> Table:
+def _compared_shares(shares: JsonObject, heads: list[Cell], translate: Translator) -> Table:
     column = _named(shares, translate)
     title = translate(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     most = list(shares["shares"].items())
@@ -233,11 +240,11 @@ def _metric(value: float | None) -> Cell:
 def _commission(document: CoverageDocument, translate: Translator) -> Table:
     rows = [
         [
-            head(translate.message(one["topic"])),
-            words(translate.messages(one["evidence"])),
+            head(translate.message(topic["topic"])),
+            words(translate.messages(topic["evidence"])),
             words(""),
             words(""),
         ]
-        for one in document["commission"]
+        for topic in document["commission"]
     ]
     return Table("", [*map(words, _heads(translate, "topic", "evidence", "judged", "by"))], rows)

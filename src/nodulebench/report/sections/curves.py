@@ -47,21 +47,21 @@ def froc_charts(document: Document, curves: Curves, translate: Translator) -> li
     y_axis = Axis(translate("axis.sensitivity"), 0.0, 1.0, FIFTHS)
     charts = []
     for title, members in _groups(document, translate):
-        found = _found(curves, members, "froc")
-        if not found:
+        drawn = _drawn_series(curves, members, "froc")
+        if not drawn:
             continue
         series = [
-            replace(one, line=replace(one.line, points=_operating_points(document, *key)))
-            for key, one in found.items()
+            replace(member, line=replace(member.line, points=_operating_points(document, *key)))
+            for key, member in drawn.items()
         ]
         if len(series) == 1:
             line = series[0].line
             labelled = replace(line, points=_with_labels(line.points, x_axis))
             series = [replace(series[0], line=labelled)]
         remarks = [*_band_remarks(document, series, translate), translate("curve.markers")]
-        if any(one.line.x[-1] < x_axis.high for one in series):
+        if any(member.line.x[-1] < x_axis.high for member in series):
             remarks.append(translate("curve.dotted"))
-        remarks += _left_out(members, found, translate)
+        remarks += _left_out(members, drawn, translate)
         heading = translate("curve.title", curve="FROC", of=title)
         charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), translate))
     return charts
@@ -72,15 +72,15 @@ def other_charts(document: Document, curves: Curves, translate: Translator) -> l
     charts = []
     for curve in OTHER_CURVES:
         for title, members in _groups(document, translate):
-            found = _found(curves, members, curve)
-            if found:
+            drawn = _drawn_series(curves, members, curve)
+            if drawn:
                 x_axis, y_axis = (
-                    Axis(translate(f"curve.{curve}.{one}"), 0.0, 1.0, FIFTHS) for one in "xy"
+                    Axis(translate(f"curve.{curve}.{axis}"), 0.0, 1.0, FIFTHS) for axis in "xy"
                 )
-                series = list(found.values())
+                series = list(drawn.values())
                 remarks = (
                     *_band_remarks(document, series, translate),
-                    *_left_out(members, found, translate),
+                    *_left_out(members, drawn, translate),
                 )
                 heading = translate("curve.title", curve=translate(f"curve.{curve}"), of=title)
                 charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, translate))
@@ -124,18 +124,20 @@ def _groups(document: Document, translate: Translator) -> list[tuple[str, list[M
     return [(translate.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
 
 
-def _found(curves: Curves, members: list[Member], curve: str) -> dict[tuple[str, str], Series]:
+def _drawn_series(
+    curves: Curves, members: list[Member], curve: str
+) -> dict[tuple[str, str], Series]:
     """The series that have such a curve; a member keeps its style in every chart."""
-    found = {
+    drawn = {
         key: _series(name, curves[*key, curve], Style(number))
         for number, (name, key) in enumerate(members)
         if (*key, curve) in curves
     }
-    if len(found) > MOST_BANDS:
-        return found
+    if len(drawn) > MOST_BANDS:
+        return drawn
     return {
-        key: replace(one, line=replace(one.line, band=_band(curves, key, curve)))
-        for key, one in found.items()
+        key: replace(member, line=replace(member.line, band=_band(curves, key, curve)))
+        for key, member in drawn.items()
     }
 
 
@@ -154,8 +156,8 @@ def _band(curves: Curves, key: tuple[str, str], curve: str) -> Any:
 def _operating_points(
     document: Document, algorithm: str, rule: str
 ) -> tuple[tuple[float, float, str], ...]:
-    """The readings that stand in the document: rate, sensitivity, no label."""
-    results = next(one for one in document.algorithms if one.name == algorithm).rules
+    """The readings in the document: rate, sensitivity, no label."""
+    results = next(summary for summary in document.algorithms if summary.name == algorithm).rules
     readings = results[rule].readings("sensitivity_at_fp_rate")
     return tuple(
         (float(key), reading.value, "")
@@ -167,7 +169,7 @@ def _operating_points(
 def _with_labels(
     points: tuple[tuple[float, float, str], ...], x_axis: Axis
 ) -> tuple[tuple[float, float, str], ...]:
-    """Points labelled with their sensitivity where there is room for it."""
+    """Points labelled with their sensitivity where the labels fit."""
     across = [WIDTH * x_axis.place(x) for x, _, _ in points]
     if any(right - left < LEAST_LABEL_GAP for left, right in pairwise(across)):
         return points
@@ -175,22 +177,22 @@ def _with_labels(
 
 
 def _band_remarks(document: Document, series: list[Series], translate: Translator) -> Iterator[str]:
-    if any(one.line.band is not None for one in series):
+    if any(member.line.band is not None for member in series):
         is_official = document.protocol.interval.method == "luna16"
         key = "curve.official_band" if is_official else "curve.band"
         yield translate(key, level=percent(document.protocol.interval.level))
 
 
 def _left_out(
-    members: list[Member], found: dict[tuple[str, str], Series], translate: Translator
+    members: list[Member], drawn: dict[tuple[str, str], Series], translate: Translator
 ) -> Iterator[str]:
-    names = [name for name, key in members if key not in found]
+    names = [name for name, key in members if key not in drawn]
     if names:
         yield translate("curve.without", names=translate.listed(names))
 
 
 INFINITY_AT = 1.15
-"""Where an infinite tolerance stands, relative to the largest finite one."""
+"""The position of an infinite tolerance, relative to the largest finite one."""
 
 
 def find_sweeps(value: Any) -> list[list[JsonObject]]:
@@ -267,18 +269,18 @@ def _axis_around(title: str, values: Any) -> Axis:
 
 def diameter_chart(document: Document, translate: Translator) -> Chart | None:
     """Histogram of the nodules' diameters, with what larger ones let expect of small ones."""
-    found = document.reference.diameters
-    if not found or sum(found.counts) < 2:
+    diameters = document.reference.diameters
+    if not diameters or sum(diameters.counts) < 2:
         return None
-    counts, expected, width = found.counts, found.expected, found.width_mm
-    start = found.from_mm
+    counts, expected, width = diameters.counts, diameters.expected, diameters.width_mm
+    start = diameters.from_mm
     end = start + width * len(counts)
     x_axis = Axis(translate("axis.diameter_mm"), start, end, nice_ticks(start, end))
     top = 1.08 * max(*counts, min(max(expected, default=0.0), 1.4 * max(counts)))
     y_axis = Axis(translate("axis.nodules"), 0.0, top, whole_ticks(top))
     remarks = [translate("diameters.bins", width=f"{width:g}")]
     if expected:
-        remarks.append(translate("diameters.expected", peak=f"{found.peak_mm:g}"))
+        remarks.append(translate("diameters.expected", peak=f"{diameters.peak_mm:g}"))
     return Chart(
         translate("diameters.title"),
         histogram(counts, expected, x_axis, y_axis, translate("diameters.title")),

@@ -31,24 +31,27 @@ MOST_FALSE_POSITIVES = 8
 
 
 def miss_blocks(
-    document: Document, beside: ReportAttachments, whose: tuple[str, str], translate: Translator
-) -> list[Any]:
+    document: Document,
+    attachments: ReportAttachments,
+    whose: tuple[str, str],
+    translate: Translator,
+) -> list[Block]:
     """What one algorithm missed under one rule: how many at each rate, which, and marked instead.
 
     Args:
-        document: what evaluation.json holds.
-        beside: MISSES and FALSE_POSITIVES.
+        document: the content of evaluation.json.
+        attachments: MISSES and FALSE_POSITIVES.
         whose: the algorithm and the rule.
         translate: the translator of the language.
     """
-    blocks: list[Any] = []
-    if beside.misses is not None:
-        misses = _of(beside.misses, whose)
+    blocks: list[Block | None] = []
+    if attachments.misses is not None:
+        misses = _of(attachments.misses, whose)
         if not misses["is_missed"].any():
             blocks.append(Paragraphs([_none(document, translate)]))
         blocks += [_by_rate(document, misses, translate), _misses(document, misses, translate)]
-    if beside.false_positives is not None:
-        blocks.append(_false_positives(_of(beside.false_positives, whose), translate))
+    if attachments.false_positives is not None:
+        blocks.append(_false_positives(_of(attachments.false_positives, whose), translate))
     return [block for block in blocks if block is not None]
 
 
@@ -78,10 +81,10 @@ def _by_rate(document: Document, misses: pl.DataFrame, translate: Translator) ->
     """How many nodules are missed at each rate, and at the operating point."""
     if not misses["missed_at"].null_count() < misses.height:
         return None
-    missed = [set((one or "").split()) for one in misses["missed_at"]]
+    missed = [set((missed_at or "").split()) for missed_at in misses["missed_at"]]
     rates = [f"{operating_point:g}" for operating_point in document.protocol.operating_points]
     point = document.protocol.operating_point
-    heads = [words(translate("misses.at")), *(Cell(rate(float(one))) for one in rates)]
+    heads = [words(translate("misses.at")), *(Cell(rate(float(shown))) for shown in rates)]
     numbers = [sum(rate in at for at in missed) for rate in rates]
     if point is None or f"{point:g}" not in rates:
         whole = "misses.declared" if document.has_declared_points else "misses.all_marks"
@@ -106,7 +109,7 @@ def _misses(document: Document, misses: pl.DataFrame, translate: Translator) -> 
         cells += (
             [short(translate.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
         )
-        cells += [short(found_words(row, translate)), short(near_mark_words(row, translate))]
+        cells += [short(detection_words(row, translate)), short(near_mark_words(row, translate))]
         cells += [words(row["also_missed_by"] or UNDEFINED)] if has_others else []
         rows.append(cells)
     heads = [
@@ -152,7 +155,7 @@ def _false_positives(falses: pl.DataFrame, translate: Translator) -> Table | Non
 
 def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
     more = [translate("misses.more", count=left, file=file)] if left else []
-    return translate("list.sentence").join([remark, *more])
+    return translate.sentences([remark, *more])
 
 
 def place_words(row: Mapping[str, Any]) -> str:
@@ -168,7 +171,7 @@ def _score(value: float | None) -> str:
     return UNDEFINED if value is None else significant(value)
 
 
-def found_words(row: Mapping[str, Any], translate: Translator) -> str:
+def detection_words(row: Mapping[str, Any], translate: Translator) -> str:
     """From which score down it is found, and at how many false positives."""
     if row["found_from_score"] is None:
         return translate("misses.never")
@@ -202,27 +205,25 @@ CAUSES = ("vessel", "scar", "spine", "mediastinum", "motion", "noise")
 
 def algorithm_errors(
     document: Document,
-    beside: ReportAttachments,
+    attachments: ReportAttachments,
     name: str,
     rule: str,
     result: RuleSummary,
     translate: Translator,
-) -> list[Any]:
+) -> list[Block]:
     """Where an algorithm errs under its leading rule: nodules, marks, cases, and pictures."""
-    blocks: list[Any] = miss_blocks(document, beside, (name, rule), translate)
+    blocks: list[Block] = miss_blocks(document, attachments, (name, rule), translate)
     if worst := worst_case_tables(result, translate):
         blocks.append(Side(worst))
-    patches = [patch for patch in beside.patches if patch.algorithm == name]
+    patches = [patch for patch in attachments.patches if patch.algorithm == name]
     if patches:
-        pass
-
         blocks += galleries(patches, translate, result.counts)
     return blocks
 
 
 def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]:
     """The cases with most misses and with most false positives, of one result."""
-    found: JsonObject = dict(result.extras.get("worst_cases", {}))
+    worst: JsonObject = dict(result.extras.get("worst_cases", {}))
     counted = {
         "nodules": translate("strata.nodules"),
         "missed": translate.count("missed")[0],
@@ -231,17 +232,17 @@ def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]
     heads = [words(translate("head.case")), *map(Cell, counted.values())]
     tables = {
         kind: [[case(row["case_id"]), *(count(row[name]) for name in counted)] for row in rows]
-        for kind, rows in found.items()
+        for kind, rows in worst.items()
     }
     return [Table(translate(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
 
 
-def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Any]:
-    """What readers say false positives are, by algorithm: a chart and a table.
+def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Block]:
+    """The causes that readers gave false positives, by algorithm: a chart and a table.
 
     Args:
         causes: columns algorithm and cause, one row for each tagged false positive.
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         translate: the translator of the language.
     """
     known = [algorithm.name for algorithm in document.algorithms]
@@ -259,7 +260,7 @@ def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator
     for cause in kinds:
         cells = [head(translate.word(cause))]
         for name in names:
-            tagged = sum(number for (one, _), number in counted.items() if one == name)
+            tagged = sum(number for (algorithm, _), number in counted.items() if algorithm == name)
             share = decimals(100 * counted[name, cause] / tagged, 1)
             cells += [count(counted[name, cause]), Cell(share)]
         rows.append(cells)
@@ -288,7 +289,7 @@ def _cause_chart(
     rows = [
         Row(
             translate.word(cause),
-            tuple(Value(one, text=whole(one), kind=kind) for kind, one in enumerate(line)),
+            tuple(Value(number, text=whole(number), kind=kind) for kind, number in enumerate(line)),
         )
         for cause, line in numbers.items()
     ]
@@ -332,18 +333,18 @@ class Patch:
         facts = self.facts
         if not facts:
             return []
-        told = [translate("gallery.place", place=place_words(facts))]
+        lines = [translate("gallery.place", place=place_words(facts))]
         if self.kind == "missed":
-            told += [
-                translate("gallery.found", found=found_words(facts, translate)),
+            lines += [
+                translate("gallery.found", found=detection_words(facts, translate)),
                 translate("gallery.nearest_mark", nearest=near_mark_words(facts, translate)),
             ]
         else:
             score = facts.get("score")
-            told += [] if score is None else [translate("gallery.score", score=significant(score))]
+            lines += [] if score is None else [translate("gallery.score", score=significant(score))]
         if self.kind == "false_positive":
-            told.append(translate("gallery.nearest", nearest=near_nodule_words(facts, translate)))
-        return told
+            lines.append(translate("gallery.nearest", nearest=near_nodule_words(facts, translate)))
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,14 +356,14 @@ class Gallery(Block):
     patches: Sequence[Patch]
     translate: Translator
     left_out: int = 0
-    """How many more there are, in the files beside the report."""
+    """How many more there are, in the files next to the report."""
 
     @property
     def remark(self) -> str:
         """What the pictures are, and how many are not shown."""
-        told = [self.translate("gallery.remark")]
-        told += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
-        return self.translate("list.sentence").join(told)
+        sentences = [self.translate("gallery.remark")]
+        sentences += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
+        return self.translate.sentences(sentences)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
         """For each view of a patch its name and its picture as an address."""
@@ -383,7 +384,7 @@ def galleries(
         counts: how many nodules are missed and marks false positives, of the only algorithm.
     """
     names = dict.fromkeys(patch.algorithm for patch in patches)
-    found = [
+    groups = [
         (name, kind, [patch for patch in patches if patch.algorithm == name and patch.kind == kind])
         for name in names
         for kind in KINDS
@@ -395,6 +396,6 @@ def galleries(
             translate,
             left_out=0 if kind == "hit" else max(0, (counts or {}).get(kind, 0) - len(having)),
         )
-        for name, kind, having in found
+        for name, kind, having in groups
         if having
     ]

@@ -49,13 +49,13 @@ class Group:
 
 def group_values(document: Document, rule: str, metric: str) -> Group | None:
     """A metric of all algorithms under one rule; None where fewer than two have it."""
-    found = {
+    values = {
         algorithm.name: value
         for algorithm in document.algorithms
         if (result := algorithm.rules.get(rule)) is not None
         and (value := result.value(metric)) is not None
     }
-    return Group(tuple(found), tuple(found.values())) if len(found) > 1 else None
+    return Group(tuple(values), tuple(values.values())) if len(values) > 1 else None
 
 
 def group_miss_rates(document: Document, rule: str, division: str) -> dict[str, Group]:
@@ -63,15 +63,15 @@ def group_miss_rates(document: Document, rule: str, division: str) -> dict[str, 
 
     Strata with too few nodules are left out.
     """
-    found: dict[str, dict[str, float]] = {}
+    by_stratum: dict[str, dict[str, float]] = {}
     for algorithm in document.algorithms:
         strata = algorithm.rules.get(rule, NOT_SCORED).strata.get(division, {})
-        for stratum, one in strata.items():
-            if not one.is_too_few and one.miss_rate.value is not None:
-                found.setdefault(stratum, {})[algorithm.name] = one.miss_rate.value
+        for stratum, result in strata.items():
+            if not result.is_too_few and result.miss_rate.value is not None:
+                by_stratum.setdefault(stratum, {})[algorithm.name] = result.miss_rate.value
     return {
         stratum: Group(tuple(rates), tuple(rates.values()))
-        for stratum, rates in found.items()
+        for stratum, rates in by_stratum.items()
         if len(rates) > 1
     }
 
@@ -96,9 +96,9 @@ def hardest_types(document: Document, rule: str) -> dict[str, Counter[str]]:
     for rows in crossed_counts(document, rule).values():
         for size in dict.fromkeys(row["size"] for row in rows):
             winners.setdefault(size, Counter())
-            found = _hardest([row for row in rows if row["size"] == size])
-            if found is not None:
-                winners[size][found[0]] += 1
+            hardest = _hardest([row for row in rows if row["size"] == size])
+            if hardest is not None:
+                winners[size][hardest[0]] += 1
     return winners
 
 
@@ -107,8 +107,8 @@ def tied_types(document: Document, rule: str) -> dict[str, list[str]]:
     tied: dict[str, list[str]] = {}
     for name, rows in crossed_counts(document, rule).items():
         for size in dict.fromkeys(row["size"] for row in rows):
-            found = _hardest([row for row in rows if row["size"] == size])
-            if found is not None and found[1]:
+            hardest = _hardest([row for row in rows if row["size"] == size])
+            if hardest is not None and hardest[1]:
                 tied.setdefault(size, []).append(name)
     return tied
 
@@ -126,7 +126,7 @@ def _hardest(rows: list[CrossedCount]) -> tuple[str, bool] | None:
 FEWEST = 3
 """With fewer algorithms a mean and a standard deviation say nothing."""
 HEADROOM = 0.08
-"""Room for the number above the highest whisker."""
+"""Space for the number above the highest whisker."""
 PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 
@@ -141,18 +141,20 @@ def mean_chart(document: Document, translate: Translator) -> Chart | None:
         return None
     metrics, rules = group_metrics(document), document.rules
     groups = [[group_values(document, rule, metric) for rule in rules] for metric in metrics]
-    found = [(metric, line) for metric, line in zip(metrics, groups, strict=True) if any(line)]
-    if not found:
+    shown = [(metric, line) for metric, line in zip(metrics, groups, strict=True) if any(line)]
+    if not shown:
         return None
     columns = [
         [
-            None if one is None else Column(one.mean, *one.reach, decimals(100 * one.mean, 1))
-            for one in line
+            None
+            if group is None
+            else Column(group.mean, *group.reach, decimals(100 * group.mean, 1))
+            for group in line
         ]
-        for _, line in found
+        for _, line in shown
     ]
     top = max(column.high for line in columns for column in line if column is not None)
-    names = [translate.metric(metric).title for metric, _ in found]
+    names = [translate.metric(metric).title for metric, _ in shown]
     title = translate("group.means", count=len(document.algorithms))
     end = min(1.0, ceil(top * 5 + 0.2) / 5)
     axis = Axis(translate("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
@@ -170,32 +172,32 @@ def box_charts(
     """Box plots of each metric by rule, with marks of significance (NIFDC 2022, figure 4).
 
     Args:
-        document: what evaluation.json holds.
+        document: the content of evaluation.json.
         effects: by metric the pairs of rules with their tests.
         translate: the translator of the language.
     """
     charts = []
     for metric in group_metrics(document):
-        found = {
+        groups = {
             rule: group
             for rule in document.rules
             if (group := group_values(document, rule, metric)) is not None
         }
-        if len(found) < 2:
+        if len(groups) < 2:
             continue
-        rules = list(found)
+        rules = list(groups)
         brackets = [
-            Bracket(rules.index(one.first), rules.index(one.second), one.unpaired_t.mark)
-            for one in effects.get(metric, ())
-            if one.first in rules and one.second in rules and one.unpaired_t is not None
+            Bracket(rules.index(pair.first), rules.index(pair.second), pair.unpaired_t.mark)
+            for pair in effects.get(metric, ())
+            if pair.first in rules and pair.second in rules and pair.unpaired_t is not None
         ]
-        values = np.concatenate([group.values for group in found.values()])
+        values = np.concatenate([group.values for group in groups.values()])
         low = floor(values.min() * 10 - 0.2) / 10
         high = ceil(values.max() * 10 + 0.2) / 10
         ticks = tuple((n / 10, f"{10 * n}") for n in range(11) if low <= n / 10 <= high + 1e-9)
         axis = Axis(translate("axis.percent"), max(0.0, low), min(1.0, high), ticks)
         title = translate.metric(metric).title
-        boxes = [(translate.word(rule), np.array(group.values)) for rule, group in found.items()]
+        boxes = [(translate.word(rule), np.array(group.values)) for rule, group in groups.items()]
         described = translate("group.boxes", metric=title)
         drawn = box_plot(boxes, sorted(brackets, key=_reach), axis, described)
         charts.append(Chart(title, drawn, is_narrow=True))
@@ -212,16 +214,20 @@ def difference_chart(document: Document, translate: Translator) -> Chart | None:
     rules = document.rules
     rows = []
     for algorithm in document.algorithms:
-        found = {
+        differences = {
             item.rule: item.relative_difference
             for item in algorithm.rule_differences
             if item.base_rule == base and item.relative_difference is not None
         }
-        if found:
+        if differences:
             values = tuple(
-                Value(found[rule], text=signed_percent(found[rule]), kind=rules.index(rule))
+                Value(
+                    differences[rule],
+                    text=signed_percent(differences[rule]),
+                    kind=rules.index(rule),
+                )
                 for rule in rules
-                if rule in found
+                if rule in differences
             )
             rows.append(Row(algorithm.name, values))
     if len(rows) < 2:
@@ -272,7 +278,10 @@ def hardest_chart(document: Document, translate: Translator) -> Chart | None:
     types = list(dict.fromkeys(row["type"] for row in rows))
     sizes = list(dict.fromkeys(row["size"] for row in rows))
     present = {
-        (row["type"], row["size"]) for found in crossed.values() for row in found if row["nodules"]
+        (row["type"], row["size"])
+        for counts in crossed.values()
+        for row in counts
+        if row["nodules"]
     }
     winners, tied = hardest_types(document, rule), tied_types(document, rule)
     counts = [

@@ -1,4 +1,4 @@
-"""Published detectors -> a table that our results stand beside (LUNA16, table 4)."""
+"""Published detectors -> a table with our results at its top (LUNA16, table 4)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from nodulebench.report.blocks import Table, count, head, words
 from nodulebench.report.pages.cells import Cell
 
 RATES = ("1", "4")
-"""Rates of false positives at which our results are told."""
+"""Rates of false positives at which our results are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def literature_table(document: Document, translate: Translator) -> Table | None:
     ]
     if not rows:
         return None
-    rows += [_theirs(one) for one in PUBLISHED]
+    rows += [_theirs(published) for published in PUBLISHED]
     heads = [
         words(translate("literature.system")),
         *(Cell(translate(f"literature.{key}")) for key in ("year", "scans", "nodules")),
@@ -83,23 +83,26 @@ def _ours(name: str, result: RuleSummary, translate: Translator) -> list[Cell] |
     if not readings:
         return None
     counts = result.counts
-    told = "; ".join(f"{decimals(100 * value, 1)} / {rate}" for rate, value in readings.items())
+    pairs = "; ".join(f"{decimals(100 * value, 1)} / {rate}" for rate, value in readings.items())
     return [
         head(translate("literature.this", name=name)),
         Cell(UNDEFINED),
         count(counts["cases"]),
         count(counts["nodules"]),
         *(words(UNDEFINED) for _ in range(3)),
-        Cell(told),
+        Cell(pairs),
     ]
 
 
-def _theirs(one: Published) -> list[Cell]:
+def _theirs(published: Published) -> list[Cell]:
     return [
-        words(one.system),
-        Cell(str(one.year)),
-        count(one.scans),
-        count(one.nodules),
-        *(words(text or UNDEFINED) for text in (one.thickness_mm, one.size_mm, one.agreement)),
-        Cell("; ".join(f"{sensitivity:g} / {rate:g}" for sensitivity, rate in one.readings)),
+        words(published.system),
+        Cell(str(published.year)),
+        count(published.scans),
+        count(published.nodules),
+        *(
+            words(text or UNDEFINED)
+            for text in (published.thickness_mm, published.size_mm, published.agreement)
+        ),
+        Cell("; ".join(f"{sensitivity:g} / {rate:g}" for sensitivity, rate in published.readings)),
     ]

@@ -94,11 +94,11 @@ def identity_table(document: Document, translate: Translator) -> Table:
 
 def terms_table(document: Document, translate: Translator) -> Table | None:
     """The metrics of this report that have a term in IEEE 2802."""
-    names = dict.fromkeys(name for _, _, one in document.results for name in one.metrics)
+    names = dict.fromkeys(name for _, _, result in document.results for name in result.metrics)
     rows = [
-        [head(found.title), words(found.term), words(found.meaning)]
+        [head(metric.title), words(metric.term), words(metric.meaning)]
         for name in names
-        if (found := translate.metric(name)).term
+        if (metric := translate.metric(name)).term
     ]
     if not rows:
         return None
@@ -121,16 +121,18 @@ def facts_table(document: Document, translate: Translator) -> Table | None:
 def interval_words(choice: IntervalChoice, translate: Translator) -> str:
     """How intervals were made."""
     method, unit = translate(f"interval.{choice.method}"), translate.word(choice.unit)
-    told = translate("interval.over", level=percent(choice.level), method=method, unit=unit)
+    sentence = translate("interval.over", level=percent(choice.level), method=method, unit=unit)
     if choice.method != "jackknife":
         if not choice.bootstraps:
             return translate("interval.none")
-        told += translate("interval.replicates", count=whole(choice.bootstraps))
+        sentence += translate("interval.replicates", count=whole(choice.bootstraps))
     others = translate.listed(translate.word(other) for other in choice.others)
-    told += translate("interval.further", others=others) if others else ""
+    sentence += translate("interval.further", others=others) if others else ""
     if choice.method == "guarded":
-        return told
-    return told + translate("interval.official" if choice.method == "luna16" else "interval.sound")
+        return sentence
+    return sentence + translate(
+        "interval.official" if choice.method == "luna16" else "interval.sound"
+    )
 
 
 def _listed(fact: Any, translate: Translator) -> str:
@@ -152,14 +154,14 @@ def _reference(reference: ReferenceSummary, translate: Translator) -> str:
 
 def _scope(protocol: TestProtocol, translate: Translator) -> str:
     types, narrows = protocol.scope.types, protocol.scope.uses_declaration
-    told = (
+    sentence = (
         translate("scope.types", types=_listed(types, translate))
         if types
         else translate("scope.every_type")
     )
     if narrows:
-        told += translate("scope.narrowed")
-    return told + translate("scope.others_ignored") if types or narrows else told
+        sentence += translate("scope.narrowed")
+    return sentence + translate("scope.others_ignored") if types or narrows else sentence
 
 
 def _size_limit(limit: SizeLimit | None, translate: Translator) -> str:
@@ -185,10 +187,12 @@ def rule_sketches(document: Document, translate: Translator) -> list[Chart]:
     charts = []
     for rule in document.protocol.rules:
         name = rule.name
-        told = translate(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
-        drawn = scheme(name, told)
+        description = translate(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
+        drawn = scheme(name, description)
         if drawn is not None:
-            charts.append(Chart(translate.word(name), drawn, remarks=(told,), is_narrow=True))
+            charts.append(
+                Chart(translate.word(name), drawn, remarks=(description,), is_narrow=True)
+            )
     return charts
 
 

@@ -20,29 +20,30 @@ from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Notes, Side, Table, code, count, head, short, undefined, words
 from nodulebench.report.charts.svg import signed_bar
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.groups import box_charts, group_metrics
 
 FLIPS_SHOWN = 20
 LEAST_BAR_END = 0.1
-"""Bars of relative differences end here or further out, so that small ones look small."""
+"""The least end of the scale of relative differences, so that small ones get short bars."""
 
 
 def difference_table(document: Document, translate: Translator) -> Table | None:
     """How many hits a rule gives relative to another, the baseline rule first."""
     notes, base = Notes(translate), document.baseline_rule
     is_single = len(document.algorithms) == 1
-    found = [
+    differences = [
         (algorithm.name, difference)
         for algorithm in document.algorithms
         for difference in algorithm.rule_differences
     ]
-    if not found:
+    if not differences:
         return None
-    found.sort(key=lambda item: item[1].base_rule != base)
-    relatives = [abs(item.relative_difference or 0.0) for _, item in found]
+    differences.sort(key=lambda item: item[1].base_rule != base)
+    relatives = [abs(item.relative_difference or 0.0) for _, item in differences]
     largest = max(*relatives, LEAST_BAR_END)
     rows = []
-    for algorithm, item in found:
+    for algorithm, item in differences:
         relative = item.relative_difference
         rows.append(
             [
@@ -138,7 +139,7 @@ def _text(value: Any) -> str:
     return decimals(value, 2) if isinstance(value, float) else str(value)
 
 
-def rule_effect_blocks(document: Document, translate: Translator) -> list[Any]:
+def rule_effect_blocks(document: Document, translate: Translator) -> list[Block]:
     """Box plots of the metrics by rule; with their tests where algorithms were compared."""
     effects = _effects(document)
     pairs = {name: effect.pairs for name, effect in effects.items()}
@@ -152,11 +153,11 @@ def rule_effect_blocks(document: Document, translate: Translator) -> list[Any]:
 
 def _effects(document: Document) -> dict[str, EffectSummary]:
     """The analysis of each metric that is drawn, by its name, from the latest comparison."""
-    for found in reversed(document.comparisons):
-        if found.rule_effects is not None:
+    for comparison in reversed(document.comparisons):
+        if comparison.rule_effects is not None:
             return {
                 metric.metric: metric
-                for metric in found.rule_effects.metrics
+                for metric in comparison.rule_effects.metrics
                 if metric.metric in group_metrics(document) and not metric.point
             }
     return {}
@@ -181,13 +182,13 @@ def _tests_table(effects: dict[str, EffectSummary], translate: Translator) -> Ta
             head(translate.metric(name).title),
             *(
                 Cell(percent_of(group.mean, group.sd))
-                for group in (one.groups[rule] for rule in rules)
+                for group in (effect.groups[rule] for rule in rules)
             ),
-            _p_cell(_p_of(one.one_way)),
-            _p_cell(_p_of(one.repeated.corrected if one.repeated else None)),
-            _p_cell(_p_of(one.friedman)),
+            _p_cell(_p_of(effect.one_way)),
+            _p_cell(_p_of(effect.repeated.corrected if effect.repeated else None)),
+            _p_cell(_p_of(effect.friedman)),
         ]
-        for name, one in defined.items()
+        for name, effect in defined.items()
     ]
     heads = [
         words(translate("metrics.metric")),

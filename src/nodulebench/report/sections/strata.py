@@ -18,7 +18,7 @@ BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
 
 def strata_tables(algorithm: AlgorithmSummary, minimum: int, translate: Translator) -> list[Table]:
     """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
-    results = {rule: one for rule, one in algorithm.rules.items() if one.strata}
+    results = {rule: result for rule, result in algorithm.rules.items() if result.strata}
     tables = []
     for name in dict.fromkeys(name for result in results.values() for name in result.strata):
         having = {
@@ -44,13 +44,13 @@ def _nodule_strata(
     name: str, by_rule: dict[str, dict[str, Stratum]], notes: Notes, minimum: int
 ) -> Table:
     translate = notes.translate
-    scale = _bar_scale([one for strata in by_rule.values() for one in strata.values()])
+    scale = _bar_scale([stratum for strata in by_rule.values() for stratum in strata.values()])
     rows = []
     for stratum, first in next(iter(by_rule.values())).items():
         cells = [head(translate.word(stratum)), count(first.nodules)]
         for strata in by_rule.values():
-            one = strata[stratum]
-            cells += [count(one.missed), _miss_rate(one, notes, minimum, scale)]
+            result = strata[stratum]
+            cells += [count(result.missed), _miss_rate(result, notes, minimum, scale)]
         rows.append(cells)
     heads = [words(""), Cell(translate("strata.nodules"))]
     heads += [
@@ -72,22 +72,22 @@ def _nodule_metrics(
     rows = [
         [
             head(translate.word(stratum)),
-            count(one.nodules),
+            count(result.nodules),
             *(
                 _too_few(notes, minimum)
-                if one.is_too_few
-                else estimate(one.metrics.get(key), notes)
+                if result.is_too_few
+                else estimate(result.metrics.get(key), notes)
                 for key in keys
             ),
         ]
-        for stratum, one in strata.items()
-        if one.nodules
+        for stratum, result in strata.items()
+        if result.nodules
     ]
     titles = [translate.metric(key.replace("@", "/")) for key in keys]
     heads = [
         words(""),
         Cell(translate("strata.nodules")),
-        *(Cell(one.title, hint=one.meaning) for one in titles),
+        *(Cell(title.title, hint=title.meaning) for title in titles),
     ]
     title = translate(
         "strata.under_rule", division=translate.stratum(name), rule=translate.word(rule)
@@ -99,21 +99,21 @@ def _case_strata(
     name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
 ) -> Table:
     translate, scale = notes.translate, _bar_scale(list(strata.values()))
-    metrics = list(dict.fromkeys(key for one in strata.values() for key in one.metrics))
+    metrics = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.metrics))
     rows = []
-    for stratum, one in strata.items():
+    for stratum, result in strata.items():
         shown = (
             [_too_few(notes, minimum) for _ in metrics]
-            if one.is_too_few
-            else [estimate(one.metrics.get(key), notes) for key in metrics]
+            if result.is_too_few
+            else [estimate(result.metrics.get(key), notes) for key in metrics]
         )
         rows.append(
             [
                 head(translate.word(stratum)),
-                count(one.cases),
-                count(one.nodules),
-                count(one.missed),
-                _miss_rate(one, notes, minimum, scale),
+                count(result.cases),
+                count(result.nodules),
+                count(result.missed),
+                _miss_rate(result, notes, minimum, scale),
                 *shown,
             ]
         )
@@ -131,7 +131,7 @@ def _case_strata(
 def _bar_scale(strata: list[Stratum]) -> float:
     """Where bars end: the smallest round number that holds every rate and its interval."""
     shown = [stratum.miss_rate for stratum in strata if not stratum.is_too_few]
-    largest = max((one.high or one.value or 0.0 for one in shown), default=0.0)
+    largest = max((rate.high or rate.value or 0.0 for rate in shown), default=0.0)
     return next((end for end in BAR_ENDS if largest <= end), BAR_ENDS[-1])
 
 

@@ -47,41 +47,41 @@ def leading_result(
     )
 
 
-def leading_rule(document: Document, found: "ComparisonDocument") -> str:
-    """The rule under which a comparison is told."""
-    rules = [difference.rule for difference in found.differences]
+def leading_rule(document: Document, comparison: "ComparisonDocument") -> str:
+    """The rule under which a comparison is summarised."""
+    rules = [difference.rule for difference in comparison.differences]
     base = document.baseline_rule
     return base if base in rules or not rules else str(rules[0])
 
 
-def leading_metric(found: "ComparisonDocument", rule: str) -> str:
-    """The metric in which a comparison is told."""
+def leading_metric(comparison: "ComparisonDocument", rule: str) -> str:
+    """The metric in which a comparison is summarised."""
     names = [
         difference.name
-        for difference in found.differences
+        for difference in comparison.differences
         if difference.rule == rule and difference.difference.value is not None
     ]
     return next((name for name in (*LEADING, *names) if name in names), LEADING[-1])
 
 
 def differences_of(
-    found: "ComparisonDocument", rule: str, metric: str
+    comparison: "ComparisonDocument", rule: str, metric: str
 ) -> "list[DifferenceSummary]":
     """The differences of a metric under a rule that are defined."""
     return [
         difference
-        for difference in found.differences
+        for difference in comparison.differences
         if (difference.rule, difference.name) == (rule, metric)
         and difference.difference.value is not None
     ]
 
 
-def is_clear(one: "DifferenceSummary", found: "ComparisonDocument") -> bool:
+def is_clear(difference: "DifferenceSummary", comparison: "ComparisonDocument") -> bool:
     """Whether the interval excludes 0 and the P value, adjusted over all comparisons, is small."""
-    low, high = one.difference.low, one.difference.high
+    low, high = difference.difference.low, difference.difference.high
     if low is None or high is None:
         return False
-    return not low <= 0 <= high and bool(one.holm <= 1 - found.level)
+    return not low <= 0 <= high and bool(difference.holm <= 1 - comparison.level)
 
 
 def _verdicts(document: Document, translate: Translator) -> Iterator[str]:
@@ -101,9 +101,9 @@ def _verdicts(document: Document, translate: Translator) -> Iterator[str]:
 def _performance(document: Document, translate: Translator) -> Iterator[str]:
     algorithms = document.algorithms
     if len(algorithms) == 1:
-        found = leading_result(document, algorithms[0])
-        if found is not None:
-            yield _alone(document, algorithms[0].name, found[1], translate)
+        leading = leading_result(document, algorithms[0])
+        if leading is not None:
+            yield _single_performance(document, algorithms[0].name, leading[1], translate)
         return
     compared = document.comparisons[0] if document.comparisons else None
     if compared is not None and len(algorithms) == 2:
@@ -112,7 +112,9 @@ def _performance(document: Document, translate: Translator) -> Iterator[str]:
     yield from _extremes(document, translate)
 
 
-def _alone(document: Document, name: str, result: RuleSummary, translate: Translator) -> str:
+def _single_performance(
+    document: Document, name: str, result: RuleSummary, translate: Translator
+) -> str:
     counts = result.counts
     tested = translate(
         "lead.tested",
@@ -146,19 +148,19 @@ def _alone(document: Document, name: str, result: RuleSummary, translate: Transl
 
 
 def _difference(
-    document: Document, found: "ComparisonDocument", translate: Translator
+    document: Document, comparison: "ComparisonDocument", translate: Translator
 ) -> Iterator[str]:
     """The one algorithm against the other."""
-    rule = leading_rule(document, found)
-    metric = leading_metric(found, rule)
+    rule = leading_rule(document, comparison)
+    metric = leading_metric(comparison, rule)
     kinds = ("more", "fewer") if metric in LEADING else ("higher", "lower")
-    for difference in differences_of(found, rule, metric):
+    for difference in differences_of(comparison, rule, metric):
         is_less = (difference.difference.value or 0.0) < 0
-        kind = kinds[is_less] if is_clear(difference, found) else "alike"
+        kind = kinds[is_less] if is_clear(difference, comparison) else "alike"
         yield translate(
             f"lead.{kind}",
             name=difference.algorithm,
-            baseline=found.baseline,
+            baseline=comparison.baseline,
             metric=translate.metric(metric).title,
             difference=signed_interval(difference.difference),
             p=p_value(difference.p_value),
@@ -168,27 +170,27 @@ def _difference(
 def _extremes(document: Document, translate: Translator) -> Iterator[str]:
     """The highest and the lowest algorithm by the first metric that two have."""
     for name in LEADING:
-        found = [
+        values_by_name = [
             (algorithm.name, metric)
             for algorithm in document.algorithms
             if (leading := leading_result(document, algorithm)) is not None
             and (metric := _defined(leading[1], name)) is not None
         ]
-        if len(found) < 2:
+        if len(values_by_name) < 2:
             continue
-        values = [one.value or 0.0 for _, one in found]
+        values = [metric.value or 0.0 for _, metric in values_by_name]
         title, most, least = translate.metric(name).title, max(values), min(values)
         if most == least:
             yield translate("narrative.all_same", metric=title, value=decimals(most))
             return
         best, worst = (
-            [one for one, value in zip(found, values, strict=True) if value == extreme]
+            [pair for pair, value in zip(values_by_name, values, strict=True) if value == extreme]
             for extreme in (most, least)
         )
         yield translate(
             "narrative.extremes",
             metric=title,
-            count=len(found),
+            count=len(values_by_name),
             best=translate.joined(name for name, _ in best),
             high=with_interval(best[0][1]),
             worst=translate.joined(name for name, _ in worst),
@@ -200,8 +202,8 @@ def _extremes(document: Document, translate: Translator) -> Iterator[str]:
 
 
 def _defined(result: RuleSummary, name: str) -> Estimate | None:
-    found = result.metric(name)
-    return None if found is None or found.value is None else found
+    metric = result.metric(name)
+    return None if metric is None or metric.value is None else metric
 
 
 MOST_NAMED = 3
@@ -224,7 +226,7 @@ def facts(document: Document, translate: Translator) -> list[tuple[str, str]]:
     counts = [result.counts for _, _, result in document.results if not result.undefined]
     nodules = [count["nodules"] for count in counts] or [0]
     rules = [translate.word(rule.name) for rule in document.protocol.rules]
-    found = [
+    stated = [
         ("test_set", reference.name),
         ("cases", _counted(reference.cases)),
         ("patients", _counted(patients if patients != reference.cases else None)),
@@ -232,7 +234,7 @@ def facts(document: Document, translate: Translator) -> list[tuple[str, str]]:
         ("rule" if len(rules) == 1 else "rules", translate.listed(rules)),
         ("protocol", document.protocol.title or document.protocol.name),
     ]  # fmt: skip
-    return [(translate(f"fact.{name}"), fact) for name, fact in found if fact]
+    return [(translate(f"fact.{name}"), fact) for name, fact in stated if fact]
 
 
 def _span(low: int, high: int, translate: Translator) -> str:
@@ -247,8 +249,8 @@ def headline(document: Document, translate: Translator) -> list[tuple[str, str, 
     """Title, value, interval and meaning of the key metrics, for one algorithm under one rule."""
     if len(list(document.results)) != 1:
         return []
-    found = leading_result(document, document.algorithms[0])
-    if found is None:
+    leading = leading_result(document, document.algorithms[0])
+    if leading is None:
         return []
     names = key_names(document)
     point = document.protocol.operating_point
@@ -265,7 +267,7 @@ def headline(document: Document, translate: Translator) -> list[tuple[str, str, 
             translate.metric(name).meaning + (remark if name in METRICS_OF_ALL_MARKS else ""),
         )
         for name in names
-        if (metric := found[1].metric(name)) and metric.value is not None
+        if (metric := leading[1].metric(name)) and metric.value is not None
     ]
 
 
@@ -276,17 +278,17 @@ RANKED_STRATA = ("type", "size", "density")
 
 def paragraphs(document: Document, translate: Translator) -> list[str]:
     """What the numbers say beyond the answer, one thought a paragraph."""
-    told = [
+    texts = [
         *_not_scored(document, translate),
         *_where_read(document, translate),
         *_rules(document, translate),
     ]
-    told += [
+    texts += [
         text
         for ranked_stratum in RANKED_STRATA
         for text in _hardest(document, ranked_stratum, translate)
     ]
-    return told
+    return texts
 
 
 def _not_scored(document: Document, translate: Translator) -> Iterator[str]:
@@ -302,17 +304,19 @@ def _where_read(document: Document, translate: Translator) -> Iterator[str]:
     """For one algorithm: the operating point at which all that no curve gives was read."""
     if len(document.algorithms) > 1:
         return
-    found = leading_result(document, document.algorithms[0])
-    point = None if found is None else found[1].operating_point
+    leading = leading_result(document, document.algorithms[0])
+    point = None if leading is None else leading[1].operating_point
     if point is not None:
-        told = [
+        sentences = [
             translate("narrative.at_declared")
             if point.fp_per_case is None
             else translate("narrative.at_point", rate=rate(point.fp_per_case))
         ]
         if point.threshold is not None:
-            told.append(translate("narrative.threshold", threshold=significant(point.threshold)))
-        yield translate("list.sentence").join(told)
+            sentences.append(
+                translate("narrative.threshold", threshold=significant(point.threshold))
+            )
+        yield translate.sentences(sentences)
 
 
 def _rules(document: Document, translate: Translator) -> Iterator[str]:
@@ -350,7 +354,7 @@ def _rules(document: Document, translate: Translator) -> Iterator[str]:
 
 def _relative(document: Document, algorithm: AlgorithmSummary, translate: Translator) -> str:
     base = document.baseline_rule
-    told = [
+    changes = [
         translate(
             "narrative.rule_gives",
             rule=translate.word(item.rule),
@@ -360,8 +364,8 @@ def _relative(document: Document, algorithm: AlgorithmSummary, translate: Transl
         if item.base_rule == base and item.relative_difference is not None
     ]
     return (
-        translate("narrative.against", base=translate.word(base), changes=translate.joined(told))
-        if told
+        translate("narrative.against", base=translate.word(base), changes=translate.joined(changes))
+        if changes
         else ""
     )
 
@@ -377,14 +381,14 @@ def _outlier(document: Document, translate: Translator) -> Iterator[str]:
     """With many algorithms: the one whose hits depend most on the rule."""
     if len(document.algorithms) <= MOST_LISTED:
         return
-    found = [
+    pairs = [
         (algorithm.name, item)
         for algorithm in document.algorithms
         for item in algorithm.rule_differences
         if item.base_rule == document.baseline_rule and item.relative_difference
     ]
-    most = max((abs(item.relative_difference or 0.0) for _, item in found), default=0.0)
-    extreme = [pair for pair in found if abs(pair[1].relative_difference or 0.0) == most]
+    most = max((abs(item.relative_difference or 0.0) for _, item in pairs), default=0.0)
+    extreme = [pair for pair in pairs if abs(pair[1].relative_difference or 0.0) == most]
     if len(extreme) == 1:
         name, item = extreme[0]
         yield translate(
@@ -419,8 +423,8 @@ def hardest(document: Document, division: str) -> Hardest | None:
     left_out: dict[str, None] = {}
     ranked = 0
     for algorithm in document.algorithms:
-        found = leading_result(document, algorithm)
-        strata = {} if found is None else found[1].strata.get(division, {})
+        leading = leading_result(document, algorithm)
+        strata = {} if leading is None else leading[1].strata.get(division, {})
         left_out |= {
             name: None for name, stratum in strata.items() if stratum.is_too_few and stratum.nodules
         }
@@ -444,30 +448,30 @@ def hardest(document: Document, division: str) -> Hardest | None:
 
 def _hardest(document: Document, division: str, translate: Translator) -> Iterator[str]:
     """The stratum missed most often, and which were too small to be ranked."""
-    found = hardest(document, division)
-    if found is None:
+    ranked = hardest(document, division)
+    if ranked is None:
         return
     left_out = translate(
         "narrative.left_out",
         minimum=document.protocol.minimum_stratum,
-        names=translate.listed(map(translate.word, found.left_out)),
+        names=translate.listed(map(translate.word, ranked.left_out)),
     )
     if len(document.algorithms) == 1:
         (algorithm,) = document.algorithms
         leading = leading_result(document, algorithm)
         assert leading is not None  # noqa: S101 - it was ranked
-        missed = _misses(leading[1].strata[division][found.worst], translate)
+        missed = _misses(leading[1].strata[division][ranked.worst], translate)
         by = translate("narrative.with_misses", misses=missed)
-    elif len(found.by) == len(document.algorithms):
+    elif len(ranked.by) == len(document.algorithms):
         by = translate("narrative.by_all")
     else:
-        by = translate("narrative.by_some", some=len(found.by), all=found.ranked)
+        by = translate("narrative.by_some", some=len(ranked.by), all=ranked.ranked)
     yield translate(
         "narrative.hardest",
         division=translate.word(division),
-        worst=translate.word(found.worst),
+        worst=translate.word(ranked.worst),
         by=by,
-        left_out=left_out if found.left_out else "",
+        left_out=left_out if ranked.left_out else "",
     )
 
 

@@ -62,9 +62,9 @@ def sources_table(document: Document, translate: Translator) -> Table:
         "computing": translate("source.computing_text"),
     }
     rows = [
-        [head(translate(f"source.{name}")), words(told), words(translate(f"source.{name}_in"))]
-        for name, told in known.items()
-        if told
+        [head(translate(f"source.{name}")), words(treatment), words(translate(f"source.{name}_in"))]
+        for name, treatment in known.items()
+        if treatment
     ]
     heads = [words(translate(f"sources.{key}")) for key in ("source", "treated", "in_interval")]
     return Table(translate("sources.caption"), heads, rows)
@@ -88,12 +88,12 @@ def _rule_spread(document: Document, translate: Translator) -> str:
 
 def _order_spread(document: Document, translate: Translator) -> str:
     """How many hits depend on the order of assignment, over all results."""
-    found = [
+    spreads = [
         max(order.values()) - min(order.values())
         for _, _, result in document.results
         if (order := result.extras.get("order_sensitivity"))
     ]
-    return translate("source.order_text", largest=whole(max(found))) if found else ""
+    return translate("source.order_text", largest=whole(max(spreads))) if spreads else ""
 
 
 def _has_sweep(document: Document) -> bool:

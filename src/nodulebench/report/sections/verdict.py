@@ -97,8 +97,8 @@ def _criteria_table(criteria: Sequence[CriterionSummary], translate: Translator)
                 "gate_closed": translate("verdict.not_tested"),
                 "lost_by_adjustment": translate("verdict.met_no"),
             }
-            told = why.get(criterion.reason.code, translate("verdict.open"))
-            answer = Cell(told, kind="name", note=notes.letter(criterion.reason))
+            text = why.get(criterion.reason.code, translate("verdict.open"))
+            answer = Cell(text, kind="name", note=notes.letter(criterion.reason))
         rows.append(
             [
                 *([] if is_single else [head(criterion.algorithm)]),
@@ -126,24 +126,24 @@ def _criteria_table(criteria: Sequence[CriterionSummary], translate: Translator)
     return Table(translate("verdict.criteria"), heads, rows, notes.all())
 
 
-def _family_cells(one: CriterionSummary, translate: Translator) -> list[Cell]:
-    adjusted = one.adjusted_p_value
-    both = "" if adjusted is None else f"{p_value(one.p_value)}, {p_value(adjusted)}"
-    return [short(translate.word(one.family)), Cell(both or "–")]
+def _family_cells(criterion: CriterionSummary, translate: Translator) -> list[Cell]:
+    adjusted = criterion.adjusted_p_value
+    both = "" if adjusted is None else f"{p_value(criterion.p_value)}, {p_value(adjusted)}"
+    return [short(translate.word(criterion.family)), Cell(both or "–")]
 
 
-def _criterion(one: CriterionSummary, translate: Translator) -> str:
+def _criterion(criterion: CriterionSummary, translate: Translator) -> str:
     """A criterion's metric in words: which bound of which metric in which stratum."""
-    named = translate.metric(one.metric.replace("@", "/")).title
-    if one.stratum:
-        division, _, stratum = one.stratum.partition("=")
+    named = translate.metric(criterion.metric.replace("@", "/")).title
+    if criterion.stratum:
+        division, _, stratum = criterion.stratum.partition("=")
         named = translate(
             "verdict.in_stratum",
             metric=named,
             division=translate.stratum(division),
             stratum=translate.word(stratum),
         )
-    return translate(f"verdict.bound_{one.bound}", metric=named)
+    return translate(f"verdict.bound_{criterion.bound}", metric=named)
 
 
 WARNINGS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")
@@ -153,18 +153,18 @@ About = tuple[str, str]
 
 
 def notices(document: Document, translate: Translator) -> list[About]:
-    """Everything a reader must know before the numbers."""
-    found = [(translate.word("reference"), text) for text in document.notices]
+    """What a reader must know before the numbers."""
+    noticed = [(translate.word("reference"), text) for text in document.notices]
     for algorithm in document.algorithms:
-        found += [(algorithm.name, text) for text in algorithm.notices]
-    told = [(about, translate.message(text)) for about, text in found]
+        noticed += [(algorithm.name, text) for text in algorithm.notices]
+    messages = [(about, translate.message(text)) for about, text in noticed]
     for algorithm, rule, result in document.results:
         about = _about(algorithm.name, rule, translate)
         if result.undefined:
             reason = translate.message(result.undefined)
-            told.append((about, translate("notice.not_applied", reason=reason)))
-        told += [(about, translate.message(text)) for text in result.notices]
-    return _without_repeats(told, document, translate)
+            messages.append((about, translate("notice.not_applied", reason=reason)))
+        messages += [(about, translate.message(text)) for text in result.notices]
+    return _without_repeats(messages, document, translate)
 
 
 def has_warnings(document: Document) -> bool:
@@ -182,10 +182,10 @@ def _is_warning(notice: Notice) -> bool:
 
 def remarks_table(document: Document, translate: Translator) -> Table | None:
     """How the rules were applied."""
-    told = _without_repeats(list(_remarks(document, translate)), document, translate)
-    if not told:
+    remarks = _without_repeats(list(_remarks(document, translate)), document, translate)
+    if not remarks:
         return None
-    rows = [[head(about), words(text)] for about, text in told]
+    rows = [[head(about), words(text)] for about, text in remarks]
     return Table(translate("remarks.caption"), [], rows)
 
 
@@ -199,9 +199,11 @@ def _about(name: str, rule: str, translate: Translator) -> str:
     return translate("notice.about", name=name, rule=translate.word(rule))
 
 
-def _without_repeats(told: list[About], document: Document, translate: Translator) -> list[About]:
+def _without_repeats(
+    messages: list[About], document: Document, translate: Translator
+) -> list[About]:
     concerned: dict[str, list[str]] = {}
-    for about, text in told:
+    for about, text in messages:
         concerned.setdefault(text, []).append(about)
     names = [algorithm.name for algorithm in document.algorithms]
     everyone = {
@@ -230,7 +232,7 @@ SIGNING = ("tested", "checked", "released")
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """What a laboratory puts on its report; what is empty is left out."""
+    """Facts about the issue of a report; empty ones are left out."""
 
     laboratory: str = ""
     number: str = ""
@@ -262,13 +264,13 @@ def issued_facts(issued: Issued, translate: Translator) -> list[tuple[str, str]]
 
 
 def signature_table(issued: Issued, translate: Translator) -> Table | None:
-    """Where those who answer for the report sign; None for one that nobody issues."""
+    """The table for signatures; None for a report without laboratory and number."""
     if not (issued.laboratory or issued.number):
         return None
     names = {"tested": issued.operator}
     rows = [
-        [head(translate(f"signature.{one}")), words(names.get(one, "")), words(""), words("")]
-        for one in SIGNING
+        [head(translate(f"signature.{step}")), words(names.get(step, "")), words(""), words("")]
+        for step in SIGNING
     ]
     heads = [words(""), *(words(translate(f"signature.{key}")) for key in ("name", "day", "sign"))]
     return Table("", heads, rows, kind="signatures")

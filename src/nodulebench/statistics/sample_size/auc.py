@@ -62,7 +62,7 @@ def size_for_auc_difference(
     power: float = 0.8,
     is_one_sided: bool = False,
 ) -> Plan:
-    """Positives needed to tell two areas apart.
+    """Positives needed to distinguish two areas.
 
     Args:
         baseline: area of the one algorithm, and of both if they do not differ.
@@ -86,9 +86,11 @@ def size_for_auc_difference(
     error = _error_of(variance, negatives_per_positive)
 
     def power_at(positives: int) -> float:
-        one, other = error(baseline, positives), error(expected, positives)
-        if_null = one * math.sqrt(2 * (1 - correlation))
-        if_true = math.sqrt(one**2 + other**2 - 2 * correlation * one * other)
+        at_baseline, at_expected = error(baseline, positives), error(expected, positives)
+        if_null = at_baseline * math.sqrt(2 * (1 - correlation))
+        if_true = math.sqrt(
+            at_baseline**2 + at_expected**2 - 2 * correlation * at_baseline * at_expected
+        )
         return NormalDist().cdf((abs(expected - baseline) - critical * if_null) / if_true)
 
     answer = smallest_size(lambda positives: power_at(positives) >= power)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -32,10 +33,10 @@ def size_for_paired_detection(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> Plan:
-    """Nodules needed to tell two algorithms apart, or to show that one is not inferior.
+    """Nodules needed to distinguish two algorithms, or to show that one is not inferior.
 
     Without a margin: McNemar's test, two-sided at ``alpha`` (Connor 1987). With a margin: the lower
-    bound of the difference's interval lies above minus the margin, one-sided at ``alpha`` / 2 (Liu
+    bound of the difference's interval is above minus the margin, one-sided at ``alpha`` / 2 (Liu
     et al. 2002).
 
     Args:
@@ -72,7 +73,7 @@ def size_for_paired_detection(
         assumptions=(
             Notice("assume_difference", {"difference": difference}),
             Notice("assume_discordance", {"discordance": discordance}),
-            patients.told,
+            patients.assumption,
             Notice("test_sided", {"sides": 2, "alpha": alpha})
             if margin is None
             else Notice("test_sided", {"sides": 1, "alpha": alpha / 2}),
@@ -108,22 +109,37 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
     return abs(difference) if margin is None else difference + margin
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PilotOptions:
+    """How a test is planned from a pilot study."""
+
+    sizes: tuple[int, ...]
+    """Numbers of patients to try, ascending."""
+    simulations: int = 1000
+    """Test sets drawn for each size."""
+    seed: int = 0
+    """Seed of the draws."""
+    margin: float = 0.0
+    """0 for superiority, positive for non-inferiority."""
+    assumed_difference: float | None = None
+    """Difference to plan for; None: that of the pilot."""
+    level: float = 0.95
+    """Confidence level of the two-sided interval."""
+    power: float = 0.8
+    """Probability of success wanted."""
+    unit: str = "patients"
+    """Name of the units in the answer."""
+
+
 def size_from_pilot(
     metric: Callable[[LabelledCohort, WeightArray], FloatArray],
     algorithm: LabelledCohort,
     baseline: LabelledCohort,
     *,
     unit_of_case: IntArray,
-    sizes: tuple[int, ...],
-    simulations: int = 1000,
-    seed: int = 0,
-    margin: float = 0.0,
-    assumed_difference: float | None = None,
-    level: float = 0.95,
-    power: float = 0.8,
-    unit: str = "patients",
+    options: PilotOptions,
 ) -> Plan:
-    """Patients needed so that an interval of algorithm minus baseline lies above minus a margin.
+    """Patients needed so that an interval of algorithm minus baseline is above minus a margin.
 
     For each size, test sets are drawn from the pilot's patients with replacement and the metric's
     difference is computed in each; a test succeeds where the difference less z standard errors
@@ -132,28 +148,22 @@ def size_from_pilot(
     Args:
         metric: any metric where higher is better, such as the CPM.
         algorithm: the algorithm of interest on the pilot set.
-        baseline: what it is compared with, on the same cases.
+        baseline: the algorithm that it is compared with, on the same cases.
         unit_of_case: the patient of each case of the pilot.
-        sizes: numbers of patients to try, ascending.
-        simulations: test sets drawn for each size.
-        seed: of the draws.
-        margin: 0 for superiority, positive for non-inferiority.
-        assumed_difference: plan for this difference instead of the pilot's own.
-        level: confidence level of the two-sided interval.
-        power: probability of success wanted.
-        unit: what the units are called in the answer.
+        options: sizes to try, and what the test has to show.
 
     Raises:
         UndefinedError: where the metric is undefined on the pilot, or in the simulated sets.
     """
-    _check(sizes, simulations, margin, level, power)
+    _check(options)
+    sizes, simulations, unit = options.sizes, options.simulations, options.unit
     once = np.ones((1, len(unit_of_case)), dtype=np.int32)
     observed = float(metric(algorithm, once)[0] - metric(baseline, once)[0])
     if not np.isfinite(observed):
         raise UndefinedError("undefined_on_pilot")
-    shift = 0.0 if assumed_difference is None else assumed_difference - observed
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    random = np.random.default_rng(seed)
+    shift = 0.0 if options.assumed_difference is None else options.assumed_difference - observed
+    z = NormalDist().inv_cdf((1 + options.level) / 2)
+    random = np.random.default_rng(options.seed)
     units = int(unit_of_case.max()) + 1
     curve = []
     for size in sizes:
@@ -163,19 +173,22 @@ def size_from_pilot(
         if len(drawn) < 2:
             raise UndefinedError("undefined_at_size", size=size, unit=unit)
         error = float(drawn.std(ddof=1))
-        curve.append(PlanPoint(size, float(np.mean(drawn + shift - z * error > -margin))))
-    answer = next((point.size for point in curve if point.value >= power), None)
+        curve.append(PlanPoint(size, float(np.mean(drawn + shift - z * error > -options.margin))))
+    answer = next((point.size for point in curve if point.value >= options.power), None)
     return Plan(
-        question=Notice("ask_pilot", {"unit": unit, "margin": margin or None}),
+        question=Notice("ask_pilot", {"unit": unit, "margin": options.margin or None}),
         answer=answer,
         unit=unit,
         assumptions=(
             Notice("like_the_pilot", {"unit": unit, "units": units}),
             Notice(
                 "assume_pilot_difference",
-                {"difference": observed + shift, "is_assumed": assumed_difference is not None},
+                {
+                    "difference": observed + shift,
+                    "is_assumed": options.assumed_difference is not None,
+                },
             ),
-            Notice("interval_normal", {"of": "pilot", "level": level}),
+            Notice("interval_normal", {"of": "pilot", "level": options.level}),
             Notice(
                 "power_simulated",
                 {"error": 1.96 * (0.25 / simulations) ** 0.5, "simulations": simulations},
@@ -188,11 +201,10 @@ def size_from_pilot(
     )
 
 
-def _check(
-    sizes: tuple[int, ...], simulations: int, margin: float, level: float, power: float
-) -> None:
-    check_between("level", level)
-    check_between("power", power)
+def _check(options: PilotOptions) -> None:
+    sizes, simulations, margin = options.sizes, options.simulations, options.margin
+    check_between("level", options.level)
+    check_between("power", options.power)
     problems = []
     if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
         problems.append(Problem("sizes", f"{sizes} are not ascending positive numbers."))

@@ -78,7 +78,7 @@ def size_for_false_positive_limit(
         return float(hoped(largest_limit(guess(sizes), sizes, too_many, alpha), sizes)[0])
 
     size, limit = smallest_test(guess, too_many, hoped, alpha, power)
-    one, count = np.array([size]), np.array([limit])
+    cases, count = np.array([size]), np.array([limit])
     return Plan(
         question=Notice("ask_fewer_false_positives", {"unacceptable": unacceptable}),
         answer=size,
@@ -94,8 +94,8 @@ def size_for_false_positive_limit(
         curve=curve_around(size, power_at, smallest=1),
         details={
             "allowed_false_positives": limit,
-            "power": float(hoped(count, one)[0]),
-            "alpha": float(too_many(count, one)[0]),
+            "power": float(hoped(count, cases)[0]),
+            "alpha": float(too_many(count, cases)[0]),
         },
     )
 

@@ -59,7 +59,7 @@ def size_for_sensitivity(
         unit="nodules",
         assumptions=(
             Notice("assume_near", {"what": "sensitivity", "value": sensitivity}),
-            patients.told,
+            patients.assumption,
             Notice("interval_normal", {"of": "sensitivity", "level": level}),
         ),
         method=Notice("normal_interval_of_proportion"),
@@ -114,7 +114,7 @@ def size_for_acceptance(
         return float(hoped(largest_limit(guess(sizes), sizes, too_many, alpha), sizes)[0])
 
     size, limit = smallest_test(guess, too_many, hoped, alpha, power)
-    one, count = np.array([size]), np.array([limit])
+    nodules, count = np.array([size]), np.array([limit])
     return Plan(
         question=Notice("ask_acceptance", {"unacceptable": unacceptable}),
         answer=size,
@@ -131,8 +131,8 @@ def size_for_acceptance(
         details={
             "allowed_misses": limit,
             "needed_hits": size - limit,
-            "power": float(hoped(count, one)[0]),
-            "alpha": float(too_many(count, one)[0]),
+            "power": float(hoped(count, nodules)[0]),
+            "alpha": float(too_many(count, nodules)[0]),
         },
     )
 

@@ -50,7 +50,7 @@ def size_for_reader_study(
 
     Args:
         pilot: components of an Obuchowski-Rockette analysis of a pilot study.
-        pilot_cases: how many cases the pilot had; its share of abnormal ones is kept.
+        pilot_cases: cases of the pilot; the planned set has the same share of abnormal ones.
         difference: the gain in the metric that shall be found.
         readers: how many readers will read all cases both ways.
         alpha: two-sided significance level.

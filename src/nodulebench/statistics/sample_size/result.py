@@ -39,7 +39,7 @@ class Plan:
 
 
 def smallest_size(is_enough: Callable[[int], bool], *, start: int = 2) -> int:
-    """The smallest size from ``start`` on that suffices, for a demand that holds ever after."""
+    """The smallest sufficient size from ``start`` on; every larger size must suffice, too."""
     low, high = start - 1, start
     while not is_enough(high):
         low, high = high, 2 * high
@@ -47,7 +47,7 @@ def smallest_size(is_enough: Callable[[int], bool], *, start: int = 2) -> int:
             raise InputError.at(
                 "sample size",
                 f"no size up to {LARGEST_SIZE} suffices.",
-                "Widen what the test shall tell apart.",
+                "Ask for a larger difference.",
             )
     while high - low > 1:
         middle = (low + high) // 2
@@ -65,13 +65,13 @@ def curve_around(
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:
-    """Refuse a number outside [low, high] by name."""
+    """Require a number in [low, high]."""
     if not low <= value <= high:
         raise InputError.at(name, f"{value:g} is not between {low:g} and {high:g}.")
 
 
 def check_between(name: str, value: float, low: float = 0.0, high: float = 1.0) -> None:
-    """Refuse a number outside the open interval (low, high) by name."""
+    """Require a number in the open interval (low, high)."""
     if not low < value < high:
         raise InputError.at(name, f"{value:g} is not above {low:g} and below {high:g}.")
 
@@ -84,11 +84,11 @@ ASSUMED_PAIRED_CORRELATION = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """How much less nodules tell because patients have several."""
+    """The loss of information because patients have several nodules."""
 
     effect: float
-    """How many times more nodules are needed than if each were in a patient of its own."""
-    told: Notice
+    """How many times more nodules are needed than if each were in a different patient."""
+    assumption: Notice
 
 
 def clustering(

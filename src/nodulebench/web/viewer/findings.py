@@ -17,7 +17,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
 from nodulebench.imaging.outlines import area_mm2
 from nodulebench.imaging.rasters import DrawnOutline, polygon_pixels, trace_outlines, voxels_of
-from nodulebench.imaging.region_growing import grown_at
+from nodulebench.imaging.region_growing import grow_nodule
 from nodulebench.reference.sizes import drawn_slice_sizes, region_sizes
 from nodulebench.web.viewer.scans import Tiles
 
@@ -169,7 +169,7 @@ DIGITS = 4
 
 def proposed(tiles: Tiles, position_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
     """Outlines of the nodule at a place, on every slice that it touches."""
-    found = grown_at(tiles.volume, np.array(position_mm, dtype=np.float64), level)
+    found = grow_nodule(tiles.volume, np.array(position_mm, dtype=np.float64), level)
     return outlines_of(found.voxel, tiles.grid)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from nodulebench.annotation.project import ProjectHandle, open_project
 from nodulebench.annotation.reader_view import (
     Answer,
-    Shown,
+    ShownCandidate,
     drawn_by_others,
     shown_candidates,
     submit_answers,
@@ -105,7 +105,7 @@ def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice
     )
 
 
-def finding_of(shown: Shown, tiles: Tiles) -> Finding:
+def finding_of(shown: ShownCandidate, tiles: Tiles) -> Finding:
     """A candidate as a finding that can be judged, and changed where that is allowed."""
     slices = tuple(
         OutlinedSlice.model_validate(one) for one in outlined(_rows(shown.slices), tiles)
@@ -115,7 +115,7 @@ def finding_of(shown: Shown, tiles: Tiles) -> Finding:
     )
 
 
-def status_of(shown: Shown, tiles: Tiles) -> JsonObject:
+def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
     """What is known of a candidate, ``why`` as notices whose words are made at the door."""
     at = {one.slice_index: shown_number(row, tiles) for one, row in _with_rows(shown)}
     return {
@@ -140,7 +140,7 @@ def status_of(shown: Shown, tiles: Tiles) -> JsonObject:
     }
 
 
-def _with_rows(shown: Shown) -> list[tuple[DrawnSlice, JsonObject]]:
+def _with_rows(shown: ShownCandidate) -> list[tuple[DrawnSlice, JsonObject]]:
     every = [*shown.slices, *(one for each in shown.readers.values() for one in each)]
     return list(zip(every, _rows(every), strict=True))
 
@@ -316,7 +316,7 @@ class ProjectSession(ReadingSession):
     def release(self, batch_id: str) -> None:
         """Release a batch; see ``annotate review release``."""
         with self._handles(acts=True) as handle:
-            handle.does(self.reader, ReleaseBatch(batch_id=batch_id))
+            handle.act(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
 def _standing(draft: Draft, beside: ScanContext) -> JsonObject:

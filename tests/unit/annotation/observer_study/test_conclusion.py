@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import polars as pl
 import pytest
 
@@ -12,6 +14,8 @@ from nodulebench.annotation.observer_study.selection import (
     false_positives,
     select,
 )
+from nodulebench.annotation.observer_study.service import SelectOptions
+from nodulebench.cli.annotate.observer import select as select_command
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import load_protocol
 from nodulebench.evaluation.service import with_options
@@ -160,7 +164,7 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
 @pytest.mark.parametrize(
     ("calls", "what"),
     [
-        (called(m0="NNN"), "case 'a' mark 'm0': was judged by 3 readers, not 4."),
+        (called(m0="NNN"), "case 'a' mark 'm0': has calls of 3 readers, not 4."),
         (called(m0="NNNN", m9="NNNN"), "readings: mark 'm9' of case 'a' is not among the false"),
         (
             called(m0="NNNN").with_columns(diameter_mm=pl.lit(2.0)),
@@ -188,3 +192,8 @@ def test_the_effect_on_an_algorithm_is_shown_beside_the_old_metric() -> None:
     assert changed["recall"] == (1 / 2, 2 / 3)
     assert changed["precision"] == (1 / 2, 1.0)
     assert changed["sensitivity_at_fp_rate 0.125"][1] == pytest.approx(2 / 3)
+
+
+def test_the_command_takes_the_options_of_the_service() -> None:
+    taken = {param.name for param in select_command.params}
+    assert taken == {field.name for field in fields(SelectOptions)}

@@ -33,7 +33,7 @@ CASES = [checked("a", r1="uvw", r2="uv", r3="ux"), checked("b", r1="u", r2="u", 
 def test_pairs_agree_by_twice_what_both_drew() -> None:
     first, second, third = pairwise_agreement(CASES)
     assert (first.first, first.second, first.cases) == ("r1", "r2", 2)
-    assert (first.both, first.first_alone, first.second_alone) == (3, 1, 0)  # u v and u; w
+    assert (first.both, first.first_only, first.second_only) == (3, 1, 0)  # u v and u; w
     assert first.agreement == 6 / 7
     assert second.agreement == 2 * 1 / (4 + 2)  # r1 drew 4, r3 drew 2, u in common
     assert third.agreement == 2 * 1 / (3 + 2)
@@ -83,7 +83,7 @@ def test_a_reader_is_compared_with_the_own_repeated_readings() -> None:
     first = read("a", (1, 0, 0, 8), (1, 50, 0, 8))
     again = read("a", (1, 1, 0, 8))
     found = repeat_agreement([(first, again), (read("b"), read("b", (2, 0, 0, 4)))])
-    assert (found.cases, found.both, found.first_alone, found.second_alone) == (2, 1, 1, 1)
+    assert (found.cases, found.both, found.first_only, found.second_only) == (2, 1, 1, 1)
     assert found.agreement == 0.5
     assert repeat_agreement([(read("b"), read("b"))]).agreement is None
     with pytest.raises(InputError, match="does not repeat the reading of 'r1' of case 'a'"):

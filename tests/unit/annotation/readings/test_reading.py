@@ -26,7 +26,7 @@ def test_marks_in_other_cases_and_without_slices_are_refused() -> None:
         readings_of(said, CASES, "r1")
     assert str(told.value).splitlines() == [
         "reader 'r1': marks case 'z', which is not among the 2 cases to be read. "
-        "Remove the marks, or give the reading to the batch it was made for.",
+        "Remove the marks, or submit the reading to the batch it was made for.",
         "reader 'r1' case 'z' mark 'm0': has no slice.",
         "reader 'r1' case 'a' mark 'm0': has no slice.",
     ]
@@ -42,10 +42,13 @@ def test_a_reading_inside_the_image_passes() -> None:
         (drawn("f", (20, 50, 50, 4)), "slice 20: is outside the image, which has 20 slices."),
         (
             drawn("f", (3, 98, 50, 4)),
-            "slice 3: the outline lies outside the image. Is it a reading of another series, or in "
+            "slice 3: the outline is outside the image. Is it a reading of another series, or in "
             "pixels instead of millimetres?",
         ),
-        (drawn("f", (3, 50, 50, 4), (3, 52, 50, 4)), "slice 3: was given before. Draw one outline"),
+        (
+            drawn("f", (3, 50, 50, 4), (3, 52, 50, 4)),
+            "slice 3: occurs more than once. Draw one outline",
+        ),
     ],
 )
 def test_an_outline_outside_the_image_or_given_twice_is_refused(finding, what) -> None:
@@ -58,7 +61,7 @@ def test_unknown_cases_and_repeated_findings_are_refused() -> None:
     with pytest.raises(InputError, match=r"case 'z': the case is not among those to be read"):
         check_reading(reading("r1", "z"), CASES)
     with pytest.raises(
-        InputError, match=r"finding 'f': was given before. Give each finding its own"
+        InputError, match=r"finding 'f': occurs more than once. Give each finding a different"
     ):
         check_reading(reading("r1", "a", drawn("f", (1, 9, 9, 2)), drawn("f", (2, 9, 9, 2))), CASES)
 

@@ -121,12 +121,12 @@ def test_an_image_stored_from_the_head_is_read_the_same_way(tmp_path: Path) -> N
         (
             {"spacing_z_mm": 2.5},
             "image of case 'a': has 96 x 80 x 40 voxels of 3 x 3 x 3 mm around (142.5, 118.5, "
-            "58.5); the table of cases says 96 x 80 x 40 voxels of 3 x 3 x 2.5 mm around "
-            "(142.5, 118.5, 48.8). Is it the image of another series?",
+            "58.5); the table of cases has 96 x 80 x 40 voxels of 3 x 3 x 2.5 mm around "
+            "(142.5, 118.5, 48.8). Check whether it is the image of another series.",
         ),
-        ({"size_z": 41}, "the table of cases says 96 x 80 x 41 voxels"),
+        ({"size_z": 41}, "the table of cases has 96 x 80 x 41 voxels"),
         ({"origin_x_mm": -40.0}, "around (102.5, 118.5, 58.5)"),
-        ({"size_x": None, "spacing_x_mm": 2.0}, "the table of cases says voxels of 2 x 3 x 3 mm."),
+        ({"size_x": None, "spacing_x_mm": 2.0}, "the table of cases has voxels of 2 x 3 x 3 mm."),
     ],
 )
 def test_the_image_of_another_series_is_refused(images: Path, change, what: str) -> None:

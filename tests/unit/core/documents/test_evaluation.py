@@ -92,7 +92,7 @@ def test_document_carries_protocol_reference_facts_notices_and_extras() -> None:
     assert result["extras"]["size_tolerance"]["hits_settle_mm"] == 0.8
     assert result["extras"]["density_confusion"][0] == {
         "truth": "solid",
-        "said": "solid",
+        "stated": "solid",
         "nodules": 40,
     }
     assert result["notices"] == [{"code": "marks_in_two_nodules", "values": {"count": 2}}]

@@ -7,7 +7,7 @@ import pytest
 from builders.slice_headers import even_series, series_of, slice_header
 from nodulebench.core.errors import UnknownNameError
 from nodulebench.core.notices import Notice
-from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
+from nodulebench.curation.admission.checks import CHECKS, CODES_OF_GROUP
 from nodulebench.curation.admission.image import Fault, SeriesImage
 from nodulebench.curation.admission.reasons import Limits, Subject
 from nodulebench.i18n.translator import in_english
@@ -55,7 +55,7 @@ def test_an_unknown_code_suggests_a_near_one():
 
 
 def test_codes_decide_in_the_order_of_their_list():
-    assert list(CHECKS) == [code for codes in CODES_OF_MODULE.values() for code in codes]
+    assert list(CHECKS) == [code for codes in CODES_OF_GROUP.values() for code in codes]
 
 
 HEADER_DEFECTS = [

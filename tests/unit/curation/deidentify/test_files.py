@@ -18,7 +18,7 @@ from nodulebench.curation.deidentify.files import FileOutcome, check_file, deide
 from nodulebench.curation.deidentify.identity import Pseudonyms
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.volumes import write_volume
-from nodulebench.phantom.scanner import VENDORS, Scanner, series_header
+from nodulebench.phantom.scanner import VENDORS, Scanner, StudyFacts, series_header
 
 KEYED = Pseudonyms(bytes(range(32)))
 SYNTAXES = {
@@ -204,13 +204,15 @@ def test_dciodvfy_finds_nothing_wrong(tmp_path: Path, vendor: object, is_enhance
     header = series_header(
         vendor,  # type: ignore[arg-type]
         Scanner(2.5, 2.3, 0.6, kernel="standard", exposure_mas=37.0),
-        case_id="phantom-0001",
-        patient_id="P0001",
-        seed=1,
-        is_female=True,
-        age=63,
-        study_date="20240111",
-        is_enhanced=is_enhanced,
+        StudyFacts(
+            case_id="phantom-0001",
+            patient_id="P0001",
+            seed=1,
+            is_female=True,
+            age=63,
+            study_date="20240111",
+            is_enhanced=is_enhanced,
+        ),
     )
     hu = np.random.default_rng(3).integers(-1024, 3072, (4, 8, 6)).astype(np.int16)
     write_volume(make_volume(hu, spacing_mm=(0.6, 0.6, 2.3)), tmp_path / "in", header)

@@ -11,7 +11,7 @@ import pytest
 from builders.identified_slice import PATIENT, identified_slice, write_slice
 from nodulebench.core.errors import InputError
 from nodulebench.curation.deidentify.key_table import open_key_table, read_key_table
-from nodulebench.curation.deidentify.service import deidentify_folder
+from nodulebench.curation.deidentify.service import DeidentifyOptions, deidentify_folder
 from nodulebench.io.atomic import LEFTOVER
 from nodulebench.security.vault import Secret
 
@@ -26,9 +26,16 @@ def test_a_run_within_a_run_loses_nobody(tmp_path: Path) -> None:
     keys = tmp_path / "keys"
 
     def meanwhile(*_: object) -> None:
-        deidentify_folder(tmp_path / "two", tmp_path / "out two", keys, SECRET)
+        deidentify_folder(
+            DeidentifyOptions(folder=tmp_path / "two", out=tmp_path / "out two", key_table=keys),
+            SECRET,
+        )
 
-    deidentify_folder(tmp_path / "one", tmp_path / "out", keys, SECRET, progress=meanwhile)
+    deidentify_folder(
+        DeidentifyOptions(folder=tmp_path / "one", out=tmp_path / "out", key_table=keys),
+        SECRET,
+        progress=meanwhile,
+    )
     rows = read_key_table(keys, SECRET)
     assert {row["patient"] for row in rows} == {"one"}  # one series: the latest row counts
     slices = [
@@ -37,7 +44,11 @@ def test_a_run_within_a_run_loses_nobody(tmp_path: Path) -> None:
     ]
     for name, data in zip(("one", "two"), slices, strict=True):
         write_slice(data, tmp_path / name / "1.dcm")
-    deidentify_folder(tmp_path / "one", tmp_path / "out", keys, SECRET, progress=meanwhile)
+    deidentify_folder(
+        DeidentifyOptions(folder=tmp_path / "one", out=tmp_path / "out", key_table=keys),
+        SECRET,
+        progress=meanwhile,
+    )
     assert {row["patient"] for row in read_key_table(keys, SECRET)} == {"one", "a", "b"}
 
 

@@ -2,7 +2,13 @@
 
 import pytest
 
-from nodulebench.curation.deidentify.allowed_values import LIMITS, NEEDED, digits_of, stays, written
+from nodulebench.curation.deidentify.allowed_values import (
+    LIMITS,
+    NEEDED,
+    digits_of,
+    is_allowed_number,
+    written,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,14 +33,14 @@ from nodulebench.curation.deidentify.allowed_values import LIMITS, NEEDED, digit
     ],
 )
 def test_numbers_stay_within_their_limits(keyword: str, texts: list[str], is_kept: bool) -> None:
-    assert stays(keyword, texts) == is_kept
+    assert is_allowed_number(keyword, texts) == is_kept
 
 
 @pytest.mark.parametrize("text", ["-166.778213", "778.213", "0.7782130", "0.00778213"])
 def test_a_patient_s_number_is_found_within_others(text: str) -> None:
-    assert stays("SliceLocation", [text])
-    assert not stays("SliceLocation", [text], digits_of(["kx778213", "12"]))
-    assert stays("SliceLocation", ["166.7782"], digits_of(["kx778213"]))
+    assert is_allowed_number("SliceLocation", [text])
+    assert not is_allowed_number("SliceLocation", [text], digits_of(["kx778213", "12"]))
+    assert is_allowed_number("SliceLocation", ["166.7782"], digits_of(["kx778213"]))
 
 
 def test_short_numbers_are_there_by_chance() -> None:

@@ -16,9 +16,9 @@ from nodulebench.curation.deidentify.profile import (
     CHARACTERISTICS,
     DESCRIPTORS,
     DUMMY,
-    KEPT_DATES,
     METHOD_CODES,
     OPTIONS,
+    SHIFTED_DATES,
 )
 
 KEYED = Pseudonyms(bytes(range(32)))
@@ -120,7 +120,7 @@ def test_only_attributes_of_claimed_options_are_treated_otherwise() -> None:
     assert set(OPTIONS.values()) <= codes
     by_option = {
         "113105": DESCRIPTORS,
-        "113107": KEPT_DATES,
+        "113107": SHIFTED_DATES,
         "113108": CHARACTERISTICS,
     }
     for code, kept in by_option.items():

@@ -3,6 +3,7 @@
 import shutil
 import zipfile
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,17 @@ import pytest
 from builders.identified_slice import PATIENT, ROOT, identified_slice, write_slice
 from builders.worker_tasks import behave
 from conftest import TEST_DATA
+from nodulebench.cli.deidentify import command
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import IN_PROCESS, Executor, FailedTask
+from nodulebench.core.executor import IN_PROCESS, Executor, FailedTask, Progress, no_progress
 from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify import service as deidentify_files
 from nodulebench.curation.deidentify.key_table import read_key_table
 from nodulebench.curation.deidentify.service import (
+    DeidentifyOptions,
     DeidentifyReport,
-    Left,
+    Leftover,
     check_folder,
     deidentify_folder,
 )
@@ -42,16 +45,18 @@ def incoming(tmp_path: Path) -> Path:
 
 
 def run(
-    incoming: Path, *, secret: Secret = SECRET, executor: Executor = IN_PROCESS, **more: object
+    incoming: Path,
+    *,
+    secret: Secret = SECRET,
+    executor: Executor = IN_PROCESS,
+    progress: Progress = no_progress,
 ) -> DeidentifyReport:
     folder = incoming.parent
     return deidentify_folder(
-        incoming,
-        folder / "out",
-        folder / "keys",
+        DeidentifyOptions(folder=incoming, out=folder / "out", key_table=folder / "keys"),
         secret,
         executor=executor,
-        **more,  # type: ignore[arg-type]
+        progress=progress,
     )
 
 
@@ -126,13 +131,31 @@ def test_a_changed_key_table_is_refused(incoming: Path) -> None:
 
 def test_the_key_table_is_kept_apart(incoming: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Keep the key table apart"):
-        deidentify_folder(incoming, tmp_path / "out", tmp_path / "out" / "keys", SECRET)
+        deidentify_folder(
+            DeidentifyOptions(
+                folder=incoming, out=tmp_path / "out", key_table=tmp_path / "out" / "keys"
+            ),
+            SECRET,
+        )
     with pytest.raises(InputError, match="lies in the folder of the originals"):
-        deidentify_folder(incoming, incoming / "out", tmp_path / "keys", SECRET)
+        deidentify_folder(
+            DeidentifyOptions(folder=incoming, out=incoming / "out", key_table=tmp_path / "keys"),
+            SECRET,
+        )
     with pytest.raises(InputError, match="is no folder"):
-        deidentify_folder(tmp_path / "nothing", tmp_path / "out", tmp_path / "keys", SECRET)
+        deidentify_folder(
+            DeidentifyOptions(
+                folder=tmp_path / "nothing", out=tmp_path / "out", key_table=tmp_path / "keys"
+            ),
+            SECRET,
+        )
     with pytest.raises(InputError, match="is not up to 16 capitals and digits"):
-        deidentify_folder(incoming, tmp_path / "out", tmp_path / "keys", SECRET, prefix="a b")
+        deidentify_folder(
+            DeidentifyOptions(
+                folder=incoming, out=tmp_path / "out", key_table=tmp_path / "keys", prefix="a b"
+            ),
+            SECRET,
+        )
     assert not (tmp_path / "keys").exists()
 
 
@@ -238,14 +261,24 @@ def test_what_is_left_out_is_listed_with_its_code_until_it_is_not(incoming: Path
     (incoming.parent / "more").mkdir()
     (incoming.parent / "more" / "=cmd").write_text("no slice")
     deidentify_folder(
-        incoming.parent / "more", incoming.parent / "out", incoming.parent / "keys", SECRET
+        DeidentifyOptions(
+            folder=incoming.parent / "more",
+            out=incoming.parent / "out",
+            key_table=incoming.parent / "keys",
+        ),
+        SECRET,
     )
     assert len(pl.read_csv(quarantine)) == 2  # of another folder
     run(incoming)
     assert [Path(one).name for one in pl.read_csv(quarantine)["file"]] == ["=cmd"]
     (incoming / "letter.txt").rename(incoming.parent / "more" / "=cmd")
     deidentify_folder(
-        incoming.parent / "more", incoming.parent / "out", incoming.parent / "keys", SECRET
+        DeidentifyOptions(
+            folder=incoming.parent / "more",
+            out=incoming.parent / "out",
+            key_table=incoming.parent / "keys",
+        ),
+        SECRET,
     )
     assert not quarantine.exists()
 
@@ -270,4 +303,9 @@ def test_names_of_files_and_folders_are_looked_at(incoming: Path) -> None:
     (out / f".{'0' * 16}-run").mkdir()
     half = out / f".{'0' * 16}-run" / "half.dcm"
     half.write_bytes(b"")
-    assert Left(str(half), Notice("left_unfinished")) in check_folder(out)
+    assert Leftover(str(half), Notice("left_unfinished")) in check_folder(out)
+
+
+def test_the_command_takes_the_options_of_the_service() -> None:
+    taken = {param.name for param in command.params}
+    assert {field.name for field in fields(DeidentifyOptions)} - taken == {"files"}  # of --curated

@@ -5,7 +5,7 @@ import pytest
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.detection.candidates import DETECTORS
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import prepare_scan
 from nodulebench.io.dicom.volumes import read_volume
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ def scan(tmp_path_factory):
     folder = plain_scan(tmp_path_factory, "LIDC-IDRI-0407")
     nodules = pl.read_csv(truth).filter(pl.col("seriesuid") == SERIES)
     return (
-        see_chest(read_volume(folder)),
+        prepare_scan(read_volume(folder)),
         nodules.select("coordX", "coordY", "coordZ").to_numpy(),
         nodules["diameter_mm"].to_numpy(),
     )
@@ -33,9 +33,9 @@ def scan(tmp_path_factory):
 )
 def test_all_nodules_are_among_the_highest_scores(scan, name, most, among):
     chest, place, diameter_mm = scan
-    found = DETECTORS[name](chest)
-    assert len(found) <= most
-    best = found.best(among)
+    candidates = DETECTORS[name](chest)
+    assert len(candidates) <= most
+    best = candidates.best(among)
     apart = np.linalg.norm(best.center_mm[:, None] - place[None], axis=2)
     assert (apart.min(axis=0) < diameter_mm / 2).all()
-    assert ((found.score >= 0) & (found.score <= 1)).all()
+    assert ((candidates.score >= 0) & (candidates.score <= 1)).all()

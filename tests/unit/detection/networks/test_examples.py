@@ -33,7 +33,7 @@ def test_examples_that_were_changed_are_refused(folder: Path, tmp_path: Path) ->
     is_nodule = np.load(tmp_path / "is_nodule.npy")
     np.save(tmp_path / "is_nodule.npy", ~is_nodule)
 
-    with pytest.raises(InputError, match="not those that were written"):
+    with pytest.raises(InputError, match="were changed after they were written"):
         read_examples(tmp_path)
 
 
@@ -48,12 +48,16 @@ def test_packed_and_plain_voxels_are_the_same_examples(
     assert read_examples(tmp_path).digest == examples.digest
 
 
-def test_only_what_is_learnt_from_teaches_and_what_is_judged_is_told(examples: Examples) -> None:
+def test_flags_choose_training_and_scored_candidates(examples: Examples) -> None:
     every = torch.arange(len(examples.which))
-    some = replace(examples, is_learnt=every % 2 == 0, is_judged=every % 3 == 0)
+    some = replace(examples, is_trained_on=every % 2 == 0, is_scored=every % 3 == 0)
 
-    assert set(some.learnt([0, 1]).tolist()) == {index for index in range(24) if index % 2 == 0}
-    assert set(some.judged([1]).tolist()) == {index for index in range(12, 24) if index % 3 == 0}
+    assert set(some.training_candidates([0, 1]).tolist()) == {
+        index for index in range(24) if index % 2 == 0
+    }
+    assert set(some.scored_candidates([1]).tolist()) == {
+        index for index in range(12, 24) if index % 3 == 0
+    }
 
 
 def test_pickles_are_never_read(folder: Path, tmp_path: Path) -> None:

@@ -19,16 +19,16 @@ def refusal(*names: str, policy: str = "error") -> str:
 
 def test_a_thousand_marks_of_other_cases_are_one_line_with_the_remedy() -> None:
     assert refusal("scan-1", *(f"x{number}" for number in range(1000))) == (
-        "submission 'alg': 2,000 marks lie in 1,000 cases that are not in the test set 'test' "
-        "(3 cases): 'x0', 'x1', 'x2', .... Evaluate against the set they were made for, or pass "
-        'over them with unlisted_cases = "drop" in the protocol.'
+        "submission 'alg': 2,000 marks are in 1,000 cases that are not in the test set 'test' "
+        "(3 cases): 'x0', 'x1', 'x2', .... Evaluate against the set they were made for, or skip "
+        'them with unlisted_cases = "drop" in the protocol.'
     )
 
 
 @pytest.mark.parametrize("policy", ["error", "drop"])
 def test_a_submission_without_any_mark_of_the_set_is_refused(policy: str) -> None:
     assert refusal("x", "y", policy=policy) == (
-        "submission 'alg': none of its 4 marks lies in a case of the test set 'test' (3 cases), "
+        "submission 'alg': none of its 4 marks is in a case of the test set 'test' (3 cases), "
         "but in 'x', 'y'. Evaluate against the set they were made for."
     )
 
@@ -42,7 +42,7 @@ def test_nothing_but_repeated_headers_is_no_mark() -> None:
 
 def test_names_that_nearly_match_are_told_with_the_error() -> None:
     assert (
-        "Without dashes, underscores, dots and the like 2 of the names would be those of cases "
+        "Without dashes, underscores, dots and the like 2 of the names would match cases "
         "('SCAN_1' is 'scan-1'?): correct them."
     ) in refusal("SCAN_1", "ward3-b")
 

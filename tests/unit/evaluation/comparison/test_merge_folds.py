@@ -68,7 +68,7 @@ def test_a_fold_without_a_mark_is_a_file_without_rows(folds, tmp_path, capsys):
     out = tmp_path / "mine.csv"
     assert run("folds", "merge", one, "--folds", folds, "--out", out) == 1
     told = capsys.readouterr().err
-    assert "fold 0 has no submission with a mark. Give one file for each fold; where" in told
+    assert "fold 0 has no submission with a mark. Give one file for each fold; for" in told
     assert run("folds", "merge", one, none, "--folds", folds, "--out", out) == 0
     told = capsys.readouterr().out
     assert f"fold 0: {none}\nfold 1: {one}\n" in told

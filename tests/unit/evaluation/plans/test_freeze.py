@@ -79,7 +79,8 @@ def test_a_plan_that_was_changed_is_refused_with_both_digests(tmp_path: Path) ->
     with pytest.raises(InputError) as caught:
         read_plan(path)
     assert str(caught.value).startswith(
-        f"{path}: was changed after it was frozen: it says {plan.digest}, its content gives sha256:"
+        f"{path}: was changed after it was frozen: it states the digest {plan.digest}, "
+        "its content has sha256:"
     )
 
 
@@ -173,8 +174,8 @@ def test_a_metric_that_a_stratum_lacks_is_told() -> None:
 def test_a_bound_needs_intervals() -> None:
     none = PROTOCOL.model_copy(update={"interval": IntervalChoice(bootstraps=0)})
     assert refused(none, bound="low") == [
-        "criteria criterion 1: the protocol 'test' makes no intervals: it has 0 bootstraps. "
-        'Use bound = "value", or ask for bootstraps.'
+        "criteria criterion 1: the protocol 'test' computes no intervals: it has 0 bootstraps. "
+        'Use bound = "value", or set bootstraps.'
     ]
     assert refused(metric="threshold_at_fp_rate@1", bound="high") == [
         "criteria criterion 1: 'threshold_at_fp_rate@1' has no interval. Use bound = \"value\"."

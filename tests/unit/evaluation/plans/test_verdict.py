@@ -10,7 +10,7 @@ from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.protocols import load_protocol
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.freeze import freeze_plan, unattainable
-from nodulebench.evaluation.plans.verdict import evaluated_under, judge_criteria
+from nodulebench.evaluation.plans.verdict import criterion_outcome, evaluated_under
 from nodulebench.i18n.translator import in_english
 
 CASES = (
@@ -45,7 +45,7 @@ def frozen(*criteria, cases=CASES):
 
 def outcome(*criteria, **options):
     found = evaluated(*CASES)
-    return [judge_criteria(criterion, found.algorithms[0], **options) for criterion in criteria]
+    return [criterion_outcome(criterion, found.algorithms[0], **options) for criterion in criteria]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
     found = evaluated(case("a", nodule(8), vendor="X"), case("b", vendor="Y"))
     stated = (criterion("precision", "<=", 1.0), criterion("precision", ">=", 0.0))
     for one in stated:
-        judged = judge_criteria(one, found.algorithms[0])
+        judged = criterion_outcome(one, found.algorithms[0])
         assert judged.is_met is None
         assert judged.value is None
         assert in_english(judged.reason) == "no mark counts as hit or false positive"
@@ -115,7 +115,7 @@ def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> Non
     chosen = protocol("center_hit")
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
     stated = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0)
-    judged = judge_criteria(stated, found.algorithms[0])
+    judged = criterion_outcome(stated, found.algorithms[0])
     assert judged.is_met is None
     assert in_english(judged.reason).startswith(
         "the rule center_hit could not be applied: center_hit needs"
@@ -125,7 +125,7 @@ def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> Non
 def test_a_value_without_an_interval_has_no_bound_to_compare() -> None:
     chosen = PROTOCOL.model_copy(update={"interval": IntervalChoice(bootstraps=0)})
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
-    judged = judge_criteria(criterion(bound="low"), found.algorithms[0])
+    judged = criterion_outcome(criterion(bound="low"), found.algorithms[0])
     assert judged.is_met is None
     assert in_english(judged.reason) == "there is no low bound"
     assert judged.value == pytest.approx(2 / 3)

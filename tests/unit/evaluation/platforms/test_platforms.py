@@ -21,7 +21,7 @@ from nodulebench.core.tables import Submission
 from nodulebench.evaluation.platforms import PLATFORMS
 from nodulebench.evaluation.platforms.pack import pack_for
 from nodulebench.evaluation.platforms.score import marks_in, score_as
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.marks.grand_challenge import write_marks as write_points
 from nodulebench.io.marks.luna16 import write_marks
@@ -94,7 +94,9 @@ def test_metrics_are_those_of_evaluate_to_the_last_bit(
     assert ran.returncode == 0, ran.stderr
     told = yaml.safe_load((tmp_path / "answer.json").read_text())  # JSON is YAML
     given = marks if platform == "grand-challenge" else marks / "marks.csv"
-    judged, _ = evaluate_files((given,), test_set, "luna16")
+    judged, _ = evaluate_files(
+        EvaluateOptions(marks=(given,), reference=test_set, protocol="luna16")
+    )
     ((_, _, found),) = evaluation_document(judged).soundly.results
     metrics: dict[str, Any] = found.metrics
     cpm, at_1 = metrics["cpm"], metrics["sensitivity_at_fp_rate"]["1"]
@@ -166,7 +168,7 @@ def test_a_participant_reads_nothing_of_the_reference(
     ran = called(platform, spoilt, submitted(platform, MARKS, marks), tmp_path / "answer.json")
     assert ran.returncode != 0
     said = ran.stdout + ran.stderr
-    assert "this benchmark: has a fault: the reference cannot be read." in said
+    assert "this benchmark: has an error: the reference cannot be read." in said
     assert "parquet" not in said
     assert not (tmp_path / "answer.json").exists()
 
@@ -210,7 +212,7 @@ def test_links_to_the_reference_and_pipes_are_not_followed(test_set: Path, tmp_p
     (tmp_path / "linked" / "marks.parquet").symlink_to(test_set / "nodules.parquet")
     (tmp_path / "piped").mkdir()
     os.mkfifo(tmp_path / "piped" / "marks.csv")
-    for name, words in {"linked": "a link", "piped": "a pipe", "none": "is not there"}.items():
+    for name, words in {"linked": "a link", "piped": "a pipe", "none": "does not exist"}.items():
         with pytest.raises(InputError, match=words):
             score_as(PLATFORMS["codabench"], marks=tmp_path / name, **places)
     assert not (tmp_path / "answer.json").exists()
@@ -232,7 +234,7 @@ def test_marks_that_no_rule_can_judge_are_told_so(test_set: Path, tmp_path: Path
     protocol = tmp_path / "protocol.toml"
     protocol.write_text(protocol_text("nifdc-2022"))
     places = {"marks": tmp_path / "points.csv", "reference": test_set, "protocol": protocol}
-    with pytest.raises(InputError, match="cannot be judged under any rule of this benchmark"):
+    with pytest.raises(InputError, match="cannot be evaluated under any rule of this benchmark"):
         score_as(PLATFORMS["medperf"], **places, answer=tmp_path / "answer.json")
     assert not (tmp_path / "answer.json").exists()
 
@@ -250,5 +252,5 @@ def test_marks_that_hit_nothing_have_no_place_in_an_order(test_set: Path, tmp_pa
 
 def test_a_protocol_under_which_nothing_can_be_judged_is_refused(tmp_path: Path) -> None:
     write_reference(replace(TRUTH, slices=None), tmp_path / "set")
-    with pytest.raises(InputError, match="cannot be judged under any rule of nifdc-2022"):
+    with pytest.raises(InputError, match="cannot be evaluated under any rule of nifdc-2022"):
         pack_for(PLATFORMS["medperf"], tmp_path / "set", "nifdc-2022", tmp_path / "out", "x")

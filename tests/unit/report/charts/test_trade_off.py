@@ -9,7 +9,7 @@ from nodulebench.report.charts.lines import (
 )
 
 POINTS = [
-    TradeOff("dear", 40.0, 0.8),
+    TradeOff("costly", 40.0, 0.8),
     TradeOff("quick", 5.0, 0.6),
     TradeOff("same", 5.0, 0.5),
     TradeOff("best", 20.0, 0.9),
@@ -18,9 +18,9 @@ POINTS = [
 
 
 def test_the_front_has_what_no_other_is_beyond() -> None:
-    assert [one.name for one in front_of(POINTS)] == ["quick", "best"]
-    assert [one.name for one in front_of(POINTS, -1.0)] == ["same"]
-    assert [one.name for one in front_of(POINTS[:1])] == ["dear"]
+    assert [point.name for point in front_of(POINTS)] == ["quick", "best"]
+    assert [point.name for point in front_of(POINTS, -1.0)] == ["same"]
+    assert [point.name for point in front_of(POINTS[:1])] == ["costly"]
 
 
 def test_the_picture_names_every_algorithm_and_the_front() -> None:

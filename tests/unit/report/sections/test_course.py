@@ -13,7 +13,7 @@ from nodulebench.report.sections.methods import course_chart
 
 
 @pytest.mark.parametrize("name", ["en", "zh"])
-def test_every_station_is_drawn_with_what_is_known_of_it(name: LanguageName) -> None:
+def test_every_step_is_drawn_with_its_facts(name: LanguageName) -> None:
     document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
     drawn = str(course_chart(document, translator(name)).picture)
     assert drawn.count('class="box"') >= 6
@@ -22,7 +22,7 @@ def test_every_station_is_drawn_with_what_is_known_of_it(name: LanguageName) -> 
     assert document.digests["reference"].removeprefix("sha256:")[:12] in drawn
 
 
-def test_stations_stand_in_the_order_of_the_work() -> None:
+def test_steps_are_in_the_order_of_the_work() -> None:
     document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
     drawn = str(course_chart(document, translator()).picture)
     named = ("Design", "Collection", "Cleaning", "Annotation", "Release", "Test")

@@ -1,4 +1,4 @@
-"""Charts: which curves stand together, and that readings off the page are the curve's own."""
+"""Charts: which curves are drawn together, and that readings off the page are the curve's own."""
 
 import re
 from itertools import accumulate
@@ -28,8 +28,8 @@ TRANSLATE = translator()
 ALPHA = algorithm_result("Alpha", (90, 66))
 
 
-def drawn(one: Evaluation) -> tuple[Document, Curves]:
-    return evaluation_document(one), by_curve(curves_of(one))
+def drawn(evaluated: Evaluation) -> tuple[Document, Curves]:
+    return evaluation_document(evaluated), by_curve(curves_of(evaluated))
 
 
 def names(chart: Chart) -> list[str]:
@@ -55,7 +55,7 @@ def test_series_keeps_its_style_where_another_is_absent() -> None:
     assert [style.number for _, style in charts[0].legend] == [1]
 
 
-def test_without_scores_there_is_no_froc() -> None:
+def test_without_scores_no_froc_is_drawn() -> None:
     assert (
         froc_charts(
             *drawn(evaluation(algorithm_result("A", (90, 66), has_scores=False))), TRANSLATE

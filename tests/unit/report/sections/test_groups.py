@@ -25,10 +25,10 @@ TRANSLATE = translator()
 
 def test_group_value_is_mean_and_sample_deviation() -> None:
     # recalls 90, 84 and 60 of 120: 0.75, 0.70, 0.50
-    found = group_values(group_document(), "center_hit", "recall")
-    assert found is not None
-    assert found.mean == pytest.approx(0.65)
-    assert found.sd == pytest.approx(0.1322876)  # sqrt((0.1² + 0.05² + 0.15²) / 2)
+    group = group_values(group_document(), "center_hit", "recall")
+    assert group is not None
+    assert group.mean == pytest.approx(0.65)
+    assert group.sd == pytest.approx(0.1322876)  # sqrt((0.1² + 0.05² + 0.15²) / 2)
 
 
 def test_group_needs_two_algorithms_with_the_metric() -> None:
@@ -96,7 +96,7 @@ def test_heat_map_counts_algorithms_and_names_ties() -> None:
     chart = hardest_chart(group_document(), TRANSLATE)
     assert chart is not None
     assert ">&lt;4 mm *<" in chart.picture
-    assert ">–<" in chart.picture  # there is no calcified nodule below 4 mm
+    assert ">–<" in chart.picture  # without a calcified nodule below 4 mm
     assert "of 3, whose highest miss rate" in chart.remarks[0]
     assert chart.remarks[1] == "* <4 mm: the highest rate is shared by two types for Three."
 

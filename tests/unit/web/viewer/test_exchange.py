@@ -34,7 +34,7 @@ def client(request: Any, tmp_path: Path) -> Iterator[TestClient]:
 
 
 def drawn(client: TestClient) -> dict[str, Any]:
-    """The ball, and a point beside it."""
+    """The ball, and a point next to it."""
     outlines = client.post("/scans/0/proposal", json={"position_mm": PLACE}, headers=OWN).json()
     nodule = {"position_mm": PLACE, "slices": outlines["slices"], "type": "solid", "malignancy": 4}
     point = {"position_mm": [PLACE[0] - 12, *PLACE[1:]], "kind": "non_nodule"}

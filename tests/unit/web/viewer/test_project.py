@@ -59,7 +59,7 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert asked["mode"] == "type"
         assert [finding["finding"]["type"] for finding in asked["findings"]] == ["solid", None]
         told = reader.hand_in(0, 422)["problem"]
-        assert told == "case 'a' 'own-2': has no type yet. Say it, then hand in."
+        assert told == "case 'a' 'own-2': has no type yet. Choose a type before submitting."
         reader.answer(0, "own-2", type="calcified")
         reader.hand_in(0)
         assert modes(people["r2"]) == [(0, "done"), (1, "done")]
@@ -70,7 +70,7 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert len(second["known"]["readers"]) == 1
         assert first["measured"]["slices"][1]["length_mm"] == pytest.approx(12, abs=0.9)
         assert second["known"]["inconsistent"] == [10, 11, 12]
-        assert leader.hand_in(0, 422)["problem"].count("neither agreed with nor objected to") == 2
+        assert leader.hand_in(0, 422)["problem"].count("is not reviewed yet") == 2
         smaller = [
             {**slice_, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in slice_["outline"]]}
             for slice_ in first["finding"]["slices"]

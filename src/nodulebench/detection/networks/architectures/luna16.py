@@ -24,7 +24,7 @@ STEP_MM = (1.5, 1.0, 1.0)
 MAPS = 64
 SIZES = {"a": (6, 20, 20), "b": (10, 30, 30), "c": (26, 40, 40)}
 FUSION = {"a": 0.3, "b": 0.4, "c": 0.3}
-"""Weights of their probabilities where all three judge."""
+"""Weights of their probabilities where all three score."""
 AUGMENT = Augment(shift_mm=1.0, is_quarter_turned=True)
 RECIPE = Recipe("sgd", rate=0.01, schedule=((0.0, 1.0), (0.6, 0.1), (0.85, 0.01)), augment=AUGMENT)
 
@@ -51,19 +51,19 @@ class CUMedVis(nn.Module):
     def __init__(self, kind: str) -> None:
         super().__init__()
         self.features = features(kind)
-        self.judge = nn.Linear(150 if kind == "a" else 250, 2)
+        self.classify = nn.Linear(150 if kind == "a" else 250, 2)
         begin_evenly(self, nn.init.kaiming_normal_)
 
     def forward(self, patches: Tensor) -> Tensor:
         """Patches -> no nodule, nodule."""
-        found: Tensor = self.judge(self.features(patches[:, None]))
-        return found
+        logits: Tensor = self.classify(self.features(patches[:, None]))
+        return logits
 
 
 def _network(kind: str) -> Network:
     build = partial(CUMedVis, kind)
-    look = cube(SIZES[kind], STEP_MM)
-    return Network(f"cumedvis_{kind}", look, build, RECIPE, family="cumedvis", share=FUSION[kind])
+    grid = cube(SIZES[kind], STEP_MM)
+    return Network(f"cumedvis_{kind}", grid, build, RECIPE, family="cumedvis", share=FUSION[kind])
 
 
 CUMEDVIS_A, CUMEDVIS_B, CUMEDVIS_C = (_network(kind) for kind in SIZES)
@@ -79,7 +79,7 @@ class JackFPR(nn.Module):
         super().__init__()
         self.views = nn.ModuleList(features(kind, nn.ELU) for kind in SIZES)
         self.join = nn.Sequential(nn.Linear(150 + 250 + 250, FEATURES), nn.ELU())
-        self.judge = nn.Linear(FEATURES, 2)
+        self.classify = nn.Linear(FEATURES, 2)
         begin_evenly(self, nn.init.xavier_uniform_)
 
     def describe(self, patches: Tensor) -> Tensor:
@@ -93,8 +93,8 @@ class JackFPR(nn.Module):
 
     def forward(self, patches: Tensor) -> Tensor:
         """Patches -> no nodule, nodule."""
-        found: Tensor = self.judge(self.describe(patches))
-        return found
+        logits: Tensor = self.classify(self.describe(patches))
+        return logits
 
 
 def _middle(patches: Tensor, size: tuple[int, int, int]) -> Tensor:
@@ -112,7 +112,7 @@ JACKFPR_RECIPE = Recipe(
     centre_loss=1e-3,
     longest_gradient=5.0,
 )
-"""The paper shortens no gradient; without that its loss was no number any more in fold 1."""
+"""The paper limits no gradient; without a limit the loss became NaN in fold 1."""
 JACKFPR = Network(
     "jackfpr",
     cube(SIZES["c"], STEP_MM),
@@ -137,7 +137,7 @@ class DiagConvNet(nn.Module):
             parts += [nn.Conv2d(before, after, kernel), nn.ReLU(), nn.MaxPool2d(2)]
         self.convolutions = nn.Sequential(*parts, nn.Flatten())
         self.streams = nn.ModuleList(nn.Linear(48 * 6 * 6, STREAM_FEATURES) for _ in range(views))
-        self.judge = nn.Sequential(nn.ReLU(), nn.Linear(views * STREAM_FEATURES, 2))
+        self.classify = nn.Sequential(nn.ReLU(), nn.Linear(views * STREAM_FEATURES, 2))
         begin_evenly(self, nn.init.xavier_uniform_)
 
     def forward(self, patches: Tensor) -> Tensor:
@@ -145,8 +145,8 @@ class DiagConvNet(nn.Module):
         count, views, rows, columns = patches.shape
         seen = self.convolutions(patches.reshape(-1, 1, rows, columns)).reshape(count, views, -1)
         parts = [stream(seen[:, view]) for view, stream in enumerate(self.streams)]
-        found: Tensor = self.judge(torch.cat(parts, dim=1))
-        return found
+        logits: Tensor = self.classify(torch.cat(parts, dim=1))
+        return logits
 
 
 DIAG_CONVNET_RECIPE = Recipe(
@@ -182,13 +182,13 @@ class Cadimi(nn.Module):
             parts += [nn.Conv2d(before, after, kernel), nn.ReLU()]
             parts += [nn.MaxPool2d(2), nn.BatchNorm2d(after)]
         self.body = nn.Sequential(*parts, nn.Flatten(), nn.Linear(48 * 4 * 4, 512), nn.ReLU())
-        self.judge = nn.Linear(512, 2)
+        self.classify = nn.Linear(512, 2)
         begin_evenly(self, nn.init.kaiming_uniform_)
 
     def forward(self, patches: Tensor) -> Tensor:
         """Patches n x views x colours x rows x columns -> logarithms of mean probabilities."""
         count, views = patches.shape[:2]
-        each = self.judge(self.body(patches.reshape(-1, *patches.shape[2:])))
+        each = self.classify(self.body(patches.reshape(-1, *patches.shape[2:])))
         return torch.logsumexp(each.float().log_softmax(dim=1).reshape(count, views, 2), dim=1)
 
 
@@ -201,7 +201,7 @@ CADIMI_RECIPE = Recipe(
 EPOCHS, OTHERS = 80, 20_000
 MOVED_MM = 4 * CADIMI_STEP_MM
 PLANE_OFFSET_MM = ((-MOVED_MM, 0.0), (MOVED_MM, 0.0), (0.0, -MOVED_MM), (0.0, MOVED_MM))
-"""Along rows and columns of a view; a candidate is judged there, too."""
+"""Along rows and columns of a view; a candidate is scored there, too."""
 CADIMI = Network(
     "cadimi",
     planes(ORTHOGONAL, CADIMI_SIZE, CADIMI_STEP_MM, ASIDE_MM),
@@ -209,7 +209,7 @@ CADIMI = Network(
     CADIMI_RECIPE,
     # with as many nodules as other candidates in a batch, an epoch shows every other one once
     replace(CADIMI_RECIPE, steps=EPOCHS * 2 * OTHERS // CADIMI_RECIPE.batch),
-    beside=tuple(
+    extra_grids=tuple(
         planes(ORTHOGONAL, CADIMI_SIZE, CADIMI_STEP_MM, ASIDE_MM, moved)
         for moved in PLANE_OFFSET_MM
     ),
@@ -232,8 +232,8 @@ class RawVoxels(nn.Module):
 
     def forward(self, patches: Tensor) -> Tensor:
         """Patches -> no nodule, nodule."""
-        found: Tensor = self.layers(patches)
-        return found
+        logits: Tensor = self.layers(patches)
+        return logits
 
 
 M5LCAD = Network(

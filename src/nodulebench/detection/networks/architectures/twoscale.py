@@ -1,6 +1,6 @@
 """Our own: a residual 3-D network that sees a candidate twice, near and with its surroundings.
 
-A vessel is told from a nodule by where it goes on, a small nodule by its own few voxels; one field
+A vessel differs from a nodule by where it goes on, a small nodule by its own few voxels; one field
 of view serves one of the two. Turned freely in space, a few hundred nodules become enough.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.network import Network, cube, together
+from nodulebench.detection.networks.network import Network, cube, stacked
 from nodulebench.detection.networks.recipe import OWN
 
 SIZE = 32
@@ -19,7 +19,7 @@ MAPS = (16, 24, 48, 64)
 
 
 class Residual(nn.Module):
-    """Two convolutions beside a short cut, weighted by what the maps hold as a whole."""
+    """Two convolutions next to a short cut, weighted by the mean of the maps."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -44,8 +44,8 @@ class Residual(nn.Module):
         """Maps -> maps."""
         seen = self.body(maps)
         weight = self.weigh(seen.mean(dim=(2, 3, 4)))[:, :, None, None, None]
-        found: Tensor = self.unit(torch.addcmul(self.skip(maps), seen, weight))
-        return found
+        output: Tensor = self.unit(torch.addcmul(self.skip(maps), seen, weight))
+        return output
 
 
 class TwoScale(nn.Module):
@@ -57,7 +57,7 @@ class TwoScale(nn.Module):
         stem = [nn.Conv3d(1, first, 5, 2, 2, bias=False), nn.BatchNorm3d(first), nn.SiLU()]
         steps = [Residual(first, second, 1), Residual(second, third, 2), Residual(third, last, 2)]
         self.see = nn.Sequential(*stem, *steps)
-        self.judge = nn.Sequential(
+        self.judge = nn.Sequential(  # the name of the layer in the packaged weights
             nn.Dropout(0.3), nn.Linear(4 * last, 64), nn.SiLU(), nn.Linear(64, 2)
         )
 
@@ -65,15 +65,15 @@ class TwoScale(nn.Module):
         """Patches n x 2 x 32 x 32 x 32 -> no nodule, nodule."""
         maps = self.see(patches.flatten(0, 1)[:, None])
         pooled = torch.cat([maps.mean(dim=(2, 3, 4)), maps.amax(dim=(2, 3, 4))], dim=1)
-        found: Tensor = self.judge(pooled.reshape(len(patches), -1))
-        return found
+        logits: Tensor = self.judge(pooled.reshape(len(patches), -1))
+        return logits
 
 
 def _cube(step_mm: float) -> "tuple[tuple[int, int, int], tuple[float, float, float]]":
     return (SIZE, SIZE, SIZE), (step_mm, step_mm, step_mm)
 
 
-SAMPLING = together(cube(*_cube(NEAR_MM)), cube(*_cube(FAR_MM)))
+SAMPLING = stacked(cube(*_cube(NEAR_MM)), cube(*_cube(FAR_MM)))
 RECIPE = replace(
     OWN,
     batch=192,

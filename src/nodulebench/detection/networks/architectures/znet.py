@@ -12,7 +12,7 @@ SLOPE = 0.01
 
 
 class Pair(nn.Module):
-    """Two convolutions beside a short cut; normalisation and unit come first."""
+    """Two convolutions next to a short cut; normalisation and unit come first."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -29,8 +29,8 @@ class Pair(nn.Module):
     def forward(self, maps: Tensor) -> Tensor:
         """Maps -> maps."""
         ready = self.first(maps)
-        found: Tensor = self.second(ready) + (maps if self.skip is None else self.skip(ready))
-        return found
+        output: Tensor = self.second(ready) + (maps if self.skip is None else self.skip(ready))
+        return output
 
 
 class WideResidual(nn.Module):
@@ -46,18 +46,18 @@ class WideResidual(nn.Module):
                 before = maps
         parts += [nn.BatchNorm2d(before), nn.LeakyReLU(SLOPE), nn.AdaptiveAvgPool2d(1)]
         self.body = nn.Sequential(*parts, nn.Flatten())
-        self.judge = nn.Linear(before, 2)
+        self.classify = nn.Linear(before, 2)
         begin_evenly(self, nn.init.xavier_uniform_)
 
     def forward(self, patches: Tensor) -> Tensor:
         """Patches n x planes x rows x columns -> logarithms of the mean probabilities."""
         count, views, rows, columns = patches.shape
-        each = self.judge(self.body(patches.reshape(-1, 1, rows, columns)))
+        each = self.classify(self.body(patches.reshape(-1, 1, rows, columns)))
         return torch.logsumexp(each.float().log_softmax(dim=1).reshape(count, views, 2), dim=1)
 
 
 CHANGED = Augment(zoom=(0.9, 1.1), shift_mm=2.0, turn_degrees=180.0, is_flipped=True)
-"""In learning and in judging alike, as printed."""
+"""In training and in scoring alike, as printed."""
 ZNET = Network(
     "znet",
     planes(ORTHOGONAL, SIZE, STEP_MM),
@@ -69,7 +69,7 @@ ZNET = Network(
         augment=CHANGED,
         tries=4,
     ),
-    judged=CHANGED,
+    scoring_augment=CHANGED,
 )
 """Printed: a tenth of the rate after epochs 80 and 125; batch 128. How long an epoch is, and which
 is the last, is not, so that no schedule in steps follows; here the last is 150."""

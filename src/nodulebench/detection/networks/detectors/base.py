@@ -23,7 +23,7 @@ class DetectionNetwork:
     """A network that finds nodules. It learns from tiles and looks through a scan in slabs."""
 
     name: str
-    look: SamplingGrid
+    tile: SamplingGrid
     """A tile that it learns from."""
     step_mm: float
     """Of the voxels that it sees, along all axes."""
@@ -42,15 +42,15 @@ class DetectionNetwork:
     """What was found in all slabs and the step in mm -> rows of what is one, best first."""
     recipe: Recipe
     shift_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """How far a tile lies from a candidate at most, along z, y and x."""
+    """How far a tile is from a candidate at most, along z, y and x."""
     printed: Recipe | None = None
     """The schedule that its paper prints, where it does."""
 
     @cached_property
     def points_mm(self) -> Tensor:
         """Where the answers of a tile lie, n x 3 from its middle."""
-        points = torch.from_numpy(self.look.offset_mm)
-        for axis, count in enumerate(self.look.shape):
+        points = torch.from_numpy(self.tile.offset_mm)
+        for axis, count in enumerate(self.tile.shape):
             if count > 1 and self.stride > 1:
                 together = points.unfold(axis, self.stride, self.stride)
                 points = together.mean(dim=-1)

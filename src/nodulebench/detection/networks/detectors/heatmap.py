@@ -1,7 +1,7 @@
 """Our own: a small 3-D U-Net that answers with a map of nodules' middles and their sizes.
 
 No anchors: every 2 mm it says how likely the middle of a nodule is there and how large it would be
-(Zhou 2019, "Objects as points"), so that nodules of 3 and of 30 mm need nothing of their own.
+(Zhou 2019, "Objects as points"), so that nodules of 3 and of 30 mm need no separate treatment.
 """
 
 import math
@@ -20,7 +20,7 @@ TILE, STRIDE = 48, 2
 FINE, MIDDLE, COARSE = 24, 48, 64
 """Maps 2, 4 and 8 mm apart."""
 RARE = 0.01
-"""How likely a middle is anywhere, before anything is learnt."""
+"""The probability of a middle at any voxel before training."""
 USUAL_MM = 8.0
 CORE_MM, CORE_SHARE = 1.8, 0.25
 """What counts as the middle of a nodule: so far from it, or so much of its diameter."""
@@ -35,7 +35,7 @@ MOST = 500
 
 
 class Step(nn.Module):
-    """Two convolutions beside a short cut."""
+    """Two convolutions next to a short cut."""
 
     def __init__(self, before: int, after: int, stride: int = 1) -> None:
         super().__init__()
@@ -53,8 +53,8 @@ class Step(nn.Module):
 
     def forward(self, maps: Tensor) -> Tensor:
         """Maps -> maps."""
-        found: Tensor = self.unit(self.body(maps) + self.skip(maps))
-        return found
+        output: Tensor = self.unit(self.body(maps) + self.skip(maps))
+        return output
 
 
 class HeatMap(nn.Module):
@@ -78,8 +78,8 @@ class HeatMap(nn.Module):
         middle = self.middle(fine)
         up = functional.interpolate(self.to_middle(self.coarse(middle)), scale_factor=2.0)
         up = functional.interpolate(self.to_fine(self.up_middle(middle + up)), scale_factor=2.0)
-        found: Tensor = self.answer(self.up_fine(fine + up))
-        return found
+        output: Tensor = self.answer(self.up_fine(fine + up))
+        return output
 
 
 def heat_loss(answers: Tensor, tiles: Tiles) -> Tensor:
@@ -118,15 +118,15 @@ def peaks(answers: Tensor) -> Tensor:
     return torch.cat([places, heat[z, y, x, None], size[z, y, x, None].clamp(0, 4.5).exp()], dim=1)
 
 
-def separate(found: Tensor, step_mm: float) -> Tensor:
+def separate(peaks_found: Tensor, step_mm: float) -> Tensor:
     """Peaks that do not lie in a stronger one, strongest first."""
-    ordered = found[found[:, 3].argsort(descending=True, stable=True)][:MOST].cpu()
-    kept = torch.zeros(0, ROWS)
+    ordered = peaks_found[peaks_found[:, 3].argsort(descending=True, stable=True)][:MOST].cpu()
+    separated = torch.zeros(0, ROWS)
     for row in ordered:
-        apart = (kept[:, :3] - row[:3]).norm(dim=1) * step_mm
-        if not (apart <= (kept[:, 4] / 2).clamp(min=APART_MM)).any():
-            kept = torch.cat([kept, row[None]])
-    return kept.to(found.device)
+        apart = (separated[:, :3] - row[:3]).norm(dim=1) * step_mm
+        if not (apart <= (separated[:, 4] / 2).clamp(min=APART_MM)).any():
+            separated = torch.cat([separated, row[None]])
+    return separated.to(peaks_found.device)
 
 
 HEATMAP = DetectionNetwork(

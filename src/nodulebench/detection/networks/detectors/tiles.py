@@ -32,34 +32,34 @@ class Tiles:
     """n x 1 x k: whether it is a nodule; others are ignored."""
 
     def is_ignored(self, slack_mm: float = 0.0) -> Tensor:
-        """Whether each of n x p lies on an ignored finding or at most a slack from it."""
+        """Whether each of n x p is on an ignored finding or at most a slack from it."""
         on_finding = self.apart_mm <= self.diameter_mm / 2 + slack_mm
         return (on_finding & ~self.is_nodule & (self.diameter_mm > 0)).any(dim=2)
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
-    """What a finder sees of a tile and where it answers, on the device where it learns."""
+class TileSampling:
+    """What a network sees of a tile and where it answers, on the device where it learns."""
 
-    look: Tensor
+    offset_mm: Tensor
     """slices x rows x columns x 3, in mm from the tile's middle."""
     points: Tensor
     """p x 3."""
     shift_mm: Tensor
-    """How far a tile lies from a candidate at most."""
+    """How far a tile is from a candidate at most."""
 
 
-def sight_of(finder: DetectionNetwork, device: torch.device) -> Sight:
-    """What a finder sees, there where it learns."""
-    return Sight(
-        torch.from_numpy(finder.look.offset_mm).to(device),
-        finder.points_mm.to(device),
-        torch.tensor(finder.shift_mm, device=device),
+def tile_sampling(network: DetectionNetwork, device: torch.device) -> TileSampling:
+    """What a network sees, there where it learns."""
+    return TileSampling(
+        torch.from_numpy(network.tile.offset_mm).to(device),
+        network.points_mm.to(device),
+        torch.tensor(network.shift_mm, device=device),
     )
 
 
 def tiles_around(
-    examples: Examples, chosen: Tensor, sight: Sight, how: Recipe, random: torch.Generator
+    examples: Examples, chosen: Tensor, sampling: TileSampling, how: Recipe, random: torch.Generator
 ) -> Tiles:
     """Tiles near some candidates, turned and moved at random; the scan may end in them."""
     device, count = random.device, len(chosen)
@@ -67,17 +67,19 @@ def tiles_around(
     spacing_mm = examples.scans.spacing_mm[which]
     turn = turns(how.augment, count, random)
     drawn = torch.rand(count, 3, generator=random, device=device) * 2 - 1
-    place = examples.place[chosen] + drawn * sight.shift_mm / spacing_mm
+    place = examples.place[chosen] + drawn * sampling.shift_mm / spacing_mm
     low, high = faces(place, examples.scans.shape[which], spacing_mm, random)
-    seen = scaled(cut(examples.scans, which, place, sight.look, turn=turn, low=low, high=high))
-    at = place[:, None] + _turned(turn, sight.points[None]) / spacing_mm[:, None]
+    seen = scaled(
+        cut(examples.scans, which, place, sampling.offset_mm, turn=turn, low=low, high=high)
+    )
+    at = place[:, None] + _turned(turn, sampling.points[None]) / spacing_mm[:, None]
     is_inside = ((at >= low[:, None] - 0.5) & (at <= high[:, None] + 0.5)).all(dim=2)
     offset, diameter_mm, is_nodule = _nearest(examples.findings, which, place, spacing_mm)
     offset = _turned(torch.linalg.inv(turn), offset)
     zoom = torch.linalg.det(turn).abs() ** (1 / 3)
     apart_mm = torch.stack(
         [
-            (sight.points[None] - offset[:, index, None]).norm(dim=2)
+            (sampling.points[None] - offset[:, index, None]).norm(dim=2)
             for index in range(offset.shape[1])
         ],
         dim=2,

@@ -47,14 +47,14 @@ class SliceUNet(nn.Module):
     def forward(self, seen: Tensor) -> Tensor:
         """Slabs n x slices x rows x columns -> n x 1 x slices x rows x columns."""
         maps = seen.flatten(0, 1)[:, None]
-        kept: list[Tensor] = []
+        levels: list[Tensor] = []
         for step in self.down:
-            maps = step(functional.max_pool2d(maps, 2) if kept else maps)
-            kept.append(maps)
-        for widen, step, before in zip(self.widen, self.up, kept[-2::-1], strict=True):
+            maps = step(functional.max_pool2d(maps, 2) if levels else maps)
+            levels.append(maps)
+        for widen, step, before in zip(self.widen, self.up, levels[-2::-1], strict=True):
             maps = step(torch.cat([before, widen(maps)], dim=1))
-        found: Tensor = self.answer(maps)
-        return found[:, 0].reshape(seen.shape)[:, None]
+        output: Tensor = self.answer(maps)
+        return output[:, 0].reshape(seen.shape)[:, None]
 
 
 def overlap_loss(answers: Tensor, tiles: Tiles) -> Tensor:
@@ -70,7 +70,9 @@ def overlap_loss(answers: Tensor, tiles: Tiles) -> Tensor:
     likely = logit.sigmoid() * counts
     truth = truth * counts
     overlap = 2 * (likely * truth).sum() / (likely.sum() + truth.sum() + 1)
-    parts = [(each * one).sum() / one.sum().clamp(min=1) for one in (truth, counts - truth)]
+    parts = [
+        (each * weight).sum() / weight.sum().clamp(min=1) for weight in (truth, counts - truth)
+    ]
     return (parts[0] + parts[1]) / 2 + 1 - overlap
 
 
@@ -79,28 +81,28 @@ def likely_pixels(answers: Tensor) -> Tensor:
     likely = answers[0, 0].sigmoid()
     is_on = functional.pad(likely > THRESHOLD, (1, 1, 1, 1))
     middle = is_on[:, 1:-1, 1:-1]
-    beside = is_on[:, :-2, 1:-1] & is_on[:, 2:, 1:-1] & is_on[:, 1:-1, :-2] & is_on[:, 1:-1, 2:]
-    at = torch.nonzero(middle & beside)
+    neighbours = is_on[:, :-2, 1:-1] & is_on[:, 2:, 1:-1] & is_on[:, 1:-1, :-2] & is_on[:, 1:-1, 2:]
+    at = torch.nonzero(middle & neighbours)
     score = likely[at[:, 0], at[:, 1], at[:, 2], None]
     return torch.cat([at.float(), score, torch.zeros_like(score)], dim=1)
 
 
-def components(found: Tensor, step_mm: float) -> Tensor:
+def components(pixels: Tensor, step_mm: float) -> Tensor:
     """Pixels that touch by their faces are one: its centre of mass, highest score and size."""
-    if not len(found):
-        return found
-    at = np.rint(found[:, :3].cpu().numpy()).astype(np.int64)
+    if not len(pixels):
+        return pixels
+    at = np.rint(pixels[:, :3].cpu().numpy()).astype(np.int64)
     label = _labels(at)
     count = int(label.max()) + 1
     voxels = np.bincount(label, minlength=count)
     rows = np.zeros((count, ROWS))
     for axis in range(3):
         rows[:, axis] = np.bincount(label, at[:, axis], count) / voxels
-    np.maximum.at(rows[:, 3], label, found[:, 3].cpu().numpy())
+    np.maximum.at(rows[:, 3], label, pixels[:, 3].cpu().numpy())
     # what was eroded is given back
     rows[:, 4] = (2 * (3 * voxels / (4 * math.pi)) ** (1 / 3) + 2) * step_mm
     ordered = rows[np.argsort(-rows[:, 3], kind="stable")]
-    return torch.from_numpy(ordered).to(found)
+    return torch.from_numpy(ordered).to(pixels)
 
 
 def _labels(at: Indices) -> Indices:
@@ -114,19 +116,19 @@ def _labels(at: Indices) -> Indices:
         place = np.minimum(np.searchsorted(ordered, ordered + away), len(key) - 1)
         first = np.flatnonzero(ordered[place] == ordered + away)
         pairs.append(np.stack([first, place[first]]))
-    one, other = np.concatenate(pairs, axis=1)
+    first_pixel, other = np.concatenate(pairs, axis=1)
     while True:
-        lowest = np.minimum(label[one], label[other])
+        lowest = np.minimum(label[first_pixel], label[other])
         after = label.copy()
-        np.minimum.at(after, one, lowest)
+        np.minimum.at(after, first_pixel, lowest)
         np.minimum.at(after, other, lowest)
         after = after[after]
         if np.array_equal(after, label):
             break
         label = after
-    found = np.empty_like(label)
-    found[order] = np.unique(label, return_inverse=True)[1]
-    return found
+    numbered = np.empty_like(label)
+    numbered[order] = np.unique(label, return_inverse=True)[1]
+    return numbered
 
 
 ZNET_UNET = DetectionNetwork(

@@ -2,7 +2,7 @@
 (() => {
   const shown = document.getElementById("shown");
   const sought = document.getElementById("sought");
-  const told = document.getElementById("told");
+  const total = document.getElementById("total");
   const cards = [...document.querySelectorAll(".series article")];
   const texts = cards.map((card) => card.textContent.toLowerCase());
   const choose = () => {
@@ -14,7 +14,7 @@
       card.hidden = !fits;
       count += fits;
     });
-    told.textContent = told.dataset.words.replace("#", count);
+    total.textContent = total.dataset.words.replace("#", count);
   };
   shown.addEventListener("change", choose);
   sought.addEventListener("input", choose);

@@ -1,21 +1,21 @@
 "use strict";
-// times in the viewer's own zone, and as their own country writes them
+// times in the time zone and the format of the person who reads the page
 const spoken = document.documentElement.lang.slice(0, 2);
-const country = navigator.languages.find((one) => one.slice(0, 2) === spoken) || spoken;
-for (const one of document.querySelectorAll("time[datetime]")) {
-  const at = new Date(one.dateTime);
+const country = navigator.languages.find((locale) => locale.slice(0, 2) === spoken) || spoken;
+for (const time of document.querySelectorAll("time[datetime]")) {
+  const at = new Date(time.dateTime);
   if (!isNaN(at)) {
-    one.title = one.textContent;
-    one.textContent = at.toLocaleString(country, { dateStyle: "medium", timeStyle: "short" });
+    time.title = time.textContent;
+    time.textContent = at.toLocaleString(country, { dateStyle: "medium", timeStyle: "short" });
   }
 }
-// what cannot be taken back is asked twice
+// ask before an action that cannot be undone
 for (const form of document.querySelectorAll("form[data-confirm]")) {
   form.addEventListener("submit", (event) => {
     if (!confirm(form.dataset.confirm)) event.preventDefault();
   });
 }
-// how far a job is; the page is loaded again when its state changes
+// follow the progress of a job, and load the page again when its state changes
 for (const place of document.querySelectorAll("[data-progress]")) {
   const source = new EventSource(place.dataset.progress);
   const shown = [...place.classList].find((name) => name !== "job");
@@ -26,7 +26,7 @@ for (const place of document.querySelectorAll("[data-progress]")) {
     }
   };
 }
-// a choice of rule or figure is shown at once
+// apply a choice of rule or metric at once
 for (const form of document.querySelectorAll('form[method="get"]')) {
   form.addEventListener("change", () => form.requestSubmit());
 }

@@ -19,9 +19,9 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   tools.hidden = reading.hidden = false;
 
   const summed = (steps) => { let sum = 0; return steps.map((step) => (sum += step) / data.unit); };
-  const series = data.series.map((one) => ({
-    name: one.name, x: summed(one.x), y: summed(one.y), threshold: one.threshold,
-    band: one.band && one.band.map(summed),
+  const series = data.series.map((member) => ({
+    name: member.name, x: summed(member.x), y: summed(member.y), threshold: member.threshold,
+    band: member.band && member.band.map(summed),
   }));
 
   const valueAt = (share) => data.x.log
@@ -51,12 +51,12 @@ for (const figure of document.querySelectorAll("figure.chart")) {
     const across = left + width * (place - view[0]) / (view[1] - view[0]);
     cross.setAttribute("d", across < left || across > left + width ? "" : `M${across} ${top}v${height}`);
     reading.textContent = data.at.replace("{x}", +at.toPrecision(3));
-    series.forEach((one, number) => {
-      const [y, index] = between(one.x, one.y, at);
+    series.forEach((member, number) => {
+      const [y, index] = between(member.x, member.y, at);
       let text = y === null ? "–" : y.toFixed(3);
-      const band = one.band && one.band.slice(1).map((part) => between(one.band[0], part, at)[0]);
+      const band = member.band && member.band.slice(1).map((part) => between(member.band[0], part, at)[0]);
       if (band && band[0] !== null) text += ` (${band.map((bound) => bound.toFixed(3)).join("–")})`;
-      const score = one.threshold[index];
+      const score = member.threshold[index];
       if (y !== null && score !== null && score !== undefined) text += data.score + score;
       outputs[number].textContent = text;
     });
@@ -177,10 +177,10 @@ function sortable(cell) {
   const number = Number(text.replace(/^[<>≤≥+]/, "").replace("−", "-").replace(/,/g, "").replace(/[\s\u00a0]*%$/, ""));
   return text === "–" || text === "" ? null : Number.isNaN(number) ? text : number;
 }
-function compared(one, other) {
-  if (one === null || other === null) return (one === null) - (other === null);
-  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
-  return typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true });
+function compared(first, second) {
+  if (first === null || second === null) return (first === null) - (second === null);
+  if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;
+  return typeof first === "number" ? first - second : first.localeCompare(second, undefined, { numeric: true });
 }
 for (const table of document.querySelectorAll(".table table")) {
   const body = table.tBodies[0], rows = [...body.rows];
@@ -192,7 +192,7 @@ for (const table of document.querySelectorAll(".table table")) {
     head.tabIndex = 0;
     const sort = () => {
       const way = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-      for (const one of heads) one.removeAttribute("aria-sort");
+      for (const heading of heads) heading.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
       const key = new Map(rows.map((row) => [row, sortable(row.cells[column])]));
       const none = (row) => key.get(row) === null;
@@ -236,10 +236,10 @@ let closed = [], aside = [];
 addEventListener("beforeprint", () => {
   closed = [...document.querySelectorAll("details:not([open])")];
   aside = [...document.querySelectorAll(".switch > [hidden]")];
-  for (const one of closed) one.open = true;
-  for (const one of aside) one.hidden = false;
+  for (const part of closed) part.open = true;
+  for (const part of aside) part.hidden = false;
 });
 addEventListener("afterprint", () => {
-  for (const one of closed) one.open = false;
-  for (const one of aside) one.hidden = true;
+  for (const part of closed) part.open = false;
+  for (const part of aside) part.hidden = true;
 });

@@ -17,13 +17,18 @@ from builders.working import Person
 from nodulebench.annotation.exam import who_passed
 from nodulebench.core.errors import InputError
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.backup import back_up
 from nodulebench.web.portal.database.event_log import check_log, latest_events
 from nodulebench.web.portal.exams.service import end_exam, make_exam, results_of
 from nodulebench.web.portal.exams.sessions import SiteExamSession
 from nodulebench.web.portal.projects.members import assign
-from nodulebench.web.portal.projects.service import make_project, open_books, take_project
+from nodulebench.web.portal.projects.service import (
+    ProjectOptions,
+    make_project,
+    open_project_access,
+    take_project,
+)
 from nodulebench.web.portal.site import Site
 
 MakeExam = Callable[..., str]
@@ -50,7 +55,7 @@ def maker(site: Site) -> MakeExam:
 
 def sits(site: Site, exam: str, login: str) -> Person:
     """Somebody who has signed in, in the room of an exam."""
-    return Person(signed_in(site, login).client, f"/exams/{exam}/room")
+    return Person(signed_in(site, login).client, f"/exams/{exam}/session")
 
 
 def finds_all(person: Person) -> None:
@@ -84,13 +89,13 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     assert "Begin the exam" in reader.get(where).text
     finds_all(sits(site, exam, "rea"))
     finds_nothing(sits(site, exam, "lena"))
-    sheet = reader.get(f"{where}/room/").text
+    sheet = reader.get(f"{where}/session/").text
     assert "Passed" in sheet
     assert "1 of 1 nodules found, 0 marks on none" in sheet
     failed = signed_in(site, "lena")
-    assert "Not passed" in failed.get(f"{where}/room/").text
+    assert "Not passed" in failed.get(f"{where}/session/").text
     chosen = {"rule": "center_hit", "algorithm": "lena"}
-    told = failed.client.get(f"{where}/room/evaluation/errors", params=chosen).json()
+    told = failed.client.get(f"{where}/session/evaluation/errors", params=chosen).json()
     assert [error["id"] for error in told["errors"]] == [f"nodule:{PANEL}"]
     assert "not passed" in failed.get(where).text
     page = office.get(where).text
@@ -102,12 +107,14 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     assert {one["candidate"]: one["has_passed"] for one in sheets} == {"rea": True, "lena": False}
     assert PANEL not in json.dumps(sheets)
     asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
-    project = make_project(site, olga.account, title="Examined", images=SCANS, **asked)
-    books = open_books(site, project, olga.account)
-    assign(books, olga.account, "r1", rea.account)
-    assign(books, olga.account, "office", olga.account)
+    project = make_project(
+        site, olga.account, ProjectOptions(title="Examined", images=SCANS, **asked)
+    )
+    access = open_project_access(site, project, olga.account)
+    assign(access, olga.account, "r1", rea.account)
+    assign(access, olga.account, "office", olga.account)
     with pytest.raises(DeniedError, match="person_exam"):
-        assign(books, olga.account, "lead1", lena.account)
+        assign(access, olga.account, "lead1", lena.account)
     page = office.get(f"/projects/{project}").text
     assert page.count("<td>passed</td>") == 1
     assert "Lena (lena)" not in page
@@ -188,7 +195,7 @@ def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
     make_person(site, "ada", "participant")
     for login, status in (("olga", 403), ("both", 403), ("ada", 403)):
         browser = signed_in(site, login)
-        told = dict(answers_of(browser.client, where=f"/exams/{exam}/room"))
+        told = dict(answers_of(browser.client, where=f"/exams/{exam}/session"))
         assert {text.partition(" ")[0] for text in told.values()} == {str(status)}
     make_person(site, "rea", "reader")
     make_person(site, "late", "reader")
@@ -202,7 +209,7 @@ def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
     answer = person.client.get(f"{person.where}/")
     assert (answer.status_code, answer.json()["error"]) == (409, "exam_ended")
     assert "ended" in signed_in(site, "late").get(f"/exams/{exam}").text
-    assert "Passed" in sits(site, exam, "rea").client.get(f"/exams/{exam}/room/").text
+    assert "Passed" in sits(site, exam, "rea").client.get(f"/exams/{exam}/session/").text
 
 
 def _accounts():
@@ -256,7 +263,7 @@ def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> Non
     make = maker(site)
     for key, told in (
         (ball_key("c"), "holds no scan of 'c'"),
-        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 lies outside of the scan"),
+        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 is outside of the scan"),
         ("case_id\n", "key.csv"),
         ("\x00", "key.csv"),
     ):
@@ -275,7 +282,7 @@ def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> Non
 
 
 def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
-    site: Site, tmp_path, organiser: Visitor
+    site: Site, tmp_path, organiser: User
 ) -> None:
     write_scans(site.settings.scan_sets / SCANS, "a", "b")
     content = io.BytesIO(ball_key("b").encode())
@@ -284,7 +291,9 @@ def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
     with zipfile.ZipFile(tmp_path / "site.zip") as packed:
         assert f"files/exams/{exam}/key.csv" in packed.namelist()
     asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
-    project = make_project(site, organiser.account, title="x", images=SCANS, **asked)
-    lab = open_books(site, project, "").base
+    project = make_project(
+        site, organiser.account, ProjectOptions(title="x", images=SCANS, **asked)
+    )
+    lab = open_project_access(site, project, "").base
     with pytest.raises(InputError, match="does not say who passed"):
         take_project(site, organiser.account, lab, title="x", images=SCANS)
