@@ -75,7 +75,7 @@ def test_roles_that_check_each_other_are_kept_apart(roles: str, message: str) ->
         ('key_custodian = "lab"\npeople = []', "'people': Tuple should have at least 1 item"),
         (
             'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n[reuse]\nlooks = 3',
-            "policy.toml field 'reuse.evaluations': is unknown",
+            "policy.toml field 'reuse.looks': is unknown",
         ),
         (
             'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
