@@ -224,7 +224,7 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
     assert "Alphacorp-finder-0" in page
     assert not (folder / "evaluation.json").exists()
     printed = ReportChoice(audience="developer", algorithm="A1", is_pdf=True)
-    with pytest.raises(InputError, match="as little as 'rounded': a page, and no PDF"):
+    with pytest.raises(InputError, match="only the level 'rounded', which has a page and no PDF"):
         report_stored(lab.study_options(), printed, lab.folder / "pdf")
     assert not (lab.folder / "pdf").exists()
     chinese = ReportChoice(
@@ -257,7 +257,7 @@ def test_another_result_is_not_replaced_but_the_own_is(lab: StudyLab, plain: Pat
     report_stored(lab.study_options("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         report_stored(lab.study_options(), ReportChoice(), lab.sealed / "x")
 
 
@@ -281,7 +281,9 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
 def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     lab = evaluated_study(tmp_path, METRICS, algorithms=2)
     withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
-    with pytest.raises(InputError, match="look 2: was made with cases that were withdrawn since"):
+    with pytest.raises(
+        InputError, match="evaluation 2: was made with cases that were withdrawn since"
+    ):
         report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     assert not (lab.sealed / layout.RESULTS).exists()
     # the protocol refuses marks on cases that are not in the set, but not on those that were
