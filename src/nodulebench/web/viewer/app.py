@@ -232,8 +232,8 @@ def serve_folder(place: Path, options: ServeOptions, exam: Exam | None = None) -
         exam: the exam that the reader takes with these scans.
 
     Raises:
-        InputError: if there are no scans, another process has the readings open, or the port is
-            taken.
+        InputError: if the folder holds no scan, another process has the readings open, or the port
+            is taken.
     """
     opening = (
         open_session(place, options.reader, options.folder)

@@ -313,7 +313,7 @@ def evaluated_scans(place: Path, evaluation: EvaluationLayer) -> list[Scan]:
     """The scans of an evaluation in the order of its cases; cases without a scan are left out.
 
     Raises:
-        InputError: if there is no scan of any of the cases.
+        InputError: if none of the cases has a scan.
     """
     by_case = {scan.case_id: scan for scan in scans_in(place)}
     scans = [by_case[case_id] for case_id in evaluation.case_ids if case_id in by_case]

@@ -1,4 +1,4 @@
-"""The findings of a reader: outlines on slices or a point, and how the finding looks.
+"""The findings of a reader: outlines on slices or a point, and its attributes.
 
 Millimetres are LPS. Findings hold no measurements: these are computed from the outlines.
 """
@@ -196,8 +196,8 @@ def join_stroke(
 ) -> OutlinedSlice | None:
     """Add the area of a stroke to an outline, or erase it; None: nothing is left.
 
-    Outline and stroke stand for the pixels whose centres they contain. The new outline runs along
-    the edges of the resulting pixels.
+    Outline and stroke are taken as the pixels whose centres they contain. The new outline runs
+    along the edges of the resulting pixels.
     """
     own = _pixels(tiles.grid, [] if drawn is None else drawn.outline, number)
     other = _pixels(tiles.grid, stroke, number)

@@ -170,7 +170,7 @@ class ReadingSession:
         return self.scans[number].case_id
 
     def is_closed(self, number: int) -> bool:  # noqa: ARG002 - for subclasses
-        """Whether nothing can be drawn in a scan, whatever the state of its draft."""
+        """Whether nothing can be drawn in a scan, even if its draft is not submitted."""
         return False
 
     def list_scans(self) -> list[JsonObject]:
@@ -221,7 +221,7 @@ def open_session(place: Path, reader: str, folder: Path | None = None) -> Iterat
         folder: the folder of readings and voxels; None: next to the scans.
 
     Raises:
-        InputError: if there are no scans, or another process has the readings open.
+        InputError: if the folder holds no scan, or another process has the readings open.
     """
     scans, folder = scans_in(place), folder or readings_folder(place)
     with (

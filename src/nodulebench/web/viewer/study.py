@@ -101,7 +101,7 @@ class StudySession(ReadingSession):
         """Record the call of a location in the log, for good.
 
         Raises:
-            InputError: if there is no call, or a nodule was not measured.
+            InputError: if the call is missing, or a nodule was not measured.
         """
         if self.is_closed(number):
             raise ConflictError("submitted")
@@ -115,7 +115,7 @@ class StudySession(ReadingSession):
 
 
 def ruler_mm(ruler: Ruler | None) -> float | None:
-    """The mean of long and short axis, or only the long axis if there is no short one."""
+    """The mean of long and short axis, or only the long axis if the short one is missing."""
     if ruler is None:
         return None
     axes = [np.array(axis) for axis in (ruler.long, ruler.short) if axis is not None]
