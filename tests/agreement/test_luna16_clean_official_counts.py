@@ -1,4 +1,4 @@
-"""luna16_clean differs from the official program only where a mark lies inside two nodules.
+"""luna16_clean differs from the official program only where a mark is inside two nodules.
 
 Expected values come from running the program as distributed with the challenge on two public
 submissions, in neither of which a mark does; see the data folder's SOURCES.md.

@@ -60,8 +60,10 @@ RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 def table1(oracle_data: Path) -> list[tuple[CandidateRow, dict[str, float]]]:
     printed = pl.read_csv(oracle_data / "luna16_table1.csv").to_dicts()
     by_members = {tuple(row["members_inferred"].split("+")): row for row in printed}
-    found = {members: (hits, by_members[members]["candidates"]) for members, hits in HITS.items()}
-    rows = candidate_table(found, nodules=1186, cases=888)
+    computed = {
+        members: (hits, by_members[members]["candidates"]) for members, hits in HITS.items()
+    }
+    rows = candidate_table(computed, nodules=1186, cases=888)
     return [(row, by_members[row.members]) for row in rows]
 
 
@@ -117,8 +119,10 @@ def table2(oracle_data: Path) -> list[tuple[ScoreRow, dict[str, float]]]:
     for row in printed:
         inferred = row["members_inferred"]
         by_members[tuple(inferred.split("+")) if inferred else next(four_ways)] = row
-    found = {members: [row[f"fp_{rate}"] for rate in RATES] for members, row in by_members.items()}
-    return [(row, by_members[row.members]) for row in score_table(found)]
+    computed = {
+        members: [row[f"fp_{rate}"] for rate in RATES] for members, row in by_members.items()
+    }
+    return [(row, by_members[row.members]) for row in score_table(computed)]
 
 
 def test_the_cpm_is_the_mean_of_the_sensitivities_up_to_their_rounding(table2) -> None:

@@ -50,8 +50,8 @@ def official_result(
 
 
 def expected(folder: Path, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "expected" / name).read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "expected" / name).read_text())
+    return content
 
 
 def sensitivities(result: RuleResult) -> list[float | None]:
@@ -66,9 +66,9 @@ def counts_of(result: RuleResult) -> dict[str, int]:
 
 
 def value_of(result: RuleResult, metric: str) -> float | None:
-    found = result.metrics[metric]
-    assert isinstance(found, Estimate)
-    return found.value
+    value = result.metrics[metric]
+    assert isinstance(value, Estimate)
+    return value.value
 
 
 @pytest.mark.parametrize("name", SUBMISSIONS)

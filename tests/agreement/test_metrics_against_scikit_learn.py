@@ -57,8 +57,8 @@ def test_partial_areas_and_readings_are_those_of_scikit_learn(
         share = (fraction - x[before]) / (x[after] - x[before])
         expected = top[before] + share * (top[after] - top[before])
         settings = {"fpf_points": (fraction,)}
-        found = METRICS["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
-        assert found[0, 0] == pytest.approx(partial / fraction, rel=1e-10)
+        values = METRICS["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
+        assert values[0, 0] == pytest.approx(partial / fraction, rel=1e-10)
         read = METRICS["malignancy_sensitivity_at_fpf"](many, row[np.newaxis], **settings)
         assert read[0, 0] == pytest.approx(expected, rel=1e-10)
 
@@ -79,8 +79,8 @@ def test_malignancy_auc_is_mann_whitney(many: LabelledCohort) -> None:
         nodules.probability[~nodules.is_malignant],
     )
     statistic = mannwhitneyu(malignant, benign).statistic
-    found = METRICS["malignancy_auc"](many, np.ones((1, many.case_count)))
-    assert found[0] == pytest.approx(statistic / (len(malignant) * len(benign)), rel=1e-12)
+    values = METRICS["malignancy_auc"](many, np.ones((1, many.case_count)))
+    assert values[0] == pytest.approx(statistic / (len(malignant) * len(benign)), rel=1e-12)
 
 
 def test_malignancy_roc_curve_is_roc_curve(many: LabelledCohort) -> None:
@@ -103,8 +103,8 @@ def test_afroc_area_is_mann_whitney_of_nodules_and_normal_cases(many: LabelledCo
     noise = highest_false(many)[~is_abnormal(many)]
     signal = np.where(many.is_hit, many.hit_score, -np.inf)
     statistic = mannwhitneyu(signal, noise).statistic
-    found = METRICS["afroc_area"](many, np.ones((1, many.case_count)))
-    assert found[0] == pytest.approx(statistic / (len(noise) * len(signal)), rel=1e-12)
+    values = METRICS["afroc_area"](many, np.ones((1, many.case_count)))
+    assert values[0] == pytest.approx(statistic / (len(noise) * len(signal)), rel=1e-12)
 
 
 def test_average_precision_is_that_of_the_marks_times_recall(many: LabelledCohort) -> None:
@@ -114,8 +114,8 @@ def test_average_precision_is_that_of_the_marks_times_recall(many: LabelledCohor
     for row in weights_of(many):
         recall = METRICS["recall"](many, row[np.newaxis])[0]
         expected = recall * average_precision_score(is_hit, score, sample_weight=row[case])
-        found = METRICS["average_precision"](many, row[np.newaxis])[0]
-        assert found == pytest.approx(expected, rel=1e-12)
+        values = METRICS["average_precision"](many, row[np.newaxis])[0]
+        assert values == pytest.approx(expected, rel=1e-12)
 
 
 def test_brier_score_is_brier_score_loss(many: LabelledCohort) -> None:
@@ -145,15 +145,15 @@ def test_malignancy_at_a_threshold_is_that_of_scikit_learn(
             ),
         }
         for name, number in expected.items():
-            found = METRICS[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
-            assert found == pytest.approx(number, rel=1e-12), name
+            values = METRICS[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
+            assert values == pytest.approx(number, rel=1e-12), name
 
 
 def test_malignancy_f_beta_follows_beta(many: LabelledCohort) -> None:
     nodules = rated_nodules(many)
     expected = fbeta_score(nodules.is_malignant, nodules.probability >= 0.5, beta=2)
-    found = METRICS["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
-    assert found[0] == pytest.approx(expected, rel=1e-12)
+    values = METRICS["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
+    assert values[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
@@ -174,8 +174,8 @@ def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kappa_is_cohen_kappa_score(penalty: Penalty, weights: str | None, seed: int) -> None:
     random = np.random.default_rng(seed)
-    one, other = random.integers(0, 5, (2, 60))
+    first, other = random.integers(0, 5, (2, 60))
     counts = np.zeros((5, 5))
-    np.add.at(counts, (one, other), 1)
-    expected = cohen_kappa_score(one, other, labels=range(5), weights=weights)
+    np.add.at(counts, (first, other), 1)
+    expected = cohen_kappa_score(first, other, labels=range(5), weights=weights)
     assert kappa(counts, penalty=penalty) == pytest.approx(expected, rel=1e-12)

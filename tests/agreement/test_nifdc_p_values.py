@@ -57,15 +57,15 @@ def implied_sds(means: tuple[float, ...], p_values: tuple[float, ...]) -> tuple[
 def test_nine_t_test_p_values_to_the_printed_digits(metric: str) -> None:
     printed = PAPER[metric]
     group = groups(printed.means, implied_sds(printed.means, printed.t_tests))
-    found = [round(unpaired_t(group[i], group[j]).p_value, 4) for i, j in PAIRS]
-    assert found == list(printed.t_tests)
+    computed = [round(unpaired_t(group[i], group[j]).p_value, 4) for i, j in PAIRS]
+    assert computed == list(printed.t_tests)
 
 
 @pytest.mark.parametrize("metric", PAPER)
 def test_implied_deviations(metric: str) -> None:
     printed = PAPER[metric]
-    found = implied_sds(printed.means, printed.t_tests)
-    assert [round(sd, 2) for sd in found] == list(printed.sds)
+    deviations = implied_sds(printed.means, printed.t_tests)
+    assert [round(sd, 2) for sd in deviations] == list(printed.sds)
 
 
 @pytest.mark.parametrize("metric", PAPER)

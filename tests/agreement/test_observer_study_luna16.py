@@ -10,6 +10,6 @@ def test_a_quarter_per_scan_of_a_public_submission_is_222_marks(
 ) -> None:
     marks = luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz"
     options = SelectOptions(marks=marks, reference=luna16_data, out=tmp_path / "study", rate=0.25)
-    found = select_files(options)
-    assert found.flow["false_positives"] == found.suspects.height == 222
-    assert found.suspects["score"].is_sorted(descending=True)
+    selection = select_files(options)
+    assert selection.flow["false_positives"] == selection.suspects.height == 222
+    assert selection.suspects["score"].is_sorted(descending=True)

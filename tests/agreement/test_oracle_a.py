@@ -74,7 +74,7 @@ def test_area_of_the_book_with_equal_weights() -> None:
     assert value("wafroc_area", nine_cases(is_weighted=False)) == pytest.approx(0.8125, abs=1e-12)
 
 
-def test_weights_leave_unweighted_areas_alone() -> None:
+def test_weights_do_not_change_unweighted_areas() -> None:
     for name in ("afroc_area", "afroc1_area", "case_roc_area"):
         weighted, equal = (nine_cases(is_weighted=choice) for choice in (True, False))
         assert value(name, weighted) == value(name, equal)

@@ -47,9 +47,9 @@ def test_repeated_measures_anova(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = AnovaRM(rows, "value", "unit", within=["rule"]).fit().anova_table
-    found = repeated_measures_anova(values).uncorrected
-    assert found.statistic == pytest.approx(table["F Value"].iloc[0])
-    assert found.p_value == pytest.approx(table["Pr > F"].iloc[0])
+    anova = repeated_measures_anova(values).uncorrected
+    assert anova.statistic == pytest.approx(table["F Value"].iloc[0])
+    assert anova.p_value == pytest.approx(table["Pr > F"].iloc[0])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -64,8 +64,8 @@ def test_exact_mcnemar(seed: int) -> None:
     first, second = np.random.default_rng(seed).random((2, 40)) < [[0.7], [0.5]]
     table = class_table(first.astype(float), second.astype(float), 2)
     expected = mcnemar(table, exact=True).pvalue
-    found = mcnemar_exact(PairedHits(first, second, np.arange(40)))
-    assert found.p_value == pytest.approx(expected)
+    test = mcnemar_exact(PairedHits(first, second, np.arange(40)))
+    assert test.p_value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
@@ -75,16 +75,16 @@ def test_cohen_s_kappa_and_its_error(weights: Weights, seed: int) -> None:
     first = random.integers(0, 4, 80)
     second = np.where(random.random(80) < 0.6, first, random.integers(0, 4, 80))
     table = class_table(first.astype(float), second.astype(float), 4)
-    found = cohen_kappa(table, weights=weights)
+    kappa = cohen_kappa(table, weights=weights)
     learned = cohen_kappa_score(first, second, weights=None if weights == "none" else weights)
-    assert found.value == pytest.approx(learned)
+    assert kappa.value == pytest.approx(learned)
     if weights == "none":
         modelled = cohens_kappa(table)
     else:
         modelled = cohens_kappa(table, wt="linear" if weights == "linear" else "quadratic")
     error = modelled.std_kappa
-    assert found.value is not None
-    assert found.high == pytest.approx(found.value + stats.norm.ppf(0.975) * error)
+    assert kappa.value is not None
+    assert kappa.high == pytest.approx(kappa.value + stats.norm.ppf(0.975) * error)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

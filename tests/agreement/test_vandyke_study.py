@@ -62,45 +62,45 @@ def test_components(pilot: Components) -> None:
 
 
 def test_random_readers_and_cases(jackknife: ReaderMetrics) -> None:
-    found = obuchowski_rockette(jackknife).random_readers_random_cases
-    assert found.significance.statistic == pytest.approx(4.4563, abs=5e-5)
-    assert found.significance.degrees_of_freedom[1] == pytest.approx(15.26, abs=5e-3)
-    assert found.significance.p_value == pytest.approx(0.0517, abs=5e-5)
-    difference = found.differences[0, 1]
+    analysis = obuchowski_rockette(jackknife).random_readers_random_cases
+    assert analysis.significance.statistic == pytest.approx(4.4563, abs=5e-5)
+    assert analysis.significance.degrees_of_freedom[1] == pytest.approx(15.26, abs=5e-3)
+    assert analysis.significance.p_value == pytest.approx(0.0517, abs=5e-5)
+    difference = analysis.differences[0, 1]
     assert difference.value == pytest.approx(-0.04380032, abs=5e-9)
     assert difference.low == pytest.approx(-0.0880, abs=5e-5)
     assert difference.high == pytest.approx(0.0004, abs=5e-5)
 
 
 def test_fixed_readers(jackknife: ReaderMetrics) -> None:
-    found = obuchowski_rockette(jackknife).fixed_readers.significance
-    assert found.p_value == pytest.approx(0.0193, abs=5e-5)
+    analysis = obuchowski_rockette(jackknife).fixed_readers.significance
+    assert analysis.p_value == pytest.approx(0.0193, abs=5e-5)
 
 
 def test_fixed_cases(jackknife: ReaderMetrics) -> None:
-    found = obuchowski_rockette(jackknife).fixed_cases.significance
-    assert found.statistic == pytest.approx(8.704, abs=5e-4)
-    assert found.p_value == pytest.approx(0.0420, abs=5e-5)
+    analysis = obuchowski_rockette(jackknife).fixed_cases.significance
+    assert analysis.statistic == pytest.approx(8.704, abs=5e-4)
+    assert analysis.p_value == pytest.approx(0.0420, abs=5e-5)
 
 
 def test_delong_covariances(study: tuple[FloatArray, BoolArray]) -> None:
     metrics = metrics_from_ratings(*study, "delong")
-    found = obuchowski_rockette(metrics).random_readers_random_cases.significance
-    assert found.statistic == pytest.approx(4.4849, abs=5e-5)
-    assert found.degrees_of_freedom[1] == pytest.approx(15.07, abs=5e-3)
-    assert found.p_value == pytest.approx(0.0512, abs=5e-5)
+    analysis = obuchowski_rockette(metrics).random_readers_random_cases.significance
+    assert analysis.statistic == pytest.approx(4.4849, abs=5e-5)
+    assert analysis.degrees_of_freedom[1] == pytest.approx(15.07, abs=5e-3)
+    assert analysis.p_value == pytest.approx(0.0512, abs=5e-5)
 
 
 def test_delong_test_of_each_reader(study: tuple[FloatArray, BoolArray]) -> None:
     rating, is_abnormal = study
-    found = [
+    computed = [
         compare_auc(rating[:, reader, is_abnormal], rating[:, reader, ~is_abnormal]).significance
         for reader in range(5)
     ]
     z = [-1.111, -1.780, -0.576, -1.528, -2.288]
     p = [0.2665, 0.0751, 0.5645, 0.1264, 0.0222]  # the third is .564547 in exact fractions
-    np.testing.assert_allclose([test.statistic for test in found], z, atol=5e-4)
-    np.testing.assert_allclose([test.p_value for test in found], p, atol=5e-5)
+    np.testing.assert_allclose([test.statistic for test in computed], z, atol=5e-4)
+    np.testing.assert_allclose([test.p_value for test in computed], p, atol=5e-5)
 
 
 def test_one_treatment_on_the_readers_differences_gives_the_same_test(
@@ -108,15 +108,15 @@ def test_one_treatment_on_the_readers_differences_gives_the_same_test(
 ) -> None:
     # identity: for two treatments the single-treatment test of paired differences is the F test
     matrix = jackknife.covariance
-    found = one_treatment(
+    analysis = one_treatment(
         jackknife.value[0] - jackknife.value[1],
         matrix[0, :, 0] + matrix[1, :, 1] - matrix[0, :, 1] - matrix[1, :, 0],
         "jackknife",
     )
-    assert found.significance.statistic**2 == pytest.approx(4.4563, abs=5e-5)
-    assert found.significance.degrees_of_freedom[0] == pytest.approx(15.26, abs=5e-3)
-    assert found.significance.p_value == pytest.approx(0.0517, abs=5e-5)
-    assert found.fixed_cases.p_value == pytest.approx(0.0420, abs=5e-5)
+    assert analysis.significance.statistic**2 == pytest.approx(4.4563, abs=5e-5)
+    assert analysis.significance.degrees_of_freedom[0] == pytest.approx(15.26, abs=5e-3)
+    assert analysis.significance.p_value == pytest.approx(0.0517, abs=5e-5)
+    assert analysis.fixed_cases.p_value == pytest.approx(0.0420, abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_one_treatment_on_the_readers_differences_gives_the_same_test(
 def test_power_for_more_readers_and_cases(
     pilot: Components, readers: int, cases: int, power: float
 ) -> None:
-    found = reader_study_power(
+    computed = reader_study_power(
         pilot, pilot_cases=114, difference=0.04380032206, readers=readers, cases=cases
     )
-    assert found == pytest.approx(power, abs=5e-8)
+    assert computed == pytest.approx(power, abs=5e-8)
 
 
 @pytest.mark.parametrize(

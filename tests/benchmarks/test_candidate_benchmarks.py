@@ -8,9 +8,9 @@ from benchmarks.candidate_findings import (
     Case,
     find_candidates,
     joined_findings,
-    kept_findings,
     mark_centre,
     restricted,
+    stored_findings,
 )
 from benchmarks.candidate_tables import (
     nodules_to_find,
@@ -20,7 +20,7 @@ from benchmarks.candidate_tables import (
 )
 from benchmarks.fold_weights import examples_from
 from benchmarks.lidc_character import with_character
-from benchmarks.proposals import findings_of, kept_proposals, said
+from benchmarks.proposals import findings_of, scored, stored_proposals
 
 from builders.lung_scenes import ball, lung_with, world
 from builders.tables import case, nodule, reference
@@ -42,8 +42,8 @@ def lung_case(name, *nodules):
 def at(*places):
     """A detector that says the same of every case."""
     places = np.array(places, dtype=np.float64).reshape(-1, 3)
-    found = Candidates(places, np.ones(len(places)), np.full(len(places), 5.0))
-    return lambda chest: found  # noqa: ARG005
+    candidates = Candidates(places, np.ones(len(places)), np.full(len(places), 5.0))
+    return lambda chest: candidates  # noqa: ARG005
 
 
 CASES = (
@@ -53,14 +53,14 @@ CASES = (
 
 
 def test_a_nodule_is_found_by_a_candidate_within_its_radius():
-    # (13, 10, 10) is 3 mm from a's first nodule; (5, 30, 5) lies on b's ignored finding
+    # (13, 10, 10) is 3 mm from a's first nodule; (5, 30, 5) is on b's ignored finding
     detect = at((13, 10, 10), (5, 30, 5))
     findings = find_candidates(CASES, {"isicad": detect})
-    found = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
-    assert found.is_hit.tolist() == [True, False, False]
-    assert found.candidates == 4
+    candidates = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
+    assert candidates.is_hit.tolist() == [True, False, False]
+    assert candidates.candidates == 4
     # in a the second candidate is off, in b the first one
-    assert found.off_nodules == 2
+    assert candidates.off_nodules == 2
 
 
 def test_chance_is_that_of_as_many_points_anywhere_in_the_searched_region():
@@ -72,8 +72,8 @@ def test_chance_is_that_of_as_many_points_anywhere_in_the_searched_region():
         for place, radius in ((10, 4), (30, 3), ((10, 10, 30), 2))
     ]
     expected = np.mean([1 - (1 - share) ** 2 for share in shares])
-    found = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
-    assert found.chance == pytest.approx(expected, rel=1e-12)
+    candidates = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
+    assert candidates.chance == pytest.approx(expected, rel=1e-12)
 
 
 def test_candidates_far_from_the_lungs_are_dropped():
@@ -91,15 +91,15 @@ def test_a_combination_finds_what_its_members_find(capsys):
         "centre": mark_centre,
     }
     findings = find_candidates(CASES, chosen)
-    judged = {one.members: one for one in score_all_members(findings)}
-    assert len(judged) == 1 + 5 + 26
-    both = judged["isicad", "subsolidcad"]
+    results = {result.members: result for result in score_all_members(findings)}
+    assert len(results) == 1 + 5 + 26
+    both = results["isicad", "subsolidcad"]
     assert both.is_hit.tolist() == [True, True, False]
     assert both.candidates == 4
     # two candidates 1 mm apart are one
-    assert judged["isicad", "etrocad"].candidates == 2
-    assert judged["largecad",].candidates == 0
-    print_table(findings, list(judged.values()), "case")
+    assert results["isicad", "etrocad"].candidates == 2
+    assert results["largecad",].candidates == 0
+    print_table(findings, list(results.values()), "case")
     printed = capsys.readouterr().out
     # Wilson, 2 of 3: (0.208, 0.939)
     assert "| isicad+subsolidcad | 2 | 0.667 (0.208–0.939) | 0.333 | +0.333 | 2.0 |" in printed
@@ -110,7 +110,7 @@ def test_the_control_marks_the_middle_of_the_image():
     assert place.tolist() == [19.5, 19.5, 19.5]
 
 
-def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path):
+def test_stored_findings_are_used_and_only_missing_detectors_run(tmp_path):
     ran = []
 
     def detector(name):
@@ -120,12 +120,12 @@ def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path):
 
         return {name: detect}
 
-    first = kept_findings(lambda: CASES, detector("isicad"), tmp_path)
-    again = kept_findings(lambda: CASES, detector("isicad") | detector("m5l"), tmp_path)
+    first = stored_findings(lambda: CASES, detector("isicad"), tmp_path)
+    again = stored_findings(lambda: CASES, detector("isicad") | detector("m5l"), tmp_path)
     assert ran == ["isicad", "isicad", "m5l", "m5l"]
     assert again.reference.nodules.equals(first.reference.nodules)
     assert again.submissions["isicad"].marks.equals(first.submissions["isicad"].marks)
-    assert kept_findings(list, detector("m5l"), tmp_path).submissions.keys() == {"m5l"}
+    assert stored_findings(list, detector("m5l"), tmp_path).submissions.keys() == {"m5l"}
 
 
 def test_parts_join_to_the_whole_and_can_be_taken_apart():
@@ -183,28 +183,28 @@ def test_density_and_agreement_come_from_the_nearest_nodule_of_three_marks(tmp_p
             nodule(6, at=(1, 0, 0), is_ignored=True),
         )
     ).nodules
-    found = with_character(nodules, tmp_path / "marks.csv.xz")
-    assert found["density"].to_list() == ["ground_glass", None, None, None]
-    assert found["agreement"].to_list() == [3, None, 4, None]
+    table = with_character(nodules, tmp_path / "marks.csv.xz")
+    assert table["density"].to_list() == ["ground_glass", None, None, None]
+    assert table["agreement"].to_list() == [3, None, 4, None]
 
 
 @pytest.mark.parametrize("name", ["isicad", "etrocad", "m5l"])
-def test_what_is_kept_says_what_the_detector_itself_says_with_the_weights_of_its_fold(
+def test_stored_proposals_give_the_detector_s_own_marks_with_the_weights_of_its_fold(
     tmp_path, name
 ):
     chest = lung_with(ball((32.0, 32.0, 32.0), 4.0), noise_hu=30.0)
     known = reference(case("a", nodule(8, at=world(32, 32, 32)))).nodules
     made = Case("a", chest, known, fold=3, is_whole=False)
-    kept = kept_proposals(lambda: [made], tmp_path)
-    (again,) = kept_proposals(list, tmp_path)
-    assert (again.fold, again.is_whole, again.litres) == (3, False, kept[0].litres)
+    stored = stored_proposals(lambda: [made], tmp_path)
+    (again,) = stored_proposals(list, tmp_path)
+    assert (again.fold, again.is_whole, again.litres) == (3, False, stored[0].litres)
     expected = candidates_of(name, chest, fold=3)
     assert len(expected) > 0
-    for one in (kept[0], again):
-        found = said(one, name)
-        assert np.array_equal(found.center_mm, expected.center_mm)
-        assert found.score == pytest.approx(expected.score, rel=1e-6)
-    findings = findings_of(kept, [name, "centre"])
+    for proposals in (stored[0], again):
+        candidates = scored(proposals, name)
+        assert np.array_equal(candidates.center_mm, expected.center_mm)
+        assert candidates.score == pytest.approx(expected.score, rel=1e-6)
+    findings = findings_of(stored, [name, "centre"])
     assert score_members(
         findings.reference, findings.submissions[name], (name,)
     ).is_hit.tolist() == [True]
@@ -218,17 +218,17 @@ def test_classifiers_learn_from_every_proposal_but_those_on_ignored_findings(tmp
         Case(name, chest, reference(case(name, *known)).nodules, fold, is_whole=fold == 1)
         for fold, name in enumerate("ab")
     ]
-    kept = kept_proposals(lambda: made, tmp_path)
-    found = examples_from(kept, "second_look")
-    assert set(found.fold) == {0, 1}
-    assert set(found.nodule) >= {0, 2}, "numbered through, the ignored one between"
-    assert np.array_equal(found.is_whole, found.fold == 1)
-    places = np.concatenate([kept[0].described[name].candidates.center_mm for name in NAMES])
+    stored = stored_proposals(lambda: made, tmp_path)
+    examples = examples_from(stored, "second_look")
+    assert set(examples.fold) == {0, 1}
+    assert set(examples.nodule) >= {0, 2}, "numbered through, the ignored one between"
+    assert np.array_equal(examples.is_whole, examples.fold == 1)
+    places = np.concatenate([stored[0].described[name].candidates.center_mm for name in NAMES])
     on_ignored = np.linalg.norm(places - world(32, 32, 44), axis=1) < 4.0
     assert on_ignored.any()
-    assert (found.case == 0).sum() == len(places) - on_ignored.sum()
-    own = examples_from(kept, "etrocad")
+    assert (examples.case == 0).sum() == len(places) - on_ignored.sum()
+    own = examples_from(stored, "etrocad")
     assert own.features.shape[1] == len(TRAINED["etrocad"].names)
     for left_out, folds in ((0, {1}), (1, {0}), (None, {0, 1})):
-        chosen = found.of_folds(fold for fold in range(10) if fold != left_out)
+        chosen = examples.of_folds(fold for fold in range(10) if fold != left_out)
         assert set(chosen.fold) == folds

@@ -33,7 +33,7 @@ EXPECTED = {
         (5, True),
     ],
 }
-"""Candidates, and whether a nodule is hit, block by block, as kept when the table was printed."""
+"""Candidates, and whether a nodule is hit, block by block, as when the table was printed."""
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +45,9 @@ def blocks():
 
 @pytest.mark.parametrize("name", ["m5l", "etrocad"])
 def test_a_detector_says_of_real_blocks_what_the_table_counts(blocks, name):
-    found = [candidates_of(name, case.chest, FOLD) for case in blocks]
-    told = [
-        (len(one), bool(hits(one.center_mm, case.nodules)[0].any()))
-        for one, case in zip(found, blocks, strict=True)
+    detected = [candidates_of(name, case.chest, FOLD) for case in blocks]
+    counts = [
+        (len(candidates), bool(hits(candidates.center_mm, case.nodules)[0].any()))
+        for candidates, case in zip(detected, blocks, strict=True)
     ]
-    assert told == EXPECTED[name]
+    assert counts == EXPECTED[name]

@@ -13,17 +13,17 @@ def test_guarded_intervals_hold_where_percentiles_do_not() -> None:
     assert few.without_width == 0
 
 
-def test_a_loss_at_the_margin_is_called_non_inferior_by_percentiles_alone() -> None:
+def test_a_loss_at_the_margin_is_called_non_inferior_only_by_percentiles() -> None:
     before, after = declared(People(0.99), 0.97, 0.02, 20, 60)
     assert before > 0.2
     assert after == 0
 
 
 def test_curves_of_rare_errors_have_width() -> None:
-    found = coverage(People(0.99, falses=0.05), 20, 12)
-    assert found["cpm"][0].without_width > 0
-    assert all(after.without_width == 0 for _, after in found.values())
-    assert all(after.held >= 10 for _, after in found.values())
+    covered = coverage(People(0.99, falses=0.05), 20, 12)
+    assert covered["cpm"][0].without_width > 0
+    assert all(after.without_width == 0 for _, after in covered.values())
+    assert all(after.held >= 10 for _, after in covered.values())
 
 
 def test_the_population_is_the_one_that_was_asked_for() -> None:

@@ -30,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(number=st.integers(0, 2), seed=st.integers(0, 2**32))
 @settings(max_examples=150)
-def test_a_mutated_file_is_read_excluded_or_told_as_damaged(
+def test_a_mutated_file_is_read_excluded_or_reported_as_damaged(
     inputs: list[bytes], place: Path, number: int, seed: int
 ) -> None:
     place.write_bytes(mutated(inputs[number], np.random.default_rng(seed)))
@@ -38,5 +38,5 @@ def test_a_mutated_file_is_read_excluded_or_told_as_damaged(
 
 
 def test_mutations_change_the_input_and_come_again_with_the_seed(inputs: list[bytes]) -> None:
-    one, other = (mutated(inputs[0], np.random.default_rng(5)) for _ in range(2))
-    assert one == other != inputs[0]
+    first, other = (mutated(inputs[0], np.random.default_rng(5)) for _ in range(2))
+    assert first == other != inputs[0]

@@ -135,14 +135,14 @@ def leave_to_worker(folder: Path) -> None:
 
     from builders.portal import make_person, make_tiny_benchmark, open_site, work_off
     from nodulebench.web.portal.database.models import Job
-    from nodulebench.web.portal.submissions.service import received, submit
+    from nodulebench.web.portal.submissions.service import SubmitOptions, store_upload, submit
 
     site = open_site(folder)
     benchmark = make_tiny_benchmark(site, make_person(site, "olga", "organiser"))
     ada = make_person(site, "ada", "participant")
     for name, files in sent_folders().items():
-        with received(site, "mine.zip", io.BytesIO(packed(files)), ada.account) as sent:
-            submit(site, ada, benchmark, sent, name=name)
+        with store_upload(site, "mine.zip", io.BytesIO(packed(files)), ada.account) as sent:
+            submit(site, ada, benchmark, sent, SubmitOptions(name=name))
     work_off(site)
     with site.database.reading() as session:
         for job in session.scalars(select(Job)):

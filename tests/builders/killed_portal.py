@@ -56,7 +56,7 @@ def trial(
             time.sleep(PAUSE_S)
 
     def is_over() -> bool:
-        return not sender.is_alive() and portal.is_judged()
+        return not sender.is_alive() and portal.is_scored()
 
     with portal.up():
         sender = threading.Thread(target=send_all)
@@ -70,7 +70,7 @@ def trial(
             portal.kill(target, chance)
             left.kills[target] += 1
         sender.join()
-        portal.until(portal.is_judged)
+        portal.until(portal.is_scored)
     left.receipts = len(receipts)
     if left.receipts < submissions:
         left.wrong.append(f"{submissions - left.receipts} could not be sent in")

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 
 from nodulebench.web.portal.accounts.credentials import Passwords
 from nodulebench.web.portal.accounts.service import make_link, use_link
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import make_app
-from nodulebench.web.portal.benchmarks.service import make_benchmark
+from nodulebench.web.portal.benchmarks.service import BenchmarkOptions, make_benchmark
 from nodulebench.web.portal.database.database import Database
 from nodulebench.web.portal.database.models import Account
 from nodulebench.web.portal.site import DATABASE, Settings, Site
@@ -80,19 +80,19 @@ def interface_description(folder: Path) -> dict[str, Any]:
     return make_app(open_site(folder)).openapi()
 
 
-def make_person(site: Site, login: str, *roles: str) -> Visitor:
+def make_person(site: Site, login: str, *roles: str) -> User:
     """Somebody with an account."""
     link = make_link(site, roles, "")  # type: ignore[arg-type]
     account = use_link(site, link, login, login.title(), PASSWORD)
     with site.database.reading() as session:
         found = session.get_one(Account, account)
-    return Visitor(account, found.login, found.name, frozenset({*roles, "public"}))
+    return User(account, found.login, found.name, frozenset({*roles, "public"}))
 
 
-def make_tiny_benchmark(site: Site, by: Visitor, **more: object) -> str:
+def make_tiny_benchmark(site: Site, by: User, **more: object) -> str:
     """A benchmark of the tiny test set."""
     given = {"title": "Tiny", "test_set": SET, "protocol": "luna16", **more}
-    return make_benchmark(site, by, **given)  # type: ignore[arg-type]
+    return make_benchmark(site, by, BenchmarkOptions(**given))  # type: ignore[arg-type]
 
 
 def work_off(site: Site) -> int:

@@ -143,9 +143,9 @@ class RunningPortal:
         return "running" in self.states()
 
     def is_over(self, sender: threading.Thread) -> bool:
-        return not sender.is_alive() and self.is_judged()
+        return not sender.is_alive() and self.is_scored()
 
-    def is_judged(self) -> bool:
+    def is_scored(self) -> bool:
         return not self.states() & {"waiting", "running"}
 
     def states(self) -> set[str]:

@@ -7,9 +7,13 @@ from builders.annotation import two_teams
 from builders.portal import Browser, make_person, signed_in
 from builders.reading import write_scans
 from builders.working import Person
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.projects.members import NEEDS, assign
-from nodulebench.web.portal.projects.service import make_project, open_books
+from nodulebench.web.portal.projects.service import (
+    ProjectOptions,
+    make_project,
+    open_project_access,
+)
 from nodulebench.web.portal.site import Site
 
 SCANS = "balls"
@@ -41,22 +45,21 @@ def roster_text() -> str:
     return text
 
 
-def make_ball_project(site: Site, by: Visitor, *cases: str) -> str:
+def make_ball_project(site: Site, by: User, *cases: str) -> str:
     """A project on scans of a ball."""
     write_scans(site.settings.scan_sets / SCANS, *cases)
-    return make_project(
-        site, by.account, title="Balls", images=SCANS, roster=roster_text().encode()
-    )
+    options = ProjectOptions(title="Balls", images=SCANS, roster=roster_text().encode())
+    return make_project(site, by.account, options)
 
 
-def with_accounts(site: Site, project_id: str, by: Visitor, *names: str) -> dict[str, Visitor]:
+def with_accounts(site: Site, project_id: str, by: User, *names: str) -> dict[str, User]:
     """Accounts for people of a project, each named as the person."""
-    books = open_books(site, project_id, by.account)
+    access = open_project_access(site, project_id, by.account)
     found = {}
     for name in names:
-        person = books.base.workflow.roster.person(name)
+        person = access.base.workflow.roster.person(name)
         made = make_person(site, f"{name}.x", *(NEEDS[role] for role in person.roles))
-        assign(books, by.account, name, made.account)
+        assign(access, by.account, name, made.account)
         found[name] = made
     return found
 
@@ -64,7 +67,7 @@ def with_accounts(site: Site, project_id: str, by: Visitor, *names: str) -> dict
 def at_work(site: Site, project_id: str, name: str) -> Person:
     """Somebody who has signed in, in their room."""
     browser: Browser = signed_in(site, f"{name}.x")
-    return Person(browser.client, f"/projects/{project_id}/room")
+    return Person(browser.client, f"/projects/{project_id}/session")
 
 
 def opens_batch(browser: Browser, project_id: str, **given: str) -> object:

@@ -187,7 +187,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         == 0
     )
     assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 1
-    assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
+    assert "is not read by all. Draw when all have read" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
         assert run("review", "read", handle, "b1", empty, "--by", reader) == 0
@@ -199,7 +199,10 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
     other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
     assert run("review", "draw", other, "b1", *office) == 1
-    assert f"{commitment}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
+    assert (
+        f"{commitment}: does not hold a commitment to a draw. If it is lost, an"
+        in capsys.readouterr().err
+    )
     redraw = ("--redraw", "the disk broke", "--by", "judge")
     assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
     assert run("review", "draw", other, "b1", *redraw) == 0
@@ -214,7 +217,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         (("read", "b1", "good.csv", "--by", "nobody"), "person 'nobody': is not known."),
         (("read", "b9", "good.csv", "--by", "r1"), "batch 'b9': is not open. Open: b1."),
         (("read", "b1", "other.csv", "--by", "r1"), "marks case 'z', which is not among"),
-        (("read", "b1", "far.csv", "--by", "r1"), "the outline lies outside the image."),
+        (("read", "b1", "far.csv", "--by", "r1"), "the outline is outside the image."),
         (("type", "b1", "a", "candidate-1", "big", "--by", "r1"), "type type: 'big': String"),
         (("judge", "b1", "a", "c", "--agree", "--by", "lead2"), "is a step of 'review'."),
     ],
@@ -250,7 +253,7 @@ def test_a_reading_cannot_be_handed_in_twice(tmp_path: Path, cases: Path, capsys
     file = wrote_marks(tmp_path / "good.csv", SHARED)
     assert run("review", "read", handle, "b1", file, "--by", reader) == 0
     assert run("review", "read", handle, "b1", file, "--by", reader) == 1
-    assert f"'{reader}' has handed in case 'a' before." in capsys.readouterr().err
+    assert f"'{reader}' has already submitted case 'a'." in capsys.readouterr().err
     assert len(list((handle / "events").glob("0*.json"))) == 2
 
 

@@ -66,27 +66,27 @@ def wrote(folder: Path, rows: str) -> Path:
             "r2",
             GOOD.replace("a,", "b,"),
             "error: reader 'r2': marks case 'b', which is not among the 1 cases to be read. Remove "
-            "the marks, or give the reading to the batch it was made for.",
+            "the marks, or submit the reading to the batch it was made for.",
             id="wrong series",
         ),
         pytest.param(
             "r2",
             GOOD.replace("a,", "z,"),
             "error: reading.csv line 2: its case is not among the 2 whose geometry is given, so "
-            "its slice cannot be placed. Is it a case of another set?",
+            "its slice cannot be located. Is it from another set?",
             id="unknown series",
         ),
         pytest.param(
             "r2",
             GOOD.replace("4,50,50", "4,150,50"),
-            "error: reader 'r2' case 'a' finding 'f1' slice 4: the outline lies outside the image. "
+            "error: reader 'r2' case 'a' finding 'f1' slice 4: the outline is outside the image. "
             "Is it a reading of another series, or in pixels instead of millimetres?",
             id="box outside the image",
         ),
         pytest.param(
             "r2",
             GOOD.replace("8,8,\n", "8,8,46 46;54 46;54 -9\n"),
-            "error: reader 'r2' case 'a' finding 'f1' slice 3: the outline lies outside the image.",
+            "error: reader 'r2' case 'a' finding 'f1' slice 3: the outline is outside the image.",
             id="outline outside the image",
         ),
         pytest.param(
@@ -105,13 +105,13 @@ def wrote(folder: Path, rows: str) -> Path:
         pytest.param(
             "r1",
             GOOD,
-            "error: batch 'b1': 'r1' has handed in case 'a' before. A reading cannot be changed.",
+            "error: batch 'b1': 'r1' has already submitted case 'a'. A reading cannot be changed.",
             id="the same reading twice",
         ),
         pytest.param(
             "r1",
             "",
-            "error: batch 'b1': 'r1' has handed in case 'a' before. A reading cannot be changed.",
+            "error: batch 'b1': 'r1' has already submitted case 'a'. A reading cannot be changed.",
             id="another reading of the same case",
         ),
         pytest.param(

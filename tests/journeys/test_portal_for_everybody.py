@@ -25,7 +25,7 @@ from builders.portal import (
 )
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.leaderboards.certificates import certify
-from nodulebench.web.portal.submissions.service import received, submit
+from nodulebench.web.portal.submissions.service import SubmitOptions, store_upload, submit
 
 PHONE = 390
 FIND = """async () => {
@@ -62,8 +62,10 @@ def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
     entries = []
     for number, content in enumerate((GOOD, BETTER)):
         (tmp_path / "marks.csv").write_text(content)
-        with (tmp_path / "marks.csv").open("rb") as file, received(site, "m.csv", file) as sent:
-            entries.append(submit(site, olga, benchmark, sent, name=f"Number {number}").id)
+        with (tmp_path / "marks.csv").open("rb") as file, store_upload(site, "m.csv", file) as sent:
+            entries.append(
+                submit(site, olga, benchmark, sent, SubmitOptions(name=f"Number {number}")).id
+            )
     work_off(site)
     certify(site, olga, entries[0])
     pages = ["/", f"/benchmarks/{benchmark}", *(f"/entries/{entry}" for entry in entries)]

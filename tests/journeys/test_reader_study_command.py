@@ -175,7 +175,7 @@ def test_who_did_not_read_everything_is_named(ratings: pl.DataFrame, path: Path,
     assert analyse(path, "--metric", "cpm") == 1
     assert "holds ratings of cases" in capsys.readouterr().err
     assert analyse(path, "--algorithm", "reader 1") == 1
-    assert "stands for an algorithm and has 2 readings" in capsys.readouterr().err
+    assert "is an algorithm and has 2 readings" in capsys.readouterr().err
     ratings[1:].write_csv(path)
     assert analyse(path) == 1
     assert "has other cases, or another truth of them" in capsys.readouterr().err

@@ -1,1 +1,1 @@
-"""People and their readings -> findings that went through every step, with who, when and what."""
+"""Annotation projects: people, their readings and the workflow that turns these into nodules."""

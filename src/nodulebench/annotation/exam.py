@@ -36,7 +36,7 @@ from nodulebench.metrics.segmentation import mean_dice, overlap_table, pooled_di
 METRICS: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)
 PASS_METRICS = ("precision", "recall", "mean_dice")
 NEGLIGIBLE = 1e-9
-"""A mean that exceeds the pass mark by rounding alone does not exceed it."""
+"""A mean that exceeds the pass mark only by rounding does not exceed it."""
 
 
 class ExamRules(BaseModel):
@@ -61,7 +61,7 @@ class ExamSheet:
     metrics: dict[str, Estimate]
     counts: dict[str, int]
     missed: pl.DataFrame
-    """Nodules of the key without a mark, with place, size, type and slices."""
+    """Nodules of the key without a mark, with position, size, type and slices."""
     false_marks: pl.DataFrame
     """Marks on no nodule: case_id, mark_id, x_mm, y_mm, z_mm."""
     outlines: pl.DataFrame
@@ -106,7 +106,7 @@ def hold_exam(
         )
     names = [answer.name for answer in answers]
     problems += [
-        Problem(f"candidate '{name}'", "handed in more than one answer.", "Keep one.")
+        Problem(f"candidate '{name}'", "submitted more than one answer.", "Keep one.")
         for name in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
     raise_problems(problems)
@@ -214,7 +214,7 @@ def who_passed(path: Path) -> frozenset[str]:
 
 
 def sheet_json(sheet: ExamSheet) -> JsonObject:
-    """A sheet as it stands in exam.json."""
+    """A sheet as written to exam.json."""
     return {
         "candidate": sheet.candidate,
         "has_passed": sheet.has_passed,

@@ -1,4 +1,4 @@
-"""Who takes part: people, their seniority and roles, teams, and who may be what."""
+"""The people of a project: seniority, roles, teams, and who is eligible for a role."""
 
 import hashlib
 import secrets
@@ -52,19 +52,19 @@ REQUIRED: dict[Role, tuple[Title, float]] = {
 READING_ROLES: tuple[Role, ...] = ("junior", "leader", "arbitrator", "panel")
 """Who can be a reader in a team."""
 IDLE_ROLES: frozenset[Role] = frozenset(("candidate", "scientist"))
-"""Who takes no step in a batch."""
+"""Roles that take no step in a batch."""
 PROGRAM = "program"
-"""The actor of steps that nobody takes by hand; no person has this name."""
+"""The actor of steps that the program takes itself; no person has this name."""
 
 
 class Training(ConfigModel):
-    """How somebody was trained to annotate."""
+    """A person's training to annotate."""
 
     on: date
     subject: str = Field(min_length=1)
     """What it was about: to annotate, to delineate, to measure the long axis."""
     by: str = ""
-    """Who gave it."""
+    """The trainer."""
 
 
 class Person(ConfigModel):
@@ -79,7 +79,7 @@ class Person(ConfigModel):
     roles: tuple[Role, ...] = ("candidate",)
     trainings: tuple[Training, ...] = ()
     key: PublicLine = ""
-    """The own public key; changed later by the log."""
+    """The person's public key at the start; the log may change it."""
 
 
 class Team(ConfigModel):
@@ -97,16 +97,16 @@ class Team(ConfigModel):
 
 
 class Roster(ConfigModel):
-    """Everyone who takes part, and the teams they form."""
+    """All people of a project, and the teams they form."""
 
     people: tuple[Person, ...]
     teams: tuple[Team, ...] = ()
 
     def person(self, person_id: str) -> Person:
-        """Someone by name.
+        """A person by name.
 
         Raises:
-            InputError: if nobody has that name.
+            InputError: if no person has that name.
         """
         return _named({person.person_id: person for person in self.people}, "person", person_id)
 
@@ -114,7 +114,7 @@ class Roster(ConfigModel):
         """A team by name.
 
         Raises:
-            InputError: if there is no such team.
+            InputError: if no team has that name.
         """
         return _named({team.team_id: team for team in self.teams}, "team", team_id)
 
@@ -157,8 +157,8 @@ def check_roster(
     Args:
         roster: people and teams.
         requires_seniority: whether titles and years have to suffice for each role.
-        least_years: years of reading that everybody who reads, reviews or arbitrates has at least.
-        requires_training: whether these have a training on record.
+        least_years: fewest years of reading for everyone who reads, reviews or arbitrates.
+        requires_training: whether these need a training on record.
 
     Raises:
         InputError: with one problem per repeated name, unmet requirement, and unknown, repeated or
@@ -193,12 +193,12 @@ def _key_problems(roster: Roster) -> Iterator[Problem]:
         if person.person_id not in keys:
             if set(person.roles) - IDLE_ROLES:
                 yield Problem(
-                    where, "has no key, though others have.", "Give everybody who acts a key."
+                    where, "has no key, though others have.", "Give everyone who acts a key."
                 )
             continue
         other = owners.setdefault(keys[person.person_id], person.person_id)
         if other != person.person_id:
-            yield Problem(where, f"has the key of '{other}'.", "A key is one person's.")
+            yield Problem(where, f"has the key of '{other}'.", "Give each person a separate key.")
 
 
 def _repeats(names: list[str], kind: str) -> Iterator[Problem]:
@@ -236,7 +236,7 @@ def _inexperienced(
             yield Problem(
                 where,
                 "has no training on record.",
-                "Write down when, about what and by whom: [[people.trainings]] on, subject, by.",
+                "Add when, about what and by whom: [[people.trainings]] on, subject, by.",
             )
 
 
@@ -249,7 +249,7 @@ def _team_problems(team: Team, known: dict[str, Person]) -> Iterator[Problem]:
         if name not in known:
             yield Problem(where, f"person '{name}' is not known.")
         elif not set(roles) & set(known[name].roles):
-            yield Problem(where, f"person '{name}' has not the role {' or '.join(roles)}.")
+            yield Problem(where, f"person '{name}' does not have the role {' or '.join(roles)}.")
 
 
 def random_teams(
@@ -294,12 +294,12 @@ def random_teams(
 def random_reviewer(
     teams: Sequence[Team], team_id: str, batch_id: str, seeds: Sequence[str]
 ) -> str:
-    """The leader of another team who shall review a team's batch, as several seeds draw.
+    """Draw the leader of another team who reviews a team's batch, from several seeds.
 
-    The office and every reader add a seed of the system's randomness, each in an event of their
-    own, and everybody can draw again as it was done. The office's is promised first and told when
-    all have read, so that nobody can choose alone: who reads does not know it, and it cannot be
-    another any more. If it were known at once, the last reader could try seeds.
+    The office and every reader contribute a random seed, each in a separate event, and anyone can
+    repeat the draw. The office commits to its seed first and reveals it when all have read, so that
+    no one can choose the outcome: the readers do not know the seed, and the office cannot change
+    it. If the seed were known at once, the last reader could try seeds of their own.
 
     Args:
         teams: all teams.
@@ -331,13 +331,13 @@ def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
         raise InputError.at(
             f"team '{team_id}'",
             "no other team has a leader who could review it.",
-            "Form a second team with a leader of its own.",
+            "Form a second team with a different leader.",
         )
     return others
 
 
 def commitment_of(seed: str) -> str:
-    """What is told of a seed before the seed itself."""
+    """The commitment to a seed: what is published before the seed itself."""
     return hashlib.sha256(seed.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""A folder that holds an annotation project: who takes part, the cases, and every step taken."""
+"""The folder of an annotation project: its people, its cases and the log of all steps."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,14 +56,14 @@ INDEX = "events.index.json"
 
 
 class Project(ConfigModel):
-    """Who takes part, and by which rules."""
+    """The people and the rules of a project."""
 
     roster: Roster
     rules: WorkflowRules
     repeats: dict[str, str] = Field(default_factory=dict)
-    """Cases that are shown a second time: the name each is shown by -> the case."""
+    """Cases that are shown a second time: the name under which each is shown -> the case."""
     passed: tuple[str, ...] | None = None
-    """Who passed the exam that was given when it was started; None: none was."""
+    """Who passed the exam that the project was started with; None: it was started without one."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +74,20 @@ class ProjectHandle:
     workflow: Workflow
     log: IndexedLog[Event]
     repeats: Mapping[str, str]
-    """Cases that are shown a second time: the name each is shown by -> the case."""
+    """Cases that are shown a second time: the name under which each is shown -> the case."""
     passed: tuple[str, ...] | None = None
-    """Who passed the exam; None: none was asked for."""
+    """Who passed the exam; None: none was required."""
 
     def act(self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]) -> Event:
-        """Take one step; see ``act``.
+        """Take one step; see ``log.act``.
 
         Raises:
-            InputError: with the reason, if it is not allowed; nothing is changed.
+            InputError: with the reason, if it is not allowed; nothing changes.
         """
         return act(self.workflow, self.log, actor_id, action)
 
     def batch(self, batch_id: str) -> Batch:
-        """A batch as it stands.
+        """The current state of a batch.
 
         Raises:
             InputError: if it was not opened.
@@ -95,23 +95,23 @@ class ProjectHandle:
         return known_batch(self.batches(), batch_id)
 
     def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
-        """The readings and candidates of a batch that someone may see now; others by letters."""
+        """The readings and candidates of a batch that a person may see now; others by letters."""
         batch = self.batch(batch_id)
         readings = self.workflow.seen_readings(batch, actor_id)
         others = self.workflow.seen_of_others(batch, actor_id)
         return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
 
     def batches(self) -> Mapping[str, Batch]:
-        """All batches as they stand."""
+        """The current state of all batches."""
         return Batches(self.workflow, self.log.view())
 
 
 def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> ProjectHandle:
-    """The project of a folder.
+    """Open the project of a folder.
 
     Args:
-        folder: what ``start`` made.
-        key: private OpenSSH key of whoever will take a step, where the roster names keys.
+        folder: made by ``start_project``.
+        key: private OpenSSH key of the person who acts, if the roster names keys.
         passphrase: of the key, if it has one.
 
     Raises:
@@ -140,24 +140,24 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
 
 
 def project_digest(folder: Path) -> str:
-    """What the log of a project follows from: who takes part, the rules and the cases."""
+    """The digest that the log of a project begins with: of its people, rules and cases."""
     return json_digest({name: file_digest(folder / name) for name in (PROJECT, CASES)})
 
 
 def change_key(
     handle: ProjectHandle, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
 ) -> Event:
-    """Replace somebody's key, or take it back; what was signed with the old one stays signed.
+    """Replace or revoke a person's key; what was signed with the old key stays valid.
 
     Args:
-        handle: the project, opened with the key of whoever acts.
+        handle: the project, opened with the key of the person who acts.
         actor_id: an organiser; or the person, with the key that is to be replaced.
-        person_id: whose key.
-        new_key: file of the new public key; None: the person has none from then on.
-        reason: stands in the log.
+        person_id: the owner of the key.
+        new_key: file of the new public key; None: the key is revoked.
+        reason: written to the log.
 
     Raises:
-        InputError: if that may not be, or the key is somebody else's.
+        InputError: if the actor may not do this, or the key belongs to another person.
     """
     line = "" if new_key is None else read_public_key(new_key).line
     fields = {"person_id": person_id, "key": line, "reason": reason.strip()}
@@ -175,9 +175,9 @@ def change_key(
 
 
 def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
-    """Hand in a reader's file for all cases of a batch, as one event.
+    """Submit a reader's file for all cases of a batch, as one event.
 
-    With the last reading the program checks the consistency by itself.
+    With the last reading, the program also checks the consistency.
     """
     return submit_readings(handle, batch_id, reader_id, _drawn(handle, batch_id, reader_id, path))
 
@@ -185,7 +185,7 @@ def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path
 def submit_readings(
     handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Hand in what a reader drew in cases of a batch, as one event; see ``submit_case``."""
+    """Submit a reader's readings of cases of a batch, as one event; see ``submit_case``."""
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
@@ -206,16 +206,16 @@ def submit_readings(
 
 
 def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
-    """Hand in a reader's file once more, for all cases that they can revise; see ``Batch``.
+    """Submit a reader's revised file, for all cases that they can revise; see ``Batch``.
 
     Args:
         handle: the project.
         batch_id: the batch.
         reader_id: who revises.
-        path: the cases as they shall be, all of them; None: as they were read.
+        path: the revised readings of all these cases; None: the first readings, unchanged.
 
     Raises:
-        InputError: if there is nothing to revise, or the file speaks of another case.
+        InputError: if there is nothing to revise, or the file has marks in another case.
     """
     batch = handle.batch(batch_id)
     open_cases = [
@@ -240,7 +240,7 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
 def revise_readings(
     handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Hand in cases once more, as one event; with the last of all the program compares them."""
+    """Submit revised readings, as one event; with the last one, the program compares all."""
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
@@ -277,7 +277,7 @@ def correct_outline(
     *,
     comment: str = "",
 ) -> Event:
-    """Draw a candidate anew as the one nodule of its case that a file holds; see ``Batch``."""
+    """Replace a candidate's outline by the one nodule of its case in a file; see ``Batch``."""
     case_id, candidate_id = key
     drawn = [
         reading
@@ -302,7 +302,7 @@ def finish_cases(
 
 
 def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
-    """What somebody's file says of the cases of a batch."""
+    """The readings of a batch's cases in a person's file."""
     handle.workflow.roster.person(person_id)
     order = handle.batch(batch_id).order
     cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
@@ -310,10 +310,10 @@ def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> 
 
 
 def step_of(fields: JsonObject) -> Action:
-    """An action from its fields.
+    """Build an action from its fields.
 
     Raises:
-        InputError: for each field that cannot be.
+        InputError: for each field that is not valid.
     """
     try:
         return ACTIONS.validate_python(fields)
@@ -422,12 +422,12 @@ def _with_drawn_teams(
 
 
 def _require_passed(people: Roster, passed: frozenset[str]) -> None:
-    """Refuse readers, leaders and arbitrators who have not passed."""
+    """Check that readers, leaders and arbitrators passed the exam."""
     problems = [
         Problem(
             f"team '{team.team_id}'",
             f"'{name}' has not passed the exam.",
-            "Give the place to somebody who has, or draw the teams.",
+            "Choose a person who has passed, or draw the teams.",
         )
         for team in people.teams
         for name in (*team.reader_ids, *((team.leader_id,) if team.leader_id else ()))
@@ -454,11 +454,11 @@ def _read_toml(path: Path) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAudit:
-    """What the log of a project holds, and what is wrong or cannot be told."""
+    """The events of a project's log, what is wrong with it, and what it cannot prove."""
 
     events: tuple[Event, ...]
     signers: int
-    """People whose keys the project names; none: steps are not signed."""
+    """Number of people whose keys the project names; 0: steps are not signed."""
     problems: tuple[Problem, ...]
     notices: tuple[Notice, ...]
 
@@ -466,12 +466,12 @@ class ProjectAudit:
 def audit_project(
     handle: ProjectHandle, checkpoints: Sequence[Path] = (), public_key: Path | None = None
 ) -> ProjectAudit:
-    """Read and check the whole log, and judge anew whether every step was allowed.
+    """Read and check the whole log, and check again whether every step was allowed.
 
     Args:
         handle: the project.
-        checkpoints: statements on the log that were kept elsewhere.
-        public_key: of whoever shall have signed the checkpoints.
+        checkpoints: checkpoint files that were stored elsewhere.
+        public_key: of the person who signed the checkpoints.
     """
     log = handle.log.log
     checked_log = log.check()
@@ -485,15 +485,15 @@ def audit_project(
     if not checked_log.problems:
         problems += step_problems(handle, checked_log.events)
         if not handle.log.index_is_true(checked_log.events):
-            what = "does not say what the events say: it was changed."
-            problems.append(Problem(str(handle.log.file), what, "Remove it; it is made anew."))
+            what = "does not match the events: it was changed."
+            problems.append(Problem(str(handle.log.file), what, "Remove it; it is rebuilt."))
     signers = len(handle.workflow.roster.keys)
     notices = tuple(_notices(checked_log.events, signers, len(checkpoints)))
     return ProjectAudit(tuple(checked_log.events), signers, tuple(problems), notices)
 
 
 def step_problems(handle: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:
-    """Steps that were not allowed when they were taken, whoever wrote them."""
+    """Steps that were not allowed when they were taken."""
     for event, why in handle.workflow.replayed(events):
         yield Problem(handle.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 
@@ -506,18 +506,18 @@ def checkpoint_project(
     passphrase: str = "",
     by: str = "",
 ) -> Checkpoint:
-    """Write down how far the log goes; see ``write_checkpoint``.
+    """Write a checkpoint of the log; see ``write_checkpoint``.
 
     Raises:
-        InputError: if the file lies in the project itself, or the log cannot be believed.
+        InputError: if the file is in the project folder, or the log has problems.
     """
     if path.resolve().is_relative_to(handle.folder.resolve()):
-        raise InputError.at(str(path), "lies in the project itself.", RESTORE_ELSEWHERE)
+        raise InputError.at(str(path), "is in the project folder.", STORE_ELSEWHERE)
     log = handle.log.log
     return write_checkpoint(log, log.check(), path, key=key, passphrase=passphrase, by=by)
 
 
-RESTORE_ELSEWHERE = "Keep it somewhere else: it is to find a project that was put back."
+STORE_ELSEWHERE = "Store it elsewhere: it detects a project that was restored from an old copy."
 
 
 def _notices(events: Sequence[Event], signers: int, checkpoints: int) -> Iterator[Notice]:

@@ -1,4 +1,4 @@
-"""Files of several readers -> where they agree, what is unusual, and the union of their marks."""
+"""Files of several readers -> their agreement, what is unusual, and the union of their marks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -86,7 +86,7 @@ class ReadingComparison:
 
     @property
     def skills(self) -> list[ReaderSkill]:
-        """Each reader against the others."""
+        """Each reader compared with the others."""
         return skills(self.checks)
 
     def quality(self) -> JsonObject:
@@ -110,10 +110,10 @@ class ReadingComparison:
         return sorted({reading.reader_id for reading in self.readings})
 
     def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:
-        """Candidates x readers: a number of what each drew, NaN where a reader did not draw it.
+        """Candidates x readers: a number for each finding, NaN where a reader did not draw it.
 
         Raises:
-            UndefinedError: if nobody drew anything.
+            UndefinedError: if no reader drew anything.
         """
         numbers = {
             (reading.case_id, reading.reader_id, finding.finding_id): number(finding)
@@ -157,7 +157,7 @@ class ReadingComparison:
 
 
 def or_reason(metric: Callable[[], JsonObject]) -> JsonObject:
-    """What a metric gives, or null with the reason why it is undefined."""
+    """The result of a metric, or null with the reason why it is undefined."""
     try:
         return metric()
     except UndefinedError as error:
@@ -184,7 +184,7 @@ def compare_readings(
     Args:
         files: one per reader.
         cases: table of cases.
-        rule: when boxes are taken for the same thing.
+        rule: when boxes count as the same finding.
         images: folder of images, named after their cases: for warnings that need them.
         out: folder for the files.
         findings: folder for what each reader drew, as tables.
@@ -262,13 +262,13 @@ class ReaderAgreement:
     """How far readers agree."""
 
     rows: list[JsonObject]
-    """Coefficients up to 1, as the report's chart wants them: name, value, low, high."""
+    """Coefficients up to 1, in the form of the report's chart: name, value, low, high."""
     limits: pl.DataFrame
     """Bland and Altman's limits, in mm, for each two readers."""
 
 
 def reader_agreement(comparison: ReadingComparison) -> ReaderAgreement:
-    """Agreement of each two readers and of all: nodules drawn, their types, their diameters."""
+    """Agreement of each pair of readers and of all, on nodules, their types and diameters."""
     kinds, sizes = comparison.by_reader(type_number), comparison.by_reader(box_diameter_mm)
     readers = {name: column for column, name in enumerate(comparison.reader_ids)}
     everyone = f"{len(readers)} readers"
@@ -312,7 +312,7 @@ def _kappa(first: FloatArray, second: FloatArray) -> Estimate:
 def _pairs(
     numbers: FloatArray, readers: dict[str, int]
 ) -> Iterator[tuple[str, str, tuple[FloatArray, FloatArray]]]:
-    """Each two readers, and what both said."""
+    """Each pair of readers, with the numbers of the candidates that both drew."""
     for first, second in combinations(readers, 2):
         pair = numbers[:, [readers[first], readers[second]]]
         both = pair[np.isfinite(pair).all(axis=1)]
@@ -396,7 +396,7 @@ def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
 def _with_itself(
     reader_id: str, pairs: Sequence[tuple[Reading, Reading]], handle: ProjectHandle
 ) -> JsonObject:
-    """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
+    """How far a reader agrees with their repeats on types and diameters, as if two readers."""
     again = f"{reader_id} again"
     drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
     rule = handle.workflow.rules.consistency
@@ -419,7 +419,7 @@ def _least_between(
     repeats: Mapping[str, str],
     steps: Sequence[EventStep],
 ) -> int:
-    """The fewest cases that the reader handed in between a case and its repeat."""
+    """The fewest cases that the reader submitted between a case and its repeat."""
     read = [step.case_id for step in steps if step.step == "read" and step.actor_id == reader_id]
     shown_as = {case_id: name for name, case_id in repeats.items()}
     return min(
@@ -429,7 +429,6 @@ def _least_between(
 
 
 def write_quality(quality: JsonObject, path: Path) -> None:
-    """Write the numbers as JSON."""
     write_json(quality, path)
 
 

@@ -1,7 +1,7 @@
 """Ratings of readers, or an evaluation of their marks -> a multi-reader multi-case analysis.
 
-Obuchowski and Rockette's method: readers under treatments (with and without CAD, say), all on the
-same cases. One of the readers may be an algorithm, with which the others are then compared.
+Obuchowski and Rockette's method: readers under treatments (such as with and without CAD), all on
+the same cases. One of the readers may be an algorithm; the others are then compared with it.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ Covariance = Literal["jackknife", "delong"]
 
 @dataclass(frozen=True, slots=True)
 class StudyReadings:
-    """Who read how, and how the metrics of some of them are measured."""
+    """The readings of a study, and how the metrics of some of them are measured."""
 
     cells: tuple[Cell, ...]
     measure: Callable[[Sequence[Sequence[Cell]]], ReaderMetrics]
@@ -73,7 +73,7 @@ class StudyReadings:
 
 @dataclass(frozen=True, slots=True)
 class StudyChoice:
-    """What of a study is analysed."""
+    """What is analysed in a study."""
 
     readers: Path | None = None
     """READERS, for an evaluation; None: the readings are RATINGS."""
@@ -219,7 +219,7 @@ def _analysis(read: StudyReadings, choice: StudyChoice) -> JsonObject:
 
 
 def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> JsonObject:
-    """Differences between treatments, and the components that ``plan readers`` asks for."""
+    """Differences between treatments, and the components that ``plan readers`` needs."""
     try:
         analysis = obuchowski_rockette(metrics, level=level)
     except UndefinedError as error:
@@ -252,14 +252,14 @@ def _test(test: TreatmentTest, treatments: Sequence[str]) -> JsonObject:
 def _against(
     read: StudyReadings, treatments: Sequence[str], readers: Sequence[str], choice: StudyChoice
 ) -> list[JsonObject]:
-    """The mean reader less the algorithm, under each treatment."""
+    """The mean reader minus the algorithm, under each treatment."""
     if choice.algorithm is None:
         return []
     own = [cell for cell in read.cells if cell[1] == choice.algorithm]
     if len(own) != 1:
         raise InputError.at(
             f"reader '{choice.algorithm}'",
-            f"stands for an algorithm and has {len(own)} readings.",
+            f"is an algorithm and has {len(own)} readings.",
             "An algorithm reads once, under any treatment.",
         )
     rows = []
@@ -283,6 +283,6 @@ def _against(
 
 
 def _significance(test: Significance) -> JsonObject:
-    """A test; infinite degrees of freedom, which JSON has no number for, are null."""
+    """A test as JSON; infinite degrees of freedom are null, because JSON has no number for them."""
     degrees = [None if np.isinf(each) else each for each in test.degrees_of_freedom]
     return {"statistic": test.statistic, "degrees_of_freedom": degrees, "p_value": test.p_value}

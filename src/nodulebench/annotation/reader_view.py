@@ -1,6 +1,6 @@
-"""A batch and a person -> the candidates of a case as they may see them, with outlines.
+"""A batch and a person -> the candidates of a case as the person may see them, with outlines.
 
-Who drew what is told to nobody: readers are letters, in an order that follows from the batch.
+Readers stay anonymous: they are shown as letters, in an order that depends on the batch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,39 +41,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShownCandidate:
-    """A candidate as somebody is shown it."""
+    """A candidate as a person sees it."""
 
     name: str
-    """To who sees all of it that of the candidate; to a reader one that tells of no others."""
+    """The candidate's name; for a reader, a name that reveals nothing about other candidates."""
     slices: tuple[DrawnSlice, ...]
-    """As it stands: the union of readers, or how it was drawn anew; to a reader the own."""
+    """The current outline: the readers' union, or its correction; for a reader, their own."""
     readers: Mapping[str, tuple[DrawnSlice, ...]]
-    """Letter -> what that reader drew; nothing where these may not be seen."""
+    """Letter -> what that reader drew; empty where the person may not see this."""
     reader_count: int
-    """How many could have drawn it; 0: that is not told."""
+    """How many readers could have drawn it; 0: not disclosed."""
     inconsistent_slices: tuple[int, ...]
     type: str | None
-    """As it stands; to a reader as they said when they drew it."""
+    """The current type; for a reader, the type that they gave when they drew it."""
     types: tuple[str, ...]
-    """All that were said, where they differ."""
+    """All types that readers gave, where they differ."""
     why: tuple[Notice, ...]
     """Why it is in dispute."""
     comment: str
-    """What the reviewer said of it."""
+    """The reviewer's comment."""
     is_asked: bool
-    """Whether the person has something to say of it now."""
+    """Whether it waits for an answer of the person."""
     is_nodule: bool | None = None
-    """What became of it; None: that is not settled, or not told."""
+    """The decision; None: not decided yet, or not disclosed."""
     note: str = ""
-    """What the arbitrator said of it."""
+    """The arbitrator's comment."""
 
 
 def shown_candidates(
     workflow: Workflow, batch: Batch, actor_id: str, case_id: str
 ) -> list[ShownCandidate]:
-    """The candidates of a case that somebody may see now; see ``Workflow.seen_candidates``.
+    """The candidates of a case that a person may see now; see ``Workflow.seen_candidates``.
 
-    Before readings were compared there are none, and a reader sees what they handed in.
+    Before the readings are compared there are none, and readers see what they submitted.
     """
     if batch.checks is None:
         own = batch.last_readings.get((case_id, actor_id))
@@ -98,10 +98,10 @@ def shown_candidates(
 
 
 def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> dict[str, str]:
-    """Candidate -> by what name somebody is shown it, in the order in which they are.
+    """Candidate -> the name that the person sees, in the order in which candidates are shown.
 
-    Numbers of candidates, and gaps between them, tell how many others drew what. What a reader sees
-    as the own is numbered by what they drew themselves.
+    Numbers of candidates, and gaps between them, reveal how much others drew. So a reader's own
+    candidates are numbered in the order in which the reader drew them.
     """
     seen = [
         candidate
@@ -139,7 +139,7 @@ def _as_drawn(finding: DrawnFinding) -> ShownCandidate:
 def drawn_by_others(
     workflow: Workflow, batch: Batch, actor_id: str, case_id: str
 ) -> dict[str, list[ShownCandidate]]:
-    """Letter -> what that reader drew in a case, where who revises it may see that."""
+    """Letter -> what that reader drew in a case, where the revising reader may see it."""
     return {
         reading.reader_id: [_as_drawn(finding) for finding in reading.findings]
         for reading in workflow.seen_of_others(batch, actor_id)
@@ -206,7 +206,7 @@ def _finding(reading: Reading, name: str) -> DrawnFinding:
 
 
 def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
-    """Boxes alone, one a slice: what an arbitrator sees who has read the batch."""
+    """One box per slice and no outlines, for an arbitrator who has read the batch."""
     largest: dict[int, Box] = {}
     for box in sorted(boxes, key=lambda box_: box_.length_mm * box_.width_mm):
         largest[box.slice_index] = box
@@ -223,7 +223,7 @@ def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
 
 
 def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...]:
-    """What a candidate would be in the reference as it stands."""
+    """The candidate's slices as they would enter the reference now."""
     cases = workflow.cases.filter(pl.col("case_id") == key[0])
     drawn = [reading for reading in batch.drawn if reading.case_id == key[0]]
     slices = unite("", cases, drawn, [accepted_of(batch, key)]).slices
@@ -238,40 +238,40 @@ def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody says of a candidate, or of a nodule that they add."""
+    """A person's answer on a candidate, or a nodule that they add."""
 
     name: str
-    """By which a candidate is shown; any other: of what is added."""
+    """The shown name of a candidate; any other name: an added nodule."""
     type: str | None = None
     decision: bool | None = None
-    """A reviewer agrees; an arbitrator takes it for a nodule. None: nothing was said."""
+    """Whether the reviewer agrees, or the arbitrator decides for a nodule. None: no answer."""
     comment: str = ""
     new_slices: tuple[DrawnSlice, ...] = ()
-    """Outlines that were changed or added; none: they stay as they are."""
+    """Outlines that were changed or added; empty: unchanged."""
     discussed_with: tuple[str, ...] = ()
 
 
 def submit_reading(handle: ProjectHandle, actor_id: str, task: Task, reading: Reading) -> Event:
-    """Hand in what a reader drew in a case, or revised; with the last the program compares them."""
-    hand_in = revise_readings if task.mode == "revise" else submit_readings
-    return hand_in(handle, task.batch_id, actor_id, [reading])
+    """Submit a reading of a case, or its revision; after the last one the program compares all."""
+    submit = revise_readings if task.mode == "revise" else submit_readings
+    return submit(handle, task.batch_id, actor_id, [reading])
 
 
 def submit_answers(
     handle: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Event:
-    """Hand in what somebody says of all candidates of a case that wait for them.
+    """Submit a person's answers on all candidates of a case that wait for them.
 
     Raises:
-        InputError: with every candidate without an answer, or why a step is refused.
+        InputError: for every candidate without an answer, or if a step is not allowed.
     """
 
     def made(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, task.batch_id)
         steps = list(_steps(handle, batch, actor_id, task, answers))
         if not steps:
-            what = "has nothing that waits for you any more."
-            raise InputError.at(_where(task), what, "Look at the list of cases again.")
+            what = "has nothing more for you to do."
+            raise InputError.at(_where(task), what, "Reload the list of cases.")
         return at_once(task.batch_id, steps)
 
     return handle.act(actor_id, made)
@@ -341,15 +341,15 @@ ANSWERS: dict[State, tuple[str, ...]] = {
     "review": ("agrees", "comment"),
     "arbitration": ("is_nodule", "type", "comment"),
 }
-"""State of a batch -> the columns that are filled in then; the first is the decision."""
+"""State of a batch -> the columns to fill in; the first is the decision."""
 _STEPS = {"agrees": "review", "is_nodule": "arbitrate", "type": "type"}
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.DataFrame:
-    """The candidates of a batch that wait for somebody, with empty columns for the answers.
+    """The candidates of a batch that wait for a person, with empty columns for the answers.
 
-    Nobody sees more of a candidate than ``visible`` shows them.
+    The table shows no more of a candidate than ``ProjectHandle.visible``.
 
     Raises:
         InputError: if the batch or the person is not known.
@@ -369,13 +369,13 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
 
 
 def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
-    """Write the questions to somebody as CSV; how many there are. Answers are not overwritten.
+    """Write a person's open questions as CSV; returns how many. It never overwrites answers.
 
     Raises:
-        InputError: if the batch or the person is not known, or the file is there already.
+        InputError: if the batch or the person is not known, or the file exists.
     """
     if path.exists():
-        raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
+        raise InputError.at(path, "already exists.", "Submit it with 'answer', or remove it.")
     asked = request_answers(handle, batch_id, actor_id)
     if asked.height:
         write_csv(asked, path)
@@ -383,10 +383,10 @@ def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path
 
 
 def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
-    """Hand in a table that somebody filled in: every row with an answer, all or none, as one event.
+    """Submit a table that a person filled in: all rows with an answer, as one event.
 
     Raises:
-        InputError: with every row that cannot be understood, or the reason why a step is refused.
+        InputError: for every row that is not valid, or if a step is not allowed.
     """
     header = read_header(path)
     require_columns(path, header, ["case_id", "candidate_id"])
@@ -406,13 +406,13 @@ def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> E
 
 
 def unread_cases(handle: ProjectHandle) -> list[str]:
-    """The cases of a project that no batch has yet."""
+    """The cases of a project that are in no batch yet."""
     given = {case_id for batch in handle.batches().values() for case_id in batch.order.case_ids}
     return [case_id for case_id in handle.workflow.cases["case_id"] if case_id not in given]
 
 
 def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
-    """The candidates on which somebody has something to say now."""
+    """The candidates that wait for an answer of the person."""
     if batch.state == "typing":
         return [key for key in batch.untyped if actor_id not in batch.typings.get(key, {})]
     if batch.state == "review":
@@ -421,7 +421,7 @@ def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
 
 
 def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
-    """A candidate as it is shown: its slices, and its largest box."""
+    """A candidate as a row: its slices and its largest box."""
     numbers = sorted({box.slice_index for box in seen.boxes})
     largest = max(seen.boxes, key=lambda box: box.length_mm * box.width_mm)
     key = (seen.case_id, seen.candidate_id)
@@ -437,7 +437,7 @@ def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
 def _questions_steps(
     row: dict[str, str | None], decision: str, batch_id: str, where: str
 ) -> Iterator[SingleStep]:
-    """The step that a row asks for; none where the decision was left open."""
+    """The step that a row asks for; none where the decision is empty."""
     text = (row[decision] or "").strip()
     if not text:
         return

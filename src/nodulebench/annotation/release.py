@@ -1,9 +1,9 @@
 """Released batches of an annotation project -> a bundle with its provenance, and FINDINGS tables.
 
-The bundle holds what the workflow decided: the union of what readers drew of every accepted nodule,
-or how it was drawn anew, and what the reviewer added and an arbitrator accepted. The tables hold
-what each reader drew, so that ``nodulebench reference build`` can hear the same readers by any
-other rule.
+The bundle holds what the workflow decided: for every accepted nodule the union of what readers
+drew, or its corrected outline, and what the reviewer added and an arbitrator accepted. The tables
+hold what each reader drew, so that ``nodulebench reference build`` can apply any other rule to the
+same readings.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,21 +50,21 @@ _SIZE = (
 
 @dataclass(frozen=True, slots=True)
 class AcceptedNodule:
-    """A candidate that is a nodule, and its type where it was said."""
+    """A candidate that is a nodule, with its type where one was given."""
 
     case_id: str
     candidate: Candidate
     type: str | None = None
     added_by: str | None = None
-    """The reviewer who drew it because no reader had; None: a reader's."""
+    """The reviewer who drew it because no reader had; None: a reader drew it."""
     corrected_by: str | None = None
-    """Who drew it anew; None: nobody."""
+    """Who corrected its outline; None: no one."""
     corrected_slices: tuple[DrawnSlice, ...] = ()
-    """How; this counts instead of what readers drew."""
+    """The corrected outline, which replaces what readers drew."""
 
 
 def accept_all(checks: Iterable[CaseCheck]) -> list[AcceptedNodule]:
-    """Every candidate, as the check left it."""
+    """Every candidate of the checks, as an accepted nodule."""
     return [
         AcceptedNodule(check.case_id, candidate)
         for check in checks
@@ -75,17 +75,17 @@ def accept_all(checks: Iterable[CaseCheck]) -> list[AcceptedNodule]:
 def unite(
     name: str, cases: pl.DataFrame, readings: Iterable[Reading], accepted: Iterable[AcceptedNodule]
 ) -> Reference:
-    """A reference of nodules: on each slice the hull of boxes and the union of outlines.
+    """Build a reference: on each slice the hull of boxes and the union of outlines.
 
-    Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
-    any reader holds, and long and short axis are measured anew on it; what was drawn as boxes
-    alone has the sides of its hull as axes. NODULES gets further columns: ``findings``, the names
-    of what a nodule was made of, ``added_by``, ``corrected_by``, and ``size_definition``:
+    Where a reader drew an outline and the pixels are known, the outline encloses all pixels that
+    any reader included, and long and short axis are measured on it. A nodule that was drawn only as
+    boxes has the sides of their hull as axes. NODULES gets additional columns: ``findings``, the
+    names of the findings that were merged, ``added_by``, ``corrected_by``, and ``size_definition``:
     ``average`` of long and short axis, or ``box_average`` of the sides of a box, on the slice where
     it is largest.
 
     Args:
-        name: of the reference.
+        name: the name of the reference.
         cases: CASES, in order.
         readings: what the readers drew.
         accepted: the candidates that are nodules.
@@ -157,7 +157,7 @@ def _rows(
 def _members(
     accepted: AcceptedNodule, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
 ) -> dict[int, list[DrawnSlice]]:
-    """What a nodule is made of on each slice: what readers drew, or one drew anew."""
+    """The outlines of a nodule on each slice: what readers drew, or its correction."""
     if accepted.corrected_slices:
         ordered = sorted(accepted.corrected_slices, key=lambda member: member.slice_index)
         return {member.slice_index: [member] for member in ordered}
@@ -179,13 +179,13 @@ def _box(drawn: DrawnSlice) -> Box:
 
 
 def _sides(box: Box) -> dict[str, object]:
-    """The axes of what was drawn as boxes: their sides, as every reference rule has it."""
+    """The axes of a nodule that was drawn as boxes: their sides, as in every reference rule."""
     short, long = sorted((box.length_mm, box.width_mm))
     return {"long_mm": long, "short_mm": short}
 
 
 def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> dict[str, object]:
-    """Outline and axes of all pixels that any member holds; nothing where none was outlined."""
+    """Outline and axes of all pixels of any member; empty where none was outlined."""
     if place is None or not any(member.contour for member in members):
         return {}
     pixels = voxels_of([member.as_drawn for member in members], place)
@@ -216,7 +216,7 @@ def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.Dat
     """The table with the height of each slice: as drawn, else from the geometry.
 
     Raises:
-        InputError: for each case whose slices lie nobody knows where.
+        InputError: for each case in which the position of slices is not known.
     """
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
     raise_problems(
@@ -252,15 +252,15 @@ def export_released(
 ) -> Reference:
     """Write the nodules of released batches as a bundle and, with ``findings``, what readers drew.
 
-    Nothing is written if a batch is not released. The whole log is read and every step is judged
-    anew: neither an index nor a step that somebody wrote by other means is believed.
+    Nothing is written if a batch is not released. The whole log is read and every step is checked
+    again, because an index or a step could have been forged.
 
     Args:
         handle: the project.
         target: folder of the bundle, with who did what and when in ``provenance.json``.
         batch_ids: the batches; empty: all that are released.
-        findings: folder for the readers' own findings, as tables.
-        blind_findings: folder for those of the blind phase, where there was a second one.
+        findings: folder for the readers' findings, as tables.
+        blind_findings: folder for the findings of the blind phase, where there was a second phase.
 
     Raises:
         InputError: if a batch is not released, none is, or the log holds a step that was not
@@ -340,11 +340,11 @@ def accepted_of(batch: Batch, key: Key) -> AcceptedNodule:
 
 
 def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
-    """What the readers of released batches drew in the end, with the types that they gave.
+    """The final readings of released batches, with the types that readers gave.
 
-    SESSIONS says whether that was ``blind`` or ``unblinded``, after a look at what others drew.
-    FINDINGS gets two further columns: ``candidate_id``, and ``is_nodule``, what the workflow made
-    of the candidate. What the reviewer added is no reader's finding and is in the bundle alone.
+    SESSIONS states whether a reading was ``blind`` or ``unblinded``, after seeing what others drew.
+    FINDINGS gets two additional columns: ``candidate_id``, and ``is_nodule``, the decision of the
+    workflow. Nodules that the reviewer added are no reader's findings; only the bundle has them.
 
     Raises:
         InputError: if a batch is not released, or none is.
@@ -374,7 +374,7 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
 
 
 def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
-    """What the readers of released batches drew before they saw what others did.
+    """The readings of released batches from before readers saw what others drew.
 
     Raises:
         InputError: if a batch is not released, or none is.
@@ -404,7 +404,7 @@ def _listed(handle: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
 
 
 def _provenance(handle: ProjectHandle, batch_ids: Sequence[str]) -> JsonObject:
-    """Who did what and when, and the digest of the log that says it in full."""
+    """Who did what and when, and the digest of the complete log."""
     events = handle.log.read()
     return {
         "schema": "nodulebench/reference@1",

@@ -1,8 +1,8 @@
-"""A batch is opened with a promise -> when all have read, its reviewer is drawn by that.
+"""Open a batch with a commitment to a draw; when all have read, draw its reviewer.
 
-The office's part of the draw is nobody's to know before. Where people have keys it stands in the
-log itself, sealed for the organisers, so that no file can be lost; else it lies in a file beside
-the project that its owner alone can read.
+No one may know the office's seed before. Where people have keys, the log holds the seed, encrypted
+for the organisers, so that no file can be lost. Otherwise it is in a file next to the project that
+only its owner can read.
 """
 
 import base64
@@ -27,11 +27,11 @@ from nodulebench.security.event_log.signers import PersonSeal
 from nodulebench.security.keys import PrivateKey, read_private_key
 from nodulebench.security.vault import decrypted_by, encrypted_for
 
-WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --redraw REASON'."
+REDRAW_HINT = "If it is lost, an arbitrator draws again: 'draw --redraw REASON'."
 
 
 class CommitmentFile(ConfigModel):
-    """What the office keeps to itself until all have read."""
+    """The office's secret seed, until all have read."""
 
     project: str
     """Digest of who takes part, the rules and the cases."""
@@ -49,20 +49,20 @@ def open_batch(
     reviewer_id: str | None = None,
     commitment: Path | None = None,
 ) -> Event:
-    """Give cases to a team; where nobody is named, a draw of the reviewer is promised.
+    """Give cases to a team; without a named reviewer, commit to a draw of one.
 
     Args:
         handle: the project.
         actor_id: an organiser.
-        batch_id: its name.
-        team_id: who reads.
-        case_ids: what.
-        reviewer_id: who reviews; None: somebody who is drawn when all have read.
-        commitment: file for the office's part of the draw; None: the log, sealed for the
+        batch_id: the name of the batch.
+        team_id: the team that reads.
+        case_ids: the cases.
+        reviewer_id: who reviews; None: the reviewer is drawn when all have read.
+        commitment: file for the office's seed; None: the log, encrypted for the
             organisers, or without keys ``commitment_file``.
 
     Raises:
-        InputError: if it may not be, or the file holds something else.
+        InputError: if the actor may not do this, or the file holds another commitment.
     """
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
     raise_problems(_apart(handle, batch_id, fields["case_ids"]))
@@ -72,7 +72,8 @@ def open_batch(
 
     if reviewer_id is not None or not handle.workflow.rules.has_review:
         if commitment is not None:
-            raise InputError.at(str(commitment), "promises a draw, and none is to be made.")
+            what = "is not needed: the batch has no draw of a reviewer."
+            raise InputError.at(str(commitment), what, "Leave out --commitment.")
         return handle.act(actor_id, order(reviewer_id=reviewer_id))
     seed = new_seed()
     step = order(commitment=commitment_of(seed))
@@ -85,15 +86,15 @@ def open_batch(
     handle.workflow.allowed(handle.batches(), actor_id, step)  # before anything is written
     file = commitment or commitment_file(handle.folder, batch_id)
     if file.resolve().is_relative_to(handle.folder.resolve()):
-        raise InputError.at(str(file), "lies in the project, where all can read it.")
+        raise InputError.at(str(file), "is in the project folder, where all can read it.")
     make_folder(file.parent)
     with locked(file.with_name(f".{file.name}.lock"), file):
-        _keep(handle, file, batch_id, seed)
+        _write(handle, file, batch_id, seed)
         return handle.act(actor_id, step)
 
 
 def _apart(handle: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
-    """Cases that are shown twice, once of them after readers saw what others drew in it."""
+    """Cases shown twice of which only one is in the batch: readers see all marks after a batch."""
     if handle.workflow.rules.revision == "none":
         return
     given = set(case_ids)
@@ -107,7 +108,7 @@ def _apart(handle: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Ite
 
 
 def commitment_file(folder: Path, batch_id: str) -> Path:
-    """Where the office's part of a draw lies if no file is named: beside the project."""
+    """The default file of the office's seed: next to the project."""
     place = folder if folder.name not in ("", "..") else folder.resolve()
     return place.with_name(f"{place.name}-{batch_id}.commitment")
 
@@ -121,22 +122,22 @@ def draw_reviewer(
     old_key: Path | None = None,
     passphrase: str = "",
 ) -> Event:
-    """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
+    """Draw the reviewer of a batch that all have read, with the seed that was committed to.
 
     Args:
         handle: the project, opened with the key of an organiser where people have keys.
         actor_id: an organiser.
         batch_id: the batch.
-        commitment: file of the promise, if it was kept in one with a name of its own.
-        old_key: private key that the organiser had at that time; None: the one of today.
+        commitment: file of the seed, if it is not the default file.
+        old_key: private key that the organiser had when the batch was opened; None: unchanged.
         passphrase: of the old key, if it has one.
 
     Raises:
-        InputError: if it may not be, or another draw was promised.
+        InputError: if the actor may not do this, or the seed does not match the commitment.
     """
     order = handle.batch(batch_id).order
     if order.commitment is None or order.reviewer_id is not None:
-        raise InputError.at(f"batch '{batch_id}'", "has no reviewer who is still to be drawn.")
+        raise InputError.at(f"batch '{batch_id}'", "does not wait for the draw of a reviewer.")
     if commitment is None and order.sealed:
         seed = _opened(
             order, _own(handle) if old_key is None else read_private_key(old_key, passphrase)
@@ -147,19 +148,19 @@ def draw_reviewer(
 
 
 def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
-    """Draw the reviewer of a batch whose promise is lost or kept back; the audit tells it.
+    """Draw the reviewer of a batch whose seed is lost or withheld; the audit reports this.
 
     Args:
         handle: the project.
         actor_id: an arbitrator without a part in the batch.
         batch_id: the batch, which all have read.
-        reason: stands in the log.
+        reason: written to the log.
 
     Raises:
-        InputError: if it may not be.
+        InputError: if the actor may not do this.
     """
     if not reason.strip():
-        raise InputError.at(f"batch '{batch_id}'", "is drawn anew without a reason.", "Say why.")
+        raise InputError.at(f"batch '{batch_id}'", "is drawn again without a reason.", "Give one.")
     fields = {
         "step": "draw",
         "batch_id": batch_id,
@@ -170,7 +171,7 @@ def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str)
 
 
 def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
-    """A seed for the keys of the organisers, but those who are of the team that reads."""
+    """A seed, encrypted for the organisers, except members of the team that reads."""
     seal, roster = handle.log.log.seal, handle.workflow.roster
     known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
     members = roster.team(team_id).member_ids
@@ -188,22 +189,23 @@ def _own(handle: ProjectHandle) -> PrivateKey | None:
 
 
 def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
-    """The seed that was sealed for the organisers, with the key of one."""
-    where = f"promise of batch '{order.batch_id}'"
+    """Decrypt the seed with the key of an organiser."""
+    where = f"commitment of batch '{order.batch_id}'"
     if key is None:
-        raise InputError.at(where, "opens for an organiser.", "Give your own key with --key.")
+        raise InputError.at(where, "is encrypted for organisers.", "Give your key with --key.")
     try:
         return decrypted_by(base64.b64decode(order.sealed), key, where).decode("ascii")
     except (InputError, binascii.Error, UnicodeDecodeError) as error:
-        what = "does not open with this key: it is for those that organisers had at 'open'."
-        raise InputError.at(where, what, f"Give yours of then with --old-key. {WAY_OUT}") from error
+        what = "cannot be decrypted with this key: it needs a key that an organiser had at 'open'."
+        remedy = f"Give your key of that time with --old-key. {REDRAW_HINT}"
+        raise InputError.at(where, what, remedy) from error
 
 
-def _keep(handle: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
-    """Write a promise to its file; one that no batch was opened with gives way.
+def _write(handle: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
+    """Write a seed to its file; replace one with which no batch was opened.
 
-    Who knows whether it was told before: it may be of a run that was killed, or of a project of
-    the same name.
+    Such a seed may be left from a killed run, or from a project of the same name, and someone may
+    have seen it.
     """
     made = CommitmentFile(project=project_digest(handle.folder), batch_id=batch_id, seed=seed)
     if file.exists():
@@ -211,12 +213,13 @@ def _keep(handle: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
         used = {batch.order.commitment for batch in handle.batches().values()}
         is_ours = (before.project, before.batch_id) == (made.project, made.batch_id)
         if not is_ours or commitment_of(before.seed) in used:
-            raise InputError.at(str(file), "is the promise of another batch.", "Choose a new name.")
+            what = "is the commitment of another batch."
+            raise InputError.at(str(file), what, "Choose a new name.")
     replace_whole(file, f"{json.dumps(made.model_dump())}\n".encode(), mode=0o600)
 
 
-def _read(file: Path, otherwise: str = WAY_OUT) -> CommitmentFile:
+def _read(file: Path, remedy: str = REDRAW_HINT) -> CommitmentFile:
     try:
         return CommitmentFile.model_validate(read_json(file))
     except (InputError, OSError, ValidationError) as error:
-        raise InputError.at(str(file), "holds no promise of a draw.", otherwise) from error
+        raise InputError.at(str(file), "does not hold a commitment to a draw.", remedy) from error

@@ -1,4 +1,4 @@
-"""A project and a person -> the cases that are theirs, and what is asked of them in each."""
+"""A project and a person -> the person's cases, and what to do in each."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     from nodulebench.security.event_log.index import View
 
 Mode = Literal["read", "revise", "type", "review", "arbitrate", "done"]
-"""What is asked of somebody in a case; done: nothing now."""
+"""What a person has to do in a case; done: nothing now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A case of a batch in which somebody has a part."""
+    """A case of a batch in which the person has a part."""
 
     number: int
-    """Among the cases of all batches, in the order in which they were opened: it never changes for
-    the person."""
+    """Number among the cases of all batches, in the order in which these were opened: it never
+    changes for the person."""
     batch_id: str
     case_id: str
     name: str
-    """What the case is called there; where cases are shown twice its place in the batch."""
+    """The case's name in the task; where cases are shown twice, its number in the batch."""
     mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """How far a batch in which somebody has a part has come, and their part of it."""
+    """The progress of a batch in which the person has a part, and of that part."""
 
     batch_id: str
     state: State
     done: int
-    """Cases in which nothing is asked of them any more."""
+    """Cases in which the person has nothing more to do."""
     total: int
     may_release: bool
 
 
 class KnownBatches:
-    """Batches as the log has them; what was read of it once is not read again.
+    """The batches of a log; events are read only once.
 
-    So an answer takes no time by which somebody could tell how much others handed in.
+    So the response time does not reveal how much others have submitted.
     """
 
     def __init__(self) -> None:
@@ -78,10 +78,10 @@ class KnownBatches:
 def numbered_cases(
     handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str
 ) -> list[tuple[str, str]]:
-    """Batch and case of every number that somebody knows cases by.
+    """Batch and case of each task number of a person.
 
-    Where cases are shown a second time, those of a batch stand in an order of the person's own that
-    tells nothing, the second time long after the first.
+    Where cases are shown a second time, each person has a different random order within a batch,
+    with the second time long after the first.
     """
     return [
         (batch_id, case_id)
@@ -102,10 +102,10 @@ def _in_order(handle: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[st
 
 
 def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
-    """The cases in which somebody has a part now, by number.
+    """The cases in which a person has a part now, by number.
 
     Raises:
-        InputError: if nobody has that name.
+        InputError: if no person has that name.
     """
     handle.workflow.roster.person(actor_id)
     within: dict[str, int] = {}
@@ -123,7 +123,7 @@ def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str)
 def statuses_of(
     handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
 ) -> list[BatchStatus]:
-    """How far each batch has come in which somebody has a part."""
+    """The progress of each batch in which a person has a part."""
     return list(_status(handle.workflow, batches, actor_id, tasks))
 
 
@@ -140,7 +140,7 @@ def _status(
 
 
 def has_part(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> bool:
-    """Whether somebody reads, reviews or arbitrates a case, or did so."""
+    """Whether a person reads, reviews or arbitrates a case, or did so."""
     if actor_id in batch.reader_ids:
         return True
     if batch.state not in ("review", "arbitration", "released"):
@@ -152,7 +152,7 @@ def has_part(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> b
 
 
 def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mode:
-    """What is asked of somebody in a case now."""
+    """What a person has to do in a case now."""
     if batch.state in ("reading", "revision"):
         if (case_id, actor_id) in batch.missing_readings:
             return "read"
@@ -167,7 +167,7 @@ def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mo
 
 
 def waiting(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Key]:
-    """The candidates of a case on which somebody has something to say now."""
+    """The candidates of a case that wait for an answer of the person."""
     keys: list[Key] = []
     if batch.state == "typing":
         keys = [

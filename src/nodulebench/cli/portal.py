@@ -56,7 +56,7 @@ def places(command: Any) -> Any:
 @click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
-@option("--most-kept", click.IntRange(1, 1 << 20), 8, "Of one account, all it sent, in GiB.")
+@option("--account-quota", click.IntRange(1, 1 << 20), 8, "All uploads of an account, in GiB.")
 @click.option("--oidc-issuer", help="Provider of OpenID Connect by whom people may sign in, too.")
 @click.option("--oidc-client", help="As whom the site is known there.  [needed with an issuer]")
 @click.option("--oidc-name", help="What pages call the provider.  [default: its host]")
@@ -76,7 +76,7 @@ def command(
     scans: Path | None,
     workers: int,
     largest_upload: int,
-    most_kept: int,
+    account_quota: int,
     oidc_issuer: str | None,
     oidc_client: str | None,
     oidc_name: str | None,
@@ -106,7 +106,7 @@ def command(
         test_sets=test_sets,
         scans=scans,
         largest_upload=largest_upload * MIB,
-        most_kept=most_kept * 1024 * MIB,
+        account_quota=account_quota * 1024 * MIB,
         provider=_provider(oidc_issuer, oidc_client, oidc_name),
     )
     if until_parent_ends:
@@ -136,11 +136,11 @@ def worker(
     nodulebench portal worker --storage portal/ --key portal_key
     """
     from nodulebench.web.portal.site import Site
-    from nodulebench.web.portal.submissions.scoring import Opening as Opened
+    from nodulebench.web.portal.submissions.scoring import SealedAccess
     from nodulebench.web.portal.submissions.worker import work
 
     secret = opening.secret()
-    opened = None if secret is None else Opened(secret, opening.person)
+    opened = None if secret is None else SealedAccess(secret, opening.person)
     stop = _parent_ended() if until_parent_ends else threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
@@ -231,11 +231,11 @@ def assign_account(
     nodulebench portal project assign 0123456789abcdef r1 anna --storage portal/
     """
     from nodulebench.web.portal.projects.members import account_of, assign
-    from nodulebench.web.portal.projects.service import open_books
+    from nodulebench.web.portal.projects.service import open_project_access
 
     site = _site(storage, database)
     with _refusals():
-        assign(open_books(site, project_id, ""), "", person, account_of(site, login))
+        assign(open_project_access(site, project_id, ""), "", person, account_of(site, login))
     click.echo(f"{login} is {person}")
 
 
@@ -249,10 +249,10 @@ def write_project(storage: Path, database: str | None, project_id: str, folder: 
     \b
     nodulebench portal project write 0123456789abcdef panel/ --storage portal/
     """
-    from nodulebench.web.portal.projects.service import open_books, write_out
+    from nodulebench.web.portal.projects.service import open_project_access, write_project
 
     with _refusals():
-        write_out(open_books(_site(storage, database), project_id, ""), folder)
+        write_project(open_project_access(_site(storage, database), project_id, ""), folder)
     print_written(folder)
 
 

@@ -1,11 +1,11 @@
-"""A program's door to a portal: check and submit marks, follow the score, read leaderboards.
+"""The Python client of a portal: check and submit marks, follow the score, read leaderboards.
 
     portal = Client("https://bench.example", token="…")
     (benchmark,) = portal.benchmarks()
     print(portal.check(benchmark.id, Path("marks.csv")).problems)
     entry = portal.wait(portal.submit(benchmark.id, Path("marks.csv"), name="My CAD").id)
 
-The records are what the portal's interface says, version 1; the portal itself makes them of these.
+The records are version 1 of the portal's API; the portal itself answers with these classes.
 """
 
 import hashlib
@@ -33,13 +33,13 @@ TIMEOUT_S = 600.0
 
 
 class ServerModel(BaseModel):
-    """What the interface says; what a later version adds is passed over."""
+    """A record of the API; unknown fields of a later version are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class RuleFileInfo(ServerModel):
-    """A file that a benchmark asks for: its version, digest, and how much is in it."""
+    """A rule file of a benchmark: its version, digest, and number of rows or criteria."""
 
     version: int
     digest: str
@@ -47,7 +47,7 @@ class RuleFileInfo(ServerModel):
 
 
 class BenchmarkInfo(ServerModel):
-    """A benchmark."""
+    """A benchmark as users see it."""
 
     id: str
     title: str
@@ -59,36 +59,36 @@ class BenchmarkInfo(ServerModel):
     closes_at: datetime | None
     version: int = 1
     scorer: str = ""
-    """The version of NoduleBench that scores."""
+    """Version of NoduleBench that scores."""
     protocol_digest: str = ""
     tracks: tuple[str, ...] = ("detection",)
     cross_validates: bool = False
-    """Whether who trained on the test set has to cross-validate."""
-    laid: dict[str, RuleFileInfo] = {}
-    """``candidates``, ``folds`` and ``plan``, where there are any."""
+    """Whether participants who trained on the test set must cross-validate."""
+    rule_files: dict[str, RuleFileInfo] = {}
+    """``candidates``, ``folds`` and ``plan``, where the benchmark has them."""
 
 
 class FileInfo(ServerModel):
-    """A file that is released for a benchmark."""
+    """A file that can be downloaded for a benchmark."""
 
     path: str
-    """Where it is, after the address of the portal."""
+    """URL path of the download on the portal."""
     name: str
-    """Its place among the files."""
+    """Path within the released files."""
     kind: str
     size: int
     digest: str
-    """SHA-256, and the tag of the answer; nothing: it is being made, ask later."""
+    """SHA-256, also the ETag of the download; empty: not computed yet, ask later."""
 
 
 class ReadingInfo(ServerModel):
-    """A metric under a rule, at a point where it is read at several, with its interval."""
+    """A metric under a rule, at one operating point if it has several, with its interval."""
 
     rule: str
     metric: str
     point: str
     stratum: str = ""
-    """A part of the cohort; nothing: the whole."""
+    """A part of the cohort; empty: the whole cohort."""
     value: float | None
     low: float | None
     high: float | None
@@ -100,23 +100,23 @@ class LineInfo(ServerModel):
     rank: int | None
     best_rank: int | None = None
     worst_rank: int | None = None
-    """The interval of the rank; None: it was not made, or not for this metric."""
+    """The interval of the rank; None: not computed yet, or not for this metric."""
     group: str = ""
-    """Entries of the same group cannot be told apart from its best."""
+    """Entries of a group do not differ significantly from the best of the group."""
     entry: str
     name: str
     by: str
-    """Nothing where names are kept back."""
+    """Empty where names are hidden."""
     at: datetime
     is_baseline: bool
     is_withdrawn: bool
     training: str = ""
-    """Trained on the test set: no, folds (cross-validated), yes; nothing: not said."""
+    """Trained on the test set: no, folds (cross-validated), yes; empty: not stated."""
     folds: int = 0
     verdict: str | None = None
-    """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    """passed, failed or undecided by the acceptance criteria; None: no criteria."""
     verdict_reason: str = ""
-    """Why the verdict is undecided, in English; nothing: it is decided."""
+    """Why the verdict is undecided, in English; empty: it is decided."""
     readings: tuple[ReadingInfo, ...]
 
 
@@ -136,7 +136,7 @@ class BoardInfo(ServerModel):
 
 
 class ProblemInfo(ServerModel):
-    """One thing wrong with a file: where, what was found, and what to do."""
+    """A problem of a file: where it is, what is wrong, and what to do."""
 
     where: str
     what: str
@@ -144,20 +144,20 @@ class ProblemInfo(ServerModel):
 
 
 class CheckInfo(ServerModel):
-    """What was found in a file without scoring it."""
+    """The result of checking a file without scoring it."""
 
     format: str
     marks: int
     cases: int
     problems: tuple[ProblemInfo, ...]
     notices: tuple[str, ...]
-    """What may be wrong, in English."""
+    """Warnings, in English."""
     candidates: str = ""
-    """Digest of the list that had to be scored; nothing: the track has none."""
+    """Digest of the candidate list that must be scored; empty: the track has no list."""
 
 
 class EntryInfo(ServerModel):
-    """An entry, and how far its scoring is."""
+    """An entry and the state of its scoring."""
 
     id: str
     benchmark: str
@@ -169,56 +169,56 @@ class EntryInfo(ServerModel):
     readings: tuple[ReadingInfo, ...]
     track: str = "detection"
     """With the version of its candidate list, where it has one."""
-    terms: JsonObject = {}
-    """Under what it was taken: candidates, training on the test set."""
+    accepted_rules: JsonObject = {}
+    """Rules under which it was accepted: candidates, and training on the test set."""
     digests: dict[str, str] = {}
-    """Of what it was scored with, where that is told."""
+    """Digests of the files it was scored with, as far as they are disclosed."""
     verdict: str | None = None
-    """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    """passed, failed or undecided by the acceptance criteria; None: no criteria."""
     verdict_reason: str = ""
-    """Why the verdict is undecided, in English; nothing: it is decided."""
+    """Why the verdict is undecided, in English; empty: it is decided."""
     receipt: JsonObject | None
-    """Signed by the portal; only for whose entry it is."""
+    """Signed by the portal; only the owner of the entry receives it."""
 
 
 Kind = TypeVar("Kind")
 
 
 class Client:
-    """A portal, as a program sees it."""
+    """A connection to a portal."""
 
     def __init__(self, address: str, token: str = "") -> None:
-        """Name a portal.
+        """Configure the connection; nothing is sent yet.
 
         Args:
             address: as people open it, ``https://bench.example``.
-            token: made on the page of one's account; nothing: only what is public.
+            token: from the account page; empty: only public data can be read.
         """
         self.address = address.rstrip("/")
         self._token = token
 
     def benchmarks(self) -> tuple[BenchmarkInfo, ...]:
-        """Every benchmark that can be seen."""
+        """Return all visible benchmarks."""
         return self._asked(tuple[BenchmarkInfo, ...], "/benchmarks")
 
     def leaderboard(self, benchmark: str, *, rule: str = "", metric: str = "") -> BoardInfo:
-        """The leaderboard of a benchmark, under a rule and ordered by a metric."""
+        """Return the leaderboard of a benchmark under a rule, ordered by a metric."""
         query = {"rule": rule, "metric": metric}
         return self._asked(BoardInfo, f"/benchmarks/{benchmark}/leaderboard", query)
 
     def files(self, benchmark: str) -> tuple[FileInfo, ...]:
-        """What is released for a benchmark."""
+        """Return the files released for a benchmark."""
         return self._asked(tuple[FileInfo, ...], f"/benchmarks/{benchmark}/files")
 
     def download(self, file: FileInfo, folder: Path) -> Path:
-        """Download a released file under its name; one that broke off goes on where it was.
+        """Download a released file under its name; an interrupted download is continued.
 
         Raises:
-            InputError: if it cannot be had, or is not what its digest says.
+            InputError: if it cannot be downloaded or does not match its digest.
         """
         path = folder.joinpath(*PurePosixPath(file.name).parts)
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise InputError.at(file.name, "lies outside of the folder.", "Do not trust it.")
+            raise InputError.at(file.name, "is outside of the folder.", "Do not trust it.")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
         done = part.stat().st_size if part.exists() else 0
@@ -226,48 +226,48 @@ class Client:
             headers = {"Range": f"bytes={done}-", "If-Range": f'"{file.digest}"'} if done else {}
             with self._opened(f"{self.address}{file.path}", headers) as answer:
                 is_rest = answer.status == HTTPStatus.PARTIAL_CONTENT
-                with part.open("ab" if is_rest else "wb") as kept:
-                    shutil.copyfileobj(answer, kept)
-        with part.open("rb") as kept:
-            found = "sha256:" + hashlib.file_digest(kept, "sha256").hexdigest()
-        if found != file.digest:
+                with part.open("ab" if is_rest else "wb") as target:
+                    shutil.copyfileobj(answer, target)
+        with part.open("rb") as target:
+            digest = "sha256:" + hashlib.file_digest(target, "sha256").hexdigest()
+        if digest != file.digest:
             part.unlink()
             raise InputError.at(file.name, "is not what its digest says.", "Download it again.")
         part.replace(path)
         return path
 
     def check(self, benchmark: str, marks: Path) -> CheckInfo:
-        """What is wrong with a file of marks; nothing is scored or kept."""
+        """Check a file of marks; nothing is scored or stored."""
         path = f"/benchmarks/{benchmark}/check"
         return self._asked(CheckInfo, path, {"file": marks.name}, marks)
 
     def submit(self, benchmark: str, marks: Path, *, name: str, **declared: str) -> EntryInfo:
-        """Send marks in.
+        """Submit a file of marks.
 
         Args:
             benchmark: its id.
             marks: the file.
             name: of the algorithm.
-            declared: ``about``, ``training`` and ``link``: what there is to say of it.
+            declared: free texts ``about``, ``training`` and ``link``.
         """
         query = {"file": marks.name, "name": name, **declared}
         return self._asked(EntryInfo, f"/benchmarks/{benchmark}/entries", query, marks)
 
     def entry(self, entry: str) -> EntryInfo:
-        """How an entry stands."""
+        """Return an entry with its current state."""
         return self._asked(EntryInfo, f"/entries/{entry}")
 
     def wait(self, entry: str, *, timeout_s: float = 3600.0, every_s: float = 1.0) -> EntryInfo:
-        """An entry when its scoring has ended.
+        """Wait until the scoring of an entry has ended, and return the entry.
 
         Raises:
-            InputError: if it has not in that time.
+            InputError: if it has not ended within the time limit.
         """
         until = monotonic() + timeout_s
         while True:
-            found = self.entry(entry)
-            if found.state in (*ENDED, "withdrawn"):
-                return found
+            current = self.entry(entry)
+            if current.state in (*ENDED, "withdrawn"):
+                return current
             if monotonic() > until:
                 raise InputError.at(entry, f"was not scored within {timeout_s:g} s.", "Ask later.")
             sleep(every_s)
@@ -279,10 +279,10 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Path | None = None,
     ) -> Kind:
-        """What the portal answers.
+        """Request the API and parse the answer.
 
         Raises:
-            InputError: if it cannot be reached, or refuses.
+            InputError: if the portal cannot be reached or refuses.
         """
         url = f"{self.address}{API}{path}?{urlencode(query or {})}"
         if body is None:
@@ -299,9 +299,10 @@ class Client:
     def _opened(
         self, url: str, headers: Mapping[str, str] | None = None, body: BinaryIO | None = None
     ) -> Iterator[Any]:
-        """An answer of the portal, to be read."""
         if not url.startswith(("https://", "http://")):
-            raise InputError.at(self.address, "is no address of a portal.", "https://…")
+            raise InputError.at(
+                self.address, "is not the address of a portal.", "Begin with https://."
+            )
         signed = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         method = "GET" if body is None else "POST"
         request = Request(url, body, {**signed, **(headers or {})}, method=method)  # noqa: S310
@@ -309,16 +310,16 @@ class Client:
             with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - checked above
                 yield answer
         except HTTPError as error:
-            told = _refusal(error)
-            raise InputError.at(self.address, told or f"answered {error.code}.") from error
+            message = _refusal(error)
+            raise InputError.at(self.address, message or f"answered {error.code}.") from error
         except URLError as error:
             raise InputError.at(self.address, f"cannot be reached: {error.reason}.") from error
 
 
 def _refusal(error: HTTPError) -> str:
-    """What a portal says of why it refused."""
+    """The message in an error response."""
     try:
-        told = json.loads(error.read())
+        answer = json.loads(error.read())
     except ValueError:
         return ""
-    return str(told.get("message", "")) if isinstance(told, dict) else ""
+    return str(answer.get("message", "")) if isinstance(answer, dict) else ""

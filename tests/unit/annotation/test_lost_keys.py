@@ -42,11 +42,11 @@ def problems(panel: Panel) -> list[str]:
     return [str(problem) for problem in audit_project(panel.handle()).problems]
 
 
-@pytest.mark.parametrize("kept_every", [1, 64], ids=["index", "no index"])
+@pytest.mark.parametrize("stored_every", [1, 64], ids=["index", "no index"])
 def test_a_replaced_key_signs_no_more_and_the_new_one_does(
-    panel: Panel, monkeypatch: pytest.MonkeyPatch, kept_every: int
+    panel: Panel, monkeypatch: pytest.MonkeyPatch, stored_every: int
 ) -> None:
-    monkeypatch.setattr(indexed, "KEPT_EVERY", kept_every)
+    monkeypatch.setattr(indexed, "KEPT_EVERY", stored_every)
     panel.reads("r2", {"a": [SHARED]})
     changed(panel, "office", "r1")
     with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:\S+; that given is"):
@@ -67,7 +67,7 @@ def test_a_key_that_was_taken_back_signs_no_more(panel: Panel) -> None:
     assert problems(panel) == []
 
 
-def test_everybody_replaces_the_own_key_with_the_old_one(panel: Panel) -> None:
+def test_a_person_replaces_their_key_with_the_old_one(panel: Panel) -> None:
     changed(panel, "r1", "r1")
     hands_in(panel, "new")
     new_person_key(panel.folder / "other")
@@ -81,11 +81,11 @@ def test_everybody_replaces_the_own_key_with_the_old_one(panel: Panel) -> None:
 @pytest.mark.parametrize(
     ("by", "person", "new", "why"),
     [
-        ("r2", "r1", "new", "changes the key of 'r1', which is for an organiser"),
-        ("r2", "r1", None, "which is for an organiser"),
-        ("r2", "r2", None, "which is for an organiser"),
-        ("office", "office", None, "takes back the own key"),
-        ("office", "nobody", "new", "changes the key of 'nobody', whom the roster does not know"),
+        ("r2", "r1", "new", "changes the key of 'r1', which only an organiser may do"),
+        ("r2", "r1", None, "which only an organiser may do"),
+        ("r2", "r2", None, "which only an organiser may do"),
+        ("office", "office", None, "revokes their own key"),
+        ("office", "nobody", "new", "changes the key of 'nobody', who is not in the roster"),
         ("office", "r1", "r2", "is the key of 'r2'"),
         ("office", "r1", "r1", "is the key of 'r1'"),
     ],
@@ -111,12 +111,12 @@ def forged(panel: Panel, actor: str, key: str, action: ChangeKey | OpenBatch) ->
 def test_a_reader_cannot_give_another_s_name_a_key_with_another_program(panel: Panel) -> None:
     line = read_public_key(panel.folder / "new.pub").line
     forged(panel, "r2", "r2", ChangeKey(person_id="judge1", key=line, reason="mine"))
-    assert "changes the key of 'judge1', which is for an organiser" in problems(panel)[0]
-    with pytest.raises(InputError, match="which is for an organiser"):
+    assert "changes the key of 'judge1', which only an organiser may do" in problems(panel)[0]
+    with pytest.raises(InputError, match="which only an organiser may do"):
         panel.handle().batches()
 
 
-def test_what_a_thief_signs_after_the_change_is_told(panel: Panel) -> None:
+def test_signatures_of_a_stolen_key_are_reported(panel: Panel) -> None:
     thief = OpenBatch(batch_id="b2", team_id="two", case_ids=("a",), reviewer_id="lead1")
     changed(panel, "office", "office", "new")
     forged(panel, "office", "office", thief)
@@ -124,7 +124,7 @@ def test_what_a_thief_signs_after_the_change_is_told(panel: Panel) -> None:
 
 
 def test_no_batch_is_called_as_the_program_calls_changes_of_keys(panel: Panel) -> None:
-    with pytest.raises(InputError, match="is a name that the program needs"):
+    with pytest.raises(InputError, match="is a reserved name"):
         panel.opens("a", batch=KEYS)
     with pytest.raises(InputError):
         panel.handle().batch(KEYS)

@@ -62,7 +62,9 @@ def read_batch(folder: Path) -> ProjectHandle:
 
 
 def fill(path: Path, asked: pl.DataFrame, **answers: list[Any]) -> Path:
-    asked.with_columns(**{name: pl.Series(said) for name, said in answers.items()}).write_csv(path)
+    asked.with_columns(**{name: pl.Series(values) for name, values in answers.items()}).write_csv(
+        path
+    )
     return path
 
 
@@ -108,7 +110,7 @@ def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) 
 def test_answers_are_not_overwritten_by_questions(tmp_path: Path) -> None:
     handle, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
     assert export_tasks(handle, "b1", "ann", sheet) == 2
-    with pytest.raises(InputError, match=r"sheet\.csv: is there already\. Hand it in"):
+    with pytest.raises(InputError, match=r"sheet\.csv: already exists\. Submit it"):
         export_tasks(handle, "b1", "ann", sheet)
     assert export_tasks(handle, "b1", "eve", tmp_path / "none.csv") == 0
     assert not (tmp_path / "none.csv").exists()

@@ -131,13 +131,13 @@ def drawn(panel: Panel) -> str | None:
     return panel.handle().batch("b1").order.reviewer_id
 
 
-def told(panel: Panel) -> dict[str, dict[str, object]]:
+def notices_of(panel: Panel) -> dict[str, dict[str, object]]:
     """What the audit warns of; nothing is wrong."""
-    found = audit_project(panel.handle())
-    assert found.problems == ()
+    audit = audit_project(panel.handle())
+    assert audit.problems == ()
     usual = ("log_unsigned", "log_without_checkpoint")
     return {
-        notice.code: dict(notice.values) for notice in found.notices if notice.code not in usual
+        notice.code: dict(notice.values) for notice in audit.notices if notice.code not in usual
     }
 
 
@@ -155,7 +155,7 @@ def test_nothing_that_a_reader_can_see_says_who_will_be_drawn(panel: Panel) -> N
     )
     before = [path for path in panel.project.rglob("*.json") if path.name != "00000005.json"]
     assert not any(seed in path.read_text() for path in before)
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
 
 
 def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
     drawn_by = [random_reviewer(teams, "one", "b1", (new_seed(), *seeds)) for _ in range(1000)]
     assert 400 < drawn_by.count(FRIEND) < 600  # 6 standard deviations around one half
     panel.draws()
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
 
 
-def test_with_keys_the_commitment_opens_for_organisers_alone(tmp_path: Path) -> None:
+def test_with_keys_only_organisers_open_the_commitment(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True)
     panel.opens("a")
     assert [*panel.folder.glob("*.commitment")] == []
@@ -190,11 +190,13 @@ def test_with_keys_the_commitment_opens_for_organisers_alone(tmp_path: Path) -> 
 
 def test_who_reads_cannot_be_the_office(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True, deputy="r3")
-    with pytest.raises(InputError, match="'r3' is of its team, and would know"):
+    with pytest.raises(InputError, match="'r3' is in its team and would know"):
         open_batch(panel.handle("r3"), "r3", "b1", "one", ["a"])
     panel.opens("a")
     read_by(panel, "r1", "r2", "r3")
-    with pytest.raises(InputError, match="promise of batch 'b1': does not open with this key"):
+    with pytest.raises(
+        InputError, match="commitment of batch 'b1': cannot be decrypted with this key"
+    ):
         draw_reviewer(panel.handle("r3"), "r3", "b1")
     open_batch(panel.handle("r3"), "r3", "b2", "two", ["b"])
 
@@ -212,24 +214,26 @@ def test_the_office_cannot_tell_another_than_it_promised(panel: Panel) -> None:
     read_by(panel, "r1", "r2", "r3")
     other = json.loads((panel.folder / "own").read_text()) | {"seed": new_seed()}
     (panel.folder / "own").write_text(json.dumps(other))
-    with pytest.raises(InputError, match="was promised another draw"):
+    with pytest.raises(InputError, match="has a commitment that the seed does not match"):
         draw_reviewer(panel.handle("office"), "office", "b1", panel.folder / "own")
     assert drawn(panel) is None
     forged(panel, "office", DrawReviewer(batch_id="b1", seed=new_seed(), reviewer_id=FRIEND))
     (problem,) = audit_project(panel.handle()).problems
-    assert "was not allowed: batch 'b1': was promised another draw" in str(problem)
+    assert "was not allowed: batch 'b1': has a commitment that the seed does not match" in str(
+        problem
+    )
 
 
-def test_an_office_that_keeps_its_commitment_back_or_opens_again_is_told(panel: Panel) -> None:
+def test_a_withheld_commitment_and_a_reopened_batch_are_reported(panel: Panel) -> None:
     panel.opens("a")
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
     read_by(panel, "r1", "r2", "r3")
     last = panel.handle().log.read()[-1].at.isoformat(timespec="seconds")
-    assert told(panel) == {"draw_waits": {"batch": "b1", "since": last}}
+    assert notices_of(panel) == {"draw_waits": {"batch": "b1", "since": last}}
     panel.opens("a", batch="b2")
-    assert told(panel)["cases_opened_again"] == {"batches": ["b1", "b2"]}
+    assert notices_of(panel)["cases_opened_again"] == {"batches": ["b1", "b2"]}
     panel.draws()
-    assert "draw_waits" not in told(panel)
+    assert "draw_waits" not in notices_of(panel)
 
 
 def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
@@ -245,8 +249,8 @@ def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) 
     draw_again(panel.handle("judge1"), "judge1", "b1", "the disk broke")
     assert drawn(panel) in ("lead2", FRIEND)
     values = {"batch": "b1", "reader": "judge1", "reason": "the disk broke"}
-    assert told(panel) == {"draw_made_anew": values}
-    with pytest.raises(InputError, match="no reviewer who is still to be drawn"):
+    assert notices_of(panel) == {"draw_made_anew": values}
+    with pytest.raises(InputError, match="does not wait for the draw of a reviewer"):
         panel.draws()
     change = panel.handle().log.read()[-1].change
     assert change.endswith("was drawn again to review: the disk broke")
@@ -261,13 +265,14 @@ def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_pat
     shutil.move(tmp_path / "new", tmp_path / "office")
     read_by(panel, "r1", "r2", "r3")
     with pytest.raises(
-        InputError, match=r"that organisers had at 'open'. Give yours of then with --old-key. If it"
+        InputError,
+        match=r"that an organiser had at 'open'. Give your key of that time with --old-key. If it",
     ):
         panel.draws()
-    with pytest.raises(InputError, match=r"opens for an organiser. Give your own key"):
+    with pytest.raises(InputError, match=r"is encrypted for organisers. Give your key"):
         draw_reviewer(panel.handle(), "office", "b1")
     draw_reviewer(panel.handle("office"), "office", "b1", old_key=tmp_path / "old")
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
     panel.opens("b", batch="b2")  # for the new key
 
 
@@ -285,11 +290,11 @@ def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
     with pytest.raises(InputError, match="is not the reviewer"):
         panel.finishes("lead2", "a")
     panel.draws()
-    with pytest.raises(InputError, match="no reviewer who is still to be drawn"):
+    with pytest.raises(InputError, match="does not wait for the draw of a reviewer"):
         panel.draws()
 
 
-def test_without_keys_the_commitment_is_a_file_beside_the_project_for_its_owner(
+def test_without_keys_the_commitment_is_a_private_file_next_to_the_project(
     tmp_path: Path,
 ) -> None:
     panel = started(tmp_path)
@@ -302,7 +307,9 @@ def test_without_keys_the_commitment_is_a_file_beside_the_project_for_its_owner(
     assert commitment_of(held["seed"]) == panel.handle().batch("b1").order.commitment
     read_by(panel, "r1", "r2", "r3")
     file.unlink()
-    with pytest.raises(InputError, match=r"holds no promise of a draw. If it is lost, an arbitrat"):
+    with pytest.raises(
+        InputError, match=r"does not hold a commitment to a draw. If it is lost, an arbitrat"
+    ):
         panel.draws()
     assert sorted(path.name for path in tmp_path.glob(".*")) == []
 
@@ -326,19 +333,21 @@ def test_no_file_of_others_is_written_over(tmp_path: Path) -> None:
     panel = started(tmp_path)
     handle = panel.handle()
     panel.opens("a")
-    with pytest.raises(InputError, match=r"is the promise of another batch. Choose a new name"):
+    with pytest.raises(InputError, match=r"is the commitment of another batch. Choose a new name"):
         open_batch(
             handle, "office", "b2", "one", ["b"], commitment=commitment_file(panel.project, "b1")
         )
     (tmp_path / "thesis.txt").write_text("soon")
-    with pytest.raises(InputError, match=r"thesis\.txt: holds no promise of a draw. Choose a new"):
+    with pytest.raises(
+        InputError, match=r"thesis\.txt: does not hold a commitment to a draw. Choose a new"
+    ):
         open_batch(handle, "office", "b2", "one", ["b"], commitment=tmp_path / "thesis.txt")
-    with pytest.raises(InputError, match="lies in the project"):
+    with pytest.raises(InputError, match="is in the project folder"):
         open_batch(handle, "office", "b2", "one", ["b"], commitment=panel.project / "p")
-    with pytest.raises(InputError, match="none is to be made"):
+    with pytest.raises(InputError, match="is not needed"):
         open_batch(
             handle, "office", "b2", "one", ["b"], reviewer_id="lead2", commitment=tmp_path / "p"
         )
-    with pytest.raises(InputError, match="'r1' is no organiser"):
+    with pytest.raises(InputError, match="'r1' is not an organiser"):
         open_batch(handle, "r1", "b3", "one", ["b"])
     assert sorted(path.name for path in tmp_path.glob("*.commitment")) == ["panel-b1.commitment"]

@@ -22,7 +22,7 @@ def test_four_pixels_of_half_a_millimetre_become_their_mean():
     # means -1008 and -992, in steps of 16 above -1024
     assert seen.voxels.tolist() == [[[1, 2]]]
     assert seen.spacing_mm.tolist() == [2.0, 1.0, 1.0]
-    # a new voxel's centre lies between the two that it is made of
+    # a new voxel's centre is between the two that it is made of
     assert seen.geometry.origin_mm.tolist() == [10.25, 20.25, 30.0]
 
 
@@ -53,7 +53,7 @@ def test_coarser_pixels_and_slices_stay():
 def test_a_bright_place_stays_where_it_is_in_the_patient(spacing, flipped, at):
     hu = np.full((16, 16, 16), -1000)
     hu[at] = 1000
-    turned = np.diag([-1.0 if one else 1.0 for one in flipped])
+    turned = np.diag([-1.0 if is_flipped else 1.0 for is_flipped in flipped])
     scan = volume(hu, (spacing, spacing, 1.0), turned)
     place = scan.geometry.to_world(np.array([at[::-1]], dtype=float))
     seen = block_voxels(scan, "scan", place)
@@ -62,7 +62,7 @@ def test_a_bright_place_stays_where_it_is_in_the_patient(spacing, flipped, at):
     assert np.abs(seen.to_index(place)[0] - brightest).max() <= 0.5 + 0.03
 
 
-def test_only_what_is_near_is_kept_and_places_fit():
+def test_only_the_part_around_the_positions_is_used_and_positions_fit():
     hu = np.zeros((4, 300, 300))
     hu[2, 150, 100] = 1000
     scan = volume(hu, (1.0, 1.0, 1.0))

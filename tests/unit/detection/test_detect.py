@@ -31,22 +31,22 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
         yield 2, detect.Detection(tasks[2].case_id)
 
     monkeypatch.setattr(LocalExecutor, "map", work)
-    found = detect.detect_set(System(("isicad",)), tmp_path)
-    assert [(one.case_id, one.state) for one in found] == [
+    detections = detect.detect_set(System(("isicad",)), tmp_path)
+    assert [(detection.case_id, detection.state) for detection in detections] == [
         ("dead", "failed"),
         ("gone", "infrastructure"),
         ("good", "ok"),
         ("slow", "timed_out"),
     ]
     assert asked[0].seconds == detect.SLOWEST_S
-    runs = detect.submission_of(System(("isicad",)), found).runs
+    runs = detect.submission_of(System(("isicad",)), detections).runs
     assert runs is not None
     assert runs["state"].to_list() == ["failed", "infrastructure", "ok", "timed_out"]
 
 
 def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
     mine = TrainingProvenance("m5lcad (our scans)", (1,))
-    found = [
+    detections = [
         detect.Detection("a", provenance=(TrainingProvenance(LUNA16, ()),)),
         detect.Detection("b", provenance=(mine, TrainingProvenance(LUNA16, (3,)))),
         detect.Detection("c", provenance=(mine, TrainingProvenance(LUNA16, (3,)))),
@@ -56,16 +56,16 @@ def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
         ),
         detect.Detection("e", problem="cannot be read", state="failed"),
     ]
-    told = detect.submission_of(System(("isicad",)), found).facts["training_data"]
-    assert told == (
+    training_data = detect.submission_of(System(("isicad",)), detections).facts["training_data"]
+    assert training_data == (
         "blocks and scans of LUNA16: all ten folds for 1 scan; all folds but 0 for 1 scan; all "
         "folds but 3 for 2 scans; all folds but 2, the scan's own among them, for 1 scan. "
         "m5lcad (our scans): all folds but 1 for 2 scans"
     )
-    assert detect.training_data(found[-1:]) == ""
+    assert detect.training_data(detections[-1:]) == ""
 
 
-def test_stages_that_overlap_are_told_as_side_by_side() -> None:
+def test_stages_that_overlap_are_parallel() -> None:
     stages = (("isicad", 2.0), ("m5l", 3.0))
     assert detect.Detection("a", stages=stages, seconds=3.5).is_parallel
     assert not detect.Detection("a", stages=stages, seconds=5.1).is_parallel

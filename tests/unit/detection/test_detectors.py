@@ -1,4 +1,4 @@
-"""A detector's name means one thing: the same candidates wherever it is run."""
+"""A detector's name has one meaning: the same candidates wherever it runs."""
 
 import os
 import threading
@@ -51,42 +51,42 @@ def test_detect_and_robustness_mark_the_same_places_with_the_same_scores(
     assert np.array_equal(marks["score"].to_numpy(), again.score)
 
 
-def test_what_lies_far_from_the_lungs_is_no_candidate_and_the_best_come_first() -> None:
+def test_places_far_from_the_lungs_are_not_candidates_and_the_best_come_first() -> None:
     chest = lung_with(ball((32.0, 32.0, 32.0), 4))
     mask = chest.lungs.mask.copy()
     mask[:, :, 40:] = False
     cut = replace(chest, lungs=replace(chest.lungs, label=mask.astype(np.uint8)))
     inside, near, far = (chest.to_world(np.array([[32.0, 32.0, x]]))[0] for x in (20, 45, 60))
-    found = Candidates(np.array([inside, far, near]), np.array([1.0, 3.0, 2.0]), np.ones(3))
-    assert near_lungs(found, cut).score.tolist() == [2.0, 1.0]
+    candidates = Candidates(np.array([inside, far, near]), np.array([1.0, 3.0, 2.0]), np.ones(3))
+    assert near_lungs(candidates, cut).score.tolist() == [2.0, 1.0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["isicad", "subsolidcad", "largecad"])
-def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_lungs(
+def test_a_name_means_the_reduction_of_what_is_found_near_the_lungs(
     name: str,
 ) -> None:
     chest = prepare_scan(made_up_chest())
     proposed = near_lungs(DETECTORS[name](chest), chest)
     expected = candidates_to_score({name: proposed}, chest)[name]
     assert len(expected) <= len(proposed)
-    for found in (candidates_of(name, chest), detect_nodules((name,), chest)):
-        assert np.array_equal(found.center_mm, expected.center_mm)
-        assert np.array_equal(found.score, expected.score)
+    for candidates in (candidates_of(name, chest), detect_nodules((name,), chest)):
+        assert np.array_equal(candidates.center_mm, expected.center_mm)
+        assert np.array_equal(candidates.score, expected.score)
 
 
 @pytest.mark.slow
 def test_however_many_detectors_look_at_once_they_propose_the_same_to_the_last_bit() -> None:
     volume = made_up_chest()
-    one_by_one = proposed(NAMES, prepare_scan(volume), threads=1)
-    assert sum(map(len, one_by_one.values())) > 0
+    sequential = proposed(NAMES, prepare_scan(volume), threads=1)
+    assert sum(map(len, sequential.values())) > 0
     for threads, names in ((2, NAMES), (6, NAMES[::-1])):
         at_once = proposed(names, prepare_scan(volume), threads=threads)
         assert list(at_once) == list(names)
         for name in names:
             for column in ("center_mm", "score", "diameter_mm"):
-                found, expected = getattr(at_once[name], column), getattr(one_by_one[name], column)
-                assert np.array_equal(found, expected, equal_nan=True)
+                values, expected = getattr(at_once[name], column), getattr(sequential[name], column)
+                assert np.array_equal(values, expected, equal_nan=True)
 
 
 def test_the_longest_begins_first_and_as_many_look_at_once_as_there_are_cores(
@@ -121,15 +121,15 @@ def test_the_longest_begins_first_and_as_many_look_at_once_as_there_are_cores(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_of_detectors_that_fail_the_first_that_was_named_is_told(
+def test_of_detectors_that_fail_the_first_named_is_reported(
     monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     def fail(name: str, *_: object) -> Candidates:
-        raise InputError.at(name, "cannot look.")
+        raise InputError.at(name, "cannot run.")
 
     monkeypatch.setattr(detectors, "proposals_near_lungs", fail)
     chest = lung_with(ball((32.0, 32.0, 32.0), 4))
-    with pytest.raises(InputError, match="isicad: cannot look"):
+    with pytest.raises(InputError, match="isicad: cannot run"):
         proposed(("isicad", "m5l", "largecad"), chest, threads=threads)
 
 
@@ -137,8 +137,8 @@ def test_cores_are_those_of_this_process_unless_fewer_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
-    for told, expected in (("", 3), ("1", 1), ("2,1", 2), ("64", 3), ("0", 1), ("many", 3)):
-        monkeypatch.setenv("OMP_NUM_THREADS", told)
+    for threads, expected in (("", 3), ("1", 1), ("2,1", 2), ("64", 3), ("0", 1), ("many", 3)):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
         assert cores() == expected
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert cores() == 3
@@ -148,18 +148,18 @@ def test_cores_are_those_of_this_process_unless_fewer_are_asked_for(
 
 
 def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:
-    found = merge_detectors({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)})
+    merged = merge_detectors({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)})
     # 8 and 4.5 are nearest; their mean is too far from 0
-    assert found.center_mm[:, 0].tolist() == [4.5, 0.0]
+    assert merged.center_mm[:, 0].tolist() == [4.5, 0.0]
     mean = merge_detectors({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)}, place="mean")
     assert mean.center_mm[:, 0].tolist() == [6.25, 0.0]
 
 
 def test_together_a_place_is_as_likely_as_detectors_say_in_the_mean() -> None:
-    found = merge_detectors({"a": at(0.0, 100.0, score=0.2), "b": at(101.0, score=0.6)})
-    assert found.center_mm[:, 0].tolist() == [101.0, 0.0]
-    assert found.score.tolist() == pytest.approx([(0.2 + 0.6) / 2, (0.2 + 0.0) / 2])
-    # two candidates of one detector are no agreement: the more likely one speaks for it
+    merged = merge_detectors({"a": at(0.0, 100.0, score=0.2), "b": at(101.0, score=0.6)})
+    assert merged.center_mm[:, 0].tolist() == [101.0, 0.0]
+    assert merged.score.tolist() == pytest.approx([(0.2 + 0.6) / 2, (0.2 + 0.0) / 2])
+    # two candidates of one detector do not agree: the more likely one counts
     near = merge_detectors(
         {"a": at(0.0, 1.0, score=0.5), "b": at(90.0, score=0.2), "c": no_candidates()}
     )

@@ -75,9 +75,9 @@ def test_of_a_block_only_the_part_where_candidates_were_sought_is_scored(of_bloc
         low, high = examples.seen[scan].numpy()
         assert (low <= np.array(PLACE) - 6).all()
         assert (high >= np.array(PLACE) + 6).all()
-        found = examples.place[(examples.which == scan) & examples.is_scored].numpy()
-        assert (found >= low - 0.5).all()
-        assert (found <= high + 0.5).all()
+        scored = examples.place[(examples.which == scan) & examples.is_scored].numpy()
+        assert (scored >= low - 0.5).all()
+        assert (scored <= high + 0.5).all()
 
 
 def test_scans_with_a_list_of_candidates_become_examples(data, scans, tmp_path):
@@ -93,13 +93,13 @@ def test_scans_with_a_list_of_candidates_become_examples(data, scans, tmp_path):
     )
     examples = read_examples(tmp_path / "out")
     assert (made.cases, made.candidates, made.scored, made.nodules) == (3, 9, 6, 6)
-    assert examples.fold.tolist() == [0, 4, -1], "a scan of no fold is never learnt from"
+    assert examples.fold.tolist() == [0, 4, -1], "a scan of no fold is never trained on"
     assert examples.is_nodule.tolist() == [True, False, True] * 3
     assert examples.training_candidates([0, 4]).tolist() == [0, 1, 2, 3, 4, 5]
     assert json.loads((tmp_path / "out" / "examples.json").read_text())["step_hu"] == 16
 
 
-def test_findings_that_are_neither_are_judged_and_not_learnt_from(data, scans, tmp_path):
+def test_findings_that_are_neither_are_scored_and_not_trained_on(data, scans, tmp_path):
     _, truth = data
     luna16 = tmp_path / "luna16"
     luna16.mkdir()
@@ -131,7 +131,7 @@ def test_blocks_take_lists_of_candidates_of_which_the_first_is_scored(data, tmp_
     assert examples.is_nodule.tolist() == [True, False, True]
 
 
-def test_folds_that_are_no_numbers_and_images_that_are_not_there_are_told(data, scans, tmp_path):
+def test_wrong_folds_and_missing_images_are_reported(data, scans, tmp_path):
     _, truth = data
     folds = tmp_path / "folds.csv"
     folds.write_text("seriesuid,fold\ns0,first\n")
@@ -180,10 +180,10 @@ def test_detectors_and_a_network_give_one_merged_list(data, tmp_path):
     place = pl.read_csv(tmp_path / "out" / "candidates.csv").select("coordX", "coordY", "coordZ")
     apart = np.linalg.norm(place.to_numpy()[:, None] - place.to_numpy()[None], axis=2)
     assert apart[~np.eye(len(apart), dtype=bool)].min() >= 5
-    assert 0 < made.scored < made.candidates, "what was merged is learnt from all the same"
+    assert 0 < made.scored < made.candidates, "merged candidates are trained on, too"
 
 
 @pytest.mark.parametrize("names", ["largecad+twoscale", "nodulebench"])
-def test_who_judges_is_told_that_others_find(names, data, tmp_path):
+def test_a_scoring_network_is_refused(names, data, tmp_path):
     with pytest.raises(InputError, match="twoscale scores candidates of others"):
         block_examples(tmp_path / "out", *data, CandidateSource(detectors=names))

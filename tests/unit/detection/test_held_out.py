@@ -51,7 +51,7 @@ def test_digests_lie_by_fold_in_order_and_once() -> None:
         ("9.9", Choice(0, None, is_unseen=True)),
     ],
 )
-def test_a_scan_is_judged_by_weights_that_never_saw_it(series: str, choice: Choice) -> None:
+def test_a_scan_is_scored_by_weights_that_never_saw_it(series: str, choice: Choice) -> None:
     assert choose_held_out(series, CARDS) == choice
 
 
@@ -82,7 +82,7 @@ def test_weights_that_saw_a_scan_under_any_of_its_names_saw_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("card", "is_told"),
+    ("card", "is_complete"),
     [
         (CARDS[0], True),
         (Card((0, 3), SERIES), False),
@@ -92,11 +92,13 @@ def test_weights_that_saw_a_scan_under_any_of_its_names_saw_it() -> None:
         (Card((0,), SERIES, begun_from="x", seen_before=("ab", UNKNOWN)), False),
     ],
 )
-def test_a_card_tells_all_that_was_seen_or_says_that_it_does_not(card: Card, is_told: bool) -> None:
-    assert (UNKNOWN not in seen_series(card)) == is_told
+def test_a_card_tells_all_that_was_seen_or_says_that_it_does_not(
+    card: Card, is_complete: bool
+) -> None:
+    assert (UNKNOWN not in seen_series(card)) == is_complete
 
 
-def test_a_fold_that_is_named_chooses_whatever_the_scan_is_called() -> None:
+def test_a_named_fold_chooses_under_any_name_of_the_scan() -> None:
     assert choose_without(1, ["9.9"], CARDS) == Choice(2, None, is_unseen=True)
     assert choose_without(1, ["1.2.0"], CARDS) == Choice(2, 0, is_unseen=False)
     assert choose_without(2, ["1.2.2"], CARDS) is None
@@ -110,4 +112,4 @@ def test_a_fold_that_decided_or_was_seen_by_earlier_weights_was_not_left_out() -
     earlier = replace(CARDS[1], begun_from="sha256:1")
     assert left_out(replace(earlier, seen_before=(series_digest("1.2.0"),))) == ()
     assert left_out(replace(earlier, seen_before=(series_digest("1.2.1"),))) == (0,)
-    assert left_out(earlier) == ()  # nobody knows
+    assert left_out(earlier) == ()  # unknown

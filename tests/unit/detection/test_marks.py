@@ -122,6 +122,6 @@ def test_voxels_of_any_size_give_the_same_diameter(spacing, diameter, shift):
     )
     lungs = Lungs(np.ones(shape, dtype=np.uint8), volume.geometry)
     chest = prepare_scan(volume, lungs=lungs)
-    found = Candidates(center[None, ::-1].copy(), np.ones(1), np.array([diameter]))
-    marks, _ = describe(chest, found, "a")
+    candidates = Candidates(center[None, ::-1].copy(), np.ones(1), np.array([diameter]))
+    marks, _ = describe(chest, candidates, "a")
     assert marks["diameter_mm"][0] == pytest.approx(diameter, abs=1.5 * pixel + 0.3)

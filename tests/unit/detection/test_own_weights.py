@@ -1,4 +1,4 @@
-"""Files of weights are told by what they hold: a network, or the classifier of a detector."""
+"""Files of weights are recognised by their content: a network, or a detector's classifier."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ ALL = tuple(range(10))
 
 
 def classifier(path: Path, of: str, name: str = "", folds: tuple[int, ...] = ()) -> Path:
-    """The packaged classifier of a detector as a file of somebody's own."""
+    """The packaged classifier of a detector as a separate file."""
     features = TRAINED[of].names
     write_weights(path, classifier_of(of, None, features), features, name, folds)
     return path
@@ -47,9 +47,9 @@ def test_of_a_folder_only_weights_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_classifier_that_would_change_nothing_is_refused(tmp_path: Path) -> None:
-    look = classifier(tmp_path / "look.npz", "second_look", "second_look")
+    reduction = classifier(tmp_path / "look.npz", "second_look", "second_look")
     mot = classifier(tmp_path / "mot.npz", "mot_m5lv1", "mot_m5lv1")
-    system = read_system("isicad+mot_m5lv1", [look, mot])
+    system = read_system("isicad+mot_m5lv1", [reduction, mot])
     assert system.names == ("isicad", "mot_m5lv1")
     assert [file.part for file in system.classifiers] == ["second_look", "mot_m5lv1"]
     with pytest.raises(InputError, match="classifier of mot_m5lv1, which isicad does not have"):
@@ -59,7 +59,7 @@ def test_a_classifier_that_would_change_nothing_is_refused(tmp_path: Path) -> No
         read_system("etrocad", [etrocad])
 
 
-def test_of_several_folds_the_one_judges_that_left_the_scans_out(tmp_path: Path) -> None:
+def test_of_several_folds_the_file_without_the_scans_scores(tmp_path: Path) -> None:
     paths = [
         classifier(tmp_path / f"{left}.npz", "m5l", "m5l", tuple(set(ALL) - {left}))
         for left in (3, 10)
@@ -82,5 +82,5 @@ def test_what_shows_networks_says_what_a_classifier_is(
 ) -> None:
     pytest.importorskip("torch", reason="the extra 'networks' is not installed")
     assert run("weights", what, classifier(tmp_path / "w.npz", "m5l", "m5l")) == 1
-    told = capsys.readouterr().err
-    assert "w.npz: holds the classifier of a detector (m5l), not a network. `detect` and" in told
+    errors = capsys.readouterr().err
+    assert "w.npz: holds the classifier of a detector (m5l), not a network. `detect` and" in errors

@@ -37,9 +37,9 @@ for center in random.uniform(8, 24, (6, 3)):
     voxels[((np.indices(voxels.shape) - center[:, None, None, None]) ** 2).sum(axis=0) < 16] = 68
 geometry = make_volume(np.zeros(voxels.shape, dtype=np.int16), spacing_mm=(1, 1, 1)).geometry
 places = random.uniform(8, 24, (8, 3))
-judge = trained_network("twoscale", (packaged_weights("twoscale"),))
+classifier = trained_network("twoscale", (packaged_weights("twoscale"),))
 block = BlockVoxels(voxels, geometry)
-scores["twoscale"] = judge.score(block, places, judge.choose(["scan"]), 1)
+scores["twoscale"] = classifier.score(block, places, classifier.choose(["scan"]), 1)
 
 network = trained_network("heatmap", (packaged_weights("heatmap"),))
 scans = scans_of([voxels], [[1.0, 1.0, 1.0]], step_hu=16.0, lowest_hu=-1024.0).to(best_device())

@@ -49,23 +49,23 @@ def candidates_of(folder, *names):
     return path
 
 
-def test_each_scan_is_judged_by_weights_that_never_saw_it(volume, weights, tmp_path, capsys):
+def test_each_scan_is_scored_by_weights_that_never_saw_it(volume, weights, tmp_path, capsys):
     names = [f"scan-{fold}" for fold in range(3)] + ["elsewhere"]
     for name in names:
         metaimage.write_volume(volume, tmp_path / f"{name}.mhd")
     given = ["rescore", "m5lcad", candidates_of(tmp_path, *names), "--images", tmp_path]
     assert run(*given, "--weights", weights, "--out", tmp_path / "marks.csv") == 0
-    told = capsys.readouterr()
-    assert "wrote" in told.out
-    assert "8 candidates of 4 scans" in told.out
-    assert "1 of 4 scans were scored by weights that were trained on them: 'scan-2'" in told.err
-    found = pl.read_csv(tmp_path / "marks.csv")
-    assert found["seriesuid"].to_list() == [name for name in names for _ in PLACES]
-    scores = found["probability"].to_numpy().reshape(4, 2)
+    captured = capsys.readouterr()
+    assert "wrote" in captured.out
+    assert "8 candidates of 4 scans" in captured.out
+    assert "1 of 4 scans were scored by weights that were trained on them: 'scan-2'" in captured.err
+    rescored = pl.read_csv(tmp_path / "marks.csv")
+    assert rescored["seriesuid"].to_list() == [name for name in names for _ in PLACES]
+    scores = rescored["probability"].to_numpy().reshape(4, 2)
     expected = []
     for number in range(3):
-        alone = read_panel("m5lcad", [weights / f"w{number}.safetensors"])
-        expected.append(alone.score(volume, "scan", np.array(PLACES), ["?"]).score)
+        panel = read_panel("m5lcad", [weights / f"w{number}.safetensors"])
+        expected.append(panel.score(volume, "scan", np.array(PLACES), ["?"]).score)
     assert np.allclose(scores, [expected[0], expected[1], expected[2], expected[2]], atol=1e-6)
 
 
@@ -79,7 +79,7 @@ def test_images_of_every_kind_give_the_same_probabilities(volume, weights, tmp_p
         slice_thickness_mm=1.0,
         rescale_intercept=-2000,
     )
-    found = []
+    scores = []
     for kind in ("metaimage", "nifti", "dicom"):
         folder = tmp_path / kind
         folder.mkdir()
@@ -91,9 +91,9 @@ def test_images_of_every_kind_give_the_same_probabilities(volume, weights, tmp_p
             metaimage.write_volume(volume, folder / f"{series}.mhd")
         given = ["rescore", "m5lcad", candidates_of(tmp_path, series), "--images", folder]
         assert run(*given, "--weights", weights, "--out", tmp_path / f"{kind}-marks") == 0
-        found.append(read_submission(tmp_path / f"{kind}-marks").marks["score"].to_numpy())
-    assert np.allclose(found[1], found[0], atol=1e-6)
-    assert np.allclose(found[2], found[0], atol=1e-6)
+        scores.append(read_submission(tmp_path / f"{kind}-marks").marks["score"].to_numpy())
+    assert np.allclose(scores[1], scores[0], atol=1e-6)
+    assert np.allclose(scores[2], scores[0], atol=1e-6)
 
 
 def test_several_networks_are_averaged(volume, weights, tmp_path):
@@ -106,17 +106,17 @@ def test_several_networks_are_averaged(volume, weights, tmp_path):
         read_panel("cadimi", [tmp_path / "c.safetensors"]),
     ]
     place = np.array(PLACES)
-    mean = np.mean([one.score(volume, "scan", place, ["?"]).score for one in each], axis=0)
+    mean = np.mean([panel.score(volume, "scan", place, ["?"]).score for panel in each], axis=0)
     assert both.name == "m5lcad+cadimi"
     assert np.allclose(both.score(volume, "scan", place, ["?"]).score, mean)
 
 
-def test_no_candidates_are_no_probabilities(volume, weights):
+def test_no_candidates_have_no_probabilities(volume, weights):
     panel = read_panel("m5lcad", [weights])
     assert panel.score(volume, "scan", np.empty((0, 3)), ["?"]).score.tolist() == []
 
 
-def test_what_cannot_be_judged_is_told(volume, weights, tmp_path, capsys):
+def test_wrong_candidates_are_reported(volume, weights, tmp_path, capsys):
     metaimage.write_volume(volume, tmp_path / "a.mhd")
     path = candidates_of(tmp_path, "a", "b")
     given = ["--images", tmp_path, "--weights", weights, "--out", tmp_path / "marks"]
@@ -131,26 +131,24 @@ def test_what_cannot_be_judged_is_told(volume, weights, tmp_path, capsys):
         read_panel("znet", [weights])
 
 
-def test_nothing_is_judged_where_an_image_is_missing(
-    volume, weights, tmp_path, capsys, monkeypatch
-):
+def test_nothing_is_scored_if_an_image_is_missing(volume, weights, tmp_path, capsys, monkeypatch):
     metaimage.write_volume(volume, tmp_path / "a.mhd")
     asked = []
     monkeypatch.setattr(ClassifierPanel, "score", lambda *given: asked.append(given))
     given = ["rescore", "m5lcad", candidates_of(tmp_path, "a", "b", "c"), "--images", tmp_path]
     assert run(*given, "--weights", weights, "--out", tmp_path / "marks.csv") == 1
-    told = capsys.readouterr().err
-    assert "has no image of case 'b'" in told
-    assert "has no image of case 'c'" in told
+    errors = capsys.readouterr().err
+    assert "has no image of case 'b'" in errors
+    assert "has no image of case 'c'" in errors
     assert asked == []
 
 
-def test_a_network_that_finds_is_told_to_judge_nothing(tmp_path, capsys):
+def test_a_detection_network_is_refused(tmp_path, capsys):
     given = ["rescore", "heatmap", candidates_of(tmp_path, "a"), "--images", tmp_path]
     assert run(*given, "--out", tmp_path / "marks.csv") == 1
-    told = capsys.readouterr().err
-    assert "network 'heatmap': finds nodules itself, and does not score candidates" in told
-    assert "nodulebench detect heatmap" in told
+    errors = capsys.readouterr().err
+    assert "network 'heatmap': finds nodules itself, and does not score candidates" in errors
+    assert "nodulebench detect heatmap" in errors
 
 
 def test_weights_are_read_as_they_were_written(weights):
@@ -159,14 +157,14 @@ def test_weights_are_read_as_they_were_written(weights):
     assert not module.training
 
 
-def test_networks_of_one_paper_are_one_judge_fused_by_their_shares() -> None:
-    a, b, c = (np.array([one]) for one in (0.2, 0.6, 0.9))
+def test_networks_of_one_paper_count_as_one_by_their_shares() -> None:
+    a, b, c = (np.array([score]) for score in (0.2, 0.6, 0.9))
     # 0.3 x 0.2 + 0.4 x 0.6 + 0.3 x 0.9
     fused = averaged({"cumedvis_a": a, "cumedvis_b": b, "cumedvis_c": c})
     assert fused == pytest.approx([0.57])
     # two of them: (0.3 x 0.2 + 0.4 x 0.6) / 0.7
     assert averaged({"cumedvis_a": a, "cumedvis_b": b}) == pytest.approx([0.3 / 0.7])
-    # beside another network they count as one
+    # together with another network they count as one
     with_other = {"cumedvis_a": a, "twoscale": c, "cumedvis_b": b, "cumedvis_c": c}
     assert averaged(with_other) == pytest.approx([(0.57 + 0.9) / 2])
     assert averaged({"znet": a, "twoscale": b}) == pytest.approx([0.4])
@@ -176,4 +174,4 @@ def test_cumedvis_is_its_three_networks() -> None:
     assert parts_of("cumedvis") == ("cumedvis_a", "cumedvis_b", "cumedvis_c")
     assert parts_of("etrocad + cumedvis")[0] == "etrocad"
     assert system_names("etrocad+cumedvis")[1:] == parts_of("cumedvis")
-    assert parts_of("znet") == ("znet",), "who rescores means the network alone"
+    assert parts_of("znet") == ("znet",), "rescore means only the network"

@@ -48,7 +48,7 @@ def test_resampling_keeps_places_and_is_made_once():
     # from its centre to the last voxel there are 11 mm, 9.8 mm and 15.05 mm; 1 mm voxels in pairs
     # on either side: 10 and 10, 10 and 10, 14 and 14
     assert cubes.hu.shape == (20, 20, 28)
-    # the centre lies at slice 9.5, row 24 and column 31.5 of the cut chest
+    # the centre is at slice 9.5, row 24 and column 31.5 of the cut chest
     first = np.array([[9.5 - 9.5 / 2.0, 24 - 9.5 / 0.7, 31.5 - 13.5 / 0.7]])
     assert np.allclose(cubes.to_world(np.zeros((1, 3))), chest.to_world(first))
     # slices 8 to 11 of 2 mm, rows 22 to 26 and columns 22 to 41 of 0.7 mm: 1 mm centres at 15.5
@@ -72,7 +72,7 @@ def test_threads_that_ask_for_the_same_get_what_one_of_them_made_and_others_do_n
     with ThreadPoolExecutor(8) as threads:
         got = list(threads.map(ask, [1.0, 1.4] * 4))
     assert sorted(made) == [1.0, 1.4]
-    assert all(one is got[number % 2] for number, one in enumerate(got))
+    assert all(result is got[number % 2] for number, result in enumerate(got))
 
 
 def test_what_could_not_be_made_is_made_by_the_next_who_asks():
@@ -82,7 +82,7 @@ def test_what_could_not_be_made_is_made_by_the_next_who_asks():
     assert results.get("x", lambda: results.get("y", lambda: 2) + 1) == 3
 
 
-def test_another_chest_has_voxels_of_its_own():
+def test_another_chest_has_other_voxels():
     volume, lungs = _chest()
     chest = prepare_scan(volume, lungs=lungs)
     denser = replace(chest, volume=replace(chest.volume, hu=chest.hu + 800))
@@ -166,7 +166,7 @@ def test_a_chest_cut_nearer_to_its_lungs_is_seen_on_the_same_voxels(cut):
     less = cropped(replace(volume, hu=hu), (slice(0, None), slice(3 + cut, None), slice(0, None)))
     label = lungs.label[:, 3 + cut :]
     part = prepare_scan(less.volume, lungs=Lungs(label, less.volume.geometry)).resampled(1.0)
-    beside = part.to_index(whole.to_world(np.zeros((1, 3))))[0]
-    assert np.allclose(beside, np.rint(beside))
+    offset = part.to_index(whole.to_world(np.zeros((1, 3))))[0]
+    assert np.allclose(offset, np.rint(offset))
     rows = part.hu.shape[1]
     assert np.allclose(part.hu[:, 2:], whole.hu[:, -rows:][:, 2:], atol=1e-2)

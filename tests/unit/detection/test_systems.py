@@ -58,7 +58,7 @@ class Bright(torch.nn.Module):
 
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a heat map and of a network that judges, which learnt from the scan ``known``."""
+    """Weights of a heat map and of a scoring network, which were trained on the scan ``known``."""
     monkeypatch.setitem(
         DETECTION_NETWORKS._loaded, "heatmap", replace(DETECTION_NETWORKS["heatmap"], build=Bright)
     )
@@ -83,10 +83,10 @@ def scan() -> tuple[Chest, Volume]:
     return prepare_scan(volume, "scan", Lungs(label, volume.geometry)), volume
 
 
-def test_names_tell_who_finds_and_who_judges() -> None:
+def test_names_give_detectors_and_scoring_networks() -> None:
     assert system_names("isicad + twoscale") == ("isicad", "twoscale")
     assert system_names("nodulebench")[-1] == "twoscale"
-    # ZNET is both of its halves, beside others the second alone
+    # ZNET is both of its halves, next to others only the second
     assert system_names("znet") == ("znet_unet", "znet")
     assert system_names("isicad+znet") == ("isicad", "znet")
     with pytest.raises(InputError, match="scores candidates and finds none"):
@@ -97,7 +97,7 @@ def test_names_tell_who_finds_and_who_judges() -> None:
         system_names("isicat+twoscale")
 
 
-def test_given_weights_join_a_system_and_a_network_without_any_is_told(weights: Path) -> None:
+def test_given_weights_join_a_system_and_a_network_without_any_is_refused(weights: Path) -> None:
     system = read_system("isicad", [weights])
 
     assert system.names == ("isicad", "heatmap", "m5lcad")
@@ -107,7 +107,7 @@ def test_given_weights_join_a_system_and_a_network_without_any_is_told(weights: 
         read_system("isicad+znet")
 
 
-def test_a_system_of_its_own_name_submits_under_it_unless_weights_change_who_is_in_it(
+def test_a_named_system_submits_under_its_name_unless_weights_change_its_parts(
     weights: Path,
 ) -> None:
     assert read_system("nodulebench").name == "nodulebench"
@@ -119,61 +119,61 @@ def test_a_system_of_its_own_name_submits_under_it_unless_weights_change_who_is_
     assert read_system("isicad + etrocad").name == "isicad+etrocad"
 
 
-def test_a_finding_network_finds_what_lies_in_the_lungs(
+def test_a_detection_network_finds_nodules_in_the_lungs(
     weights: Path, scan: tuple[Chest, Volume]
 ) -> None:
     system = read_system("heatmap", [weights / "heatmap-all.safetensors"])
 
-    found, told = candidates_in(system, *scan, series=("other",))
+    candidates, notices = candidates_in(system, *scan, series=("other",))
 
-    assert len(found) == 1
-    assert np.linalg.norm(found.center_mm[0] - BALL_MM) < 1.0
-    assert found.diameter_mm[0] == pytest.approx(8.0, rel=0.01)
-    assert told == ()
-    _, told = candidates_in(system, *scan, series=("known",))
-    assert [one.code for one in told] == ["weights_saw_scans"]
+    assert len(candidates) == 1
+    assert np.linalg.norm(candidates.center_mm[0] - BALL_MM) < 1.0
+    assert candidates.diameter_mm[0] == pytest.approx(8.0, rel=0.01)
+    assert notices == ()
+    _, notices = candidates_in(system, *scan, series=("known",))
+    assert [notice.code for notice in notices] == ["weights_saw_scans"]
 
 
-def test_candidates_of_a_finding_network_are_judged_by_another(
+def test_candidates_of_a_detection_network_are_scored_by_another(
     weights: Path, scan: tuple[Chest, Volume]
 ) -> None:
-    alone, _ = candidates_in(
+    separate, _ = candidates_in(
         read_system("heatmap", [weights / "heatmap-all.safetensors"]), *scan, series=("x",)
     )
-    judged, _ = candidates_in(read_system("heatmap+m5lcad", [weights]), *scan, series=("x",))
+    scored, _ = candidates_in(read_system("heatmap+m5lcad", [weights]), *scan, series=("x",))
 
-    assert np.array_equal(judged.center_mm, alone.center_mm)
-    assert judged.score[0] != alone.score[0]
+    assert np.array_equal(scored.center_mm, separate.center_mm)
+    assert scored.score[0] != separate.score[0]
 
 
-def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
+def test_a_detection_network_with_detectors_adds_places_and_scores_theirs(
     weights: Path, scan: tuple[Chest, Volume], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = Candidates(
         np.array([BALL_MM + 1.0, [40.0, 40.0, 20.0]]), np.array([0.5, 0.5]), np.full(2, 5.0)
     )
     monkeypatch.setattr(system_module, "proposed", lambda *_, **__: {"isicad": own})
-    monkeypatch.setattr(system_module, "candidates_to_score", lambda found, *_: found)
+    monkeypatch.setattr(system_module, "candidates_to_score", lambda candidates, *_: candidates)
     system = read_system("isicad", [weights / "heatmap-all.safetensors"])
 
-    found, _ = candidates_in(system, *scan, series=("x",))
+    candidates, _ = candidates_in(system, *scan, series=("x",))
 
-    # the ball was proposed, and lies where the heat map has it; elsewhere the heat map sees nothing
-    assert len(found) == 2
-    assert np.linalg.norm(found.center_mm[0] - BALL_MM) < 1.0
-    assert np.array_equal(found.center_mm[1], own.center_mm[1])
-    assert found.score[0] > 0.5 > found.score[1]
+    # the ball was proposed, and is where the heat map has it; elsewhere the heat map sees nothing
+    assert len(candidates) == 2
+    assert np.linalg.norm(candidates.center_mm[0] - BALL_MM) < 1.0
+    assert np.array_equal(candidates.center_mm[1], own.center_mm[1])
+    assert candidates.score[0] > 0.5 > candidates.score[1]
     less = {"isicad": own.chosen([False, True])}
     monkeypatch.setattr(system_module, "proposed", lambda *_, **__: less)
-    alone, _ = candidates_in(system, *scan, series=("x",))
-    assert len(alone) == 2
-    place = alone.center_mm[np.linalg.norm(alone.center_mm - BALL_MM, axis=1).argmin()]
+    separate, _ = candidates_in(system, *scan, series=("x",))
+    assert len(separate) == 2
+    place = separate.center_mm[np.linalg.norm(separate.center_mm - BALL_MM, axis=1).argmin()]
     assert np.linalg.norm(place - BALL_MM) < 1.0
 
 
 @pytest.fixture
 def folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A heat map and a judge, each without fold 3 and of all folds; they learnt from ``known``."""
+    """A heat map and a scoring network, without fold 3 and of all folds; both saw ``known``."""
     monkeypatch.setitem(
         DETECTION_NETWORKS._loaded, "heatmap", replace(DETECTION_NETWORKS["heatmap"], build=Bright)
     )
@@ -187,8 +187,8 @@ def folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def scores(system: System, scan: tuple[Chest, Volume], fold: Fold, name: str) -> list[float]:
-    found, _ = candidates_in(system, *scan, fold=fold, series=(name,))
-    return [float(one) for one in found.score]
+    candidates, _ = candidates_in(system, *scan, fold=fold, series=(name,))
+    return [float(score) for score in candidates.score]
 
 
 def test_a_fold_that_is_named_reaches_the_networks(
@@ -201,20 +201,20 @@ def test_a_fold_that_is_named_reaches_the_networks(
     whole = read_system(
         "heatmap+m5lcad", [folded / f"{name}-1.safetensors" for name in ("heatmap", "m5lcad")]
     )
-    apart, together_ = (scores(one, scan, "auto", "renamed") for one in (without, whole))
+    apart, together_ = (scores(weights_, scan, "auto", "renamed") for weights_ in (without, whole))
     assert apart != together_
-    # whatever the scan is called
+    # under any name of the scan
     assert scores(both, scan, 3, "renamed") == apart
     assert scores(both, scan, None, "renamed") == together_
     assert scores(both, scan, None, "known") == together_
-    # by itself it is judged as its name says
+    # by itself it is scored as its name implies
     assert scores(both, scan, "auto", "renamed") == together_
     assert scores(both, scan, "auto", "known") == apart
-    _, told = candidates_in(both, *scan, fold=None, series=("known",))
-    assert [one.code for one in told] == ["weights_saw_scans"]
+    _, notices = candidates_in(both, *scan, fold=None, series=("known",))
+    assert [weights_.code for weights_ in notices] == ["weights_saw_scans"]
 
 
-def test_what_was_learnt_from_is_told_by_the_cards(folded: Path) -> None:
+def test_the_cards_state_what_was_trained_on(folded: Path) -> None:
     own = read_system("isicad+twoscale", [folded])
     assert training_provenance(own, "auto", ("known",)) == (
         TrainingProvenance(LUNA16, ()),
@@ -228,7 +228,7 @@ def test_what_was_learnt_from_is_told_by_the_cards(folded: Path) -> None:
     assert training_provenance(read_system("nodulebench"), "auto", ("any",)) == (
         TrainingProvenance(LUNA16, ()),
     )
-    # the packaged U-Net left fold 0 or 1 out, whoever reads
+    # the packaged U-Net left fold 0 or 1 out, in every system
     assert training_provenance(read_system("znet_unet"), "auto", ("any",)) == (
         TrainingProvenance(LUNA16, (0,)),
     )
@@ -261,15 +261,15 @@ def test_given_classifiers_decide_in_place_of_the_packages(
         write_classifier(files[-1], no_nodule, features, name, (0,))
 
     usual, _ = candidates_in(read_system("mot_m5lv1"), *scan)
-    dropped, told = candidates_in(read_system("mot_m5lv1", files[:1]), *scan)
+    dropped, notices = candidates_in(read_system("mot_m5lv1", files[:1]), *scan)
     unlikely, _ = candidates_in(read_system("largecad", files[1:]), *scan)
-    alone, _ = candidates_in(read_system("largecad"), *scan)
+    separate, _ = candidates_in(read_system("largecad"), *scan)
 
-    assert (len(usual) > 0, len(dropped), told) == (True, 0, ())
-    assert len(alone) > len(unlikely)
+    assert (len(usual) > 0, len(dropped), notices) == (True, 0, ())
+    assert len(separate) > len(unlikely)
     monkeypatch.setattr(classifiers, "fold_of_series", lambda *_: 0)
-    _, told = candidates_in(read_system("mot_m5lv1", files[:1]), *scan, series=("learnt",))
-    assert [one.code for one in told] == ["weights_saw_scans"]
+    _, notices = candidates_in(read_system("mot_m5lv1", files[:1]), *scan, series=("known",))
+    assert [notice.code for notice in notices] == ["weights_saw_scans"]
 
 
 def along_x(*rows: tuple[float, float]) -> Candidates:
@@ -278,15 +278,15 @@ def along_x(*rows: tuple[float, float]) -> Candidates:
     return Candidates(x[:, None] * [1.0, 0.0, 0.0], score, np.full(len(x), 6.0))
 
 
-def test_likely_places_stand_where_the_network_has_them_and_keep_what_was_said_there() -> None:
+def test_likely_places_are_where_the_network_has_them_with_the_scores_there() -> None:
     detectors = along_x((0.0, 0.7), (3.0, 0.9), (20.0, 0.4), (40.0, 0.2))
     network = along_x((1.5, 0.8), (16.0, 0.049), (60.0, 0.05))
 
-    found = with_network_positions(detectors, network)
+    combined = with_network_positions(detectors, network)
 
-    # 0 and 3 mm lie within 5 mm of 1.5; what is less likely than 0.05 moves nobody
-    assert found.center_mm[:, 0].tolist() == [1.5, 60.0, 20.0, 40.0]
-    assert found.score.tolist() == [0.9, NOT_PROPOSED, 0.4, 0.2]
+    # 0 and 3 mm are within 5 mm of 1.5; a candidate less likely than 0.05 moves no other
+    assert combined.center_mm[:, 0].tolist() == [1.5, 60.0, 20.0, 40.0]
+    assert combined.score.tolist() == [0.9, NOT_PROPOSED, 0.4, 0.2]
 
 
 def test_without_places_or_without_detectors_nothing_is_lost() -> None:
@@ -297,23 +297,23 @@ def test_without_places_or_without_detectors_nothing_is_lost() -> None:
     assert len(with_network_positions(along_x(), along_x())) == 0
 
 
-def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
-    found = agreed([np.array([0.5, 0.9, 0.2]), np.array([0.5, 0.1, 0.2])])
+def test_probabilities_agree_on_the_mean_of_their_log_odds() -> None:
+    probability = agreed([np.array([0.5, 0.9, 0.2]), np.array([0.5, 0.1, 0.2])])
 
-    assert found == pytest.approx([0.5, 0.5, 0.2])
+    assert probability == pytest.approx([0.5, 0.5, 0.2])
     # odds of 9 and 1 / 4: the mean of their logarithms is that of 1.5
     assert agreed([np.array([0.9]), np.array([0.2])]) == pytest.approx([0.6])
     assert 0 < agreed([np.array([0.0]), np.array([0.5])])[0] < 0.01
 
 
-def test_each_finds_for_itself_and_a_network_not_where_it_learnt(
+def test_each_detects_for_itself_and_a_network_not_in_its_training_data(
     weights: Path, scan: tuple[Chest, Volume], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system_module, "packaged_weights", lambda _: weights)
     chest, _ = scan
-    found = detect_each(("heatmap", "largecad"), chest, None, "unknown")
-    assert list(found) == ["heatmap", "largecad"]
-    assert np.linalg.norm(found["heatmap"].center_mm[0] - BALL_MM) < 2
-    with pytest.raises(InputError, match="were trained on 'known'") as told:
+    detected = detect_each(("heatmap", "largecad"), chest, None, "unknown")
+    assert list(detected) == ["heatmap", "largecad"]
+    assert np.linalg.norm(detected["heatmap"].center_mm[0] - BALL_MM) < 2
+    with pytest.raises(InputError, match="were trained on 'known'") as raised:
         detect_each(("heatmap",), chest, None, "known")
-    assert "weights show" in str(told.value)
+    assert "weights show" in str(raised.value)

@@ -29,7 +29,7 @@ def data(tmp_path_factory):
     return write_blocks(tmp_path_factory.mktemp("data"))
 
 
-def test_candidates_of_nodules_and_others_are_told_apart(data):
+def test_candidates_of_nodules_and_others_are_labelled(data):
     blocks, truth = data
     lessons = block_examples(blocks, read_reference(truth), range(4))
     examples = collect_examples("etrocad", lessons)
@@ -87,8 +87,8 @@ def test_the_command_trains_writes_weights_and_repeats_them(data, tmp_path, caps
         assert stopped.value.code == 0
         written.append((tmp_path / name).read_bytes())
     assert written[0] == written[1]
-    told = capsys.readouterr().out.splitlines()[-1]
-    assert "9 of them nodules, of 9 blocks and scans; wrote " in told
+    last_line = capsys.readouterr().out.splitlines()[-1]
+    assert "9 of them nodules, of 9 blocks and scans; wrote " in last_line
     classifier = read_weights(tmp_path / "first.npz", TRAINED["etrocad"].names)
     unseen = collect_examples("etrocad", block_examples(blocks, read_reference(truth), [9]))
     score = classifier.score(unseen.features)
@@ -112,5 +112,7 @@ def test_images_of_two_files_as_luna16_has_them_are_one_scan_each(data, tmp_path
     metaimage.write_volume(make_volume(hu, spacing_mm=(1, 1, 1)), tmp_path / "s0.mhd")
     assert len(list(tmp_path.iterdir())) == 2
     monkeypatch.setattr(train_module, "prepare_scan", lambda volume, _: volume)
-    found = list(scan_examples(tmp_path, read_reference(truth), {"s0": 3}))
-    assert [(one.name, one.fold, one.is_whole) for one in found] == [("s0", 3, True)]
+    examples = list(scan_examples(tmp_path, read_reference(truth), {"s0": 3}))
+    assert [(example.name, example.fold, example.is_whole) for example in examples] == [
+        ("s0", 3, True)
+    ]

@@ -61,7 +61,7 @@ def folder(tmp_path_factory):
             ),
         ),
     )
-    rows = [f"s{one[0]},{one[3]},{one[2]},{one[1]},0" for one in at[is_scored]]
+    rows = [f"s{row[0]},{row[3]},{row[2]},{row[1]},0" for row in at[is_scored]]
     header = "seriesuid,coordX,coordY,coordZ,probability"
     (out / "candidates.csv").write_text("\n".join([header, *rows]) + "\n")
     return out
@@ -71,19 +71,21 @@ def folder(tmp_path_factory):
 def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tmp_path, capsys):
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w"]
     assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
-    told = capsys.readouterr().out
-    assert "8 candidates to train on, 4 of them nodules; about " in told
-    assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", told)
-    assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", told)
+    printed = capsys.readouterr().out
+    assert "8 candidates to train on, 4 of them nodules; about " in printed
+    assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", printed)
+    assert re.search(
+        r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", printed
+    )
     of_fold = {
         name: pl.read_csv(tmp_path / "w" / f"{NAME}-{name}.csv") for name in ("0", "1", "all")
     }
-    assert {name: one["seriesuid"].unique().to_list() for name, one in of_fold.items()} == {
+    assert {name: table["seriesuid"].unique().to_list() for name, table in of_fold.items()} == {
         "0": ["s0"],
         "1": ["s1"],
         "all": ["s2"],
     }
-    # the fourth dot of every scan is not judged
+    # the fourth dot of every scan is not scored
     assert of_fold["1"].select("coordX", "coordY", "coordZ").rows() == [
         (5, 5, 5),
         (9, 9, 5),
@@ -100,10 +102,12 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
     before = (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns
     assert run(*given, "--folds", "each", "--steps", 8) == 0
     assert (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns == before
-    told = capsys.readouterr().out
-    assert "4 of them nodules; all was done before\n" in told
-    assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; was done be.*", told)
-    assert " 0 s; wrote" not in told
+    printed = capsys.readouterr().out
+    assert "4 of them nodules; all was done before\n" in printed
+    assert re.search(
+        r"without fold 0: area under the ROC curve [01]\.\d{4}; was done be.*", printed
+    )
+    assert " 0 s; wrote" not in printed
 
 
 def test_a_training_given_again_in_another_way_is_refused(folder, tmp_path, capsys):
@@ -112,9 +116,9 @@ def test_a_training_given_again_in_another_way_is_refused(folder, tmp_path, caps
     assert run(*given, "--folds", "0,1") == 0
     assert "for 1 training on this machine; 1 training done before" in capsys.readouterr().out
     assert run(*given, "--folds", "each", "--seed", 5) == 1
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     for fold in (0, 1):
-        assert f"{NAME}-{fold}.safetensors: was trained in another way (seed 0, not 5)" in told
+        assert f"{NAME}-{fold}.safetensors: was trained in another way (seed 0, not 5)" in errors
 
 
 def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
@@ -130,18 +134,18 @@ def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
 
 
 @pytest.mark.slow
-def test_a_network_that_learnt_nothing_is_told(folder, tmp_path, capsys, monkeypatch):
+def test_a_network_that_learned_nothing_is_reported(folder, tmp_path, capsys, monkeypatch):
     network = NETWORKS["m5lcad"]
     idle = replace(network, recipe=replace(network.recipe, rate=0.0))
     given = ("--examples", folder, "--steps", 100, "--out")
 
     assert run("train", "m5lcad", *given, tmp_path / "able") == 0
-    assert "learnt nothing" not in capsys.readouterr().err
+    assert "learned nothing" not in capsys.readouterr().err
     monkeypatch.setitem(NETWORKS._loaded, "m5lcad", idle)
     assert run("train", "m5lcad", *given, tmp_path / "idle") == 0
-    told = capsys.readouterr().err
-    assert "trained on all folds, it learned nothing: its loss never fell below" in told
-    assert "Train it again with another --seed, into another folder." in told
+    errors = capsys.readouterr().err
+    assert "trained on all folds, it learned nothing: its loss never fell below" in errors
+    assert "Train it again with another --seed, into another folder." in errors
 
 
 def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
@@ -158,11 +162,11 @@ def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "expected"),
     [(89, "89 s"), (90, "2 min"), (5400, "1.5 h"), (172_799, "48.0 h"), (302_400, "3.5 days")],
 )
-def test_long_times_are_told_in_days(seconds, told):
-    assert _duration(seconds) == told
+def test_long_times_are_given_in_days(seconds, expected):
+    assert _duration(seconds) == expected
 
 
 def test_weights_to_begin_with_must_be_of_the_same_network(folder, tmp_path):

@@ -39,14 +39,14 @@ def test_weights_are_listed_with_what_they_left_out(
 
 def test_a_card_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("weights", "show", folder / "m5lcad-1.safetensors") == 0
-    told = capsys.readouterr().out
-    assert "  folds       0, 2\n" in told
-    assert "  data        dots\n" in told
-    assert "  metrics     area 0.8750\n" in told
-    assert "  seed        0\n" in told
-    assert "begun from" not in told
-    assert "seen before" not in told
-    assert "recipe" not in told
+    printed = capsys.readouterr().out
+    assert "  folds       0, 2\n" in printed
+    assert "  data        dots\n" in printed
+    assert "  metrics     area 0.8750\n" in printed
+    assert "  seed        0\n" in printed
+    assert "begun from" not in printed
+    assert "seen before" not in printed
+    assert "recipe" not in printed
 
 
 def test_a_card_shows_in_what_its_recipe_differs(
@@ -69,14 +69,14 @@ def test_a_card_shows_in_what_its_recipe_differs(
         )
         write_weights(tmp_path / f"{name}.safetensors", NETWORKS["m5lcad"].build(), card)
     assert run("weights", "show", tmp_path) == 0
-    told = capsys.readouterr().out
-    assert "  recipe      the network's own\n" in told
-    assert "  recipe      the network's own, but rate 0.5, not 0.1; patience 7, not 0\n" in told
-    assert "  left out    2\n  held back   1\n" in told
-    assert "  seed        5\n  steps       6\n  best step   3\n" in told
+    printed = capsys.readouterr().out
+    assert "  recipe      the network's own\n" in printed
+    assert "  recipe      the network's own, but rate 0.5, not 0.1; patience 7, not 0\n" in printed
+    assert "  left out    2\n  held back   1\n" in printed
+    assert "  seed        5\n  steps       6\n  best step   3\n" in printed
 
 
-def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_told(
+def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("weights", "verify", folder) == 0
@@ -86,13 +86,13 @@ def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_told(
     (folder / "m5lcad-2.safetensors").write_bytes(content)
     torch.save({}, folder / "m5lcad-3.safetensors")
     assert run("weights", "verify", folder) == 1
-    told = capsys.readouterr()
-    assert told.out.count("ok ") == 1
-    assert "m5lcad-2.safetensors: its numbers are not those of its card" in told.err
-    assert "m5lcad-3.safetensors: is not a weight file of a network" in told.err
+    captured = capsys.readouterr()
+    assert captured.out.count("ok ") == 1
+    assert "m5lcad-2.safetensors: its numbers are not those of its card" in captured.err
+    assert "m5lcad-3.safetensors: is not a weight file of a network" in captured.err
 
 
-def test_weights_that_saw_the_fold_they_leave_out_before_are_told(
+def test_weights_that_saw_the_fold_they_leave_out_before_are_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = read_card(folder / "m5lcad-1.safetensors").parameters
@@ -100,8 +100,8 @@ def test_weights_that_saw_the_fold_they_leave_out_before_are_told(
     card = ModelCard("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
     write_weights(folder / "m5lcad-0.safetensors", module, card)
     assert run("weights", "verify", folder) == 1
-    told = capsys.readouterr().err
-    assert "began with weights that had seen 2 series of fold 0, left out here" in told
+    errors = capsys.readouterr().err
+    assert "began with weights that had seen 2 series of fold 0, left out here" in errors
 
 
 def test_weights_are_asked_for_series_and_not_for_the_numbers_of_folds(
@@ -118,9 +118,9 @@ def test_weights_are_asked_for_series_and_not_for_the_numbers_of_folds(
     card = ModelCard("m5lcad", 0, 5, "", "", (1,), series=SERIES, begun_from=second)
     write_weights(folder / "m5lcad-02.safetensors", NETWORKS["m5lcad"].build(), card)
     assert run("weights", "verify", folder) == 1
-    told = capsys.readouterr().err
-    assert "m5lcad-02.safetensors: began with weights that had seen 2 series of fold 0" in told
-    assert "had seen 1 series of fold 2, left out here" in told
+    errors = capsys.readouterr().err
+    assert "m5lcad-02.safetensors: began with weights that had seen 2 series of fold 0" in errors
+    assert "had seen 1 series of fold 2, left out here" in errors
 
 
 def test_weights_tell_what_was_seen_before_by_themselves(
@@ -135,7 +135,7 @@ def test_weights_tell_what_was_seen_before_by_themselves(
     assert "had seen 1 series of fold 0, left out here" in capsys.readouterr().err
 
 
-def test_an_origin_that_tells_no_series_is_told(
+def test_an_origin_without_series_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = NETWORKS["m5lcad"].build()
@@ -144,23 +144,23 @@ def test_an_origin_that_tells_no_series_is_told(
     card = ModelCard("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
     write_weights(tmp_path / "b.safetensors", module, card)
     assert run("weights", "verify", tmp_path) == 1
-    told = capsys.readouterr()
-    assert "a.safetensors" in told.out
-    assert "b.safetensors: began with weights of which no card tells all series" in told.err
+    captured = capsys.readouterr()
+    assert "a.safetensors" in captured.out
+    assert "b.safetensors: began with weights of which no card tells all series" in captured.err
     assert run("weights", "verify", tmp_path / "b.safetensors") == 1
 
 
-def test_good_weights_are_listed_and_bad_ones_are_told_at_the_end(
+def test_good_weights_are_listed_and_bad_ones_are_reported_at_the_end(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "a.safetensors").write_bytes(b"nothing")
     save_file({"a": torch.zeros(2)}, folder / "b.safetensors", metadata={"card": "[1]"})
     for command in ("list", "show"):
         assert run("weights", command, folder) == 1
-        told = capsys.readouterr()
-        assert "m5lcad-1.safetensors" in told.out
-        assert "a.safetensors: is not a weight file of a network" in told.err
-        assert "b.safetensors: its card is damaged" in told.err
+        captured = capsys.readouterr()
+        assert "m5lcad-1.safetensors" in captured.out
+        assert "a.safetensors: is not a weight file of a network" in captured.err
+        assert "b.safetensors: its card is damaged" in captured.err
 
 
 def test_the_packages_own_weights_are_listed_where_none_are_given(
@@ -175,7 +175,7 @@ def test_the_packages_own_weights_are_listed_where_none_are_given(
     ]
 
 
-def test_a_folder_without_weights_is_told(
+def test_a_folder_without_weights_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("weights", "list", tmp_path) == 1

@@ -81,7 +81,7 @@ def test_many_contradictions_are_counted() -> None:
         joined_cases(own, own.with_columns(size_x=pl.lit(2)), "set")
     lines = str(caught.value).splitlines()
     assert len(lines) == 6
-    assert lines[-1] == "cases: 3 more values contradict the test set."
+    assert lines[-1] == "cases: 3 more values like this."
 
 
 def test_a_direction_may_be_written_in_another_way() -> None:

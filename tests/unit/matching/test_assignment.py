@@ -75,15 +75,15 @@ def test_groups_are_solved_apart():
 
 def test_as_many_hits_as_possible_come_before_how_good_they_are():
     # three hits that cost 1 each, against two that cost nothing and leave a nodule without a mark
-    dear, cheap = ((0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0)), ((0, 1, 0.0), (1, 2, 0.0))
-    assert hits(assign_optimally, *dear, *cheap) == {(0, 0), (1, 1), (2, 2)}
+    costly, cheap = ((0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0)), ((0, 1, 0.0), (1, 2, 0.0))
+    assert hits(assign_optimally, *costly, *cheap) == {(0, 0), (1, 1), (2, 2)}
 
 
 @pytest.mark.parametrize("count", [4, 9])
 def test_a_long_chain_is_matched_in_full(count):
-    dear = tuple((index, index, 1.0) for index in range(count))
+    costly = tuple((index, index, 1.0) for index in range(count))
     cheap = tuple((index, index + 1, 0.0) for index in range(count - 1))
-    assert hits(assign_optimally, *dear, *cheap) == {(index, index) for index in range(count)}
+    assert hits(assign_optimally, *costly, *cheap) == {(index, index) for index in range(count)}
 
 
 def test_optimally_a_lower_total_cost_comes_before_any_second_criterion():

@@ -101,15 +101,15 @@ def test_a_hit_is_lost_only_to_a_better_part_of_its_group_that_misses(
     score = {row["mark_id"]: row for row in merged.submission.marks.to_dicts()}
     assert merged.sources.height == len(parts)
     for group in merged.sources.partition_by("mark_id"):
-        kept = score[group["mark_id"][0]]
+        merged_score = score[group["mark_id"][0]]
         members = [parts[key] for key in group.select("algorithm", "source_mark_id").rows()]
         assert any(
-            all(kept[key] == member[key] for key in ("x_mm", "y_mm", "z_mm", "score"))
+            all(merged_score[key] == member[key] for key in ("x_mm", "y_mm", "z_mm", "score"))
             for member in members
         )
         for member in members:
-            if is_hit(member) and not is_hit(kept):
-                assert (kept["score"] or 0) >= (member["score"] or 0)
+            if is_hit(member) and not is_hit(merged_score):
+                assert (merged_score["score"] or 0) >= (member["score"] or 0)
 
 
 @pytest.mark.slow
@@ -193,7 +193,7 @@ def test_scores_are_averaged_where_every_part_has_one() -> None:
     assert merge_candidates(half, place="mean").submission.marks["score"].to_list() == [None]
 
 
-def test_sources_are_kept() -> None:
+def test_sources_are_preserved() -> None:
     merged = merge_candidates([candidates("p", (0, 0, 0), (90, 0, 0)), candidates("q", (1, 0, 0))])
     assert merged.sources.rows() == [
         ("a", "1", "p", "m0"),
@@ -207,7 +207,7 @@ some_places = st.lists(st.tuples(coordinate, coordinate, st.just(0.0)), max_size
 
 
 def plain_components(points: list[Place]) -> list[Place]:
-    """Union of whatever is linked, by repeated passes; the means of the components, sorted."""
+    """Union of all that is linked, by repeated passes; the means of the components, sorted."""
     label = list(range(len(points)))
     for _ in points:
         for i, p in enumerate(points):
@@ -215,8 +215,8 @@ def plain_components(points: list[Place]) -> list[Place]:
                 if sum((a - b) ** 2 for a, b in zip(p, q, strict=True)) < 25:
                     label[i] = label[j] = min(label[i], label[j])
     return sorted(
-        tuple(np.mean([p for p, of in zip(points, label, strict=True) if of == one], axis=0))
-        for one in set(label)
+        tuple(np.mean([p for p, of in zip(points, label, strict=True) if of == group], axis=0))
+        for group in set(label)
     )
 
 
@@ -230,8 +230,8 @@ def test_merging_is_that_of_plain_loops_in_any_order(left: list[Place], right: l
     back = merge_candidates(turned, linkage="single", place="mean")
     expected = np.array(plain_components(left + right)).reshape(-1, 3)
     for merged in (there, back):
-        found = np.array(places(merged)).reshape(-1, 3)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        values = np.array(places(merged)).reshape(-1, 3)
+        np.testing.assert_allclose(values, expected, atol=1e-9)
     assert there.sources.height == len(left) + len(right)
 
 
@@ -256,7 +256,7 @@ def scored(name: str, *scores: float, order: tuple[int, ...] = (0, 1, 2)) -> Sub
     return submission(case("a", *marks), name=name)
 
 
-def test_scores_on_a_common_list_are_averaged_whatever_the_order_of_the_marks() -> None:
+def test_scores_on_a_common_list_are_averaged_in_any_order_of_the_marks() -> None:
     first = scored("p", 0.1, 0.5, 0.9)
     second = scored("q", 0.3, 0.7, 0.2, order=(2, 0, 1))
     mean = average_scores([first, second], first.marks)
@@ -280,8 +280,8 @@ def test_a_submission_that_leaves_the_list_is_refused_with_every_problem() -> No
     with pytest.raises(InputError) as refused:
         average_scores([first, moved], first.marks)
     assert [str(problem) for problem in refused.value.problems] == [
-        "submission 'moved' mark 'm2' of case 'a': is none of the candidates. In this track the "
-        "candidates are scored as they are; keep their coordinates.",
+        "submission 'moved' mark 'm2' of case 'a': is not a candidate. In this track only the "
+        "given candidates are scored; keep their coordinates.",
         "submission 'moved': candidate (40, 0, 0) of case 'a' has no mark. Give every candidate "
         "one score.",
     ]
@@ -294,7 +294,7 @@ def test_a_submission_without_scores_cannot_be_averaged() -> None:
         average_scores([first, silent], first.marks)
 
 
-def test_two_submissions_of_one_name_and_one_alone_are_refused() -> None:
+def test_two_submissions_of_one_name_and_a_single_one_are_refused() -> None:
     with pytest.raises(InputError, match="submission 'p': has the name of another submission"):
         merge_candidates([candidates("p"), candidates("p")])
     with pytest.raises(InputError, match=r"combination: of 1 submission\(s\)\. Give two or more"):
@@ -310,7 +310,7 @@ def grid(direction: np.ndarray | None = None) -> Geometry:
     )
 
 
-def test_candidates_within_the_slack_of_the_lungs_are_kept() -> None:
+def test_candidates_within_the_slack_of_the_lungs_remain() -> None:
     mask = np.zeros((40, 200, 200), dtype=np.bool_)
     mask[10, 50, 60] = True  # at (-10 + 30, -20 + 25, -30 + 20) = (20, 5, -10)
     points = np.array([[20, 5, -10], [30, 5, -10], [30.1, 5, -10], [26, 13, -10], [20, 5, 0.1]])
@@ -325,7 +325,7 @@ def test_a_candidate_in_a_lung_voxel_is_in_the_lungs_without_slack() -> None:
     assert is_near_lungs(points, mask, grid(), slack_mm=0).tolist() == [True, False]
 
 
-def test_candidates_outside_the_image_are_kept_only_near_its_lungs() -> None:
+def test_candidates_outside_the_image_remain_only_near_its_lungs() -> None:
     mask = np.ones((4, 4, 4), dtype=np.bool_)  # from (-10, -20, -30) to (-8.5, -18.5, -24)
     points = np.array([[-19.0, -20, -30], [-21.0, -20, -30], [500.0, 500, 500]])
     assert is_near_lungs(points, mask, grid()).tolist() == [True, False, False]
@@ -341,6 +341,6 @@ def test_nearness_to_the_lungs_is_that_of_all_distances(seed: int) -> None:
     points = geometry.to_world(random.uniform(-8, 14, (12, 3)))
     voxels = geometry.to_world(np.argwhere(mask)[:, ::-1].astype(np.float64))
     distance = np.linalg.norm(points[:, None] - voxels[None], axis=2).min(axis=1, initial=np.inf)
-    found = is_near_lungs(points, mask, geometry, slack_mm=3.0)
+    is_near = is_near_lungs(points, mask, geometry, slack_mm=3.0)
     decided = np.abs(distance - 3.0) > 1e-9
-    assert (found == (distance <= 3.0))[decided].all()
+    assert (is_near == (distance <= 3.0))[decided].all()

@@ -78,7 +78,7 @@ def test_flips_the_other_way_are_found_too():
     ]
 
 
-def test_nodule_hit_by_another_mark_is_no_flip_but_its_marks_are():
+def test_nodule_hit_by_another_mark_is_not_a_flip_but_its_marks_are():
     here = case(
         "a",
         nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6)),
@@ -137,7 +137,7 @@ def test_relative_difference_to_no_hit_is_undefined():
     )
 
 
-def test_boxes_on_one_side_alone_have_no_measures():
+def test_boxes_on_only_one_side_have_no_measures():
     box = Slice(0, 3, 0, 4, 4)
     for nodule_box, mark_box in (((), (box,)), ((box,), ())):
         here = case(

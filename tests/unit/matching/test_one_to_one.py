@@ -101,13 +101,17 @@ def test_second_mark_belongs_to_the_nodule_it_fits_best():
 
 def test_whole_numbers_as_ids_are_ordered_by_value():
     here = case("a", boxed_nodule(0), boxed_mark(1), boxed_mark(1))
-    truth, said, chosen = reference(here), submission(here), protocol("center_distance")
-    said = type(said)(
+    truth, submitted, chosen = reference(here), submission(here), protocol("center_distance")
+    submitted = type(submitted)(
         "s",
-        said.marks.with_columns(mark_id=said.marks["mark_id"].replace({"m0": "10", "m1": "9"})),
-        said.slices.with_columns(mark_id=said.slices["mark_id"].replace({"m0": "10", "m1": "9"})),
+        submitted.marks.with_columns(
+            mark_id=submitted.marks["mark_id"].replace({"m0": "10", "m1": "9"})
+        ),
+        submitted.slices.with_columns(
+            mark_id=submitted.slices["mark_id"].replace({"m0": "10", "m1": "9"})
+        ),
     )
-    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    table = label_marks(truth, submitted, chosen, chosen.rules[0]).table("a", "r", submitted, truth)
     assert dict(table.select("mark_id", "label").rows()) == {"9": "hit", "10": "false_positive"}
 
 
@@ -121,11 +125,11 @@ def test_luna16_counts_a_second_mark_on_two_nodules_as_one_false_positive():
         mark(0.7, at(2)),
     )
     chosen = protocol("luna16", duplicates="false_positive")
-    found = label_marks(reference(here), submission(here), chosen, chosen.rules[0])
-    assert found.count(FALSE_POSITIVE) == 1
+    labelled = label_marks(reference(here), submission(here), chosen, chosen.rules[0])
+    assert labelled.count(FALSE_POSITIVE) == 1
 
 
-def test_unknown_parameters_and_values_are_told_at_once():
+def test_unknown_parameters_and_values_are_reported_at_once():
     with pytest.raises(InputError) as caught:
         labels(boxed_nodule(0), parameters={"assignment": "hungarian", "radius": 3})
     assert str(caught.value).splitlines() == [
@@ -146,8 +150,8 @@ def test_unknown_rule_suggests_a_near_one():
     [(("x", "10"), "10"), (("10", "9"), "9"), (("b", "a"), "a"), (("2", "a"), "2")],
 )
 def test_equal_marks_count_by_their_ids_numbers_before_text(ids, winner):
-    one = case("a", nodule(10), mark(0.5), mark(0.5))
-    truth, said, chosen = reference(one), submission(one), protocol("luna16_clean")
-    said = replace(said, marks=said.marks.with_columns(mark_id=pl.Series(ids)))
-    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    scan = case("a", nodule(10), mark(0.5), mark(0.5))
+    truth, submitted, chosen = reference(scan), submission(scan), protocol("luna16_clean")
+    submitted = replace(submitted, marks=submitted.marks.with_columns(mark_id=pl.Series(ids)))
+    table = label_marks(truth, submitted, chosen, chosen.rules[0]).table("a", "r", submitted, truth)
     assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]

@@ -30,14 +30,14 @@ def plain_pairs(marks: list, nodules: list) -> list[tuple[int, int]]:
 def found_pairs(marks: list, nodules: list) -> list[tuple[int, int]]:
     mark, nodule = (np.array(part, dtype=float).reshape(-1, 5) for part in (marks, nodules))
     with np.errstate(over="ignore"):
-        found = pairs_within(
+        near = pairs_within(
             mark[:, 0].astype(int),
             mark[:, 1:4],
             nodule[:, 0].astype(int),
             nodule[:, 1:4],
             nodule[:, 4],
         )
-    return list(zip(*(part.tolist() for part in found), strict=True))
+    return list(zip(*(part.tolist() for part in near), strict=True))
 
 
 @given(rows, rows)
@@ -82,7 +82,7 @@ def test_nearest_of_nothing() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 65_536), (1, 65_537), (0, 65_535)])
-def test_more_cases_than_fit_into_two_bytes_are_kept_apart(low, high):
+def test_more_cases_than_fit_into_two_bytes_stay_separate(low, high):
     place = np.zeros((2, 3))
     row, distance = nearest_in_case(
         np.array([low, high]), place, np.array([high, low]), np.diag([1.0, 2.0, 0.0])[:2]
@@ -96,10 +96,10 @@ def test_all_three_axes_count():
     for axis in range(3):
         near, far = np.zeros(3), np.zeros(3)
         near[axis], far[axis] = 4.9, 5.1
-        found = pairs_within(
+        near = pairs_within(
             np.zeros(2, int), np.array([near, far]), np.zeros(1, int), nodule, np.array([5.0])
         )
-        assert [one.tolist() for one in found] == [[0], [0]]
+        assert [side.tolist() for side in near] == [[0], [0]]
 
 
 @pytest.mark.parametrize("part", [7, 40, 500_000])

@@ -53,12 +53,12 @@ def paired(*pairs):
     return case("a", *content)
 
 
-def counted(one, rule="luna16", **fields):
+def counted(scan, rule="luna16", **fields):
     """hit, missed, underestimated, false positives, overestimated, as metrics count them."""
     chosen = protocol(rule, **fields)
-    truth, said = reference(one), submission(one)
-    labels = label_marks(truth, said, chosen, chosen.rules[0])
-    cohort = labelled_cohort(truth, said, labels, targets(truth, said, chosen))
+    truth, submitted = reference(scan), submission(scan)
+    labels = label_marks(truth, submitted, chosen, chosen.rules[0])
+    cohort = labelled_cohort(truth, submitted, labels, targets(truth, submitted, chosen))
     return (
         int(np.count_nonzero(cohort.is_hit)),
         cohort.missed_count,
@@ -84,10 +84,10 @@ def test_worked_example_under_each_tolerance_and_reading(rule, tolerance, readin
     assert limited == expected
 
 
-def test_nodules_below_the_limit_are_no_targets():
-    one = paired((3.999, None), (4.0, None), (9.0, None))
+def test_nodules_below_the_limit_are_not_targets():
+    scan = paired((3.999, None), (4.0, None), (9.0, None))
     chosen = protocol(size_limit=limit())
-    assert targets(reference(one), submission(one), chosen).tolist() == [False, True, True]
+    assert targets(reference(scan), submission(scan), chosen).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -116,19 +116,19 @@ def test_cells_are_exact_although_decimals_are_not():
 
 
 def test_second_mark_of_the_right_size_finds_the_nodule_that_the_best_one_underestimates():
-    one = case(
+    scan = case(
         "a",
         nodule(6),
         mark(0.9, diameter_mm=2.0),
         mark(0.3, diameter_mm=5.0),
         mark(0.5, diameter_mm=6.0),
     )
-    assert [row[3] for row in labels_of(one, size_limit=limit())] == [
+    assert [row[3] for row in labels_of(scan, size_limit=limit())] == [
         "uncounted",
         "duplicate",
         "hit",
     ]
-    assert [row[3] for row in labels_of(one, size_limit=limit(2.0))] == [
+    assert [row[3] for row in labels_of(scan, size_limit=limit(2.0))] == [
         "hit",
         "duplicate",
         "duplicate",
@@ -136,49 +136,49 @@ def test_second_mark_of_the_right_size_finds_the_nodule_that_the_best_one_undere
 
 
 def test_second_mark_that_counts_as_false_has_to_be_of_reportable_size():
-    one = case(
+    scan = case(
         "a",
         nodule(6),
         mark(0.9, diameter_mm=6.0),
         mark(0.5, diameter_mm=4.0),
         mark(0.3, diameter_mm=3.9),
     )
-    labels = labels_of(one, size_limit=limit(1.0), duplicates="false_positive")
+    labels = labels_of(scan, size_limit=limit(1.0), duplicates="false_positive")
     assert [row[3] for row in labels] == ["hit", "false_positive", "uncounted"]
 
 
 def test_second_overestimate_of_a_nodule_counts_once_or_twice_by_the_policy():
-    one = case("a", nodule(3), mark(0.9, diameter_mm=6.0), mark(0.5, diameter_mm=7.0))
-    assert counted(one, size_limit=limit()) == (0, 0, 0, 1, 1)
-    assert counted(one, size_limit=limit(), duplicates="false_positive") == (0, 0, 0, 2, 2)
+    scan = case("a", nodule(3), mark(0.9, diameter_mm=6.0), mark(0.5, diameter_mm=7.0))
+    assert counted(scan, size_limit=limit()) == (0, 0, 0, 1, 1)
+    assert counted(scan, size_limit=limit(), duplicates="false_positive") == (0, 0, 0, 2, 2)
 
 
 def test_mark_on_a_large_and_a_small_nodule_is_a_hit_and_no_overestimate():
-    one = case("a", nodule(10), nodule(3, (1, 0, 0)), mark(0.9, diameter_mm=9.0))
-    assert counted(one, "luna16", size_limit=limit()) == (1, 0, 0, 0, 0)
+    scan = case("a", nodule(10), nodule(3, (1, 0, 0)), mark(0.9, diameter_mm=9.0))
+    assert counted(scan, "luna16", size_limit=limit()) == (1, 0, 0, 0, 0)
 
 
 def test_mark_on_two_small_nodules_is_one_false_positive():
-    one = case("a", nodule(3), nodule(3, (1, 0, 0)), mark(0.9, diameter_mm=9.0))
-    assert counted(one, "luna16", size_limit=limit()) == (0, 0, 0, 1, 1)
+    scan = case("a", nodule(3), nodule(3, (1, 0, 0)), mark(0.9, diameter_mm=9.0))
+    assert counted(scan, "luna16", size_limit=limit()) == (0, 0, 0, 1, 1)
 
 
 def test_ignored_and_capped_marks_stay_what_they_are():
-    one = case(
+    scan = case(
         "a",
         ignored(10),
         mark(0.9, diameter_mm=9.0),
         mark(0.8, (99, 0, 0), diameter_mm=9.0),
         mark(0.1, (50, 0, 0)),  # has no diameter, and needs none
     )
-    labels = labels_of(one, size_limit=limit(), mark_cap=2)
+    labels = labels_of(scan, size_limit=limit(), mark_cap=2)
     assert [row[3] for row in labels] == ["ignored", "false_positive", "over_cap"]
 
 
 def test_mark_without_a_diameter_leaves_the_limit_undefined():
-    one = case("a", nodule(5), mark(0.5, diameter_mm=5.0), mark(0.4))
+    scan = case("a", nodule(5), mark(0.5, diameter_mm=5.0), mark(0.4))
     with pytest.raises(UndefinedError) as caught:
-        labels_of(one, size_limit=limit())
+        labels_of(scan, size_limit=limit())
     assert in_english(reason_of(caught.value)) == (
         "a size limit needs the diameter of every mark; 1 of 2 have none, first mark 'm1' of case "
         "'a'"
@@ -186,62 +186,62 @@ def test_mark_without_a_diameter_leaves_the_limit_undefined():
 
 
 def test_nodule_that_was_not_measured_leaves_the_limit_undefined():
-    one = case("a", nodule(None), mark(0.5, diameter_mm=5.0))
+    scan = case("a", nodule(None), mark(0.5, diameter_mm=5.0))
     chosen = protocol(size_limit=limit())
     with pytest.raises(UndefinedError) as caught:
-        targets(reference(one), submission(one), chosen)
+        targets(reference(scan), submission(scan), chosen)
     assert in_english(reason_of(caught.value)) == (
         "a size limit needs the diameter of every nodule; 1 were not measured"
     )
     with undefined(match="1 were not measured"):
-        labels_of(one, size_limit=limit())
+        labels_of(scan, size_limit=limit())
 
 
 def test_limit_works_with_a_rule_of_boxes():
     here = Slice(0, 0, 0, 3, 3)
-    one = case("a", nodule(3, (0, 0, 0), here), mark(0.5, (0, 0, 0), here, diameter_mm=5.0))
-    assert counted(one, "center_hit", size_limit=limit()) == (0, 0, 0, 1, 1)
-    assert counted(one, "center_hit", size_limit=limit(1.5)) == (0, 0, 0, 0, 0)
+    scan = case("a", nodule(3, (0, 0, 0), here), mark(0.5, (0, 0, 0), here, diameter_mm=5.0))
+    assert counted(scan, "center_hit", size_limit=limit()) == (0, 0, 0, 1, 1)
+    assert counted(scan, "center_hit", size_limit=limit(1.5)) == (0, 0, 0, 0, 0)
 
 
-def sweep(one, rule="luna16", tolerances=None, **fields):
+def sweep(scan, rule="luna16", tolerances=None, **fields):
     chosen = protocol(rule, **fields)
     return sweep_size_tolerance(
-        reference(one), submission(one), chosen, chosen.rules[0], tolerances
+        reference(scan), submission(scan), chosen, chosen.rules[0], tolerances
     )
 
 
 def test_sweep_counts_under_every_tolerance_of_the_protocol():
-    found = sweep(paired(*PAIRS), size_limit=limit(sweep_mm=(0.0, 1.0, INFINITE)))
-    assert found.table.rows() == [
+    result = sweep(paired(*PAIRS), size_limit=limit(sweep_mm=(0.0, 1.0, INFINITE)))
+    assert result.table.rows() == [
         (0.0, 1, 3, 2, 3, 2),
         (1.0, 2, 2, 1, 1, 0),
         (INFINITE, 3, 1, 0, 1, 0),
     ]
-    assert [labels.count(HIT) for labels in found.labels] == [1, 2, 3]
+    assert [labels.count(HIT) for labels in result.labels] == [1, 2, 3]
 
 
 def test_sweep_matches_what_the_protocol_with_that_tolerance_gives():
     tolerances = (0.0, 0.3, 1.0, 5.0)
-    found = sweep(paired(*PAIRS), size_limit=limit(), tolerances=tolerances)
-    for tolerance, row in zip(tolerances, found.table.rows(), strict=True):
+    result = sweep(paired(*PAIRS), size_limit=limit(), tolerances=tolerances)
+    for tolerance, row in zip(tolerances, result.table.rows(), strict=True):
         assert row[1:] == counted(paired(*PAIRS), size_limit=limit(tolerance))
 
 
 def test_smallest_tolerance_beyond_which_nothing_changes():
     # sensitivity: the mark of 1 mm on a 4.2 mm nodule needs 3 mm; the overestimates end at 0.2 mm
-    found = sweep(paired(*PAIRS), size_limit=limit())
-    assert (found.hits_settle_mm, found.false_positives_settle_mm) == (3.0, 0.2)
+    result = sweep(paired(*PAIRS), size_limit=limit())
+    assert (result.hits_settle_mm, result.false_positives_settle_mm) == (3.0, 0.2)
 
 
 def test_strict_truth_settles_where_the_smallest_nodule_is_within_the_tolerance():
-    found = sweep(paired(*PAIRS), size_limit=limit(reading="strict_truth"))
-    assert found.false_positives_settle_mm == 3.0  # x = 1
+    result = sweep(paired(*PAIRS), size_limit=limit(reading="strict_truth"))
+    assert result.false_positives_settle_mm == 3.0  # x = 1
 
 
 def test_tolerance_that_changes_nothing_settles_at_zero():
-    found = sweep(paired((5.0, 6.0), (None, 7.0)), size_limit=limit())
-    assert (found.hits_settle_mm, found.false_positives_settle_mm) == (0.0, 0.0)
+    result = sweep(paired((5.0, 6.0), (None, 7.0)), size_limit=limit())
+    assert (result.hits_settle_mm, result.false_positives_settle_mm) == (0.0, 0.0)
 
 
 def test_sweep_without_a_size_limit_is_undefined():
@@ -250,15 +250,15 @@ def test_sweep_without_a_size_limit_is_undefined():
 
 
 def test_every_mark_keeps_one_label_under_a_rule_that_assigns_one_to_one():
-    one = paired(*PAIRS)
+    scan = paired(*PAIRS)
     chosen = protocol("luna16_clean", size_limit=limit(0.5))
-    labels = label_marks(reference(one), submission(one), chosen, chosen.rules[0])
+    labels = label_marks(reference(scan), submission(scan), chosen, chosen.rules[0])
     assert sorted(labels.mark) == list(range(7))
     assert sum(labels.count(kind) for kind in (HIT, FALSE_POSITIVE, UNCOUNTED, DUPLICATE)) == 7
 
 
 def test_the_first_mark_without_a_diameter_is_named():
-    one = case(
+    scan = case(
         "a",
         nodule(8, (0, 0, 0)),
         mark(0.9, (0, 0, 0), diameter_mm=8.0),
@@ -267,19 +267,19 @@ def test_the_first_mark_without_a_diameter_is_named():
     )
     chosen = protocol(size_limit=limit())
     with pytest.raises(UndefinedError) as error:
-        label_marks(reference(one), submission(one), chosen, chosen.rules[0])
-    told = reason_of(error.value)
-    assert told.values == {"count": 2, "marks": 3, "mark": "m1", "case": "a"}
+        label_marks(reference(scan), submission(scan), chosen, chosen.rules[0])
+    reason = reason_of(error.value)
+    assert reason.values == {"count": 2, "marks": 3, "mark": "m1", "case": "a"}
 
 
 def test_a_further_mark_below_the_limit_stays_what_the_rule_says():
-    one = case(
+    scan = case(
         "a",
         nodule(8, (0, 0, 0)),
         mark(0.9, (0, 0, 0), diameter_mm=8.0),
         mark(0.5, (1, 0, 0), diameter_mm=3.5),
     )
-    rows = labels_of(one, rule="luna16_clean", size_limit=limit(1.0))
+    rows = labels_of(scan, rule="luna16_clean", size_limit=limit(1.0))
     assert [row[3] for row in rows] == ["hit", "duplicate"]
-    rows = labels_of(one, rule="luna16_clean", size_limit=limit(1.0), duplicates="false_positive")
+    rows = labels_of(scan, rule="luna16_clean", size_limit=limit(1.0), duplicates="false_positive")
     assert [row[3] for row in rows] == ["hit", "uncounted"]

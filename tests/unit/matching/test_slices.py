@@ -30,5 +30,5 @@ def test_distance_is_measured_within_the_slice() -> None:
 
 
 def test_the_largest_box_of_a_nodule_tells_its_radius() -> None:
-    found = largest_radius_mm(boxes([0, 0, 2], [(0, 0, 0)] * 3, [1.0, 3.0, 2.0]), 3)
-    np.testing.assert_array_equal(found, [3.0, np.nan, 2.0])
+    radius = largest_radius_mm(boxes([0, 0, 2], [(0, 0, 0)] * 3, [1.0, 3.0, 2.0]), 3)
+    np.testing.assert_array_equal(radius, [3.0, np.nan, 2.0])

@@ -51,8 +51,8 @@ def test_order_of_the_reference_can_cost_a_nodule():
         "a", boxed(nodule, 0, 6), boxed(nodule, 3, 6), boxed(mark, 0.5, 0.5), boxed(mark, -1, 0.5)
     )
     chosen = protocol("center_distance")
-    found = label_marks(reference(here), submission(here), chosen, chosen.rules[0]).order
-    assert found == OrderSensitivity(in_order=1, reversed_order=2, optimal=2)
+    labels = label_marks(reference(here), submission(here), chosen, chosen.rules[0]).order
+    assert labels == OrderSensitivity(in_order=1, reversed_order=2, optimal=2)
 
 
 def test_rule_that_does_not_assign_has_no_order_sensitivity():
@@ -90,20 +90,20 @@ def test_counts_settle_where_no_larger_tolerance_changes_them(pairs, reading):
     for number, (x, c) in enumerate(pairs):
         place = (50.0 * number, 0.0, 0.0)
         content += [nodule(x, place), mark(0.5, place, diameter_mm=c)]
-    one = case("a", *content)
+    scan = case("a", *content)
     chosen = protocol("luna16_clean", size_limit={"minimum_mm": 4.0, "reading": reading})
 
     def swept(*tolerances):
         return sweep_size_tolerance(
-            reference(one), submission(one), chosen, chosen.rules[0], tolerances
+            reference(scan), submission(scan), chosen, chosen.rules[0], tolerances
         )
 
     tenths = [number / 20 for number in range(241)]
-    found = swept(*tenths, float("inf"))
+    result = swept(*tenths, float("inf"))
     for name, place in (
-        ("hit", found.hits_settle_mm),
-        ("false_positive", found.false_positives_settle_mm),
+        ("hit", result.hits_settle_mm),
+        ("false_positive", result.false_positives_settle_mm),
     ):
-        counts = dict(zip([*tenths, float("inf")], found.table[name].to_list(), strict=True))
-        expected = settled(lambda one, counts=counts: counts[round(one, 2)])
+        counts = dict(zip([*tenths, float("inf")], result.table[name].to_list(), strict=True))
+        expected = settled(lambda tolerance, counts=counts: counts[round(tolerance, 2)])
         assert place == pytest.approx(expected)

@@ -100,7 +100,7 @@ def test_areas_lie_under_their_curves(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_efroc_area_lies_under_the_transformed_froc(seed: int) -> None:
+def test_efroc_area_is_under_the_transformed_froc(seed: int) -> None:
     many = cohort(*random_cases(seed, abnormal=12, normal=9))
     curve = froc_curve(many)
     x = np.append(1 - np.exp(-curve.x), 1.0)

@@ -14,11 +14,11 @@ def value(name: str, of: LabelledCohort) -> float:
 
 
 def classed(column: str, *pairs: tuple[str | None, str | None]) -> LabelledCohort:
-    """One case per pair (class in the reference, class said)."""
+    """One case per pair (class in the reference, stated class)."""
     return cohort(
         *(
-            case(f"c{number}", nodule(**{column: truth}), mark(0.5, **{column: said}))
-            for number, (truth, said) in enumerate(pairs)
+            case(f"c{number}", nodule(**{column: truth}), mark(0.5, **{column: stated}))
+            for number, (truth, stated) in enumerate(pairs)
         )
     )
 
@@ -45,12 +45,12 @@ def test_many_tables_at_once() -> None:
     np.testing.assert_allclose(kappa(tables), [1 / 6, 1, -1])
 
 
-def test_density_kappa_leaves_out_what_was_missed_or_not_said() -> None:
+def test_density_kappa_leaves_out_missed_and_unstated_nodules() -> None:
     pairs = (("solid", "solid"), ("solid", "part_solid"), ("part_solid", "part_solid"))
-    alone = classed("density", *pairs)
+    single = classed("density", *pairs)
     with_gaps = classed("density", *pairs, ("solid", None), (None, "solid"))
     expected = (2 / 3 - 4 / 9) / (1 - 4 / 9)  # margins (2, 1) and (1, 2)
-    assert value("density_kappa", alone) == pytest.approx(expected)
+    assert value("density_kappa", single) == pytest.approx(expected)
     assert value("density_kappa", with_gaps) == pytest.approx(expected)
 
 
@@ -92,7 +92,7 @@ def test_the_reason_says_why_kappa_is_undefined() -> None:
         value("density_kappa", classed("density", ("solid", "solid"), ("solid", "solid")))
 
 
-def test_one_nodule_alone_has_no_kappa() -> None:
+def test_a_single_nodule_has_no_kappa() -> None:
     with undefined(match="every found nodule has the density 'ground_glass' on both sides"):
         value("density_kappa", classed("density", ("ground_glass", "ground_glass")))
 

@@ -14,7 +14,7 @@ def value(name: str, of: LabelledCohort) -> float:
 
 
 def sized() -> LabelledCohort:
-    """Long axes 10 -> 12 and 5 -> 4; one size not said, one not measured, one nodule missed."""
+    """Long axes 10 -> 12 and 5 -> 4; one size not stated, one not measured, one nodule missed."""
     return cohort(
         case("a", nodule(9, long_mm=10.0), mark(0.5, long_mm=12.0, diameter_mm=11.0)),
         case("b", nodule(6, long_mm=5.0), mark(0.5, long_mm=4.0, diameter_mm=5.0)),
@@ -41,14 +41,14 @@ def test_diameter_error_keeps_its_sign() -> None:
         ("absolute_diameter_error_mm", "diameter"),
     ],
 )
-def test_without_sizes_said_there_is_no_error(name: str, what: str) -> None:
+def test_without_stated_sizes_the_error_is_undefined(name: str, what: str) -> None:
     unsaid = cohort(case("a", nodule(9, long_mm=10.0), mark(0.5)))
     with undefined(match=f"no found nodule has a {what} in both the reference and the mark"):
         value(name, unsaid)
 
 
 def dense() -> LabelledCohort:
-    """Five nodules of known density: one right, one wrong, one not said, two missed."""
+    """Five nodules of known density: one right, one wrong, one not stated, two missed."""
     return cohort(
         case("a", nodule(density="solid"), mark(0.5, density="solid")),
         case("b", nodule(density="solid"), mark(0.5, density="part_solid")),
@@ -73,7 +73,7 @@ def test_an_algorithm_that_tells_no_density_has_no_accuracy() -> None:
             value(name, silent)
 
 
-def test_a_density_said_only_of_false_positives_is_an_accuracy_of_zero() -> None:
+def test_a_density_stated_only_for_false_positives_is_an_accuracy_of_zero() -> None:
     wrong = cohort(
         case("a", nodule(density="solid"), mark(0.5, (500, 0, 0), density="solid")),
     )
@@ -102,9 +102,9 @@ def test_the_confusion_table_counts_misses_and_silence() -> None:
 
 
 def test_a_size_of_0_means_that_it_was_not_measured() -> None:
-    one = cohort(
+    labelled = cohort(
         case("a", nodule(8, long_mm=10.0), mark(0.5, long_mm=12.0)),
         case("b", nodule(8, long_mm=0.0), mark(0.5, long_mm=3.0)),
         case("c", nodule(8, long_mm=0.5), mark(0.5, long_mm=0.75)),
     )
-    assert value("size_error_rate", one) == pytest.approx((0.2 + 0.5) / 2)
+    assert value("size_error_rate", labelled) == pytest.approx((0.2 + 0.5) / 2)

@@ -1,4 +1,4 @@
-"""Which way of a metric is the good one: a comparison with a margin hangs on it."""
+"""Which way of a metric is the good one: a comparison with a margin depends on it."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_a_signed_error_and_a_count_have_no_good_direction() -> None:
         assert METRIC_INFO[name].is_higher_better is None
 
 
-def test_shares_of_counted_things_are_proportions() -> None:
+def test_shares_of_counts_are_proportions() -> None:
     shares = {name for name in METRICS if getattr(METRICS[name], "is_proportion", False)}
     assert shares == {
         "case_sensitivity",
@@ -72,7 +72,7 @@ def test_other_packages_are_asked_only_for_their_own_metrics() -> None:
     assert belongs_to("recall", theirs) is None
 
 
-def test_what_is_worse_when_higher_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_that_is_worse_when_higher_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [info_of(name).is_higher_better for name in ("recall", "fp_per_case")] == [True, False]
     assert info_of("marks_per_case").is_higher_better is None
     plain, lower = (lambda: None), (lambda: None)

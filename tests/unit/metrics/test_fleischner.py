@@ -16,9 +16,11 @@ from nodulebench.metrics.guidelines import FLEISCHNER_SIZES, fleischner_size, fl
     ],
 )
 def test_table_1_in_whole_millimetres(mean: float, solid: str, subsolid: str) -> None:
-    found = fleischner_size(np.full(4, mean), np.arange(4))  # solid, part-solid, glass, calcified
-    assert [FLEISCHNER_SIZES[number] for number in found[:3]] == [solid, subsolid, subsolid]
-    assert found[3] == -1
+    size_class = fleischner_size(
+        np.full(4, mean), np.arange(4)
+    )  # solid, part-solid, glass, calcified
+    assert [FLEISCHNER_SIZES[number] for number in size_class[:3]] == [solid, subsolid, subsolid]
+    assert size_class[3] == -1
 
 
 def test_what_is_not_measured_or_of_unknown_density_has_no_class() -> None:

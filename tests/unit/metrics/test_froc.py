@@ -65,10 +65,10 @@ def test_false_positives_of_cases_not_drawn_do_not_count() -> None:
     crowd = [false_mark(1.0 - number / 1000, number) for number in range(200)]
     late = [false_mark(0.5 - number / 1000, number) for number in range(40)]
     both = cohort(case("a", *crowd), case("b", nodule(), mark(0.495), *late))
-    alone = cohort(case("b", nodule(), mark(0.495), *late))
+    labelled = cohort(case("b", nodule(), mark(0.495), *late))
     points = (4.0, 5.0, 8.0)
     drawn = sensitivity_at_fp_rate(both, np.array([[0, 2], [1, 0]]), operating_points=points)
-    expected = sensitivity_at_fp_rate(alone, np.ones((1, 1)), operating_points=points)
+    expected = sensitivity_at_fp_rate(labelled, np.ones((1, 1)), operating_points=points)
     np.testing.assert_allclose(drawn[0], expected[0])
     np.testing.assert_allclose(expected[0], [0.0, 0.0, 1.0])  # tied with the sixth false positive
     assert np.isnan(drawn[1]).all()

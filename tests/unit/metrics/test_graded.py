@@ -21,7 +21,7 @@ def test_each_cut_between_grades_is_a_binary_problem() -> None:
     np.testing.assert_allclose(table.row(1)[5:], (4 / 6, 1 / 2, 3 / 4))
 
 
-def test_a_cut_that_nobody_reaches_has_no_sensitivity() -> None:
+def test_a_cut_that_no_nodule_reaches_has_no_sensitivity() -> None:
     table = grade_cuts(ClassPairs(("low", "high"), np.array([0]), np.array([0])))
     assert table["sensitivity"].to_list() == [None]
     assert table["specificity"].to_list() == [1.0]
@@ -41,22 +41,22 @@ def test_a_graded_reference_gives_a_roc_area_for_each_cut() -> None:
     ]
 
 
-def test_one_grade_is_no_scale() -> None:
+def test_one_grade_is_not_a_scale() -> None:
     with undefined(match="fewer than two grades"):
         malignancy_cuts(cohort(case("a", nodule(malignancy=1.0), mark(0.5, malignancy=0.2))))
 
 
 def test_categories_have_a_row_for_each_cut_in_the_results_of_a_weighted_kappa() -> None:
-    found = cohort(
+    labelled = cohort(
         case("a", nodule(category="2"), mark(0.5, category="3")),
         case("b", nodule(category="4A"), mark(0.5, category="4A")),
     )
-    table = category_cuts(found)
+    table = category_cuts(labelled)
     assert table["cut"].to_list() == ["2", "3", "4A", "4B", "4X"]
     assert table.filter(cut="3").row(0)[1:5] == (1, 0, 1, 0)
     for metric in ("category_kappa_linear", "category_kappa_quadratic"):
         asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), metrics=(metric,))
-        assert metric_tables(found, asked)["category_cuts"] == table.to_dicts()
+        assert metric_tables(labelled, asked)["category_cuts"] == table.to_dicts()
 
 
 def test_two_grades_are_a_scale() -> None:

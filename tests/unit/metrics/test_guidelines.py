@@ -79,7 +79,7 @@ def test_the_mean_of_both_axes_comes_before_the_diameter() -> None:
 
 
 def test_axes_are_rounded_to_a_tenth_before_their_mean() -> None:
-    # 6.16 and 5.65 are read as 6.2 and 5.7, mean 5.95, told as 6.0; unrounded they are 5.905
+    # 6.16 and 5.65 are read as 6.2 and 5.7, mean 5.95, reported as 6.0; unrounded they are 5.905
     sized = cohort(
         case(
             "a",
@@ -89,8 +89,8 @@ def test_axes_are_rounded_to_a_tenth_before_their_mean() -> None:
             nodule(20, (0, 99, 0)),
         )
     )
-    found = [None if number < 0 else LUNG_RADS[number] for number in lung_rads_strata(sized)]
-    assert found == ["3", "2", "4A", None]  # what size and density say, not what is stated
+    categories = [None if number < 0 else LUNG_RADS[number] for number in lung_rads_strata(sized)]
+    assert categories == ["3", "2", "4A", None]  # what size and density say, not what is stated
 
 
 def test_a_stated_category_comes_before_a_derived_one() -> None:
@@ -129,18 +129,18 @@ def test_an_axis_of_nothing_gives_way_to_the_diameter() -> None:
 
 
 def test_axes_count_before_the_diameter_however_short_they_are() -> None:
-    found = mean_diameter_mm(
+    diameter = mean_diameter_mm(
         np.array([1.0, 0.0, np.nan, np.nan, 4.0, np.nan]),
         np.array([0.4, 0.0, 3.0, np.nan, 3.0, np.nan]),
         np.array([5.0, 5.0, 5.0, 0.0, np.nan, 0.8]),
     )
-    assert found == pytest.approx(np.array([0.7, 5.0, 5.0, np.nan, 3.5, 0.8]), nan_ok=True)
+    assert diameter == pytest.approx(np.array([0.7, 5.0, 5.0, np.nan, 3.5, 0.8]), nan_ok=True)
 
 
-def test_unknown_categories_are_named_in_the_order_in_which_they_stand() -> None:
+def test_unknown_categories_are_named_in_their_order() -> None:
     names = ("9", "8", "x", "7", "a", "5", "0")
     wrong = cohort(*(case(f"c{n}", nodule(category=name)) for n, name in enumerate(names)))
     with pytest.raises(InputError) as error:
         category_pairs(wrong)
-    told = [line.split("'")[1] for line in str(error.value).splitlines()]
-    assert told == list(names)
+    unknown = [line.split("'")[1] for line in str(error.value).splitlines()]
+    assert unknown == list(names)

@@ -64,7 +64,7 @@ def test_an_unmarked_abnormal_case_is_never_right() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_area_lies_under_the_curve(seed: int) -> None:
+def test_the_area_is_under_the_curve(seed: int) -> None:
     many = cohort(*random_cases(seed, abnormal=12, normal=9))
     curve = lroc_curve(many)
     expected = np.trapezoid(curve.y, curve.x)

@@ -34,58 +34,64 @@ def entries(of: LabelledCohort, times: list[int] | None = None) -> list[tuple[in
 
 @pytest.mark.parametrize("seed", range(8))
 def test_readings_of_replicates_are_those_of_their_cases_pooled(seed: int) -> None:
-    one = cohort(*random_cases(seed, abnormal=8, normal=3))
+    labelled = cohort(*random_cases(seed, abnormal=8, normal=3))
     weight = np.random.default_rng(seed).multinomial(11, np.full(11, 1 / 11), 12).astype(np.int32)
-    found = official_sensitivity(one, weight, operating_points=RATES)
-    for row, times in zip(found, weight.tolist(), strict=True):
-        assert row.tolist() == sensitivity_at(entries(one, times), 11, np.array(RATES)).tolist()
+    sensitivity = official_sensitivity(labelled, weight, operating_points=RATES)
+    for row, times in zip(sensitivity, weight.tolist(), strict=True):
+        assert (
+            row.tolist() == sensitivity_at(entries(labelled, times), 11, np.array(RATES)).tolist()
+        )
 
 
 @pytest.mark.parametrize("scans", [3, 7, 49])
 def test_a_rate_that_a_count_meets_only_up_to_rounding_is_read_as_the_program_does(
     scans: int,
 ) -> None:
-    # 1 / 49 * 49 is not 1: points land beside the rates they should meet
+    # 1 / 49 * 49 is not 1: points land next to the rates they should meet
     cases = [
         case(f"{n}", nodule(), mark(1 - n / 50 + 0.001), false_mark(1 - n / 50), false_mark(n / 99))
         for n in range(scans)
     ]
-    one = cohort(*cases)
+    labelled = cohort(*cases)
     rates = tuple(count / scans for count in range(2 * scans + 2))
-    found = official_sensitivity(one, np.ones((1, scans), np.int32), operating_points=rates)[0]
-    assert found.tolist() == sensitivity_at(entries(one), scans, np.array(rates)).tolist()
+    sensitivity = official_sensitivity(
+        labelled, np.ones((1, scans), np.int32), operating_points=rates
+    )[0]
+    assert (
+        sensitivity.tolist() == sensitivity_at(entries(labelled), scans, np.array(rates)).tolist()
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_curve_is_that_of_scikit_learn(seed: int) -> None:
     from sklearn.metrics import roc_curve
 
-    one = cohort(*random_cases(seed))
-    pooled = [entry for entry in entries(one) if not entry[2]]
+    labelled = cohort(*random_cases(seed))
+    pooled = [entry for entry in entries(labelled) if not entry[2]]
     truth, score = [entry[0] for entry in pooled], [entry[1] for entry in pooled]
     fpr, tpr, threshold = roc_curve(truth, score)
     hits, falses = sum(truth), len(truth) - sum(truth)
-    found = official_curve(one)
-    assert found.x.tolist() == (fpr * falses / one.case_count).tolist()
-    assert found.y.tolist() == (tpr * hits / one.nodule_count).tolist()
-    assert found.threshold.tolist() == threshold.tolist()
+    curve = official_curve(labelled)
+    assert curve.x.tolist() == (fpr * falses / labelled.case_count).tolist()
+    assert curve.y.tolist() == (tpr * hits / labelled.nodule_count).tolist()
+    assert curve.threshold.tolist() == threshold.tolist()
 
 
 def test_without_a_false_positive_the_curve_rises_at_once() -> None:
-    one = cohort(case("a", nodule(), mark(0.9)), case("b", nodule(), mark(0.5)), case("c"))
-    assert official_curve(one).x.tolist() == [0, 0, 0]
-    assert official_curve(one).y.tolist() == [0, 0.5, 1]
+    labelled = cohort(case("a", nodule(), mark(0.9)), case("b", nodule(), mark(0.5)), case("c"))
+    assert official_curve(labelled).x.tolist() == [0, 0, 0]
+    assert official_curve(labelled).y.tolist() == [0, 0.5, 1]
     weight = np.ones((1, 3), np.int32)
-    assert official_sensitivity(one, weight, operating_points=(0.0, 1.0)).tolist() == [[1, 1]]
+    assert official_sensitivity(labelled, weight, operating_points=(0.0, 1.0)).tolist() == [[1, 1]]
 
 
 def test_a_curve_of_one_score_has_its_two_ends() -> None:
-    one = cohort(case("a", nodule(), mark(0.5), false_mark(0.5)), case("b"))
-    found = official_curve(one)
-    assert (found.x.tolist(), found.y.tolist()) == ([0, 0.5], [0, 1])
+    labelled = cohort(case("a", nodule(), mark(0.5), false_mark(0.5)), case("b"))
+    curve = official_curve(labelled)
+    assert (curve.x.tolist(), curve.y.tolist()) == ([0, 0.5], [0, 1])
     weight = np.ones((1, 2), np.int32)
     # half way along the only group of equal scores
-    assert official_sensitivity(one, weight, operating_points=(0.25,)).tolist() == [[0.5]]
+    assert official_sensitivity(labelled, weight, operating_points=(0.25,)).tolist() == [[0.5]]
 
 
 def test_the_program_gives_nothing_without_a_hit() -> None:
@@ -93,9 +99,11 @@ def test_the_program_gives_nothing_without_a_hit() -> None:
         official_curve(cohort(case("a", nodule())))
     with undefined(match="NaN"):
         official_curve(cohort(case("a", nodule(), false_mark(0.5))))
-    one = cohort(case("a", nodule(), mark(0.9)), case("b", nodule(), false_mark(0.2)))
-    found = official_sensitivity(one, np.array([[0, 2]], np.int32), operating_points=(1.0,))
-    assert math.isnan(found[0, 0])
+    labelled = cohort(case("a", nodule(), mark(0.9)), case("b", nodule(), false_mark(0.2)))
+    sensitivity = official_sensitivity(
+        labelled, np.array([[0, 2]], np.int32), operating_points=(1.0,)
+    )
+    assert math.isnan(sensitivity[0, 0])
 
 
 def test_neighbours_on_the_grid_enclose_a_rate() -> None:
@@ -111,20 +119,20 @@ def test_neighbours_on_the_grid_enclose_a_rate() -> None:
 
 
 def test_bootstrap_curves_are_in_single_precision() -> None:
-    one = cohort(*random_cases(1))
-    weight = np.ones((1, one.case_count), np.int32)
+    labelled = cohort(*random_cases(1))
+    weight = np.ones((1, labelled.case_count), np.int32)
     index = grid_neighbours((1.0, 2.0))
-    found = grid_sensitivity(one, weight, index)
-    exact = official_sensitivity(one, weight, operating_points=tuple(GRID[index].tolist()))
-    assert found.dtype == np.float32
-    assert found.tolist() == exact.astype(np.float32).tolist()
+    sampled = grid_sensitivity(labelled, weight, index)
+    exact = official_sensitivity(labelled, weight, operating_points=tuple(GRID[index].tolist()))
+    assert sampled.dtype == np.float32
+    assert sampled.tolist() == exact.astype(np.float32).tolist()
 
 
 def test_the_middle_of_three_points_in_a_line_is_left_out() -> None:
     cases = [case(f"{score}", nodule(), mark(score)) for score in (0.9, 0.8, 0.7)]
-    found = official_curve(cohort(*cases))
-    assert found.y.tolist() == pytest.approx([0, 1 / 3, 1])
-    assert found.threshold.tolist() == [math.inf, 0.9, 0.7]
+    curve = official_curve(cohort(*cases))
+    assert curve.y.tolist() == pytest.approx([0, 1 / 3, 1])
+    assert curve.threshold.tolist() == [math.inf, 0.9, 0.7]
 
 
 def test_a_count_that_rounding_lifts_above_its_rate_is_not_reached() -> None:
@@ -136,8 +144,10 @@ def test_a_count_that_rounding_lifts_above_its_rate_is_not_reached() -> None:
         for n in range(9)
         for item in (nodule(10, (0, 0, 200.0 * n)), mark(1 - n / 400 - 0.001, (0, 0, 200.0 * n)))
     ]
-    one = cohort(case("a", *falses, *hits))
+    labelled = cohort(case("a", *falses, *hits))
     rates = tuple(float(count) for count in range(10))
-    found = official_sensitivity(one, np.ones((1, 1), np.int32), operating_points=rates)[0]
-    assert found.tolist() == sensitivity_at(entries(one), 1, np.array(rates)).tolist()
-    assert found[7] == pytest.approx(found[6])
+    sensitivity = official_sensitivity(labelled, np.ones((1, 1), np.int32), operating_points=rates)[
+        0
+    ]
+    assert sensitivity.tolist() == sensitivity_at(entries(labelled), 1, np.array(rates)).tolist()
+    assert sensitivity[7] == pytest.approx(sensitivity[6])

@@ -8,14 +8,14 @@ from nodulebench.metrics.guidelines import LUNG_RADS, follow_up_class
 
 
 def category(mean, density, change, part=np.nan, days=365):
-    (found,) = follow_up_class(
+    (number,) = follow_up_class(
         np.array([mean], dtype=float),
         np.array([DENSITIES.index(density) if density else -1]),
         np.array([part], dtype=float),
         [change],
         np.array([days]),
     )
-    return None if found < 0 else LUNG_RADS[found]
+    return None if number < 0 else LUNG_RADS[number]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ def four_marks() -> LabelledCohort:
 
 
 def test_average_precision_adds_the_precision_of_each_step() -> None:
-    found = average_precision(four_marks(), np.array([[1, 1, 1], [2, 1, 0], [0, 1, 1]]))
-    np.testing.assert_allclose(found, [(1 + 2 / 4) / 3, (2 + 3 / 6) / 3, (1 / 2) / 2])
+    precision = average_precision(four_marks(), np.array([[1, 1, 1], [2, 1, 0], [0, 1, 1]]))
+    np.testing.assert_allclose(precision, [(1 + 2 / 4) / 3, (2 + 3 / 6) / 3, (1 / 2) / 2])
 
 
 def test_the_curve_has_a_point_for_each_threshold() -> None:
@@ -27,6 +27,6 @@ def test_the_curve_has_a_point_for_each_threshold() -> None:
     np.testing.assert_allclose(curve.y, [1, 1 / 2, 2 / 4])
 
 
-def test_without_nodules_there_is_no_curve() -> None:
+def test_without_nodules_the_curve_is_undefined() -> None:
     with undefined(match="no nodules"):
         precision_recall_curve(cohort(case("a", false_mark(0.5))))

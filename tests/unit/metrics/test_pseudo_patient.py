@@ -74,14 +74,14 @@ def test_without_marks_the_scores_are_one_and_zero() -> None:
 
 
 def test_without_cases_nothing_is_left_but_the_unseen() -> None:
-    alone = with_pseudo_cases(without_cases(seen()), "worst", TWO)
-    assert (alone.case_count, alone.nodule_count, len(alone.false_case)) == (2, 2, 3)
+    pseudo = with_pseudo_cases(without_cases(seen()), "worst", TWO)
+    assert (pseudo.case_count, pseudo.nodule_count, len(pseudo.false_case)) == (2, 2, 3)
 
 
 def test_the_unseen_patient_has_as_many_false_positives_as_any() -> None:
-    found = pseudo_patient(np.array([1.0, 3, 0]), np.array([0.0, 7, 2]))
-    assert (found.size, found.nodules, found.falses) == (1.75, 2, 7)
-    assert found.share == 0.875
+    patient = pseudo_patient(np.array([1.0, 3, 0]), np.array([0.0, 7, 2]))
+    assert (patient.size, patient.nodules, patient.falses) == (1.75, 2, 7)
+    assert patient.share == 0.875
     assert pseudo_patient(np.array([0.0]), np.array([0.0])) == PseudoPatient(1.0, 1)
 
 
@@ -109,7 +109,7 @@ def test_discordances_are_taken_to_be_more_alike_the_more_patients_there_are() -
     assert paired_icc(1000) == 1
 
 
-def test_one_row_of_each_table_stands_for_all_that_was_added() -> None:
+def test_one_row_of_each_table_represents_all_that_was_added() -> None:
     plain = seen()
     for kind, hit_mark in (("worst", -1), ("best", plain.submission.marks.height)):
         added = with_pseudo_cases(plain, kind, TWO)

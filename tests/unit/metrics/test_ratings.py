@@ -45,11 +45,11 @@ def nothing() -> Ratings:
 def test_partial_areas_grow_to_the_whole_and_lie_below_what_is_read(
     noise: list[float], signal: list[float], fraction: float
 ) -> None:
-    one, other = (rated(np.arange(len(part)), np.array(part)) for part in (noise, signal))
+    first, other = (rated(np.arange(len(part)), np.array(part)) for part in (noise, signal))
     everyone = np.ones((1, 6))
-    mean = mean_signal_until(one, other, everyone, (fraction, 1.0))[0]
-    read = signal_at(one, other, everyone, (fraction,))[0, 0]
-    assert mean[1] == pytest.approx(concordance(one, other, everyone)[0])
+    mean = mean_signal_until(first, other, everyone, (fraction, 1.0))[0]
+    read = signal_at(first, other, everyone, (fraction,))[0, 0]
+    assert mean[1] == pytest.approx(concordance(first, other, everyone)[0])
     assert mean[0] <= read + 1e-9  # the curve never falls
     assert mean[0] * fraction <= mean[1] + 1e-9
 
@@ -67,18 +67,18 @@ def test_wins_are_the_sum_over_all_pairs(
 ) -> None:
     expected = [
         sum(
-            row[one] * row[other] * share * other_share * ((y > x) + (y == x) / 2)
-            for one, x, share in noise
+            row[a] * row[other] * share * other_share * ((y > x) + (y == x) / 2)
+            for a, x, share in noise
             for other, y, other_share in signal
         )
         for row in weights
     ]
-    found = wins(
+    total = wins(
         some(noise) if noise else nothing(),
         some(signal) if signal else nothing(),
         np.array(weights, dtype=np.int32),
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(total, expected, rtol=1e-12)
 
 
 def test_blocks_of_replicates_join_seamlessly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,8 +138,8 @@ def test_without_noise_nothing_is_read() -> None:
     noise, signal = some([(0, 0.5, 1.0)]), some([(1, 0.7, 1.0)])
     rows = np.array([[0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0]])
     for fraction in (0.0, 0.5):
-        found = signal_at(noise, signal, rows, (fraction,))
-        assert found[:, 0] == pytest.approx([np.nan, 1.0, np.nan], nan_ok=True)
+        read = signal_at(noise, signal, rows, (fraction,))
+        assert read[:, 0] == pytest.approx([np.nan, 1.0, np.nan], nan_ok=True)
 
 
 def test_a_row_is_the_smallest_block(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,25 +70,25 @@ def declared(threshold: float | None, of: LabelledCohort) -> LabelledCohort:
 
 
 def test_a_declared_threshold_counts_unless_the_protocol_has_one() -> None:
-    one = four_cases()
-    assert at_operating_point(one, protocol()).is_hit.tolist() == [True, True, True]
-    at_07 = at_operating_point(declared(0.7, one), protocol())
+    labelled = four_cases()
+    assert at_operating_point(labelled, protocol()).is_hit.tolist() == [True, True, True]
+    at_07 = at_operating_point(declared(0.7, labelled), protocol())
     assert (at_07.is_hit.tolist(), len(at_07.false_case)) == ([True, True, False], 3)
-    of_protocol = at_operating_point(declared(0.7, one), protocol(score_threshold=0.5))
+    of_protocol = at_operating_point(declared(0.7, labelled), protocol(score_threshold=0.5))
     assert of_protocol.is_hit.tolist() == [True, True, True]
-    silent = replace(declared(0.7, one), has_scores=False)
+    silent = replace(declared(0.7, labelled), has_scores=False)
     assert at_operating_point(silent, protocol()) is silent
-    at_rate = at_operating_point(declared(0.7, one), protocol(operating_point=0.25))
+    at_rate = at_operating_point(declared(0.7, labelled), protocol(operating_point=0.25))
     assert (at_rate.is_hit.tolist(), len(at_rate.false_case)) == ([True, True, False], 1)
 
 
 def test_an_allowed_number_that_is_just_met_looks_at_the_next_point_too() -> None:
-    # of a hundred false positives three are drawn: the first two, and the first that lies ahead
+    # of a hundred false positives three are drawn: the first two, and the first one ahead
     order = sort_scores(np.array([0]), np.array([0.5]), np.arange(1, 101), np.linspace(2, 1, 100))
     weight = np.zeros((1, 101), dtype=np.int32)
     weight[0, [0, 1, 2, 67]] = 1
-    found = find_brackets(order, weight, np.array([[2.0]]))
-    assert (found.falses.item(), found.next_falses.item()) == (2, 3)
+    brackets = find_brackets(order, weight, np.array([[2.0]]))
+    assert (brackets.falses.item(), brackets.next_falses.item()) == (2, 3)
 
 
 def test_a_row_at_a_time_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_where_lungs_were_implausible_a_run_has_a_time_and_counts_as_failed() ->
     assert value("failed_run_rate", doubtful) == 0.5
 
 
-def test_a_case_without_a_run_is_no_run() -> None:
+def test_a_case_without_a_run_is_not_counted() -> None:
     partly = cohort(case("a", nodule(), run(3.0)), case("b", nodule()))
     assert value("failed_run_rate", partly) == 0.0
     assert value("median_seconds_per_case", partly) == 3.0

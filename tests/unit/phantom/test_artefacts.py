@@ -16,7 +16,7 @@ def canvas():
     return Canvas(hu, X, Y, Z)
 
 
-def test_a_beating_heart_mixes_what_lies_around_it_and_nothing_far_away(canvas):
+def test_a_beating_heart_mixes_its_surroundings_and_nothing_far_away(canvas):
     before = canvas.hu.copy()
     blur_by_motion(CHEST, canvas, Condition(heart_mm=3.0))
     z, y, x = np.meshgrid(Z, Y, X, indexing="ij")
@@ -28,7 +28,7 @@ def test_a_beating_heart_mixes_what_lies_around_it_and_nothing_far_away(canvas):
     assert canvas.hu.mean() == pytest.approx(before.mean(), abs=1.0)
 
 
-def test_breathing_doubles_what_lies_at_the_diaphragm_and_nothing_above(canvas):
+def test_breathing_doubles_the_diaphragm_and_nothing_above(canvas):
     canvas.hu[:] = -850.0
     top = CHEST.right_dome_z + BREATH_BAND_MM
     low, high = np.searchsorted(Z, (CHEST.right_dome_z - 20.0, top + 20.0))
@@ -42,7 +42,7 @@ def test_breathing_doubles_what_lies_at_the_diaphragm_and_nothing_above(canvas):
     assert canvas.hu[low - 1].max() == -850.0
 
 
-def test_who_lies_still_is_not_blurred(canvas):
+def test_a_still_patient_is_not_blurred(canvas):
     before = canvas.hu.copy()
     blur_by_motion(CHEST, canvas, Condition())
     assert np.array_equal(canvas.hu, before)

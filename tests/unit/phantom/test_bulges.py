@@ -26,11 +26,11 @@ def bulges(around, patient):
 
 def test_bulges_reach_a_few_millimetres_into_the_lung_and_keep_off_nodules(around, bulges, patient):
     deepest = max(kind.height_mm[1] for kind in KINDS.values())
-    # the middle lies outside the lung, or hardly inside
+    # the middle is outside the lung, or hardly inside
     depth = -around.pleura_mm(bulges.start) + bulges.start_radius
     assert len(bulges) > 150
     assert np.quantile(depth, 0.5) > 0.5
-    assert np.mean(depth < 1.6 * deepest) > 0.95  # distances beside a corner are not exact
+    assert np.mean(depth < 1.6 * deepest) > 0.95  # distances next to a corner are not exact
     for nodule in patient.nodules:
         apart = np.linalg.norm(bulges.start - nodule.shape.center_mm, axis=1)
         least = nodule.shape.largest_reach_mm + bulges.start_radius + TO_NODULE_MM
@@ -48,8 +48,8 @@ def test_the_lungs_of_image_and_truth_end_at_a_bulge(patient, bulges):
     assert not np.any((smooth.lungs == 0) & (rough.lungs > 0))
     # what was lung is tissue there, but for voxels on the border
     assert np.mean(rough.volume.hu[lost] > smooth.volume.hu[lost].astype(float) + 100) > 0.8
-    kept = (rough.lungs > 0) & ~lost
-    change = np.abs(rough.volume.hu[kept].astype(float) - smooth.volume.hu[kept])
+    is_left = (rough.lungs > 0) & ~lost
+    change = np.abs(rough.volume.hu[is_left].astype(float) - smooth.volume.hu[is_left])
     assert np.median(change) < 5.0
 
 

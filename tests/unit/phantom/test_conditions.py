@@ -41,7 +41,7 @@ def test_people_differ_in_density_and_in_what_they_have():
         for condition, chest in zip(conditions, chests, strict=True)
         if not chest.is_enhanced
     ]
-    assert all(one.arm is None for one in plain)  # no contrast medium, no streaks
+    assert all(condition.arm is None for condition in plain)  # no contrast medium, no streaks
 
 
 def test_lungs_with_less_air_are_denser_and_smaller():
@@ -76,8 +76,8 @@ def test_ground_glass_is_faint_or_denser_but_never_hidden(patient):
 
 
 def test_what_a_table_says_of_a_condition():
-    told = Condition(emphysema=0.456, breath_mm=3.21, arm=-1).columns()
-    assert told == {
+    columns = Condition(emphysema=0.456, breath_mm=3.21, arm=-1).columns()
+    assert columns == {
         "emphysema": 0.46,
         "fibrosis": 0.0,
         "ground_glass": 0.0,
@@ -88,11 +88,11 @@ def test_what_a_table_says_of_a_condition():
 
 @pytest.mark.slow
 def test_a_clinical_patient_is_made_again_by_the_seed_and_differs_from_the_healthy_one():
-    one, again = (make_patient(3, 1, people="clinical") for _ in range(2))
+    patient, again = (make_patient(3, 1, people="clinical") for _ in range(2))
     healthy = make_patient(3, 1)
-    assert one.condition == again.condition is not None
+    assert patient.condition == again.condition is not None
     assert healthy.condition is None
-    assert np.array_equal(one.bulges.start, again.bulges.start)
-    first, second = (scan_patient(each, COARSE, slices=6).volume.hu for each in (one, again))
+    assert np.array_equal(patient.bulges.start, again.bulges.start)
+    first, second = (scan_patient(each, COARSE, slices=6).volume.hu for each in (patient, again))
     assert np.array_equal(first, second)
-    assert one.chest.parenchyma_hu != healthy.chest.parenchyma_hu
+    assert patient.chest.parenchyma_hu != healthy.chest.parenchyma_hu

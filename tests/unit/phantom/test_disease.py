@@ -19,7 +19,7 @@ def ground():
 
 
 def drawn(ground, condition, z_mm):
-    """An even lung changed by disease: HU, and how deep each pixel lies."""
+    """An even lung changed by disease: HU, and the depth of each pixel."""
     grid, bend, textures, where = ground
     surfaces = surfaces_at(CHEST, bend, grid.x, grid.y, z_mm)
     hu = np.where(surfaces.pleura < 0, LUNG_HU, 40.0).astype(np.float32)
@@ -58,7 +58,7 @@ def test_fibrosis_is_a_net_under_the_pleura_and_mostly_below(ground):
     assert (high[rim_high] - LUNG_HU).mean() < 0.6 * (low[rim] - LUNG_HU).mean()
 
 
-def test_ground_glass_lies_in_patches(ground):
+def test_ground_glass_is_in_patches(ground):
     hu, depth = drawn(ground, Condition(ground_glass=1.0), 0.0)
     change = hu[depth > 3.0] - LUNG_HU
     assert change.min() == 0.0

@@ -36,7 +36,7 @@ def test_a_tube_adds_its_own_volume_whether_thin_or_thick(radius):
     assert added_mm3(drawn, -900.0, 1000.0) == pytest.approx(expected, rel=0.12)
 
 
-def test_tubes_in_lung_leave_soft_tissue_alone():
+def test_tubes_in_lung_do_not_change_soft_tissue():
     drawn = canvas(40.0)
     paint_in_lung(drawn, tube((6.0, 6.0, 5.0), (18.0, 20.0, 22.0), 2.0), 300.0, -900.0)
     assert np.all(drawn.hu == 40.0)
@@ -52,7 +52,7 @@ def test_a_flattened_tube_is_taller_than_wide():
     assert column.max(axis=0).sum() * 0.7 == pytest.approx(8.0, abs=1.0)
 
 
-def test_what_lies_outside_the_canvas_is_not_drawn():
+def test_tubes_outside_the_canvas_are_not_drawn():
     drawn = canvas()
     paint_in_lung(drawn, tube((-90.0, 6.0, 5.0), (-80.0, 20.0, 22.0), 2.0), 40.0, -900.0)
     paint_in_lung(drawn, tube((-90.0, 6.0, 5.0), (-80.0, 20.0, 22.0), 0.2), 40.0, -900.0)

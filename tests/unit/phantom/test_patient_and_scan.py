@@ -80,7 +80,7 @@ def test_isolated_nodules_lie_in_the_lung_and_pleural_ones_on_its_edge(patient):
 
 
 def test_a_juxtavascular_nodule_touches_a_vessel(patient):
-    (nodule,) = [one for one in patient.nodules if one.attachment == "juxtavascular"]
+    (nodule,) = [nodule for nodule in patient.nodules if nodule.attachment == "juxtavascular"]
     vessels = patient.tubes.vessels
     middle = (vessels.start + vessels.end) / 2
     gap = nodule.shape.distance_mm(middle) - vessels.end_radius
@@ -112,7 +112,7 @@ def test_each_type_has_its_density_in_the_scan(scan):
 
 
 @pytest.mark.slow
-def test_the_truth_lies_where_the_nodules_change_the_image(patient, scan):
+def test_the_truth_is_where_the_nodules_change_the_image(patient, scan):
     # the same scan without nodules, same noise: what differs are the nodules
     empty = scan_patient(replace(patient, nodules=()), SMALL, position_mm=(3.0, -4.0, 120.0))
     change = scan.volume.hu.astype(float) - empty.volume.hu
@@ -133,7 +133,7 @@ def test_the_truth_lies_where_the_nodules_change_the_image(patient, scan):
         assert volume == pytest.approx(nodule.shape.volume_mm3, rel=0.12)
 
 
-def test_a_scan_lies_where_the_patient_was_put(patient, scan):
+def test_a_scan_is_where_the_patient_was_put(patient, scan):
     assert scan.volume.geometry.spacing_mm.tolist() == [2.7, 2.7, 2.5]
     at_origin = scan_patient(patient, SMALL, slices=2)
     shift = scan.volume.geometry.origin_mm - at_origin.volume.geometry.origin_mm
@@ -144,7 +144,7 @@ def test_a_scan_lies_where_the_patient_was_put(patient, scan):
 
 def test_both_lungs_are_known_and_hold_air(scan):
     right, left = (scan.lungs == side for side in (1, 2))
-    litres = [one.sum() * scan.volume.voxel_mm3 / 1e6 for one in (right, left)]
+    litres = [lung.sum() * scan.volume.voxel_mm3 / 1e6 for lung in (right, left)]
     assert 1.2 < litres[1] < litres[0] * 1.15 < 5.5
     columns = np.arange(128)
     assert (right.any(axis=(0, 1)) * columns).max() < (left.any(axis=(0, 1)) * columns).max()

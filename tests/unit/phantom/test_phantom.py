@@ -1,4 +1,4 @@
-"""Patients are in the order of their numbers whoever made them first, and a lost one is told."""
+"""Patients are in the order of their numbers on every executor, and a lost one is reported."""
 
 import subprocess
 import sys
@@ -44,16 +44,16 @@ def written(number: int, **_: object) -> list[WrittenScan]:
 
 def test_who_is_made_first_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phantom, "write_patient", written)
-    told: list[str] = []
-    found = phantom.make_phantoms(
+    messages: list[str] = []
+    reference = phantom.make_phantoms(
         tmp_path / "set",
         OPTIONS,
         executor=Backwards(),
-        progress=lambda what, _, __: told.append(what),
+        progress=lambda what, _, __: messages.append(what),
     )
     names = [f"phantom-000{number}{end}" for number in (1, 2, 3) for end in ("", "-follow-up")]
-    assert found.cases["case_id"].to_list() == names
-    assert told == [f"made {name}" for name in names]
+    assert reference.cases["case_id"].to_list() == names
+    assert messages == [f"made {name}" for name in names]
 
 
 def test_a_patient_who_is_lost_leaves_no_half_of_a_set(

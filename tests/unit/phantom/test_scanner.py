@@ -91,9 +91,9 @@ def test_only_sharp_kernels_overshoot_edges():
 
 def test_a_slices_weights_are_as_wide_as_it_is_thick():
     for thickness, spacing in ((1.0, 1.0), (5.0, 2.5), (7.0, 5.0), (0.6, 0.5)):
-        one = scanner(slice_thickness_mm=thickness, slice_spacing_mm=spacing)
-        weights = slice_weights(one)
-        step = spacing / one.parts_per_slice
+        sharp = scanner(slice_thickness_mm=thickness, slice_spacing_mm=spacing)
+        weights = slice_weights(sharp)
+        step = spacing / sharp.parts_per_slice
         assert weights.sum() == pytest.approx(1)
         assert np.array_equal(weights, weights[::-1])
         wide = np.count_nonzero(weights > weights.max() / 2) * step

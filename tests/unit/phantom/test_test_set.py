@@ -101,7 +101,7 @@ def test_a_follow_up_is_of_the_same_patient_with_known_growth(written):
     assert reference.cases["days"].to_list()[0] == 0
     assert 90 <= reference.cases["days"].to_list()[1] < 400
     first, second = (case.scan.nodules for case in cases)
-    assert [one.nodule_id for one in first] == [one.nodule_id for one in second]
+    assert [nodule.nodule_id for nodule in first] == [nodule.nodule_id for nodule in second]
     ratios = reference.nodules.filter(reference.nodules["case_id"] == cases[1].case_id)
     for before, after, ratio in zip(first, second, ratios["volume_ratio"], strict=True):
         assert after.shape.volume_mm3 / before.shape.volume_mm3 == pytest.approx(ratio)

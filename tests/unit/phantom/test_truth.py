@@ -76,7 +76,7 @@ def test_no_nodules_make_empty_tables():
     assert (nodules.height, slices.height) == (0, 0)
 
 
-def test_geometry_is_told_in_the_columns_of_cases():
+def test_geometry_is_in_the_columns_of_cases():
     columns = geometry_columns(grid(2.5, 30))
     assert columns["size_z"] == 30
     assert columns["spacing_z_mm"] == 2.5

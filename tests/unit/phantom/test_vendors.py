@@ -102,7 +102,7 @@ def test_a_header_names_the_vendors_kernel_and_says_that_it_is_a_phantom(tmp_pat
         assert data.ImageComments == "Synthetic phantom, not a patient"
 
 
-def test_what_lies_outside_the_field_of_view_is_declared(tmp_path):
+def test_pixels_outside_the_field_of_view_are_declared(tmp_path):
     for vendor in VENDORS:
         data = pydicom.dcmread(written(tmp_path / vendor.name, vendor) / "0001.dcm")
         if vendor.padding_hu is None:

@@ -22,7 +22,7 @@ from nodulebench.report.developer_copy import (
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.errors import Patch
 
-ONE = evaluation(algorithm_result("One", (90, 66)))
+EVALUATION = evaluation(algorithm_result("One", (90, 66)))
 UNTOLD = Estimate(None, reason=Notice("too_few_to_tell"))
 SECRETS = (
     "case-013",  # among the worst cases
@@ -34,7 +34,7 @@ SECRETS = (
     "n0",  # a nodule among the flips
     "LIDC-0407",  # in a notice on the submission
     "secret-nodule",  # in the gallery
-    "case-077",  # missed by one of two algorithms alone
+    "case-077",  # missed by only one of two algorithms
     "alone-2",
 )
 
@@ -45,16 +45,16 @@ def lab_and_developer() -> tuple[str, str]:
     content["algorithms"][0]["notices"] = [dropped.to_json()]
     document = typed(content)
     patch = Patch("One", "missed", "case-013", "secret-nodule", (b"1", b"2", b"3"))
-    beside = ReportAttachments(flips=flips_of(ONE), patches=[patch])
+    attachments = ReportAttachments(flips=flips_of(EVALUATION), patches=[patch])
     lab, developer = (
-        render_html(document, curves_of(ONE), audience=one, attachments=beside)
-        for one in ("lab", "developer")
+        render_html(document, curves_of(EVALUATION), audience=audience, attachments=attachments)
+        for audience in ("lab", "developer")
     )
     return lab, developer
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_secret_is_in_the_labs_copy_alone(secret: str) -> None:
+def test_secret_is_only_in_the_labs_copy(secret: str) -> None:
     lab, developer = lab_and_developer()
     assert re.search(rf"\b{re.escape(secret)}\b", lab)
     assert not re.search(rf"\b{re.escape(secret)}\b", developer)
@@ -69,21 +69,25 @@ def test_aggregates_stay() -> None:
 
 def test_curves_lose_their_thresholds_and_every_single_step() -> None:
     """A full curve with thresholds would say of each mark whether it is a hit."""
-    curves = curves_of(ONE)
+    curves = curves_of(EVALUATION)
     shown = developers_curves(curves)
     assert shown["threshold"].is_nan().all()
     froc = shown.filter(pl.col("curve") == "froc", pl.col("rule") == "center_hit")
     assert froc.height <= 98
     whole = curves.filter(pl.col("curve") == "froc", pl.col("rule") == "center_hit")
     assert whole.height > 2000
-    told = whole.gather_every(10, offset=10).vstack(whole.tail(1))
-    assert np.allclose(froc["y"], np.interp(froc["x"], told["x"], told["y"]))
+    disclosed = whole.gather_every(10, offset=10).vstack(whole.tail(1))
+    assert np.allclose(froc["y"], np.interp(froc["x"], disclosed["x"], disclosed["y"]))
     assert np.abs(froc["y"] - np.interp(froc["x"], whole["x"], whole["y"])).max() < 0.03
 
 
 def test_a_curve_of_few_marks_does_not_say_which_of_them_hit() -> None:
     """Every step was seen at low rates: between two false positives the hits by their order."""
-    few = curves_of(ONE).filter(pl.col("curve") == "froc", pl.col("rule") == "center_hit").head(30)
+    few = (
+        curves_of(EVALUATION)
+        .filter(pl.col("curve") == "froc", pl.col("rule") == "center_hit")
+        .head(30)
+    )
     x = np.cumsum([0.0, *([0.0, 0.0, 0.02] * 10)])[:30]
     y = np.cumsum([0.0, *([0.01, 0.01, 0.0] * 10)])[:30]
     shown = developers_curves(few.with_columns(x=pl.Series(x), y=pl.Series(y)))
@@ -102,9 +106,9 @@ def test_no_reading_of_the_page_has_a_threshold() -> None:
 
 def test_small_strata_keep_their_misses_to_themselves() -> None:
     strata = developers_document(group_document()).algorithms[0].rules["center_hit"].strata
-    told = strata["type"]["calcified"]
-    assert told.missed is None
-    assert told.miss_rate == UNTOLD
+    shown = strata["type"]["calcified"]
+    assert shown.missed is None
+    assert shown.miss_rate == UNTOLD
     assert strata["type"]["solid"].missed == 20
     row = csv_tables(developers_document(group_document()))["strata"]
     few = row.filter(pl.col("stratum") == "calcified")
@@ -112,7 +116,7 @@ def test_small_strata_keep_their_misses_to_themselves() -> None:
     assert few["miss_rate"].null_count() == few.height
 
 
-def test_metrics_of_a_small_group_of_cases_are_not_told() -> None:
+def test_metrics_of_a_small_group_of_cases_are_withheld() -> None:
     content = group_content()
     result = content["algorithms"][0]["rules"]["center_hit"]
     few = {**result["strata"]["type"]["calcified"], "cases": 2, "metrics": {"cpm": {"value": 0.5}}}
@@ -143,7 +147,7 @@ def test_digests_of_the_plan_do_not_tell_those_of_the_test_set() -> None:
     assert shown.differences == ()
 
 
-def test_own_algorithm_alone() -> None:
+def test_only_the_own_algorithm() -> None:
     document = group_document(
         comparisons=[comparison()], plan=plan(verdicts={"Alpha": "failed", "One": "passed"})
     )

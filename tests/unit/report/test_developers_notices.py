@@ -29,7 +29,7 @@ CURVES = curves_of(evaluation(algorithm_result("One", (90, 66))))
 
 
 def token(code: str, field: str, kind: str) -> str:
-    """A text that stands for one value and nothing else."""
+    """A text that represents exactly one value."""
     number = FIELDS.index((code, field))
     return str(73_100_000 + number) if kind == "number" else f"zq{number:03}qz"
 
@@ -51,29 +51,33 @@ def canary(code: str, field: str, kind: str) -> Any:
     return [text, text] if kind == "list" else text
 
 
-def told(code: str, kind: str) -> Notice:
+def notice_of(code: str, kind: str) -> Notice:
     return Notice(code, {field: canary(code, field, kind) for field in fields(WORDS[code])})
 
 
 @cache
 def document(kind: str) -> Document:
-    """A document with every code in every place where one can stand."""
-    everything = [told(code, kind) for code in WORDS]
-    each = [one.to_json() for one in everything]
+    """A document with every code in every place where one can occur."""
+    everything = [notice_of(code, kind) for code in WORDS]
+    each = [notice.to_json() for notice in everything]
     content = group_content(notices=each, comparisons=[comparison(notices=each)])
-    stated = [{**criterion("recall", "low", ">=", 0.7, met=None), "reason": one} for one in each]
+    stated = [
+        {**criterion("recall", "low", ">=", 0.7, met=None), "reason": notice} for notice in each
+    ]
     content["plan"] = plan(matches=False, differences=each, criteria=stated)
     first = content["algorithms"][0]
     first["notices"] = each
     rule = first["rules"]["center_hit"]
     rule["notices"], rule["remarks"] = each, each
-    found = typed(content)
-    algorithm = found.algorithms[0]
-    undefined = {f"f{number}": Estimate(None, reason=one) for number, one in enumerate(everything)}
-    made = {f"m{number}": Estimate(0.5, method=one) for number, one in enumerate(everything)}
-    told_of = replace(algorithm.rules["center_hit"], metrics=undefined | made)
-    algorithm = replace(algorithm, rules={**algorithm.rules, "center_hit": told_of})
-    return replace(found, algorithms=(algorithm, *found.algorithms[1:]))
+    content_document = typed(content)
+    algorithm = content_document.algorithms[0]
+    undefined = {
+        f"f{number}": Estimate(None, reason=notice) for number, notice in enumerate(everything)
+    }
+    made = {f"m{number}": Estimate(0.5, method=notice) for number, notice in enumerate(everything)}
+    with_notices = replace(algorithm.rules["center_hit"], metrics=undefined | made)
+    algorithm = replace(algorithm, rules={**algorithm.rules, "center_hit": with_notices})
+    return replace(content_document, algorithms=(algorithm, *content_document.algorithms[1:]))
 
 
 @cache
@@ -115,8 +119,8 @@ def is_allowed(code: str, field: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_is_in_the_developers_document_if_it_is_allowed(kind: str) -> None:
-    found = tokens_in(as_json(kind), kind)
-    assert found == {field for field in FIELDS if is_allowed(*field)}
+    tokens = tokens_in(as_json(kind), kind)
+    assert tokens == {field for field in FIELDS if is_allowed(*field)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

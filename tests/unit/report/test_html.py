@@ -1,4 +1,4 @@
-"""report.html: one file, safe, complete, and the same from files alone."""
+"""report.html: one file, safe, complete, and the same from only the files."""
 
 import base64
 import hashlib
@@ -21,8 +21,10 @@ VOID = {"meta", "link", "br", "path", "rect"}
 ALPHA = algorithm_result("Alpha", (90, 66))
 
 
-def page(one: Evaluation, audience: Audience = "lab") -> str:
-    return render_html(evaluation_document(one), curves_of(one), flips_of(one), audience=audience)
+def page(evaluated: Evaluation, audience: Audience = "lab") -> str:
+    return render_html(
+        evaluation_document(evaluated), curves_of(evaluated), flips_of(evaluated), audience=audience
+    )
 
 
 class Outline(HTMLParser):
@@ -63,7 +65,7 @@ def outline(html: str) -> Outline:
     return parser
 
 
-def test_sections_stand_in_reading_order() -> None:
+def test_sections_are_in_reading_order() -> None:
     assert outline(page(evaluation())).headings == [
         "Key metrics",
         "Curves and operating points",
@@ -105,12 +107,12 @@ def test_only_our_script_may_run() -> None:
 
 
 def test_hostile_names_are_shown_as_text() -> None:
-    one = evaluation(
+    evaluated = evaluation(
         algorithm_result(HOSTILE, (90, 66)),
         algorithm_result('"><img src=x onerror=alert(1)>', (84, 70)),
         title="</title><script>evil()</script>",
     )
-    html = page(one)
+    html = page(evaluated)
     assert "<script>alert" not in html
     assert "<img" not in html
     assert "<script>evil" not in html
@@ -118,7 +120,7 @@ def test_hostile_names_are_shown_as_text() -> None:
     outline(html)
 
 
-def test_notices_stand_below_the_answer_closed_and_shared_ones_once() -> None:
+def test_notices_are_below_the_answer_closed_and_shared_ones_once() -> None:
     html = page(evaluation(ALPHA, algorithm_result("Beta", (84, 70))))
     start = html.index('<details class="notices"><summary>What to know before relying on the ')
     assert html.index('<p class="lead">By CPM the highest of 2 algorithms is Alpha') < start
@@ -131,7 +133,7 @@ def test_notices_stand_below_the_answer_closed_and_shared_ones_once() -> None:
     )
 
 
-def test_remarks_stand_with_the_methods_not_before_the_numbers() -> None:
+def test_remarks_are_with_the_methods_not_before_the_numbers() -> None:
     html = page(evaluation(ALPHA, algorithm_result("Beta", (84, 70))))
     remark = "The region of a nodule was its contour on 90 slice(s) and its box on 4."
     assert html.count(remark) == 1
@@ -146,7 +148,7 @@ def test_undefined_is_a_dash_with_its_reason_never_a_zero() -> None:
     assert f"<sup>a</sup> {reason}" in html
 
 
-def test_too_few_stands_instead_of_a_rate() -> None:
+def test_too_few_replaces_a_rate() -> None:
     html = page(evaluation(ALPHA))
     row = re.search(r'<th class="head" scope="row">calcified</th>.*?</tr>', html)
     assert row
@@ -161,8 +163,8 @@ def test_intervals_are_written_after_their_values() -> None:
 
 def test_one_algorithm_under_one_rule_has_its_metrics_large() -> None:
     rules = {"center_hit": ALPHA.rules["center_hit"]}
-    one = AlgorithmResult("Alpha", "", rules, pl.DataFrame(), flips=ALPHA.flips)
-    html = page(evaluation(one))
+    algorithm = AlgorithmResult("Alpha", "", rules, pl.DataFrame(), flips=ALPHA.flips)
+    html = page(evaluation(algorithm))
     assert "<dt>CPM</dt><dd>0.675 <span>0.645–0.705</span></dd>" in html
     assert "nodules hit among all (lesion localisation rate), all marks counted" in html
     assert "Every algorithm under every rule" not in html
@@ -224,7 +226,7 @@ def test_rules_are_recommended_by_use_only_where_there_is_a_choice() -> None:
     assert "robot-assisted surgery" not in page(single)
 
 
-def test_patients_are_told_only_where_they_are_not_the_cases() -> None:
+def test_patients_are_stated_only_if_they_are_not_the_cases() -> None:
     assert "<dt>Patients</dt><dd>38</dd>" in page(evaluation(ALPHA))
     document = evaluation_document(evaluation(ALPHA))
     document = replace(document, reference=replace(document.reference, patients=40))
@@ -232,7 +234,7 @@ def test_patients_are_told_only_where_they_are_not_the_cases() -> None:
 
 
 def test_developers_copy_reveals_nothing_of_the_reference() -> None:
-    lab, developer = (page(evaluation(ALPHA), one) for one in ("lab", "developer"))
+    lab, developer = (page(evaluation(ALPHA), audience) for audience in ("lab", "developer"))
     for secret in ("case-000", "case-007"):
         assert secret in lab
         assert secret not in developer
@@ -240,11 +242,11 @@ def test_developers_copy_reveals_nothing_of_the_reference() -> None:
     assert "0.750" in developer
 
 
-def test_page_is_the_same_from_files_alone() -> None:
-    one = evaluation()
-    content = json.loads(json.dumps(evaluation_document(one).to_json(), allow_nan=False))
+def test_page_is_the_same_from_only_the_files() -> None:
+    evaluated = evaluation()
+    content = json.loads(json.dumps(evaluation_document(evaluated).to_json(), allow_nan=False))
     document = read_evaluation(content, "evaluation.json")
-    assert render_html(document, curves_of(one), flips_of(one)) == page(one)
+    assert render_html(document, curves_of(evaluated), flips_of(evaluated)) == page(evaluated)
 
 
 def test_page_is_the_same_every_time() -> None:
@@ -254,8 +256,8 @@ def test_page_is_the_same_every_time() -> None:
 def test_algorithm_that_no_rule_fits_still_has_a_report() -> None:
     why = sentence("the marks are points")
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=why)}
-    one = evaluation(AlgorithmResult("Alpha", "", rules, pl.DataFrame()))
-    html = render_html(evaluation_document(one), curves_of(one))
+    evaluated = evaluation(AlgorithmResult("Alpha", "", rules, pl.DataFrame()))
+    html = render_html(evaluation_document(evaluated), curves_of(evaluated))
     assert "–  not applicable: the marks are points" in html
     assert "Where nodules are missed" not in outline(html).headings
 

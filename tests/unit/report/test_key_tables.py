@@ -1,4 +1,4 @@
-"""Tables of results: what stands in which cell."""
+"""Tables of results: the content of each cell."""
 
 from dataclasses import replace
 from typing import Any
@@ -54,11 +54,13 @@ def document(*algorithms: AlgorithmResult, **fields: Any) -> Document:
     return evaluation_document(evaluation(*algorithms, **fields))
 
 
-def with_metrics(one: AlgorithmResult, rule: str, **metrics: Any) -> AlgorithmResult:
+def with_metrics(algorithm: AlgorithmResult, rule: str, **metrics: Any) -> AlgorithmResult:
     """The algorithm with these metrics under a rule; None leaves one out."""
-    found = {**one.rules[rule].metrics, **metrics}
-    kept = {name: metric for name, metric in found.items() if metric is not None}
-    return replace(one, rules={**one.rules, rule: replace(one.rules[rule], metrics=kept)})
+    every = {**algorithm.rules[rule].metrics, **metrics}
+    defined = {name: metric for name, metric in every.items() if metric is not None}
+    return replace(
+        algorithm, rules={**algorithm.rules, rule: replace(algorithm.rules[rule], metrics=defined)}
+    )
 
 
 def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
@@ -116,7 +118,7 @@ def test_metric_that_only_some_rules_have_is_a_dash_elsewhere() -> None:
     assert table.notes == [("a", "not computed under this rule")]
 
 
-def test_readings_stand_under_their_rates() -> None:
+def test_readings_are_under_their_rates() -> None:
     table = readings_table(document(), "sensitivity_at_fp_rate", TRANSLATE)
     assert table is not None
     assert [cell.text for cell in table.heads][2:] == ["1/8", "1/4", "1/2", "1", "2", "4", "8"]
@@ -221,10 +223,10 @@ def test_no_flips_no_table() -> None:
 
 
 def test_flip_without_nodule_or_boxes_has_dashes() -> None:
-    one = flips("Alpha", 1).with_columns(
+    flip = flips("Alpha", 1).with_columns(
         pl.lit(None, pl.String).alias("nodule_id"), pl.lit(None, pl.Float64).alias("overlap")
     )
-    table = flip_table(one, TRANSLATE)
+    table = flip_table(flip, TRANSLATE)
     assert table is not None
     assert (texts(table)[0][3], texts(table)[0][-1]) == ("–", "–")
     assert table.remark == ""
@@ -386,7 +388,7 @@ def test_with_many_results_those_under_the_baseline_rule_lead() -> None:
     assert leading_rules(few) is few
     assert len(list(few.results)) == MOST_LEADING
     led = leading_rules(many)
-    assert [(one.name, rule) for one, rule, _ in led.results] == [
+    assert [(algorithm.name, rule) for algorithm, rule, _ in led.results] == [
         (f"A{number}", "center_hit") for number in range(5)
     ]
     content = report_content(many, curves_of(evaluation()))

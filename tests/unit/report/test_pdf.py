@@ -34,11 +34,11 @@ def document() -> Document:
     )
 
 
-ONE = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
+EVALUATION = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
 
 
 def pages_of(path: Path, **choice: Any) -> list[str]:
-    render_pdf(path, document(), curves_of(ONE), **choice)
+    render_pdf(path, document(), curves_of(EVALUATION), **choice)
     return [page.extract_text() for page in pypdf.PdfReader(path).pages]
 
 
@@ -49,7 +49,12 @@ def words_of(pages: list[str]) -> str:
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pdf") / "report.pdf"
-    render_pdf(path, document(), curves_of(ONE), attachments=ReportAttachments(flips=flips_of(ONE)))
+    render_pdf(
+        path,
+        document(),
+        curves_of(EVALUATION),
+        attachments=ReportAttachments(flips=flips_of(EVALUATION)),
+    )
     return path
 
 
@@ -86,7 +91,7 @@ def test_numbers_and_signs_survive(english: list[str]) -> None:
 
 def test_every_section_of_the_page_is_printed(english: list[str]) -> None:
     html = render_html(
-        document(), curves_of(ONE), attachments=ReportAttachments(flips=flips_of(ONE))
+        document(), curves_of(EVALUATION), attachments=ReportAttachments(flips=flips_of(EVALUATION))
     )
     titles = set(re.findall(r"<h2>([^<]+)</h2>", html)) - {"Details"}
     assert len(titles) > 10
@@ -123,8 +128,8 @@ def test_chinese_text_can_be_extracted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_developers_copy_on_paper_keeps_the_secrets(tmp_path: Path) -> None:
-    beside = ReportAttachments(flips=flips_of(ONE))
-    text = words_of(pages_of(tmp_path / "d.pdf", audience="developer", attachments=beside))
+    attachments = ReportAttachments(flips=flips_of(EVALUATION))
+    text = words_of(pages_of(tmp_path / "d.pdf", audience="developer", attachments=attachments))
     assert "developer's copy" in text
     assert re.findall(r"case-\d+|sha256:0[12]\b", text) == []
 
@@ -132,15 +137,18 @@ def test_developers_copy_on_paper_keeps_the_secrets(tmp_path: Path) -> None:
 def test_same_report_gives_the_same_bytes(printed: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.pdf"
     render_pdf(
-        again, document(), curves_of(ONE), attachments=ReportAttachments(flips=flips_of(ONE))
+        again,
+        document(),
+        curves_of(EVALUATION),
+        attachments=ReportAttachments(flips=flips_of(EVALUATION)),
     )
     assert again.read_bytes() == printed.read_bytes()
 
 
 @pytest.mark.slow
 def test_hostile_names_are_text(tmp_path: Path) -> None:
-    one = evaluation()
-    render_pdf(tmp_path / "x.pdf", evaluation_document(one), curves_of(one))
+    evaluated = evaluation()
+    render_pdf(tmp_path / "x.pdf", evaluation_document(evaluated), curves_of(evaluated))
     pages = [page.extract_text() for page in pypdf.PdfReader(tmp_path / "x.pdf").pages]
     assert HOSTILE in words_of(pages)
 
@@ -158,14 +166,14 @@ def test_gallery_is_printed(tmp_path: Path) -> None:
 
 def fonts_of(path: Path) -> set[str]:
     """The fonts of a file, each checked to be embedded."""
-    found = set()
+    names = set()
     for page in pypdf.PdfReader(path).pages:
-        for one in page["/Resources"].get("/Font", {}).values():
-            (inner,) = one.get_object()["/DescendantFonts"]
+        for font in page["/Resources"].get("/Font", {}).values():
+            (inner,) = font.get_object()["/DescendantFonts"]
             described = inner.get_object()["/FontDescriptor"].get_object()
             assert {"/FontFile2", "/FontFile3"} & set(described)
-            found.add(str(described["/FontName"]).partition("+")[2])
-    return found
+            names.add(str(described["/FontName"]).partition("+")[2])
+    return names
 
 
 @pytest.mark.slow
@@ -186,10 +194,10 @@ def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
         text for domain in (*PAGES, *NOTICES, NAMES) for text in catalogue("zh", domain).values()
     ]
     used = {letter for text in texts for letter in text}
-    assert {one for one in used if ord(one) > 0x2E80 and ord(one) not in known} == set()
+    assert {letter for letter in used if ord(letter) > 0x2E80 and ord(letter) not in known} == set()
 
 
-def test_font_that_cannot_be_embedded_is_told(tmp_path: Path) -> None:
+def test_font_that_cannot_be_embedded_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "font.ttf"
     path.write_bytes(b"not a font")
     with pytest.raises(InputError, match=r"font\.ttf: cannot be embedded: .* Give a TrueType"):
@@ -205,23 +213,23 @@ def test_given_font_sets_the_report(tmp_path: Path) -> None:
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     hide_package(monkeypatch, "typst")
     with pytest.raises(InputError, match=r"needs typst.* pip install 'nodulebench\[pdf\]'"):
-        render_pdf(tmp_path / "x.pdf", document(), curves_of(ONE))
+        render_pdf(tmp_path / "x.pdf", document(), curves_of(EVALUATION))
 
 
 def drawn_colours(path: Path) -> set[str]:
     """Every colour that fills or strokes something, as #rrggbb."""
-    found = set()
+    names = set()
     for page in pypdf.PdfReader(path).pages:
         drawn, forms = [page.get_contents().get_data()], [page]
         while forms:
             inner = forms.pop().get("/Resources", {}).get("/XObject", {})
-            forms += [one.get_object() for one in inner.values()]
+            forms += [form.get_object() for form in inner.values()]
             drawn += [form.get_data() for form in forms if form.get("/Subtype") == "/Form"]
         set_to = re.findall(rb"(?:cs|CS) ([\d. ]+) (?:scn|SCN)\b", b"\n".join(drawn))
         for numbers in set_to:
             shades = [round(255 * float(number)) for number in numbers.split()]
-            found.add("#" + "".join(f"{shade:02x}" for shade in (shades * 3)[:3]))
-    return found
+            names.add("#" + "".join(f"{shade:02x}" for shade in (shades * 3)[:3]))
+    return names
 
 
 def test_print_has_the_colours_of_the_table_and_no_other(printed: Path) -> None:
@@ -245,17 +253,17 @@ def test_a_colour_that_changes_in_the_table_changes_in_print(
 
 
 def test_file_states_no_date_that_is_not_true(printed: Path) -> None:
-    """A report knows no day of its own; the print's would not be the evaluation's."""
+    """A report does not know its day; that of the print would not be that of the evaluation."""
     metadata = pypdf.PdfReader(printed).metadata
     assert metadata.creation_date is None
     assert metadata.modification_date is None
 
 
 @pytest.mark.slow
-def test_headings_of_a_long_table_stand_on_each_of_its_pages(tmp_path: Path) -> None:
+def test_headings_of_a_long_table_are_on_each_of_its_pages(tmp_path: Path) -> None:
     rows = [[head(f"row {number}"), Cell("0.5")] for number in range(200)]
     long = Table("long", [words("First"), Cell("Second")], rows)
-    content = report_content(document(), curves_of(ONE))
+    content = report_content(document(), curves_of(EVALUATION))
     content = replace(content, sections=[Section("long", "Long", [long])])
     write_print(tmp_path / "x.pdf", content)
     pages = [page.extract_text() for page in pypdf.PdfReader(tmp_path / "x.pdf").pages]

@@ -1,4 +1,4 @@
-"""Tables from beside an evaluation: published detectors, combinations, readers, CSV."""
+"""Attachments of a report: published detectors, combinations, readers, CSV."""
 
 from dataclasses import replace
 
@@ -45,15 +45,17 @@ def test_published_rows_are_those_of_the_paper() -> None:
     assert len(PUBLISHED) == 16
     best = PUBLISHED[0]
     assert (best.scans, best.nodules, best.readings) == (888, 1186, ((98.2, 4), (96.9, 1)))
-    assert {one.system for one in PUBLISHED if one.scans == 888} == {
+    assert {system.system for system in PUBLISHED if system.scans == 888} == {
         "LUNA16, combined",
         "Dou",
         "Setio",
     }
-    assert all(0 < value <= 100 and rate > 0 for one in PUBLISHED for value, rate in one.readings)
+    assert all(
+        0 < value <= 100 and rate > 0 for system in PUBLISHED for value, rate in system.readings
+    )
 
 
-def test_own_row_stands_beside_published_ones() -> None:
+def test_own_row_is_listed_with_published_ones() -> None:
     table = literature_table(luna16_document(), TRANSLATE)
     assert table is not None
     result = luna16_document().algorithms[0].rules["luna16"]
@@ -68,12 +70,12 @@ def test_own_row_stands_beside_published_ones() -> None:
     assert len(table.rows) == 17
 
 
-def test_literature_belongs_to_luna16_alone() -> None:
+def test_literature_belongs_only_to_luna16() -> None:
     assert literature_table(luna16_document("own"), TRANSLATE) is None
     assert literature_table(group_document(), TRANSLATE) is None
 
 
-def test_combinations_stand_beside_their_best_member() -> None:
+def test_combinations_are_shown_with_their_best_member() -> None:
     (table,) = combination_tables([CANDIDATES], TRANSLATE)
     assert table.caption == "Merged candidate lists: all combinations"
     assert texts(table)[0] == ["■", "", "1,016", "0.857", "–", "–", "298,256", "335.9"]
@@ -109,22 +111,22 @@ def test_reader_agreement_is_drawn_with_intervals() -> None:
         TRANSLATE,
     )
     assert chart is not None
-    assert ">0.710<" in chart.picture
-    assert "1 and 3" not in chart.picture
+    assert ">0.710<" in chart.svg
+    assert "1 and 3" not in chart.svg
     assert agreement_chart([], TRANSLATE) is None
 
 
 def test_negative_agreement_widens_the_axis() -> None:
     chart = agreement_chart([{"name": "a", "value": -0.2, "low": -0.4, "high": 0.0}], TRANSLATE)
     assert chart is not None
-    assert ">−0.4<" in chart.picture
+    assert ">−0.4<" in chart.svg
 
 
-def test_what_lies_beside_has_its_place_in_the_report() -> None:
-    beside = ReportAttachments(
+def test_attachments_have_their_place_in_the_report() -> None:
+    attachments = ReportAttachments(
         combinations=[CANDIDATES], agreement=[{"name": "1 and 2", "value": 0.7}]
     )
-    html = render_html(group_document(), curves_of(evaluation()), attachments=beside)
+    html = render_html(group_document(), curves_of(evaluation()), attachments=attachments)
     assert "Merged candidate lists" in html[html.index('id="compared"') :]
     assert "Agreement of the readers" in html[html.index('id="test-set"') :]
 
@@ -137,8 +139,8 @@ def tables() -> dict[str, pl.DataFrame]:
 
 
 def test_every_metric_is_a_row_with_its_interval(tables: dict[str, pl.DataFrame]) -> None:
-    found = tables["metrics"].filter(algorithm="One", rule="center_hit", metric="recall")
-    assert found.select("point", "value", "low", "high", "level").row(0) == (
+    row = tables["metrics"].filter(algorithm="One", rule="center_hit", metric="recall")
+    assert row.select("point", "value", "low", "high", "level").row(0) == (
         None, 0.75, 0.72, 0.78, 0.95,
     )  # fmt: skip
     reading = tables["metrics"].filter(
@@ -148,8 +150,8 @@ def test_every_metric_is_a_row_with_its_interval(tables: dict[str, pl.DataFrame]
 
 
 def test_undefined_is_empty_with_its_reason(tables: dict[str, pl.DataFrame]) -> None:
-    found = tables["metrics"].filter(algorithm="One", rule="center_distance")
-    assert found.select("value", "reason").row(0) == (
+    row = tables["metrics"].filter(algorithm="One", rule="center_distance")
+    assert row.select("value", "reason").row(0) == (
         None,
         "center_distance needs boxes per slice; the submission is a list of points",
     )

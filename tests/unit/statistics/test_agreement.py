@@ -34,8 +34,8 @@ def test_kappa_by_hand() -> None:
 
 
 def test_perfect_agreement_is_one_without_error() -> None:
-    found = cohen_kappa(np.diag([4, 6]))
-    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+    kappa = cohen_kappa(np.diag([4, 6]))
+    assert (kappa.value, kappa.low, kappa.high) == pytest.approx((1, 1, 1))
 
 
 def test_kappa_of_a_single_class_is_undefined() -> None:
@@ -48,7 +48,7 @@ def test_kappa_needs_a_square_table() -> None:
         cohen_kappa(np.ones((2, 3)))
 
 
-def test_kappa_of_nobody_is_undefined() -> None:
+def test_kappa_of_no_subjects_is_undefined() -> None:
     with undefined(match="rated by both readers"):
         cohen_kappa(np.zeros((2, 2)))
 
@@ -128,8 +128,8 @@ FOUR_OBSERVERS = np.array(
     ("scale", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
 def test_alpha_of_krippendorff_s_example(scale: Scale, alpha: float) -> None:
-    found = krippendorff_alpha(FOUR_OBSERVERS, scale=scale)
-    assert found.value == pytest.approx(alpha, abs=5e-4)
+    coefficient = krippendorff_alpha(FOUR_OBSERVERS, scale=scale)
+    assert coefficient.value == pytest.approx(alpha, abs=5e-4)
 
 
 def test_alpha_by_hand() -> None:
@@ -163,16 +163,16 @@ def test_the_interval_leaves_out_one_subject_after_the_other() -> None:
         [fleiss_kappa(np.delete(ratings, index, axis=0)).value for index in range(5)], dtype=float
     )
     error = np.sqrt(4 / 5 * ((left_out - left_out.mean()) ** 2).sum())
-    found = fleiss_kappa(ratings)
-    assert found.high == pytest.approx((found.value or 0) + 1.959964 * error, abs=1e-6)
-    assert in_english(found.method) == "Fleiss' kappa, jackknife over subjects"
+    kappa = fleiss_kappa(ratings)
+    assert kappa.high == pytest.approx((kappa.value or 0) + 1.959964 * error, abs=1e-6)
+    assert in_english(kappa.method) == "Fleiss' kappa, jackknife over subjects"
 
 
 def test_a_coefficient_without_interval_says_why() -> None:
-    found = krippendorff_alpha(np.array([[1.0, 1], [1, 1], [1, 2]]))
-    assert found.value is not None
-    assert found.low is None
-    assert in_english(found.reason).startswith("no interval: ")
+    alpha = krippendorff_alpha(np.array([[1.0, 1], [1, 1], [1, 2]]))
+    assert alpha.value is not None
+    assert alpha.low is None
+    assert in_english(alpha.reason).startswith("no interval: ")
 
 
 RATINGS = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=3, max_size=8)
@@ -216,7 +216,7 @@ def test_two_subjects_that_were_rated_twice_are_enough() -> None:
 
 def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
     """Two classes: the variance written out cell by cell."""
-    found = cohen_kappa(np.array([[40, 10], [20, 30]]))
+    estimate = cohen_kappa(np.array([[40, 10], [20, 30]]))
     share, kappa, chance = np.array([[0.4, 0.1], [0.2, 0.3]]), 0.4, 0.5
     row, column = share.sum(axis=1), share.sum(axis=0)
     agreed = sum(share[i, i] * (1 - (row[i] + column[i]) * (1 - kappa)) ** 2 for i in (0, 1))
@@ -224,7 +224,7 @@ def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
     left = (kappa - chance * (1 - kappa)) ** 2
     variance = (agreed + (1 - kappa) ** 2 * apart - left) / (100 * (1 - chance) ** 2)
     half = 1.959963984540054 * variance**0.5
-    assert (found.low, found.high) == pytest.approx((kappa - half, kappa + half))
+    assert (estimate.low, estimate.high) == pytest.approx((kappa - half, kappa + half))
     wide = cohen_kappa(np.array([[40, 10], [20, 30]]), level=0.99)
     assert wide.high == pytest.approx(kappa + 2.5758293035489004 * variance**0.5)
 
@@ -232,8 +232,8 @@ def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
 def test_perfect_agreement_has_no_error_however_many_subjects_there_are() -> None:
     for first in range(1, 15):
         for second in range(1, 15):
-            found = cohen_kappa(np.diag([first, second, 3]))
-            bounds = (found.low, found.value, found.high)
+            kappa = cohen_kappa(np.diag([first, second, 3]))
+            bounds = (kappa.low, kappa.value, kappa.high)
             assert bounds == pytest.approx((1, 1, 1), abs=1e-6)
 
 

@@ -72,7 +72,7 @@ def test_three_conditions_by_hand() -> None:
     assert test.uncorrected.degrees_of_freedom == (2.0, 6.0)
 
 
-def test_epsilon_lies_between_its_bounds_and_shrinks_both_degrees() -> None:
+def test_epsilon_is_between_its_bounds_and_shrinks_both_degrees() -> None:
     test = repeated_measures_anova(RANDOM)
     assert 1 / 3 <= test.epsilon <= 1
     assert test.corrected.degrees_of_freedom == pytest.approx((3 * test.epsilon, 24 * test.epsilon))
@@ -148,7 +148,7 @@ def test_marks_are_inclusive_at_their_bounds(p_value: float, mark: str) -> None:
     assert Significance("any", 1.0, p_value).mark == mark
 
 
-def test_one_group_is_no_analysis_of_variance() -> None:
+def test_one_group_has_no_analysis_of_variance() -> None:
     with undefined(match="at least two groups"):
         one_way_anova([GroupSummary(1, 1, 3)])
 
@@ -163,7 +163,7 @@ def test_conditions_that_never_differ_leave_friedman_undefined() -> None:
         friedman(np.array([[1.0, 1, 1], [2, 2, 2]]))
 
 
-def test_one_unit_is_no_pair() -> None:
+def test_one_unit_is_not_a_pair() -> None:
     with undefined(match="at least two units"):
         repeated_measures_anova(TABLE[:1])
 
@@ -214,6 +214,6 @@ def test_unequal_groups_are_pooled_by_their_degrees_of_freedom() -> None:
 def test_a_group_that_varies_a_little_varies() -> None:
     small, flat = summarize_group([0.1, 0.2, 0.3]), summarize_group([0.5, 0.5, 0.5])
     # pooled variance (2 * 0.1^2 + 0) / 4 = 0.005
-    found = unpaired_t(small, flat)
-    assert found.statistic == pytest.approx(-0.3 / np.sqrt(0.005 * 2 / 3))
-    assert found.p_value == pytest.approx(2 * stats.t.cdf(found.statistic, 4))
+    test = unpaired_t(small, flat)
+    assert test.statistic == pytest.approx(-0.3 / np.sqrt(0.005 * 2 / 3))
+    assert test.p_value == pytest.approx(2 * stats.t.cdf(test.statistic, 4))

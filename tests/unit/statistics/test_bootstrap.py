@@ -48,10 +48,10 @@ def test_leave_one_out_drops_all_cases_of_a_patient() -> None:
 
 
 def test_no_cases_are_left_out_one_by_one_in_no_rows() -> None:
-    nobody = np.empty(0, dtype=np.int64)
-    assert list(leave_one_out(nobody)) == []
-    assert sum(len(block) for block in Bootstrap(nobody, 0, 1).blocks()) == 0
-    assert [block.shape for block in Bootstrap(nobody, 5, 1).blocks()] == [(5, 0)]
+    no_units = np.empty(0, dtype=np.int64)
+    assert list(leave_one_out(no_units)) == []
+    assert sum(len(block) for block in Bootstrap(no_units, 0, 1).blocks()) == 0
+    assert [block.shape for block in Bootstrap(no_units, 5, 1).blocks()] == [(5, 0)]
 
 
 def test_blocks_of_single_rows_hold_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_draws_that_serve_every_metric_cannot_be_written_to() -> None:
         rows[0, 0] = 9
 
 
-def test_draws_are_those_of_the_present_generator_unless_told_otherwise() -> None:
+def test_draws_are_those_of_the_present_generator_by_default() -> None:
     random = np.random.default_rng(4)
     expected = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(5)]
     assert np.concatenate(list(Bootstrap(np.arange(6), 5, 4).blocks())).tolist() == expected

@@ -50,8 +50,8 @@ def test_covariance_by_pairwise_comparison() -> None:
     above, below = random.integers(2, 9, (2, 12)), random.integers(0, 6, (2, 15))
     wins = (above[:, :, None] > below[:, None, :]) + 0.5 * (above[:, :, None] == below[:, None, :])
     expected = np.cov(wins.mean(2)) / 12 + np.cov(wins.mean(1)) / 15
-    found = auc_covariance(placements(above.astype(float), below.astype(float)))
-    assert found == pytest.approx(expected)
+    covariance = auc_covariance(placements(above.astype(float), below.astype(float)))
+    assert covariance == pytest.approx(expected)
 
 
 def test_single_units_make_obuchowski_equal_delong() -> None:
@@ -67,12 +67,12 @@ def test_obuchowski_by_hand() -> None:
     # deviations: positives -.25 | .25 + 0; negatives .25 | -.25 (patients 0 and 2)
     # S10 = 2/1 * (.0625 + .0625) / 3^2, S01 = 2/1 * (.0625 + .0625) / 2^2,
     # S11 = 3/2 * (-.25 * .25) * 2 / (3 * 2)
-    found = auc_covariance(
+    covariance = auc_covariance(
         placements(POSITIVE, NEGATIVE),
         positive_unit=np.array([0, 1, 1]),
         negative_unit=np.array([0, 2]),
     )
-    assert found[0, 0] == pytest.approx(0.25 / 9 + 0.25 / 4 - 1.5 * 0.0625 * 2 / 6)
+    assert covariance[0, 0] == pytest.approx(0.25 / 9 + 0.25 / 4 - 1.5 * 0.0625 * 2 / 6)
 
 
 def test_doubling_every_patient_s_nodules_changes_no_clustered_variance() -> None:
@@ -90,19 +90,19 @@ def test_doubling_every_patient_s_nodules_changes_no_clustered_variance() -> Non
 
 def test_interval_is_symmetric_around_the_area_and_cut_at_one() -> None:
     error = np.sqrt(0.0625 / 3 + 0.125 / 2)
-    found = auc_estimate(POSITIVE, NEGATIVE, level=0.5)
-    assert found.value == pytest.approx(0.75)
+    area = auc_estimate(POSITIVE, NEGATIVE, level=0.5)
+    assert area.value == pytest.approx(0.75)
     half = 0.67448975 * error
-    assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
+    assert (area.low, area.high) == pytest.approx((0.75 - half, 0.75 + half))
     wide = auc_estimate(POSITIVE, NEGATIVE)
     assert (wide.low, wide.high) == pytest.approx((0.75 - 1.959964 * error, 1.0))
-    assert in_english(found.method) == "DeLong, normal"
+    assert in_english(area.method) == "DeLong, normal"
 
 
 def test_complete_separation_has_no_interval() -> None:
-    found = auc_estimate(np.array([5.0, 6.0]), np.array([1.0, 2.0]))
-    assert (found.value, found.low) == (1.0, None)
-    assert in_english(found.reason) == "the scores separate completely: no variance to estimate"
+    area = auc_estimate(np.array([5.0, 6.0]), np.array([1.0, 2.0]))
+    assert (area.value, area.low) == (1.0, None)
+    assert in_english(area.reason) == "the scores separate completely: no variance to estimate"
 
 
 def test_difference_uses_the_covariance() -> None:
@@ -111,12 +111,12 @@ def test_difference_uses_the_covariance() -> None:
     above = case[:30] + 1.5 + random.normal(scale=0.3, size=(2, 30))
     below = case[30:] + random.normal(scale=0.3, size=(2, 30))
     covariance = auc_covariance(placements(above, below))
-    found = compare_auc(above, below)
+    comparison = compare_auc(above, below)
     variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
-    assert found.standard_error == pytest.approx(np.sqrt(variance))
+    assert comparison.standard_error == pytest.approx(np.sqrt(variance))
     assert covariance[0, 1] > 0
-    assert found.significance.statistic == pytest.approx(
-        found.difference.value / found.standard_error  # type: ignore[operator]
+    assert comparison.significance.statistic == pytest.approx(
+        comparison.difference.value / comparison.standard_error  # type: ignore[operator]
     )
 
 
@@ -155,14 +155,14 @@ def test_hanley_mcneil_by_hand() -> None:
 def test_the_difference_has_a_normal_interval_and_p_value(level: float) -> None:
     random = np.random.default_rng(5)
     above, below = random.normal(1, size=(2, 20)), random.normal(size=(2, 25))
-    found = compare_auc(above, below, level=level)
-    value, error = found.difference.value, found.standard_error
+    comparison = compare_auc(above, below, level=level)
+    value, error = comparison.difference.value, comparison.standard_error
     assert value is not None
     half = stats.norm.ppf((1 + level) / 2) * error
-    assert (found.difference.low, found.difference.high) == pytest.approx(
+    assert (comparison.difference.low, comparison.difference.high) == pytest.approx(
         (value - half, value + half)
     )
-    assert found.significance.p_value == pytest.approx(2 * stats.norm.sf(abs(value) / error))
+    assert comparison.significance.p_value == pytest.approx(2 * stats.norm.sf(abs(value) / error))
     assert compare_auc(above, below).difference == compare_auc(above, below, level=0.95).difference
 
 
@@ -174,14 +174,14 @@ def test_one_negative_or_one_positive_has_no_variance() -> None:
 
 def test_an_interval_is_cut_at_0_and_at_1() -> None:
     low, high = np.array([1.0, 2, 3, 9]), np.array([4.0, 5, 6, 0])
-    found = auc_estimate(low, high)
-    assert found.low == 0
+    area = auc_estimate(low, high)
+    assert area.low == 0
     turned = auc_estimate(high, low)
     assert turned.high == 1
-    assert (found.value or 0) + (turned.value or 0) == pytest.approx(1)
+    assert (area.value or 0) + (turned.value or 0) == pytest.approx(1)
 
 
-def test_units_of_one_side_alone_are_none() -> None:
+def test_units_of_only_one_side_are_refused() -> None:
     above, below = np.array([1.0, 3, 4]), np.array([0.0, 2, 1])
     plain = auc_estimate(above, below)
     assert plain.method == Notice("delong")
@@ -193,8 +193,8 @@ def test_a_difference_is_the_first_area_less_the_second() -> None:
     positive = np.array([[3.0, 5, 4, 6], [1, 5, 2, 2.5]])
     negative = np.array([[1.0, 4, 2, 0], [1.5, 4, 2, 0]])
     areas = placements(positive, negative).auc
-    found = compare_auc(positive, negative)
-    assert found.difference.value == pytest.approx(areas[0] - areas[1])
-    assert found.difference.value != 0
+    comparison = compare_auc(positive, negative)
+    assert comparison.difference.value == pytest.approx(areas[0] - areas[1])
+    assert comparison.difference.value != 0
     turned = compare_auc(positive[::-1], negative[::-1])
     assert turned.difference.value == pytest.approx(areas[1] - areas[0])

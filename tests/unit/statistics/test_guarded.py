@@ -26,12 +26,12 @@ MANY = 10_000
 def recall_bounds(
     nodules: list[int], hits: list[int], replicates: int = MANY, icc: float = SINGLE_ICC
 ) -> tuple[float, float]:
-    trials, found = np.array(nodules, dtype=float), np.array(hits, dtype=float)
+    trials, hit = np.array(nodules, dtype=float), np.array(hits, dtype=float)
     bootstrap = GuardedBootstrap(np.arange(len(trials)), replicates, seed=0)
-    ratio = proportion_of(found, trials, pseudo_size(trials, icc))
+    ratio = proportion_of(hit, trials, pseudo_size(trials, icc))
     rows = [ratio_rows([ratio], block) for block in bootstrap.blocks()]
     worst, best = (np.concatenate(parts)[:, 0] for parts in zip(*rows, strict=True))
-    return guarded_interval(found.sum() / trials.sum(), worst, best, 0.95)
+    return guarded_interval(hit.sum() / trials.sum(), worst, best, 0.95)
 
 
 def test_weights_by_hand() -> None:
@@ -110,10 +110,10 @@ def test_with_no_miss_the_bound_is_the_exact_one(patients: int) -> None:
 
 @pytest.mark.parametrize(("patients", "misses"), [(12, 1), (20, 3), (40, 1), (40, 20), (60, 59)])
 def test_one_nodule_per_patient_gives_clopper_and_pearson(patients: int, misses: int) -> None:
-    found = recall_bounds(*missed(patients, 1, *[1] * misses), replicates=200_000)
+    bounds = recall_bounds(*missed(patients, 1, *[1] * misses), replicates=200_000)
     hits = patients - misses
     exact = stats.beta.ppf([0.025, 0.975], [hits, hits + 1], [misses + 1, misses])
-    assert found == pytest.approx(tuple(exact), abs=0.004)
+    assert bounds == pytest.approx(tuple(exact), abs=0.004)
 
 
 def test_no_miss_is_never_worse_than_one() -> None:
@@ -144,8 +144,8 @@ def test_bounds_of_false_positives_per_case(falses: list[int], low: float, high:
     )
     (block,) = GuardedBootstrap(np.arange(20), MANY, 0).blocks()
     worst, best = ratio_rows([ratio], block)
-    found = guarded_interval(float(counts.mean()), worst[:, 0], best[:, 0], 0.95)
-    assert found == pytest.approx((low, high), abs=1e-6)
+    bounds = guarded_interval(float(counts.mean()), worst[:, 0], best[:, 0], 0.95)
+    assert bounds == pytest.approx((low, high), abs=1e-6)
 
 
 def test_a_bound_reaches_as_far_as_its_rows_are_scarce() -> None:
@@ -167,7 +167,7 @@ ROWS = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 1.0]), min_size=2, ma
 def test_a_bound_reaches_a_limit_where_the_p_value_is_within_the_tail(
     first: list[float], second: list[float], value: float, limit: float, level: float, is_low: bool
 ) -> None:
-    worst, best = (np.array((one * 30)[:30]) for one in (first, second))
+    worst, best = (np.array((row * 30)[:30]) for row in (first, second))
     low, high = guarded_interval(value, worst, best, level)
     is_reached = low >= limit if is_low else high <= limit
     p_value = guarded_p_value(value, worst, best, limit, is_low=is_low)
@@ -179,7 +179,7 @@ def test_a_bound_reaches_a_limit_where_the_p_value_is_within_the_tail(
 
 def test_a_p_value_by_hand() -> None:
     rows = np.array([0.2, 0.4, 0.6, 0.8, 1.0])
-    # 0.5 lies half way from the second to the third of five: 1.5 of 4 steps
+    # 0.5 is half way from the second to the third of five: 1.5 of 4 steps
     assert guarded_p_value(0.9, rows, rows, 0.5, is_low=True) == pytest.approx(1.5 / 4)
     assert guarded_p_value(0.9, rows, rows, 0.1, is_low=True) == pytest.approx(1 / 6)
     assert guarded_p_value(0.3, rows, rows, 0.7, is_low=False) == pytest.approx(1.5 / 4)
@@ -191,7 +191,7 @@ def test_no_number_of_units_is_needed_where_a_bound_cannot_move(gap: float, allo
     assert units_needed(20, gap, allowed, 0.95) is None
 
 
-def test_one_replicate_decides_alone() -> None:
+def test_a_single_replicate_decides() -> None:
     for row, expected in ((0.4, 1.0), (0.6, 0.5)):
         rows = np.array([row])
         assert guarded_p_value(0.7, rows, rows, 0.5, is_low=True) == expected
@@ -203,11 +203,11 @@ def test_a_bound_may_lie_two_standard_errors_away() -> None:
     assert bound_reach(np.arange(101.0), 0.0) == (0, 0)
 
 
-def test_as_many_units_as_there_are_and_none_of_nobody() -> None:
+def test_units_are_counted_and_an_empty_cohort_has_none() -> None:
     for unit, count in (([0], 1), ([0, 0], 1), ([1, 0], 2)):
         assert GuardedBootstrap(np.array(unit), 4, 0).units == count
-    nobody = GuardedBootstrap(np.empty(0, dtype=np.int64), 4, 0)
-    assert [block.weight.shape for block in nobody.blocks()] == [(4, 0)]
+    empty = GuardedBootstrap(np.empty(0, dtype=np.int64), 4, 0)
+    assert [block.weight.shape for block in empty.blocks()] == [(4, 0)]
 
 
 def test_weights_that_serve_every_metric_cannot_be_written_to() -> None:

@@ -61,12 +61,12 @@ def test_percentile_interval_is_the_central_share() -> None:
 
 def test_bca_agrees_with_scipy_on_the_same_replicates() -> None:
     sample = np.random.default_rng(3).lognormal(size=40)
-    found = stats.bootstrap(
+    expected = stats.bootstrap(
         (sample,), np.mean, n_resamples=4000, method="BCa", rng=np.random.default_rng(1)
     )
     left_out = np.array([np.delete(sample, i).mean() for i in range(len(sample))])
-    low, high = bca_interval(sample.mean(), found.bootstrap_distribution, left_out, 0.95)
-    theirs = found.confidence_interval
+    low, high = bca_interval(sample.mean(), expected.bootstrap_distribution, left_out, 0.95)
+    theirs = expected.confidence_interval
     assert (low, high) == pytest.approx((theirs.low, theirs.high), rel=2e-3)
 
 
@@ -103,19 +103,19 @@ def test_bca_without_any_spread_of_the_jackknife_has_no_acceleration() -> None:
 def test_an_interval_needs_two_replicates_and_half_of_them() -> None:
     chosen = IntervalChoice(method="percentile")
     for drawn in ([math.nan, 0.5], [math.nan, math.nan, math.nan, 0.4, 0.5]):
-        found = make_estimate(0.5, np.array(drawn), None, chosen)
-        assert (found.value, found.low, found.high) == (0.5, None, None)
-        assert found.reason is not None
-        assert found.reason.code == "no_interval"
+        estimate = make_estimate(0.5, np.array(drawn), None, chosen)
+        assert (estimate.value, estimate.low, estimate.high) == (0.5, None, None)
+        assert estimate.reason is not None
+        assert estimate.reason.code == "no_interval"
     assert make_estimate(0.5, np.array([math.nan, math.nan, 0.4, 0.6]), None, chosen).low
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_where_every_replicate_is_all_or_none_the_exact_interval_is_given(value: float) -> None:
     chosen = IntervalChoice(method="percentile")
-    found = make_estimate(value, np.full(50, value), None, chosen, trial_units=20)
+    estimate = make_estimate(value, np.full(50, value), None, chosen, trial_units=20)
     exact = stats.binomtest(round(20 * value), 20).proportion_ci(0.95, "exact")
-    assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+    assert (estimate.low, estimate.high) == pytest.approx((exact.low, exact.high))
     plain = make_estimate(value, np.full(50, value), None, chosen)
     assert (plain.low, plain.high) == (value, value)
 
@@ -145,7 +145,7 @@ def test_wilson_s_interval_stays_between_nothing_and_all() -> None:
             assert 1 - 1e-15 <= wilson_interval(trials, trials, level)[1] <= 1
 
 
-def test_the_mean_of_replicates_is_told_only_where_there_are_any() -> None:
+def test_the_mean_of_replicates_is_given_only_if_there_are_any() -> None:
     drawn, left_out = np.array([0.25, 0.5, 0.75, 1.0]), np.array([0.4, 0.5, 0.6])
     boot, jack = IntervalChoice(method="percentile"), IntervalChoice(method="jackknife")
     assert make_estimate(0.5, drawn, None, boot).mean == 0.625
@@ -155,7 +155,7 @@ def test_the_mean_of_replicates_is_told_only_where_there_are_any() -> None:
     assert make_estimate(1.0, None, same, jack, trial_units=9).mean is None
 
 
-def test_lost_replicates_are_told_and_none_is_not() -> None:
+def test_lost_replicates_are_stated_only_if_any_are_lost() -> None:
     chosen = IntervalChoice(method="percentile")
     whole = make_estimate(0.5, np.array([0.4, 0.5, 0.6]), None, chosen)
     assert whole.reason is None
@@ -174,8 +174,8 @@ def test_units_with_a_trial_are_counted_once() -> None:
 def test_other_intervals_are_those_asked_for() -> None:
     asked = IntervalChoice(others=("wilson", "clopper_pearson", "cluster_ratio"))
     successes, trials, unit = np.array([1.0, 0, 3]), np.array([2.0, 0, 4]), np.array([0, 1, 2])
-    found = proportion_intervals(successes, trials, unit, asked)
-    assert found == {
+    intervals = proportion_intervals(successes, trials, unit, asked)
+    assert intervals == {
         "wilson": wilson_interval(4, 6, 0.95),
         "clopper_pearson": clopper_pearson_interval(4, 6, 0.95),
         "cluster_ratio": cluster_ratio_interval(successes, trials, 0.95),
@@ -186,8 +186,8 @@ def test_other_intervals_are_those_asked_for() -> None:
 
 def test_bca_without_a_jackknife_has_no_acceleration() -> None:
     replicates = np.array([0.0, 1, 2, 2, 3, 4, 5, 6, 7, 8])
-    found = make_estimate(2.0, replicates, None, IntervalChoice(method="bca", level=0.9))
-    assert (found.low, found.high) == bca_interval(2.0, replicates, np.ones(4), 0.9)
+    estimate = make_estimate(2.0, replicates, None, IntervalChoice(method="bca", level=0.9))
+    assert (estimate.low, estimate.high) == bca_interval(2.0, replicates, np.ones(4), 0.9)
 
 
 def test_bca_falls_back_where_all_replicates_lie_below() -> None:

@@ -100,28 +100,34 @@ def test_the_numbers_of_patients_mean_nothing() -> None:
 
 
 def test_all_forms_together_with_table_and_difference() -> None:
-    found = compare_detection(THREE)
-    assert (found.both, found.only_first, found.only_second, found.neither) == (2, 4, 1, 2)
-    assert found.difference.value == pytest.approx(3 / 9)
+    comparison = compare_detection(THREE)
+    assert (comparison.both, comparison.only_first, comparison.only_second, comparison.neither) == (
+        2,
+        4,
+        1,
+        2,
+    )
+    assert comparison.difference.value == pytest.approx(3 / 9)
     # ratio estimator: d = 2 0 1, n = 3 2 4, p = 1/3: residuals 1, -2/3, -1/3
     error = np.sqrt(3 / (2 * 81) * (1 + 4 / 9 + 1 / 9))
-    assert found.difference.low == pytest.approx(1 / 3 - stats.norm.ppf(0.975) * error)
-    assert found.durkalski == durkalski(THREE)
-    assert found.obuchowski == obuchowski(THREE)
-    assert found.eliasziw_donner == eliasziw_donner(THREE)
-    assert found.exact == mcnemar_exact(THREE)
+    assert comparison.difference.low == pytest.approx(1 / 3 - stats.norm.ppf(0.975) * error)
+    assert comparison.durkalski == durkalski(THREE)
+    assert comparison.obuchowski == obuchowski(THREE)
+    assert comparison.eliasziw_donner == eliasziw_donner(THREE)
+    assert comparison.exact == mcnemar_exact(THREE)
 
 
 def test_one_patient_has_a_difference_but_no_interval() -> None:
-    found = compare_detection(hits("ffb"))
-    assert found.difference.value == pytest.approx(2 / 3)
-    assert found.difference.low is None
+    comparison = compare_detection(hits("ffb"))
+    assert comparison.difference.value == pytest.approx(2 / 3)
+    assert comparison.difference.low is None
     assert (
-        in_english(found.difference.reason) == "a single patient has no variance between patients"
+        in_english(comparison.difference.reason)
+        == "a single patient has no variance between patients"
     )
 
 
-def test_algorithms_that_find_the_same_are_not_told_apart() -> None:
+def test_algorithms_that_find_the_same_cannot_be_distinguished() -> None:
     with undefined(match="no nodule tells the algorithms apart"):
         compare_detection(hits("bn", "b"))
 
@@ -227,16 +233,16 @@ def slow_eliasziw_donner(*patients: str) -> float:
     ],
 )
 def test_eliasziw_donner_of_patients_who_agree_with_themselves(patients: tuple[str, ...]) -> None:
-    found = eliasziw_donner(hits(*patients))
-    assert found.statistic == pytest.approx(slow_eliasziw_donner(*patients))
-    assert found.degrees_of_freedom == (1.0,)
-    assert found.p_value == pytest.approx(stats.chi2.sf(found.statistic, 1))
+    test = eliasziw_donner(hits(*patients))
+    assert test.statistic == pytest.approx(slow_eliasziw_donner(*patients))
+    assert test.degrees_of_freedom == (1.0,)
+    assert test.p_value == pytest.approx(stats.chi2.sf(test.statistic, 1))
     first, second = (sum(word.count(letter) for word in patients) for letter in "fs")
-    assert found.statistic < (first - second) ** 2 / (first + second)
+    assert test.statistic < (first - second) ** 2 / (first + second)
 
 
-def test_one_patient_alone_with_discordant_nodules() -> None:
-    # cells 2 1 0 0 among 3: nothing lies between patients, so nothing correlates
+def test_a_single_patient_with_discordant_nodules() -> None:
+    # cells 2 1 0 0 among 3: no variance between patients, so no correlation
     assert eliasziw_donner(hits("ffb")).statistic == pytest.approx(2)
 
 

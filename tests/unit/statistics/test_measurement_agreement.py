@@ -14,7 +14,7 @@ from nodulebench.statistics.agreement import (
 SIX_TARGETS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 )
-"""Four judges on six targets: the example of Shrout and Fleiss 1979."""
+"""Four raters on six targets: the example of Shrout and Fleiss 1979."""
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def test_six_forms_on_the_example_of_shrout_and_fleiss(
     form: IccForm, value: float, low: float, high: float
 ) -> None:
     # values as printed in the paper; intervals as R's psych package gives them
-    found = intraclass_correlation(SIX_TARGETS, form=form)
-    assert found.value == pytest.approx(value, abs=5e-3)
-    assert found.low == pytest.approx(low, abs=6e-4)
-    assert found.high == pytest.approx(high, abs=6e-3)
+    icc = intraclass_correlation(SIX_TARGETS, form=form)
+    assert icc.value == pytest.approx(value, abs=5e-3)
+    assert icc.low == pytest.approx(low, abs=6e-4)
+    assert icc.high == pytest.approx(high, abs=6e-3)
 
 
 def test_icc_by_hand() -> None:
@@ -83,31 +83,33 @@ MINI_METER = np.array(
 
 
 def test_limits_of_the_example_of_bland_and_altman() -> None:
-    found = bland_altman(LARGE_METER, MINI_METER)
-    assert found.bias.value == pytest.approx(-2.1, abs=0.05)
-    assert found.standard_deviation == pytest.approx(38.8, abs=0.05)
+    agreement = bland_altman(LARGE_METER, MINI_METER)
+    assert agreement.bias.value == pytest.approx(-2.1, abs=0.05)
+    assert agreement.standard_deviation == pytest.approx(38.8, abs=0.05)
     # the paper rounds 1.96 to 2: -79.7 and 75.5
-    assert found.lower.value == pytest.approx(-2.1 - 1.96 * 38.8, abs=0.1)
-    assert found.upper.value == pytest.approx(-2.1 + 1.96 * 38.8, abs=0.1)
+    assert agreement.lower.value == pytest.approx(-2.1 - 1.96 * 38.8, abs=0.1)
+    assert agreement.upper.value == pytest.approx(-2.1 + 1.96 * 38.8, abs=0.1)
     # standard error of the bias 9.4, interval -22.0 to 17.8
-    assert (found.bias.low, found.bias.high) == pytest.approx((-22.0, 17.8), abs=0.1)
-    assert found.count == 17
+    assert (agreement.bias.low, agreement.bias.high) == pytest.approx((-22.0, 17.8), abs=0.1)
+    assert agreement.count == 17
 
 
 def test_the_interval_of_a_limit_by_hand() -> None:
-    found = bland_altman(LARGE_METER, MINI_METER)
+    agreement = bland_altman(LARGE_METER, MINI_METER)
     z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, 16)
-    error = found.standard_deviation * np.sqrt(1 / 17 + z**2 / 32)
-    assert found.lower.value is not None
-    assert found.lower.low == pytest.approx(found.lower.value - t * error)
+    error = agreement.standard_deviation * np.sqrt(1 / 17 + z**2 / 32)
+    assert agreement.lower.value is not None
+    assert agreement.lower.low == pytest.approx(agreement.lower.value - t * error)
 
 
-def test_about_the_named_share_of_differences_lies_within_the_limits() -> None:
+def test_about_the_named_share_of_differences_is_within_the_limits() -> None:
     random = np.random.default_rng(2)
     first, second = random.normal(size=(2, 4000))
-    found = bland_altman(first, second, share=0.8)
+    agreement = bland_altman(first, second, share=0.8)
     difference = first - second
-    inside = (difference > (found.lower.value or 0)) & (difference < (found.upper.value or 0))
+    inside = (difference > (agreement.lower.value or 0)) & (
+        difference < (agreement.upper.value or 0)
+    )
     assert inside.mean() == pytest.approx(0.8, abs=0.02)
 
 
@@ -118,34 +120,34 @@ def test_one_pair_has_no_limits() -> None:
 
 def test_concordance_by_hand() -> None:
     # x 1 2 3, y 2 3 4: covariance 2/3, variances 2/3, shift 1: (4/3) / (4/3 + 1) = 4/7
-    found = concordance_correlation(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]))
-    assert found.value == pytest.approx(4 / 7)
+    concordance = concordance_correlation(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]))
+    assert concordance.value == pytest.approx(4 / 7)
 
 
 def test_concordance_interval_by_the_published_formula_where_the_shift_is_large() -> None:
     x, y = np.array([1.0, 2, 3, 5, 9]), np.array([4.0, 4, 7, 9, 14])
-    found = concordance_correlation(x, y)
-    p, r = found.value or 0, np.corrcoef(x, y)[0, 1]
+    concordance = concordance_correlation(x, y)
+    p, r = concordance.value or 0, np.corrcoef(x, y)[0, 1]
     u = (x.mean() - y.mean()) / np.sqrt(x.std() * y.std())
     # the standard error of the coefficient itself, then that of its Fisher z
     inner = (1 - r**2) * p**2 * (1 - p**2) / r**2 + 2 * p**3 * (1 - p) * u**2 / r
     error = np.sqrt((inner - 0.5 * p**4 * u**4 / r**2) / (len(x) - 2)) / (1 - p**2)
     z = np.log((1 + p) / (1 - p)) / 2
     bounds = np.tanh([z - 1.959963984540054 * error, z + 1.959963984540054 * error])
-    assert (found.low, found.high) == pytest.approx(tuple(bounds), abs=1e-12)
+    assert (concordance.low, concordance.high) == pytest.approx(tuple(bounds), abs=1e-12)
 
 
 def test_concordance_of_equal_measurements_is_one() -> None:
-    found = concordance_correlation(np.array([1.0, 2, 4]), np.array([1.0, 2, 4]))
-    assert found.value == pytest.approx(1)
-    assert found.low is None
+    concordance = concordance_correlation(np.array([1.0, 2, 4]), np.array([1.0, 2, 4]))
+    assert concordance.value == pytest.approx(1)
+    assert concordance.low is None
 
 
 def test_concordance_never_exceeds_correlation() -> None:
-    found = concordance_correlation(LARGE_METER, MINI_METER)
-    assert found.value is not None
-    assert found.value <= np.corrcoef(LARGE_METER, MINI_METER)[0, 1]
-    assert found.value == pytest.approx(0.943, abs=5e-4)
+    concordance = concordance_correlation(LARGE_METER, MINI_METER)
+    assert concordance.value is not None
+    assert concordance.value <= np.corrcoef(LARGE_METER, MINI_METER)[0, 1]
+    assert concordance.value == pytest.approx(0.943, abs=5e-4)
 
 
 def test_concordance_interval_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -155,10 +157,10 @@ def test_concordance_interval_covers_the_truth_about_as_often_as_it_says() -> No
         x = random.normal(size=60)
         y = 0.2 + 0.9 * x + random.normal(scale=0.4, size=60)
         truth = 2 * 0.9 / (1 + 0.81 + 0.16 + 0.04)
-        found = concordance_correlation(x, y)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= truth <= found.high
+        concordance = concordance_correlation(x, y)
+        assert concordance.low is not None
+        assert concordance.high is not None
+        covered += concordance.low <= truth <= concordance.high
     assert 0.91 <= covered / 300 <= 0.99
 
 
@@ -194,13 +196,13 @@ def test_the_random_readers_interval_by_the_published_formula() -> None:
     noise = k * reader + (k * n - k - n) * error
     low = n * (subject - low_f * error) / (low_f * noise + n * subject)
     high = n * (high_f * subject - error) / (noise + n * high_f * subject)
-    found = intraclass_correlation(SIX_TARGETS, form="2,1")
-    assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=1e-6)
+    icc = intraclass_correlation(SIX_TARGETS, form="2,1")
+    assert (icc.value, icc.low, icc.high) == pytest.approx((value, low, high), abs=1e-6)
 
 
 def test_two_pairs_have_limits_and_three_a_concordance() -> None:
-    found = bland_altman(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
-    assert (found.bias.value, found.standard_deviation) == pytest.approx((0, 2**0.5))
+    agreement = bland_altman(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
+    assert (agreement.bias.value, agreement.standard_deviation) == pytest.approx((0, 2**0.5))
     with undefined(match="concordance"):
         concordance_correlation(np.array([1.0, 2]), np.array([2.0, 3]))
     assert concordance_correlation(np.array([1.0, 2, 4]), np.array([2.0, 3, 3])).value is not None
@@ -214,9 +216,9 @@ def test_a_constant_measurement_has_no_concordance() -> None:
 
 
 def test_measurements_without_any_relation_have_a_concordance_of_0_and_no_interval() -> None:
-    found = concordance_correlation(np.array([0.0, 1, 0, 1]), np.array([0.0, 0, 1, 1]))
-    assert (found.value, found.low) == (0, None)
-    assert found.reason == Notice("pairs_alike")
+    concordance = concordance_correlation(np.array([0.0, 1, 0, 1]), np.array([0.0, 0, 1, 1]))
+    assert (concordance.value, concordance.low) == (0, None)
+    assert concordance.reason == Notice("pairs_alike")
 
 
 def test_pairs_on_a_straight_line_have_no_error_beyond_its_slope() -> None:
@@ -224,7 +226,7 @@ def test_pairs_on_a_straight_line_have_no_error_beyond_its_slope() -> None:
     for slope in (0.3, 0.7, 1.7, 3.1):
         for _ in range(20):
             x = random.normal(size=5)
-            found = concordance_correlation(x, x.mean() + slope * (x - x.mean()))
+            concordance = concordance_correlation(x, x.mean() + slope * (x - x.mean()))
             value = 2 * slope / (1 + slope**2)
-            bounds = (found.low, found.value, found.high)
+            bounds = (concordance.low, concordance.value, concordance.high)
             assert bounds == pytest.approx((value,) * 3, abs=1e-6)

@@ -35,11 +35,11 @@ def test_jackknife_covariance_equals_leaving_out_one_case_after_the_other() -> N
     keep = ~np.eye(40, dtype=bool)
     left_out = np.array(
         [
-            [[slow_area(row[kept], IS_ABNORMAL[kept]) for kept in keep] for row in treatment]
+            [[slow_area(row[used], IS_ABNORMAL[used]) for used in keep] for row in treatment]
             for treatment in RATING
         ]
     )
-    value = np.array([[slow_area(row, IS_ABNORMAL) for row in one] for one in RATING])
+    value = np.array([[slow_area(row, IS_ABNORMAL) for row in treatment] for treatment in RATING])
     slow = metrics_from_jackknife(value, left_out)
     fast = metrics_from_ratings(RATING, IS_ABNORMAL)
     assert fast.value == pytest.approx(value)
@@ -143,22 +143,22 @@ def test_readers_against_an_algorithm_by_hand() -> None:
     metrics = ReaderMetrics(
         np.array([[0.7, 0.9, 0.6]]), covariance[np.newaxis, :, np.newaxis], "given"
     )
-    found = readers_against_algorithm(metrics)
-    assert found.difference.value == pytest.approx(0.2)
+    analysis = readers_against_algorithm(metrics)
+    assert analysis.difference.value == pytest.approx(0.2)
     total = 0.02 + 2 * 0.1
-    assert found.significance.statistic == pytest.approx(0.2 / np.sqrt(total / 2))
-    assert found.significance.degrees_of_freedom == pytest.approx(((total / 0.02) ** 2,))
-    assert found.fixed_cases.statistic == pytest.approx(0.2 / np.sqrt(0.02 / 2))
-    assert found.fixed_cases.degrees_of_freedom == (1.0,)
+    assert analysis.significance.statistic == pytest.approx(0.2 / np.sqrt(total / 2))
+    assert analysis.significance.degrees_of_freedom == pytest.approx(((total / 0.02) ** 2,))
+    assert analysis.fixed_cases.statistic == pytest.approx(0.2 / np.sqrt(0.02 / 2))
+    assert analysis.fixed_cases.degrees_of_freedom == (1.0,)
 
 
 def test_an_algorithm_equal_to_the_readers_mean_differs_by_nothing() -> None:
     metrics = metrics_from_ratings(RATING[:1], IS_ABNORMAL)
     value = metrics.value.copy()
     value[0, -1] = value[0, :-1].mean()
-    found = readers_against_algorithm(ReaderMetrics(value, metrics.covariance, "jackknife"))
-    assert found.difference.value == pytest.approx(0, abs=1e-12)
-    assert found.significance.p_value == pytest.approx(1)
+    analysis = readers_against_algorithm(ReaderMetrics(value, metrics.covariance, "jackknife"))
+    assert analysis.difference.value == pytest.approx(0, abs=1e-12)
+    assert analysis.significance.p_value == pytest.approx(1)
 
 
 def test_a_study_needs_two_readers_and_two_treatments() -> None:
@@ -195,7 +195,7 @@ def test_an_error_below_zero_leaves_the_analysis_undefined() -> None:
         obuchowski_rockette(ReaderMetrics(given.value, covariance, "given"))
 
 
-def test_one_reader_cannot_stand_for_all() -> None:
+def test_one_reader_cannot_represent_all() -> None:
     with undefined(match="needs two readers"):
         one_treatment(np.array([0.1]), np.array([[0.2]]), "given")
 
@@ -233,10 +233,12 @@ def test_bounds_lie_a_quantile_of_t_on_either_side_of_a_difference() -> None:
 
 
 def test_bounds_of_readers_less_an_algorithm() -> None:
-    found = one_treatment(np.array([0.1, 0.3]), np.full((2, 2), 0.1), "given")
+    analysis = one_treatment(np.array([0.1, 0.3]), np.full((2, 2), 0.1), "given")
     half = stats.t.ppf(0.975, (0.22 / 0.02) ** 2) * np.sqrt(0.22 / 2)
-    assert (found.difference.low, found.difference.high) == pytest.approx((0.2 - half, 0.2 + half))
-    fixed = found.fixed_cases
+    assert (analysis.difference.low, analysis.difference.high) == pytest.approx(
+        (0.2 - half, 0.2 + half)
+    )
+    fixed = analysis.fixed_cases
     assert (fixed.statistic, fixed.degrees_of_freedom) == (pytest.approx(2.0), (1.0,))
     assert fixed.p_value == pytest.approx(2 * stats.t.sf(2, 1))
 
@@ -267,6 +269,6 @@ def test_three_treatments_by_hand() -> None:
 
 
 def test_readers_who_covary_negatively_count_as_independent() -> None:
-    found = one_treatment(np.array([0.1, 0.3]), np.full((2, 2), -0.1), "given")
-    assert found.significance.statistic == pytest.approx(0.2 / np.sqrt(0.02 / 2))
-    assert found.significance.degrees_of_freedom == pytest.approx((1,))
+    analysis = one_treatment(np.array([0.1, 0.3]), np.full((2, 2), -0.1), "given")
+    assert analysis.significance.statistic == pytest.approx(0.2 / np.sqrt(0.02 / 2))
+    assert analysis.significance.degrees_of_freedom == pytest.approx((1,))

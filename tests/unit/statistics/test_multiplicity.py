@@ -56,7 +56,7 @@ def test_a_family_of_none_stays_empty() -> None:
 
 
 @given(FAMILIES)
-def test_holm_lies_between_the_plain_and_the_bonferroni_values(family: list[float]) -> None:
+def test_holm_is_between_the_plain_and_the_bonferroni_values(family: list[float]) -> None:
     assert (holm(family) >= np.array(family)).all()
     assert (holm(family) <= bonferroni(family)).all()
 
@@ -85,8 +85,12 @@ def test_families_in_order_by_hand() -> None:
 
 
 def test_a_closed_gate_closes_all_behind_it() -> None:
-    assert [list(one) for one in gatekeeping([0.2], [0.001], [0.0001])] == [[0.2], [0.2], [0.2]]
-    assert [list(one) for one in gatekeeping([], [0.01, 0.04])] == [[], [0.02, 0.04]]
+    assert [list(family) for family in gatekeeping([0.2], [0.001], [0.0001])] == [
+        [0.2],
+        [0.2],
+        [0.2],
+    ]
+    assert [list(family) for family in gatekeeping([], [0.01, 0.04])] == [[], [0.02, 0.04]]
 
 
 def claims_step_by_step(alpha: float, joint: list[float], *families: list[float]) -> list[bool]:
@@ -115,7 +119,7 @@ def test_an_adjusted_p_value_says_what_the_steps_say(
 
 
 @pytest.mark.parametrize("untrue", [(True, True), (False, True), (True, False), (False, False)])
-def test_wrong_claims_are_rare_whatever_is_true(untrue: tuple[bool, bool]) -> None:
+def test_wrong_claims_are_rare_for_any_truth(untrue: tuple[bool, bool]) -> None:
     """Strong control: families of nulls that hold (uniform P values) or do not (tiny ones)."""
     random, wrong = np.random.default_rng(4), 0
     for _ in range(2000):
@@ -128,8 +132,8 @@ def test_wrong_claims_are_rare_whatever_is_true(untrue: tuple[bool, bool]) -> No
 
 
 def test_no_family_falls_below_any_that_was_tested_before() -> None:
-    found = gatekeeping([0.01, 0.02], [0.03], [0.04, 0.001], [0.0001])
-    assert [one.tolist() for one in found] == [
+    adjusted = gatekeeping([0.01, 0.02], [0.03], [0.04, 0.001], [0.0001])
+    assert [family.tolist() for family in adjusted] == [
         [0.02, 0.02],
         [0.03],
         pytest.approx([0.04, 0.03]),
@@ -138,6 +142,6 @@ def test_no_family_falls_below_any_that_was_tested_before() -> None:
 
 
 @pytest.mark.parametrize("wrong", [-0.5, 1.5])
-def test_what_is_no_probability_is_refused(wrong: float) -> None:
+def test_a_value_outside_0_to_1_is_refused(wrong: float) -> None:
     with pytest.raises(InputError, match=f"P value 2: {wrong} is not between 0 and 1"):
         holm([0.5, wrong])

@@ -33,17 +33,17 @@ def once(metric: Callable[..., FloatArray], of: LabelledCohort) -> float:
 
 
 def test_only_no_swap_and_the_full_swap_give_as_large_a_difference() -> None:
-    found = permutation_test(
+    result = permutation_test(
         recall, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=100, seed=0
     )
-    assert found.difference == 1.0
-    assert found.p_value == 2 / 8
-    assert (found.swaps, found.is_exact) == (8, True)
-    assert in_english(found.method) == "permutation test, all swaps of algorithm labels by unit"
+    assert result.difference == 1.0
+    assert result.p_value == 2 / 8
+    assert (result.swaps, result.is_exact) == (8, True)
+    assert in_english(result.method) == "permutation test, all swaps of algorithm labels by unit"
 
 
 def test_a_patient_is_swapped_as_a_whole() -> None:
-    found = permutation_test(
+    result = permutation_test(
         recall,
         cohort(*FINDER),
         cohort(*BLIND),
@@ -51,14 +51,14 @@ def test_a_patient_is_swapped_as_a_whole() -> None:
         permutations=100,
         seed=0,
     )
-    assert found.p_value == 2 / 4
+    assert result.p_value == 2 / 4
 
 
 def test_an_algorithm_against_itself_has_p_one() -> None:
-    found = permutation_test(
+    result = permutation_test(
         recall, cohort(*FINDER), cohort(*FINDER), unit_of_case=EACH, permutations=100, seed=0
     )
-    assert (found.difference, found.p_value) == (0.0, 1.0)
+    assert (result.difference, result.p_value) == (0.0, 1.0)
 
 
 def exchanged(
@@ -66,8 +66,8 @@ def exchanged(
 ) -> tuple[Case, ...]:
     """The first algorithm's cases with the second's marks where swapped."""
     return tuple(
-        replace(one, marks=other.marks) if is_swapped else one
-        for one, other, is_swapped in zip(first, second, swap, strict=True)
+        replace(own, marks=other.marks) if is_swapped else own
+        for own, other, is_swapped in zip(first, second, swap, strict=True)
     )
 
 
@@ -84,10 +84,10 @@ def all_exchanges() -> tuple[tuple[LabelledCohort, LabelledCohort], ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [recall, precision, cpm], ids=["recall", "precision", "cpm"])
-def test_swapped_weights_equal_cohorts_built_anew(metric: Callable[..., FloatArray]) -> None:
-    differences = [once(metric, one) - once(metric, other) for one, other in all_exchanges()]
+def test_swapped_weights_equal_rebuilt_cohorts(metric: Callable[..., FloatArray]) -> None:
+    differences = [once(metric, first) - once(metric, other) for first, other in all_exchanges()]
     as_large = np.abs(differences) >= abs(differences[0]) - 1e-12
-    found = permutation_test(
+    result = permutation_test(
         metric,
         *all_exchanges()[0],
         unit_of_case=np.arange(5),
@@ -95,9 +95,9 @@ def test_swapped_weights_equal_cohorts_built_anew(metric: Callable[..., FloatArr
         seed=0,
         is_on_common_scale=False,
     )
-    assert found.difference == pytest.approx(differences[0])
-    assert found.p_value == pytest.approx(as_large.mean())
-    assert 2 / 32 < found.p_value < 1
+    assert result.difference == pytest.approx(differences[0])
+    assert result.p_value == pytest.approx(as_large.mean())
+    assert 2 / 32 < result.p_value < 1
 
 
 def test_side_by_side_each_nodule_keeps_the_mark_that_found_it() -> None:
@@ -113,14 +113,14 @@ def test_on_the_common_scale_scores_of_different_range_may_be_pooled() -> None:
     second = exchanged(first, random_cases(6, abnormal=4, normal=2), (True,) * 6)
     stretched = tuple(
         replace(
-            one,
+            content,
             marks=tuple(
                 with_score(item, 1000 * item.score - 5000)
-                for item in one.marks
+                for item in content.marks
                 if item.score is not None
             ),
         )
-        for one in second
+        for content in second
     )
     answers = [
         permutation_test(
@@ -157,11 +157,11 @@ def test_random_swaps_approach_all_swaps_and_repeat_with_the_seed() -> None:
 
 def test_a_random_test_never_says_p_zero() -> None:
     many = tuple(case(f"{number}", nodule(), mark(0.5)) for number in range(20))
-    none = tuple(replace(one, marks=()) for one in many)
-    found = permutation_test(
+    none = tuple(replace(content, marks=()) for content in many)
+    result = permutation_test(
         recall, cohort(*many), cohort(*none), unit_of_case=np.arange(20), permutations=99, seed=4
     )
-    assert found.p_value == 1 / 100
+    assert result.p_value == 1 / 100
 
 
 def test_a_metric_that_counts_cases_without_their_weights_is_refused() -> None:
@@ -218,10 +218,10 @@ def test_p_values_of_equal_algorithms_are_even() -> None:
             replace(everything, is_hit=row, hit_mark=np.where(row, everything.hit_mark, -1))
             for row in random.random((2, 12)) < 0.6
         )
-        found = permutation_test(
+        result = permutation_test(
             recall, first, second, unit_of_case=np.arange(12), permutations=200, seed=trial
         )
-        small += found.p_value <= 0.1
+        small += result.p_value <= 0.1
     assert small / 200 <= 0.15
 
 
@@ -233,10 +233,10 @@ def test_marks_without_scores_can_be_swapped() -> None:
         )
         for cases in (FINDER, BLIND)
     ]
-    found = permutation_test(
+    result = permutation_test(
         recall, cohort(*silent[0]), cohort(*silent[1]), unit_of_case=EACH, permutations=8, seed=0
     )
-    assert found.p_value == 2 / 8
+    assert result.p_value == 2 / 8
 
 
 def test_a_metric_without_a_value_is_undefined() -> None:
@@ -249,7 +249,7 @@ def test_a_metric_without_a_value_is_undefined() -> None:
         )
 
 
-def test_scores_of_one_algorithm_alone_are_none_of_both() -> None:
+def test_scores_of_only_one_algorithm_are_dropped() -> None:
     with_scores = cohort(*FINDER)
     without = replace(with_scores, has_scores=False)
     for first, second, expected in (
@@ -263,7 +263,7 @@ def test_scores_of_one_algorithm_alone_are_none_of_both() -> None:
 def test_on_the_common_scale_hits_keep_their_order_and_their_place_between_false_positives() -> (
     None
 ):
-    one = cohort(
+    labelled = cohort(
         case("a", nodule(), mark(0.95), false_mark(0.9)),
         case("b", nodule(), mark(0.8), false_mark(0.3)),
         case("c", nodule(), mark(0.7)),
@@ -271,7 +271,7 @@ def test_on_the_common_scale_hits_keep_their_order_and_their_place_between_false
         case("e", nodule(), mark(0.3)),
         case("f", nodule(), mark(0.1)),
     )
-    both = side_by_side(one, one, is_on_common_scale=True)
+    both = side_by_side(labelled, labelled, is_on_common_scale=True)
     # none above .95; one above .8 .7 .6, which 1, 2 and 3 hits exceed; .3 is tied with the second
     hits = np.array([0, 1 + 1 / 13, 1 + 2 / 13, 1 + 3 / 13, 1.5, 2 + 5 / 13])
     assert both.hit_score == pytest.approx(-np.concatenate([hits, hits]))
@@ -294,16 +294,16 @@ def test_blocks_of_single_swaps_give_the_same(monkeypatch: pytest.MonkeyPatch) -
         assert (tested(8).swaps, tested(8).is_exact) == (8, True)
 
 
-def test_a_difference_that_is_nothing_but_rounding_is_no_wrong_count() -> None:
+def test_a_difference_of_rounding_only_is_not_a_wrong_count() -> None:
     def noisy(of: LabelledCohort, weight: WeightArray) -> FloatArray:
         return recall(of, weight) + (1e-12 * weight[:, 0] if of.case_count > 3 else 0.0)
 
     same = cohort(*FINDER)
-    found = permutation_test(noisy, same, same, unit_of_case=EACH, permutations=9, seed=0)
-    assert found.difference == pytest.approx(0, abs=1e-11)
+    result = permutation_test(noisy, same, same, unit_of_case=EACH, permutations=9, seed=0)
+    assert result.difference == pytest.approx(0, abs=1e-11)
 
 
-def test_boxes_of_one_algorithm_alone_are_none_of_both() -> None:
+def test_boxes_of_only_one_algorithm_are_dropped() -> None:
     boxed = cohort(case("a", nodule(), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2))))
     plain = cohort(case("a", nodule(), mark(0.5)))
     for first, second in ((boxed, plain), (plain, boxed)):
@@ -313,7 +313,7 @@ def test_boxes_of_one_algorithm_alone_are_none_of_both() -> None:
     assert both.height == 2
 
 
-def test_what_lies_below_a_threshold_of_either_is_kept_beside_both() -> None:
+def test_marks_below_a_threshold_of_either_stay_in_the_joined_cohort() -> None:
     every = cohort(*FINDER)
     some = every.over(0.75)
     for first, second in ((some, every), (every, some), (some, some)):
@@ -322,11 +322,11 @@ def test_what_lies_below_a_threshold_of_either_is_kept_beside_both() -> None:
     assert side_by_side(every, every, is_on_common_scale=False).whole is None
 
 
-def test_rounding_of_large_differences_is_no_wrong_count_either() -> None:
+def test_rounding_of_large_differences_is_not_a_wrong_count_either() -> None:
     def noisy(of: LabelledCohort, weight: WeightArray) -> FloatArray:
         return 1e6 * recall(of, weight) + (1e-4 * weight[:, 0] if of.case_count > 3 else 0.0)
 
-    found = permutation_test(
+    result = permutation_test(
         noisy, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=9, seed=0
     )
-    assert found.difference == pytest.approx(1e6)
+    assert result.difference == pytest.approx(1e6)

@@ -16,7 +16,7 @@ def drawn(centre: list[float], noise: float, seed: int = 0, count: int = 500) ->
     return Replicates(tuple("abcdef"[: len(centre)]), np.array(centre), rows)
 
 
-def test_lines_stand_from_the_best_down() -> None:
+def test_lines_are_sorted_from_the_best_down() -> None:
     ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001))
     assert [line.name for line in ranking.lines] == ["b", "c", "a"]
     assert [line.rank for line in ranking.lines] == [1, 2, 3]
@@ -64,7 +64,7 @@ def test_a_group_is_measured_from_its_leader_not_in_a_chain() -> None:
     assert [line.group for line in ranking.lines] == [1, 1, 2, 2, 3]
 
 
-def test_all_pairs_stand_behind_the_groups() -> None:
+def test_groups_are_based_on_all_pairs() -> None:
     ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001))
     assert len(ranking.comparisons) == 3
     assert {comparison.adjustment for comparison in ranking.comparisons} == {"holm"}
@@ -72,16 +72,18 @@ def test_all_pairs_stand_behind_the_groups() -> None:
 
 def test_differences_from_the_best_are_the_pairs_turned_towards_it() -> None:
     table = drawn([0.5, 0.9, 0.7], 0.001)
-    found = rank_algorithms(table).from_best
-    assert list(found) == ["a", "c"]
-    for name, one in found.items():
-        alone = paired_difference(table, name, "b")
-        assert (one.algorithm, one.baseline) == (name, "b")
-        assert one.difference.value == pytest.approx(alone.difference.value)
-        bounds = (alone.difference.low, alone.difference.high)
-        assert (one.difference.low, one.difference.high) == pytest.approx(bounds)
-        assert one.difference.low < one.difference.value < one.difference.high < 0
-        assert one.p_value == pytest.approx(alone.p_value)
+    ranking = rank_algorithms(table).from_best
+    assert list(ranking) == ["a", "c"]
+    for name, comparison in ranking.items():
+        single = paired_difference(table, name, "b")
+        assert (comparison.algorithm, comparison.baseline) == (name, "b")
+        assert comparison.difference.value == pytest.approx(single.difference.value)
+        bounds = (single.difference.low, single.difference.high)
+        assert (comparison.difference.low, comparison.difference.high) == pytest.approx(bounds)
+        assert (
+            comparison.difference.low < comparison.difference.value < comparison.difference.high < 0
+        )
+        assert comparison.p_value == pytest.approx(single.p_value)
 
 
 def test_equal_algorithms_have_no_order_to_be_stable() -> None:
@@ -98,7 +100,7 @@ def test_an_undefined_algorithm_is_named() -> None:
         rank_algorithms(table)
 
 
-def test_one_algorithm_is_no_ranking() -> None:
+def test_one_algorithm_has_no_ranking() -> None:
     with undefined(match="needs two algorithms"):
         rank_algorithms(drawn([0.5], 0.1))
 
@@ -109,20 +111,20 @@ VALUES = st.lists(st.integers(0, 4), min_size=2, max_size=7)
 @settings(max_examples=80)
 @given(VALUES)
 def test_ranks_are_those_of_scipy(values: list[int]) -> None:
-    found = ranks(np.array(values, dtype=float)[:, np.newaxis])[:, 0]
+    rank = ranks(np.array(values, dtype=float)[:, np.newaxis])[:, 0]
     expected = stats.rankdata([-value for value in values], method="min")
-    assert found.tolist() == expected.astype(int).tolist()
+    assert rank.tolist() == expected.astype(int).tolist()
 
 
 @settings(max_examples=80)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7))
 def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
     first, second = np.array(pairs, dtype=float).T
-    found = kendall_tau(first, second[:, np.newaxis])[0]
+    tau = kendall_tau(first, second[:, np.newaxis])[0]
     if len(set(first)) == 1 or len(set(second)) == 1:
-        assert np.isnan(found)
+        assert np.isnan(tau)
     else:
-        assert found == pytest.approx(stats.kendalltau(first, second).statistic)
+        assert tau == pytest.approx(stats.kendalltau(first, second).statistic)
 
 
 def test_replicates_undefined_for_some_algorithm_are_left_out() -> None:
@@ -138,9 +140,9 @@ def test_replicates_undefined_for_some_algorithm_are_left_out() -> None:
 
 def test_two_replicates_that_all_share_are_the_fewest() -> None:
     nan = np.nan
-    one = np.array([[0.6, nan, 0.6], [0.5, 0.5, nan]])
+    values = np.array([[0.6, nan, 0.6], [0.5, 0.5, nan]])
     with undefined(match="no replicates in which all algorithms are defined"):
-        rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), one))
+        rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), values))
     two = np.array([[0.6, 0.6, 0.6], [0.5, 0.5, nan]])
     assert rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), two)).lines[0].rank == 1
 

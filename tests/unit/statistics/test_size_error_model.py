@@ -44,7 +44,7 @@ def test_infinite_tolerance_loses_and_overestimates_none():
 
 
 def test_distribution_is_taken_above_the_limit_only():
-    # memoryless: an exponential from 0 looks the same above 4 as one from 4
+    # memoryless: an exponential from 0 is the same above 4 as one from 4
     whole = lost_fraction(stats.expon(scale=2), normal_error(0.5), minimum_mm=4)
     assert whole == pytest.approx(
         lost_fraction(EXPONENTIAL, normal_error(0.5), minimum_mm=4), abs=1e-9
@@ -106,7 +106,7 @@ def test_error_may_grow_with_size():
     assert lost == pytest.approx((0.5 + stats.norm.cdf(-5)) / 2, abs=1e-15)
 
 
-def test_observed_errors_of_different_sizes_are_kept_apart():
+def test_observed_errors_of_different_sizes_are_separate():
     sizes, errors = np.array([3.0, 3.0, 8.0, 8.0]), np.array([1.0, 2.0, -5.0, 0.0])
     error = binned_error(sizes, errors, edges_mm=(6.0,))
     assert lost_fraction([4.5, 7.0], error, minimum_mm=4) == 0.25  # only 7.0 by -5
@@ -127,8 +127,8 @@ def test_nothing_on_one_side_of_the_limit_is_undefined():
         empirical_error([])
 
 
-def test_strictly_the_tolerance_is_granted_within_it_alone():
-    # D = 4, tolerance 1, errors of 0 and 1 mm alike: 2.9 mm lies beyond the tolerance and reaches
+def test_strictly_the_tolerance_is_granted_only_within_it():
+    # D = 4, tolerance 1, errors of 0 and 1 mm alike: 2.9 mm is beyond the tolerance and reaches
     # 4 mm never, 3 mm and 3.5 mm lie within it and would have to reach 5 mm
     error = empirical_error([0.0, 1.0])
     choice = {"minimum_mm": 4.0, "tolerance_mm": 1.0}
@@ -142,7 +142,7 @@ def test_strictly_the_tolerance_is_granted_within_it_alone():
         assert overestimated_share([size], error, **choice, reading="strict_truth") == strict
 
 
-def test_no_nodule_on_the_side_that_is_asked_for_is_told():
+def test_no_nodule_on_the_requested_side_is_refused():
     for sizes in (stats.uniform(0, 3), [1.0, 3.9]):
         with pytest.raises(UndefinedError) as error:
             lost_fraction(sizes, normal_error(1.0), minimum_mm=4)

@@ -1,4 +1,4 @@
-"""What is meant where nobody says otherwise: 95 %, two-sided, and so on."""
+"""Defaults: 95 %, two-sided, and so on."""
 
 import inspect
 from collections.abc import Callable
@@ -40,7 +40,7 @@ from nodulebench.statistics.size_error_model import lost_fraction, normal_error,
 
 
 @pytest.mark.parametrize(
-    ("function", "unsaid"),
+    ("function", "defaults"),
     [
         (cohen_kappa, {"weights": "none", "level": 0.95}),
         (fleiss_kappa, {"level": 0.95}),
@@ -76,8 +76,8 @@ from nodulebench.statistics.size_error_model import lost_fraction, normal_error,
         (malignancy_f_beta.sums, {"malignancy_threshold": 0.5, "beta": 1.0}),
     ],
 )
-def test_what_is_not_said_is_the_usual(
-    function: Callable[..., Any], unsaid: dict[str, object]
+def test_defaults_are_the_usual_values(
+    function: Callable[..., Any], defaults: dict[str, object]
 ) -> None:
     settings = inspect.signature(function).parameters
-    assert {name: settings[name].default for name in unsaid} == unsaid
+    assert {name: settings[name].default for name in defaults} == defaults

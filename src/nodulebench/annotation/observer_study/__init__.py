@@ -1,1 +1,1 @@
-"""An observer study: false positives that readers judge, and the nodules that they add."""
+"""Observer studies: readers classify false positives, and some of these become nodules."""

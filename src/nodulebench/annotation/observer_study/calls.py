@@ -1,4 +1,4 @@
-"""Observers of a study: which places they judge in which order, and their calls as events."""
+"""Readers of a study: which places they classify in which order, and their calls as events."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ Place = tuple[str, str]
 
 
 class Study(ConfigModel):
-    """Who judges the places of a study, and how these are shown."""
+    """Who classifies the places of a study, and how these are shown."""
 
     reader_ids: tuple[Name, ...] = Field(min_length=1)
-    """Each judges every place, without knowing what others call it."""
+    """Each classifies every place without knowing the calls of others."""
     seed: int = 0
-    """Of the order of places, another one for each reader."""
+    """Seed of the order of places; every reader has a different order."""
     patch_mm: float = Field(default=80.0, ge=20, le=400)
-    """Width of what is shown around a place."""
+    """Width of the image that is shown around a place."""
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
@@ -39,7 +39,7 @@ class Study(ConfigModel):
 
 
 class CallEvent(FactEvent):
-    """What a reader called a place; ``facts`` has the seconds that it took."""
+    """A reader's call of a place; ``facts`` holds the seconds it took."""
 
     case_id: str
     mark_id: str
@@ -48,12 +48,11 @@ class CallEvent(FactEvent):
 
     @property
     def place(self) -> Place:
-        """The place."""
         return self.case_id, self.mark_id
 
 
 def parse_call_event(content: bytes) -> CallEvent | None:
-    """What some bytes say, if they are byte for byte as it would be written."""
+    """The event in some bytes; None unless writing it gives the same bytes again."""
     try:
         event = CallEvent.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):
@@ -62,7 +61,7 @@ def parse_call_event(content: bytes) -> CallEvent | None:
 
 
 def shuffled(study: Study, reader_id: str, places: Sequence[Place]) -> list[Place]:
-    """The places in the order in which a reader is shown them: it follows from names alone."""
+    """The places in the order that a reader sees; it depends only on names and the seed."""
 
     def drawn(place: Place) -> bytes:
         text = "\0".join((str(study.seed), reader_id, *place))
@@ -95,7 +94,7 @@ def next_call(
     """The event that follows a reader's calls so far.
 
     Raises:
-        InputError: if the diameter contradicts the call, or the place was judged before.
+        InputError: if the diameter contradicts the call, or the reader has called the place before.
     """
     where = f"case '{place[0]}' mark '{place[1]}'"
     flaw = call_flaw(call, diameter_mm)
@@ -103,7 +102,7 @@ def next_call(
         remedy = f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less."
         raise InputError.at(where, f"is called '{call}' and {flaw}.", remedy)
     if any(event.place == place for event in events):
-        raise InputError.at(where, f"was judged by '{reader_id}' before.", "A call is final.")
+        raise InputError.at(where, f"was called by '{reader_id}' before.", "A call is final.")
     return CallEvent(
         number=len(events) + 1,
         at=datetime.now(UTC),

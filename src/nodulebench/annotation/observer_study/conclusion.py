@@ -1,9 +1,9 @@
-"""False positives that may be nodules nobody annotated -> readings -> additional nodules.
+"""False positives that may be nodules without annotation -> readings -> additional nodules.
 
 As in LUNA16 (Setio et al., Medical Image Analysis 2017): take an algorithm's false positives at a
 chosen rate, leave out the obvious ones, those on lesions annotated before and those read before,
-have four readers judge the rest independently, and add what enough of them call a nodule. The
-reference before and after are both kept, and an algorithm is scored under each.
+have four readers classify the rest independently, and add those that enough of them call a nodule.
+Both references, before and after, are written, and an algorithm is scored under each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
     """Refuse calls that are incomplete or contradict themselves.
 
     Raises:
-        InputError: for each mark that is unknown, that not exactly ``readers`` have judged, or
+        InputError: for each mark that is unknown, that not exactly ``readers`` have called, or
             whose diameter is missing or contradicts the call.
     """
     require_known_cases(calls, suspects, "readings")
@@ -39,7 +39,7 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
     problems = [
         Problem(
             f"case '{case_id}' mark '{mark_id}'",
-            f"was judged by {count} readers, not {readers}.",
+            f"has calls of {count} readers, not {readers}.",
             "Every mark needs the same number of independent readings.",
         )
         for case_id, mark_id, count in counts.with_columns(pl.col("len").fill_null(0)).rows()
@@ -60,7 +60,7 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """What the readers made of the false positives."""
+    """What the readers called the false positives."""
 
     verdicts: pl.DataFrame
     """For each suspect how many readers called it what, and the mean diameter of those who called
@@ -77,7 +77,7 @@ class Conclusion:
 
     @property
     def additional(self) -> pl.DataFrame:
-        """The nodules that were added, to be released: place, diameter, how many called them so."""
+        """The added nodules: position, diameter, and how many readers called them a nodule."""
         names = ("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "agreement")
         known = self.before.nodules.select("case_id", "nodule_id")
         new = self.after.nodules.join(known, on=["case_id", "nodule_id"], how="anti")
@@ -93,13 +93,13 @@ def conclude(
     minimum_agreement: int = 3,
     ignores_others: bool = True,
 ) -> Conclusion:
-    """Add what enough readers call a nodule; both versions of the reference are kept.
+    """Add what enough readers call a nodule; the result has both versions of the reference.
 
     Args:
         reference: the test set as it was.
         suspects: the false positives that were read.
         calls: what each reader called each of them.
-        readers: how many have judged each.
+        readers: how many have called each.
         minimum_agreement: how many make it a nodule.
         ignores_others: whether what fewer call a nodule, or a small one, is ignored from now on;
             else it stays a false positive.
@@ -109,7 +109,7 @@ def conclude(
     """
     if minimum_agreement > readers:
         what = f"{minimum_agreement} of {readers} readers cannot agree."
-        raise InputError.at("agreement", what, "Ask for at most as many as judged.")
+        raise InputError.at("agreement", what, "Ask for at most as many as there are.")
     check_calls(suspects, calls, readers=readers)
     is_nodule = pl.col("call") == "nodule"
     counted = calls.group_by("case_id", "mark_id").agg(
@@ -172,7 +172,7 @@ def _with_additions(reference: Reference, added: pl.DataFrame, others: pl.DataFr
 def effect(
     conclusion: Conclusion, submissions: Sequence[Submission], protocol: TestProtocol
 ) -> pl.DataFrame:
-    """What the additional nodules do to algorithms' metrics: algorithm, metric, before, after."""
+    """How the additional nodules change metrics: algorithm, metric, before, after."""
     rows = []
     sides = [
         evaluate(version, submissions, protocol)

@@ -1,4 +1,4 @@
-"""An algorithm's false positives -> those that readers of an observer study shall judge."""
+"""An algorithm's false positives -> those that readers of an observer study classify."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ UNMEASURED_MM = 10.0
 
 _PLACE = tuple(column for column in MARKS.columns if column.name in ("x_mm", "y_mm", "z_mm"))
 _CALL = (
-    Column("reader_id", pl.String, "who judged it"),
+    Column("reader_id", pl.String, "the reader"),
     Column("call", pl.String, "what the reader called it", allowed=CALLS),
     Column("diameter_mm", pl.Float64, "as measured", "mm", is_required=False, minimum=0),
 )
@@ -30,14 +30,14 @@ _MARK = (Column("case_id", pl.String, "the CT series"), Column("mark_id", pl.Str
 
 SUSPECTS = TableSchema(
     "SUSPECTS",
-    "One row per false positive that shall be read.",
+    "One row per false positive that is to be read.",
     (*_MARK, *_PLACE, Column("score", pl.Float64, "the algorithm's score")),
     key=("case_id", "mark_id"),
 )
 PRESCREEN = TableSchema(
     "PRESCREEN",
-    "One row per false positive that a scientist looked at.",
-    (*_MARK, Column("is_obvious", pl.Boolean, "whether it is obviously no nodule")),
+    "One row per false positive that a scientist checked.",
+    (*_MARK, Column("is_obvious", pl.Boolean, "whether it is obviously not a nodule")),
     key=("case_id", "mark_id"),
 )
 READER_CALLS = TableSchema(
@@ -56,14 +56,14 @@ EARLIER_CALLS = TableSchema(
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What the readers are given, and how it came about."""
+    """What the readers are given, and how many marks each step left."""
 
     suspects: pl.DataFrame
     """SUSPECTS that are still to be read."""
     reused: pl.DataFrame
     """READER_CALLS taken from earlier readings."""
     reused_suspects: pl.DataFrame
-    """SUSPECTS that these are about."""
+    """SUSPECTS of these calls."""
     flow: dict[str, int]
     """How many marks there were at each step."""
 
@@ -108,7 +108,7 @@ def select(
         suspects: false positives at the chosen rate.
         reference: the test set.
         prescreen: which of them are obviously no nodules.
-        annotated: NODULES of everything that the source data hold, whatever became of it.
+        annotated: NODULES of all lesions in the source data, also those that were rejected.
         earlier: what readers called places before.
         same_place_mm: a mark closer than this to an annotated lesion or an earlier place is on it;
             for a lesion its radius, where larger.

@@ -1,4 +1,4 @@
-"""Files of an observer study: what readers are given, and what came of their readings."""
+"""Files of an observer study: what readers are given, and the outcome of their readings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ from nodulebench.io.table_files import read_table, write_table
 
 REUSED, REUSED_CALLS, ADDITIONAL = "read_before.csv", "earlier_calls.csv", "additional_nodules.csv"
 USUAL_READERS = 4
-"""That judged each place in LUNA16's study."""
+"""Who called each place in LUNA16's study."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,12 +132,12 @@ def conclude_files(
 
     Args:
         study: folder of the study.
-        calls: tables of calls; what readers called in the study itself is counted, too.
+        calls: tables of calls; calls in the study itself count, too.
         reference: the test set.
         out: folder for both references, the additional nodules and the effect.
         marks: submissions to be scored before and after.
-        protocol: by which they are scored.
-        readers: how many judged each place; None: as many as the study has, else 4.
+        protocol: how they are scored.
+        readers: how many called each place; None: as many as the study has, else 4.
         minimum_agreement: how many make it a nodule.
 
     Raises:

@@ -1,7 +1,7 @@
-"""A folder of an observer study: its readers, the places that they judge, and their calls.
+"""A folder of an observer study: its readers, the places that they classify, and their calls.
 
-Everybody's calls are a log of their own (``calls/READER/``), which follows from the study: who
-judges opens no other, and a call that was written is never changed.
+Each reader's calls are a separate log (``calls/READER/``), whose chain begins with the digest of
+the study: a reader opens no other log, and a call is never changed.
 """
 
 from collections.abc import Sequence
@@ -55,13 +55,13 @@ class OpenStudy:
     folder: Path
     study: Study
     suspects: pl.DataFrame
-    """SUSPECTS that each reader judges."""
+    """SUSPECTS that each reader classifies."""
 
     def places(self, reader_id: str) -> list[Place]:
-        """What a reader judges, in their own order.
+        """What a reader classifies, in their own order.
 
         Raises:
-            InputError: if they are none of the readers.
+            InputError: if the person is not one of the readers.
         """
         if reader_id not in self.study.reader_ids:
             names = ", ".join(self.study.reader_ids)
@@ -69,22 +69,22 @@ class OpenStudy:
         return shuffled(self.study, reader_id, self.suspects.select("case_id", "mark_id").rows())
 
     def middle_mm(self, place: Place) -> tuple[float, float, float]:
-        """Where a place is."""
+        """The position of a place."""
         (row,) = self.suspects.filter(case_id=place[0], mark_id=place[1]).iter_rows(named=True)
         return row["x_mm"], row["y_mm"], row["z_mm"]
 
     def log(self, reader_id: str) -> EventLog[CallEvent]:
-        """What a reader called places."""
+        """The log of a reader's calls."""
         files = {name: file_digest(self.folder / name) for name in (STUDY, TO_READ)}
         root = bytes_digest(canonical({**files, "reader": reader_id}))
         store = FolderStore(self.folder / LOGS / reader_id)
         return EventLog(store, root, "the study", parse_call_event, headed_from=1)
 
     def calls(self, reader_id: str) -> dict[Place, CallEvent]:
-        """What a reader has called so far.
+        """A reader's calls so far.
 
         Raises:
-            InputError: if something of it was changed or cut off.
+            InputError: if the log was changed or cut off.
         """
         return {event.place: event for event in self.log(reader_id).read()}
 
@@ -96,14 +96,14 @@ class OpenStudy:
         diameter_mm: float | None = None,
         seconds: float = 0.0,
     ) -> CallEvent:
-        """Keep what a reader calls a place.
+        """Store a reader's call of a place.
 
         Raises:
-            InputError: if they may not, or have judged it before; nothing is kept.
+            InputError: if the place is not theirs, or they called it before; nothing is stored.
         """
         if place not in self.places(reader_id):
             where = f"case '{place[0]}' mark '{place[1]}'"
-            raise InputError.at(where, "is not among the places to judge.")
+            raise InputError.at(where, "is not among the places of the study.")
         log = self.log(reader_id)
         return log.append(
             lambda events: next_call(events, log.root, reader_id, place, call, diameter_mm, seconds)
@@ -116,15 +116,17 @@ def begin_study(
     """Give the places that were selected to readers.
 
     Raises:
-        InputError: if there is nothing to judge, a name cannot be, or it was done before.
+        InputError: if there are no places, a name is not valid, or the study has readers already.
     """
     if not (folder / TO_READ).is_file():
-        what = "holds no places to judge."
+        what = "holds no places to classify."
         raise InputError.at(folder, what, "Choose them with 'annotate observer select'.")
     if (folder / STUDY).exists():
-        raise InputError.at(folder / STUDY, "is there already.", "A study has its readers once.")
+        raise InputError.at(
+            folder / STUDY, "already exists.", "The readers of a study cannot be changed."
+        )
     if not read_table(folder / TO_READ, SUSPECTS).height:
-        raise InputError.at(folder / TO_READ, "holds no place to judge.")
+        raise InputError.at(folder / TO_READ, "holds no place to classify.")
     fields = {"reader_ids": tuple(reader_ids), "seed": seed, "patch_mm": patch_mm}
     study = checked(Study, fields, "study")
     write_json(study.model_dump(mode="json"), folder / STUDY)
@@ -135,11 +137,11 @@ def open_study(folder: Path) -> OpenStudy:
     """The study of a folder.
 
     Raises:
-        InputError: if readers have not got it yet, or it is damaged.
+        InputError: if it was not opened for readers yet, or is damaged.
     """
     if not (folder / STUDY).is_file():
-        what = "is no study that readers have got."
-        raise InputError.at(folder, what, "Give it to them with 'annotate observer open'.")
+        what = "is not a study that was opened for readers."
+        raise InputError.at(folder, what, "Open it with 'annotate observer open'.")
     try:
         study = Study.model_validate(read_json(folder / STUDY))
     except ValidationError as error:
@@ -148,13 +150,13 @@ def open_study(folder: Path) -> OpenStudy:
 
 
 def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
-    """Write what a reader has not judged yet as CSV, in their order; how many there are.
+    """Write a reader's open places as CSV, in their order; returns how many there are.
 
     Raises:
-        InputError: if they have no part in it, or the file is there already.
+        InputError: if the person is not a reader of the study, or the file exists.
     """
     if path.exists():
-        raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
+        raise InputError.at(path, "already exists.", "Submit it with 'answer', or remove it.")
     done = study.calls(reader_id)
     left = [place for place in study.places(reader_id) if place not in done]
     rows = [(*place, *study.middle_mm(place), None, None) for place in left]
@@ -165,13 +167,13 @@ def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
 
 
 def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
-    """Hand in a table that a reader filled in, place by place; how many calls are new.
+    """Submit a table that a reader filled in, place by place; returns how many calls are new.
 
-    Rows without a call stay open, and a call that stands already is passed over, so that a command
-    that was stopped is completed by the same once more.
+    Rows without a call stay open. A call that is stored already is skipped, so that repeating an
+    interrupted command completes it.
 
     Raises:
-        InputError: with every row that cannot be; nothing is kept.
+        InputError: with every row that is not valid; nothing is stored.
     """
     log, places = study.log(reader_id), set(study.places(reader_id))
     events = log.read()
@@ -184,7 +186,7 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
             continue
         if place not in places:
             where = f"{path.name} case '{place[0]}' mark '{place[1]}'"
-            problems.append(Problem(where, "is not among the places to judge."))
+            problems.append(Problem(where, "is not among the places of the study."))
             continue
         with collect_problems(problems):
             next_call(events, log.root, reader_id, place, *stated, 0.0)
@@ -196,7 +198,7 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
 
 
 def calls_table(study: OpenStudy) -> pl.DataFrame:
-    """What all readers called all places so far, as READER_CALLS."""
+    """The calls of all readers so far, as READER_CALLS."""
     rows = [
         (*call.place, reader_id, call.call, call.diameter_mm)
         for reader_id in study.study.reader_ids
@@ -206,7 +208,7 @@ def calls_table(study: OpenStudy) -> pl.DataFrame:
 
 
 def status_of(study: OpenStudy) -> JsonObject:
-    """Who judged how many places, and the digests of the logs that say what and when."""
+    """How many places each reader has called, and the digest of each log."""
     logs = {}
     for reader_id in study.study.reader_ids:
         events = study.log(reader_id).read()

@@ -1,1 +1,1 @@
-"""What readers drew: consistency, warnings, quality, tables for any reference rule."""
+"""The readings of single readers: consistency, warnings and agreement."""

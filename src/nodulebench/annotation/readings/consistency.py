@@ -1,7 +1,7 @@
-"""Readings of one case by several readers -> which slices they agree on, and what they found.
+"""Readings of one case by several readers -> the slices on which they agree, and candidates.
 
 On each slice the readers' boxes are clustered: two boxes of different readers belong together if
-they overlap or the centre of one lies in the other. A slice is consistent if every cluster on it
+they overlap or the centre of one is in the other. A slice is consistent if every cluster on it
 has all readers. Findings that share a cluster on any slice are one candidate nodule.
 """
 
@@ -17,12 +17,12 @@ from nodulebench.core.config_model import ConfigModel
 
 
 class ConsistencyRule(ConfigModel):
-    """When two readers' boxes on a slice are taken for the same thing."""
+    """When two readers' boxes on a slice count as the same finding."""
 
     minimum_iou: float = Field(default=0, ge=0, lt=1)
     """Their intersection over union must exceed this."""
     center_in_box: bool = True
-    """Whether the centre of one in the other, edges included, suffices as well."""
+    """Whether it also suffices that the centre of one is in the other, edges included."""
     disputes_slices: bool = True
     """Whether one inconsistent slice makes a nodule disputed; else only a reader who has not drawn
     it at all."""
@@ -41,7 +41,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class SliceCluster:
-    """Boxes on one slice that are taken for the same thing."""
+    """Boxes on one slice that count as the same finding."""
 
     box: Box
     """The hull of the readers' boxes."""
@@ -52,13 +52,13 @@ class SliceCluster:
 
     @property
     def reader_ids(self) -> tuple[str, ...]:
-        """Those who have a box in it, in order."""
+        """The readers who have a box in it, in order."""
         return tuple(sorted({reader for reader, _ in self.findings}))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A nodule as far as the readers have come: the findings that belong together."""
+    """A possible nodule: the findings of readers that belong together."""
 
     candidate_id: str
     findings: tuple[tuple[str, str], ...]
@@ -68,12 +68,12 @@ class Candidate:
 
     @property
     def reader_ids(self) -> tuple[str, ...]:
-        """Those who drew it, in order."""
+        """The readers who drew it, in order."""
         return tuple(sorted({reader for reader, _ in self.findings}))
 
     @property
     def boxes(self) -> tuple[Box, ...]:
-        """The hulls of its clusters: its place, without who drew what."""
+        """The hulls of its clusters: its position, without who drew what."""
         return tuple(cluster.box for cluster in self.clusters)
 
     @property
@@ -85,7 +85,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """What the readings of one case have in common."""
+    """The comparison of the readings of one case."""
 
     case_id: str
     reader_ids: tuple[str, ...]
@@ -93,7 +93,7 @@ class CaseCheck:
 
     @property
     def inconsistent_slices(self) -> tuple[int, ...]:
-        """The slices to be highlighted for senior experts."""
+        """The slices that are highlighted for senior experts."""
         return tuple(
             sorted({at for candidate in self.candidates for at in candidate.inconsistent_slices})
         )
@@ -112,7 +112,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
 
     Args:
         readings: one per reader, all of the same case.
-        rule: when boxes are taken for the same thing.
+        rule: when boxes count as the same finding.
 
     Returns:
         The candidates from the feet upwards, named ``candidate-1``, ``candidate-2``, ...
@@ -171,11 +171,11 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
 
 
 def lone_candidate(reading: Reading, candidate_id: str) -> Candidate:
-    """The candidate that one finding is which nobody else drew: disputed on every slice.
+    """The candidate of a finding that only one person drew: disputed on every slice.
 
     Args:
-        reading: of one finding.
-        candidate_id: what it shall be called.
+        reading: a reading with one finding.
+        candidate_id: the name of the candidate.
     """
     (lone,) = check_consistency([reading]).candidates
     clusters = tuple(replace(cluster, is_consistent=False) for cluster in lone.clusters)
@@ -216,7 +216,7 @@ def _slice_cluster(
 
 
 def _is_same(boxes: FloatArray, rule: ConsistencyRule) -> BoolArray:
-    """For each pair of boxes whether they are taken for the same thing, slices aside."""
+    """For each pair of boxes whether they count as the same finding, regardless of slices."""
     center, half = boxes[:, :2], boxes[:, 2:] / 2
     low = np.maximum((center - half)[:, None], (center - half)[None])
     high = np.minimum((center + half)[:, None], (center + half)[None])

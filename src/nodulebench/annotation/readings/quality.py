@@ -1,7 +1,7 @@
-"""Checked cases -> how well readers agree: in pairs, as a group, against the others, over time.
+"""Checked cases -> how well readers agree: in pairs, as a group, with the others, over time.
 
-A detection has no countable true negatives, so two readers agree by positive agreement: twice
-what both drew over all that each drew. What several readers drew counts once as a candidate.
+A detection has no countable true negatives, so positive agreement measures two readers: twice
+what both drew, divided by all that each drew. What several readers drew is one candidate.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _RULE = ConsistencyRule()
 
 
 def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
-    """For each candidate and each reader of its case whether the reader drew it."""
+    """Whether each reader of a case drew each of its candidates, one row per pair."""
     rows = [
         (check.case_id, candidate.candidate_id, reader, reader in candidate.reader_ids)
         for check in checks
@@ -39,7 +39,7 @@ def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
 
 
 def positive_agreement(both: int, first_only: int, second_only: int) -> float:
-    """Twice what both drew over all that each drew.
+    """Twice what both drew, divided by all that each drew.
 
     Raises:
         UndefinedError: if neither drew anything.
@@ -109,7 +109,7 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
     """How far all readers agree.
 
     Raises:
-        UndefinedError: if nobody drew anything, or no case has two readers.
+        UndefinedError: if no reader drew anything, or no case has two readers.
     """
     drawn_by = [
         (len(candidate.reader_ids), len(check.reader_ids))
@@ -129,34 +129,34 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ReaderSkill:
-    """One reader against the others who read the same cases."""
+    """One reader compared with the others who read the same cases."""
 
     reader_id: str
     cases: int
     backed: int
     """Candidates that enough of the others drew."""
     found: int
-    """How many of them the reader drew too."""
+    """How many of these the reader drew too."""
     lone: int
-    """Candidates that the reader alone drew."""
+    """Candidates that only this reader drew."""
 
     @property
     def sensitivity(self) -> float | None:
-        """Found / backed; None where nothing was backed."""
+        """``found`` divided by ``backed``; None where nothing was backed."""
         return self.found / self.backed if self.backed else None
 
     @property
     def lone_per_case(self) -> float:
-        """Marks that nobody else made, per case."""
+        """Candidates per case that no other reader drew."""
         return self.lone / self.cases
 
 
 def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
-    """Score each reader against the others.
+    """Compare each reader with the others.
 
     Args:
         checks: the cases.
-        others_needed: how many of the others make a candidate count; 0: more than half of them.
+        others_needed: how many others must have drawn a candidate; 0: more than half of them.
     """
     readers = sorted({reader for check in checks for reader in check.reader_ids})
     reader_skills = []
@@ -178,14 +178,14 @@ def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[Reade
 def repeat_agreement(
     pairs: Iterable[tuple[Reading, Reading]], rule: ConsistencyRule = _RULE
 ) -> PairAgreement:
-    """One reader's agreement with the own earlier readings of the same cases.
+    """One reader's agreement with their earlier readings of the same cases.
 
     Args:
         pairs: first and repeated reading of each case that was shown twice.
-        rule: when boxes are taken for the same thing.
+        rule: when boxes count as the same finding.
 
     Raises:
-        InputError: if a pair is of two cases or two readers.
+        InputError: if a pair has two different cases or readers.
     """
     both = first_only = second_only = cases = 0
     reader = ""
@@ -212,25 +212,25 @@ def repeat_agreement(
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A reader's sensitivity against the others, period by period."""
+    """A reader's sensitivity relative to the others, period by period."""
 
     reader_id: str
     backed: tuple[int, ...]
     found: tuple[int, ...]
     z: float
-    """Of the Cochran-Armitage test for a trend; negative: fewer found as time goes on."""
+    """Statistic of the Cochran-Armitage test for a trend; negative: fewer found over time."""
     p_value: float
 
 
 def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
-    """Whether a reader finds fewer, or more, of what the others find as time goes on.
+    """Whether a reader finds fewer, or more, of what the others find, over time.
 
     Args:
         periods: the cases in the order they were read, in groups.
         reader_id: the reader.
 
     Raises:
-        UndefinedError: if there is no trend to test: nothing or everything was found, or all
+        UndefinedError: if a trend cannot be tested: nothing or everything was found, or all
             within one period.
     """
     each = [skill for period in periods for skill in skills(period) if skill.reader_id == reader_id]
@@ -250,15 +250,15 @@ def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
 
 
 def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
-    """Draw cases to be shown again: the name each is shown by -> the case.
+    """Draw cases to be shown again: the name under which each is shown -> the case.
 
     Args:
         case_ids: all cases.
-        share: how many of them, between 0 and 1; rounded, at least one.
+        share: the share of them, above 0 and up to 1; rounded to at least one case.
         seed: of the draw and of the names.
 
     Raises:
-        InputError: if the share cannot be.
+        InputError: if the share is out of range.
     """
     if not 0 < share <= 1:
         raise InputError.at(
@@ -277,15 +277,15 @@ def _name(case_id: str, seed: int) -> str:
 def in_turn(
     case_ids: Sequence[str], repeats: Mapping[str, str], key: Callable[[str], bytes]
 ) -> list[str]:
-    """Cases in the order in which a reader is shown them, which tells nothing of them.
+    """Cases in the order in which a reader sees them, which reveals nothing about them.
 
-    Between a case and its repeat lie at least all others that are shown twice, once each, and about
-    half of those that are not; repeats lie among these, not at the end.
+    Between a case and its repeat there are at least all others that are shown twice, once each, and
+    about half of the cases that are shown once. Repeats are spread among these, not at the end.
 
     Args:
         case_ids: what is to be read.
-        repeats: the name a case is shown by the second time -> the case.
-        key: at least eight bytes that look random, for each name.
+        repeats: the name under which a case is shown the second time -> the case.
+        key: at least eight pseudo-random bytes for each name.
     """
     given = set(case_ids)
     again = {case: name for name, case in repeats.items() if name in given and case in given}
@@ -304,7 +304,7 @@ def in_turn(
 
 
 def with_repeats(cases: pl.DataFrame, repeats: Mapping[str, str]) -> pl.DataFrame:
-    """CASES with a further row for each case that is shown again."""
+    """CASES with an additional row for each case that is shown again."""
     shown = pl.DataFrame(
         {"shown_as": list(repeats), "case_id": list(repeats.values())},
         schema={"shown_as": pl.String, "case_id": pl.String},

@@ -1,4 +1,4 @@
-"""What one reader drew in one case: boxes and outlines per slice, checked against the image."""
+"""The reading of one case by one reader: boxes and outlines per slice, checked with the image."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -34,14 +34,14 @@ class DrawnSlice(ConfigModel):
 
     @property
     def outline(self) -> FloatArray:
-        """The outline's corners; the box's where nothing else was drawn."""
+        """The corners of the outline; of the box where no outline was drawn."""
         if self.contour:
             return read_outline(self.contour, f"slice {self.slice_index}")
         return box_outline(self.center_x_mm, self.center_y_mm, self.length_mm, self.width_mm)
 
     @property
     def as_drawn(self) -> DrawnOutline:
-        """Where it lies in the image."""
+        """The outline and its slice, in the form that ``imaging.rasters`` takes."""
         return DrawnOutline(self.slice_index, self.outline)
 
 
@@ -64,14 +64,14 @@ def box_diameter_mm(finding: DrawnFinding) -> float:
 
 
 class Reading(ConfigModel):
-    """All that one reader drew in one case; nothing drawn is a reading too."""
+    """Everything that one reader drew in one case; a reading may be empty."""
 
     case_id: str = Field(min_length=1)
     reader_id: Name
     findings: tuple[DrawnFinding, ...] = ()
 
     def typed(self, types: Mapping[str, str | None]) -> "Reading":
-        """The reading with these types; a finding without one keeps its own."""
+        """The reading with these types; a finding without one keeps its type."""
         named = tuple(
             finding.model_copy(update={"type": types.get(finding.finding_id) or finding.type})
             for finding in self.findings
@@ -80,16 +80,16 @@ class Reading(ConfigModel):
 
 
 def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> list[Reading]:
-    """A reader's marks in the form of a submission -> a reading for each of these cases.
+    """A reader's marks, read as a submission -> a reading for each of these cases.
 
     Raises:
-        InputError: if a mark lies in another case, or has no slice.
+        InputError: if a mark is in another case, or has no slice.
     """
     problems = [
         Problem(
             f"reader '{reader_id}'",
             f"marks case '{case_id}', which is not among the {cases.height} cases to be read.",
-            "Remove the marks, or give the reading to the batch it was made for.",
+            "Remove the marks, or submit the reading to the batch it was made for.",
         )
         for case_id in submission.marks["case_id"].unique(maintain_order=True)
         if case_id not in set(cases["case_id"])
@@ -135,7 +135,7 @@ def _drawn(rows: pl.DataFrame) -> Iterator[DrawnSlice]:
 
 
 def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
-    """Refuse a reading of an unknown case, with repeated findings, or outside the image.
+    """Check that a reading is of a known case, without repeated findings, within the image.
 
     Raises:
         InputError: with every problem of the reading.
@@ -146,7 +146,11 @@ def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
         raise InputError.at(where, "the case is not among those to be read.")
     names = [finding.finding_id for finding in reading.findings]
     problems = [
-        Problem(f"{where} finding '{name}'", "was given before.", "Give each finding its own id.")
+        Problem(
+            f"{where} finding '{name}'",
+            "occurs more than once.",
+            "Give each finding a different id.",
+        )
         for name in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
     place = geometries(rows).get(reading.case_id)
@@ -163,7 +167,7 @@ def _slice_problems(
     for drawn in finding.slices:
         here = f"{where} finding '{finding.finding_id}' slice {drawn.slice_index}"
         if drawn.slice_index in seen:
-            yield Problem(here, "was given before.", "Draw one outline per finding and slice.")
+            yield Problem(here, "occurs more than once.", "Draw one outline per finding and slice.")
         seen.add(drawn.slice_index)
         outline = drawn.outline
         if not np.isfinite(outline).all():
@@ -173,7 +177,7 @@ def _slice_problems(
         elif place is not None and not _is_inside(place, drawn.slice_index, outline):
             yield Problem(
                 here,
-                "the outline lies outside the image.",
+                "the outline is outside the image.",
                 "Is it a reading of another series, or in pixels instead of millimetres?",
             )
 
@@ -184,10 +188,10 @@ def _is_inside(place: Geometry, slice_index: int, outline: FloatArray) -> bool:
 
 
 def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> Readings:
-    """What readers drew, as tables; every finding is taken for a nodule.
+    """Readings as tables; every finding counts as a nodule.
 
     Args:
-        name: of the readings.
+        name: the name of the readings.
         cases: CASES; readings of other cases are left out.
         readings: one per case and reader, also where nothing was drawn.
 
@@ -212,7 +216,7 @@ def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> 
 
 
 def finding_name(reader_id: str, finding_id: str) -> str:
-    """What a reader's finding is called among those of all readers."""
+    """The name of a reader's finding among those of all readers."""
     return f"{reader_id}:{finding_id}"
 
 
@@ -230,7 +234,7 @@ def _finding_rows(reading: Reading) -> Iterator[JsonObject]:
 
 
 def _has_outline(finding: DrawnFinding) -> bool:
-    """Whether outlines say more than boxes."""
+    """Whether it has an outline and not only boxes."""
     return any(drawn.contour for drawn in finding.slices)
 
 

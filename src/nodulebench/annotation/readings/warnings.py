@@ -1,6 +1,6 @@
-"""A reading and, where known, the image and its lungs -> what a second look should be taken at.
+"""A reading and, where known, the image and its lungs -> warnings about unusual findings.
 
-Nothing here is refused: a warning says what is unusual, and the reader or reviewer decides.
+Nothing is refused here: a warning names what is unusual, and the reader or reviewer decides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,27 +27,27 @@ from nodulebench.io.images.case_images import image_reader
 
 
 class WarningLimits(ConfigModel):
-    """Where the usual ends."""
+    """The limits beyond which a finding is unusual."""
 
     longest_mm: float = Field(default=30, gt=0)
     """A longer diameter is a mass, not a nodule."""
     calcified_hu: float = 100
-    """The mean of a calcified nodule lies above this."""
+    """The mean HU of a calcified nodule is above this."""
     thin_slice_mm: float = Field(default=2.5, gt=0)
     """On slices up to this spacing a nodule is seen on more than one."""
     least_in_lung: float = Field(default=0.5, ge=0, le=1)
-    """The share of a finding's pixels that lie in the lungs, or near them if it is pleural."""
+    """Least share of a finding's pixels in the lungs, or near them if it is pleural."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingWarning:
-    """One unusual thing."""
+    """A finding that is unusual in one respect."""
 
     case_id: str
     reader_id: str
     finding_id: str
     notice: Notice
-    """By its code: long_diameter, calcified_density, outside_lung, crossing_outline or
+    """Its code is long_diameter, calcified_density, outside_lung, crossing_outline or
     single_slice."""
 
     @property
@@ -72,12 +72,12 @@ def warn(
 
     Args:
         reading: what was drawn.
-        place: the geometry of the image; without it, slices and pixels are not looked at.
+        place: the geometry of the image; without it, slices and pixels are not checked.
         hu: the image, axes slice, row, column.
         lung: whether each voxel is in the lungs, same axes.
         near_lung: the lungs with a border that holds pleural nodules; without it, these are not
-            looked for.
-        limits: where the usual ends.
+            checked.
+        limits: beyond which a finding is unusual.
     """
     return [
         ReadingWarning(reading.case_id, reading.reader_id, finding.finding_id, notice)
@@ -114,7 +114,7 @@ def _shape(
 
 
 def _is_pleural(finding: DrawnFinding) -> bool:
-    """Whether it comes from the pleura, which lies at the lungs and not in them."""
+    """Whether it is at the pleura, which is next to the lungs and not in them."""
     return finding.type is not None and finding.type not in PULMONARY_TYPES
 
 
@@ -156,18 +156,18 @@ def warn_of(
 ) -> list[ReadingWarning]:
     """What is unusual about readings, case by case.
 
-    With images, each is read once, its lungs are found, and what readers drew is held against
+    With images, each is read once, its lungs are segmented, and the readings are compared with
     both.
 
     Args:
         readings: what was drawn.
         cases: CASES, with geometry where it is known.
         images: folder of the images, named after their cases.
-        limits: where the usual ends.
+        limits: beyond which a finding is unusual.
 
     Raises:
-        InputError: for each case whose image is missing, cannot be read, shows no lung or is not
-            the one that the table describes.
+        InputError: for each case whose image is missing, cannot be read, shows no lung or does not
+            match the table of cases.
     """
     places = geometries(cases)
     warnings: list[ReadingWarning] = []
@@ -190,7 +190,7 @@ def warn_of(
 def warn_of_batch(
     handle: ProjectHandle, batch_id: str, images: Path | None = None
 ) -> list[ReadingWarning]:
-    """What is unusual about the readings of a batch, with the types that readers and reviewer gave.
+    """What is unusual about the readings of a batch, with the types that were given.
 
     Raises:
         InputError: if the batch is not yet in review, since readings are blind until then, or with
@@ -219,7 +219,7 @@ def _warn_with_image(
     where = f"image of case '{case_id}'"
     volume = to_patient_axes(image_reader(images)(case_id), where)
     if place is not None:
-        _refuse_other_image(volume, place, where)
+        _require_same_grid(volume, place, where)
     lungs = segment_lungs(volume, where)
     return [
         warning
@@ -235,8 +235,8 @@ def _warn_with_image(
     ]
 
 
-def _refuse_other_image(volume: Volume, place: Geometry, where: str) -> None:
-    """Refuse an image on another grid than the table of cases says."""
+def _require_same_grid(volume: Volume, place: Geometry, where: str) -> None:
+    """Check that an image has the grid that the table of cases states."""
     image_grid, table_grid = _grid(volume.geometry), _grid(place)
     is_same = np.allclose(image_grid[0], table_grid[0], rtol=SPACING_TOLERANCE, atol=0)
     if is_same and place.size is not None:
@@ -245,8 +245,8 @@ def _refuse_other_image(volume: Volume, place: Geometry, where: str) -> None:
     if not is_same:
         raise InputError.at(
             where,
-            f"has {_shown(volume.geometry)}; the table of cases says {_shown(place)}.",
-            "Is it the image of another series?",
+            f"has {_shown(volume.geometry)}; the table of cases has {_shown(place)}.",
+            "Check whether it is the image of another series.",
         )
 
 

@@ -1,1 +1,1 @@
-"""The annotation workflow as its events: who may do what when."""
+"""The annotation workflow: its steps, its states, and who may take which step when."""

@@ -1,4 +1,4 @@
-"""What people can do in the workflow, as they send it."""
+"""The steps of the workflow, as people and the program send them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,34 +30,34 @@ class OpenBatch(ConfigModel):
     team_id: Name
     case_ids: tuple[str, ...] = Field(min_length=1)
     reviewer_id: Name | None = None
-    """The leader of another team who will review it; None: drawn when all have read."""
+    """The leader of another team who reviews it; None: drawn when all have read."""
     commitment: Seed | None = None
-    """SHA-256 of what the office will add when all have read, which nobody knows before."""
+    """SHA-256 of the seed that the office reveals when all have read."""
     sealed: str = Field("", max_length=1 << 16)
-    """That itself, in base64 an age file for the organisers; empty: it is kept elsewhere."""
+    """The seed in an age file for the organisers, as base64; empty: it is stored elsewhere."""
 
 
 class SubmitReading(ConfigModel):
-    """Hand in what was drawn in one case."""
+    """Submit a reading of one case."""
 
     step: Literal["read"] = "read"
     batch_id: Name
     reading: Reading
     seed: Seed | None = None
-    """What the reader adds to the draw of the reviewer."""
+    """The reader's seed for the draw of the reviewer."""
 
 
 class ReviseReading(ConfigModel):
-    """Hand in a case once more, after having seen what others drew there; both are kept."""
+    """Submit a revised reading, after seeing what others drew; the log keeps both readings."""
 
     step: Literal["revise"] = "revise"
     batch_id: Name
     reading: Reading
-    """The whole of it as it shall be, not its changes."""
+    """The complete revised reading, not only its changes."""
 
 
 class CheckBatch(ConfigModel):
-    """Compare the readings; the program's own step."""
+    """Compare the readings; a step of the program."""
 
     step: Literal["check"] = "check"
     batch_id: Name
@@ -66,19 +66,19 @@ class CheckBatch(ConfigModel):
 
 
 class DrawReviewer(ConfigModel):
-    """Tell what was promised for the draw of the reviewer, when all have read."""
+    """Reveal the seed of the office and draw the reviewer, when all have read."""
 
     step: Literal["draw"] = "draw"
     batch_id: Name
     seed: Seed
     redraw_reason: str = ""
-    """Why the seed is not the one that was promised: it is lost, or kept back; empty: it is."""
+    """Why the seed does not match the commitment (it is lost or withheld); empty: it matches."""
     reviewer_id: Name | None = None
     """Who was drawn; filled in by the program."""
 
 
 class TypeNodule(ConfigModel):
-    """Say of which type a nodule is that one drew."""
+    """Give the type of a nodule, as one of the readers who drew it."""
 
     step: Literal["type"] = "type"
     batch_id: Name
@@ -111,19 +111,19 @@ class AddNodule(ConfigModel):
 
 
 class CorrectOutline(ConfigModel):
-    """Draw a nodule anew whose outline is wrong; what was drawn before is kept."""
+    """Correct a wrong outline; the log keeps the earlier one."""
 
     step: Literal["correct"] = "correct"
     batch_id: Name
     case_id: str
     candidate_id: str
     slices: tuple[DrawnSlice, ...] = Field(min_length=1)
-    """The whole nodule as it shall be, not its changes."""
+    """The complete corrected nodule, not only its changes."""
     comment: str = ""
 
 
 class FinishCase(ConfigModel):
-    """Say, as reviewer, that a case holds nothing more than was judged or added."""
+    """Finish the review of a case: all candidates are reviewed and missed nodules added."""
 
     step: Literal["finish"] = "finish"
     batch_id: Name
@@ -145,11 +145,11 @@ class ArbitrateNodule(ConfigModel):
 
 Aspect = Literal["sufficiency", "heterogeneity", "labels", "ethics"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
-"""What a commission inspects: enough cases, of many kinds, well labelled, lawfully got (ITU)."""
+"""What a commission inspects: enough cases, many kinds, good labels, lawful origin (ITU)."""
 
 
 class ApproveBatch(ConfigModel):
-    """Approve a batch for release, as commission; or say why not."""
+    """Approve a batch for release, as commission, or reject it with a reason."""
 
     step: Literal["approve"] = "approve"
     batch_id: Name
@@ -159,24 +159,24 @@ class ApproveBatch(ConfigModel):
 
 
 class ReleaseBatch(ConfigModel):
-    """Release the batch; from then on nothing changes."""
+    """Release the batch; after this it cannot change."""
 
     step: Literal["release"] = "release"
     batch_id: Name
 
 
 KEYS: Final = ".keys"
-"""What stands in the place of a batch where keys of people are changed."""
+"""Used as the batch in steps that change the keys of people."""
 
 
 class ChangeKey(ConfigModel):
-    """Replace somebody's key, or take it back: it was lost, or may be in other hands."""
+    """Replace or revoke a person's key, because it is lost or may be stolen."""
 
     step: Literal["key"] = "key"
     batch_id: Literal[".keys"] = KEYS
     person_id: Name
     key: PublicLine = ""
-    """The new public key; empty: the person has none from then on."""
+    """The new public key; empty: the key is revoked."""
     reason: str = Field(min_length=1)
 
 
@@ -197,14 +197,14 @@ SingleStep = Annotated[
 
 
 class Several(ConfigModel):
-    """Steps in one batch that are taken at once: all of them or none."""
+    """Steps in one batch that are taken together: all of them or none."""
 
     step: Literal["several"] = "several"
     batch_id: Name
     steps: tuple[SingleStep, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _is_of_one_batch(self) -> Self:
+    def _has_same_batch(self) -> Self:
         if any(step.batch_id != self.batch_id for step in self.steps):
             raise ValueError("the steps are not all of one batch")
         return self
@@ -231,7 +231,7 @@ ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator
 
 
 def at_once(batch_id: str, steps: Sequence[SingleStep]) -> Action:
-    """Steps as one action; one step is itself, unless it is the program's, whom somebody calls."""
+    """Steps as one action; a single step stays as it is, unless it is a step of the program."""
     if len(steps) == 1 and not isinstance(steps[0], CheckBatch):
         return steps[0]
     return Several(batch_id=batch_id, steps=tuple(steps))
@@ -255,15 +255,15 @@ def event_of(
     at: datetime,
     seal: Seal | None = None,
 ) -> Event:
-    """The event that an allowed action becomes.
+    """Build the event of an allowed action.
 
     Args:
-        number: of the event.
+        number: the number of the event.
         previous: digest of the event before.
         actor_id: who acts.
-        action: what was allowed.
-        at: when.
-        seal: makes its code; None: it has none.
+        action: the allowed action.
+        at: the time.
+        seal: makes the code of the event; None: without a code.
     """
     case_id, change = _words(action)
     payload = action.model_dump(mode="json")
@@ -285,7 +285,7 @@ def event_of(
 
 
 def steps_of(event: Event) -> Iterator[EventStep]:
-    """The steps that were taken with an event, in their order."""
+    """The steps of an event, in order."""
     if event.step != "several":
         yield EventStep(event.actor_id, event.step, event.case_id, event.change)
         return
@@ -294,7 +294,7 @@ def steps_of(event: Event) -> Iterator[EventStep]:
 
 
 def taken_by(actor_id: str, action: Action) -> str:
-    """Who takes a step of an event: the program what nobody takes by hand."""
+    """Who takes a step of an event: the program, if it is a step of the program."""
     return PROGRAM if isinstance(action, CheckBatch) else actor_id
 
 
@@ -325,12 +325,12 @@ def _words(action: Action) -> tuple[str | None, str]:
             words = f"{action.candidate_id} added{kind}, on {len(finding.slices)} slices"
             return action.case_id, words + _quoted(action.comment)
         case CorrectOutline():
-            words = f"{action.candidate_id} drawn anew on {len(action.slices)} slices"
+            words = f"{action.candidate_id} corrected on {len(action.slices)} slices"
             return action.case_id, words + _quoted(action.comment)
         case FinishCase():
             return action.case_id, "review finished"
         case ArbitrateNodule():
-            ruling = f"a nodule, {action.type}" if action.is_nodule else "no nodule"
+            ruling = f"a nodule, {action.type}" if action.is_nodule else "not a nodule"
             return action.case_id, f"{action.candidate_id} is {ruling}{_quoted(action.comment)}"
         case ApproveBatch(approves=approves):
             verdict = "approved" if approves else "not approved"
@@ -349,37 +349,37 @@ def _quoted(comment: str) -> str:
 
 
 class WorkflowRules(ConfigModel):
-    """What differs between published workflows."""
+    """The rules in which published workflows differ."""
 
     name: str = "nifdc-2022"
     readers: int = Field(default=3, ge=2)
     """Readers in a team."""
     typings: int = Field(default=1, ge=0)
-    """How many of those who drew a nodule say its type; 0: the step is left out."""
+    """How many of the readers who drew a nodule give its type; 0: the step is left out."""
     has_review: bool = True
     """Whether the leader of another team reviews every case, with or without candidates."""
     arbitrator_may_have_read: bool = False
     requires_seniority: bool = True
     """Whether titles and years of reading are checked."""
     least_years: float = Field(default=0, ge=0)
-    """Years of reading that everybody who reads, reviews or arbitrates has at least."""
+    """Fewest years of reading for everyone who reads, reviews or arbitrates."""
     requires_training: bool = False
-    """Whether everybody who reads, reviews or arbitrates has a training on record."""
+    """Whether everyone who reads, reviews or arbitrates needs a training on record."""
     requires_exam: bool = False
-    """Whether everybody who reads, reviews or arbitrates has passed the exam."""
+    """Whether everyone who reads, reviews or arbitrates must have passed the exam."""
     requires_approval: bool = False
     """Whether a commission approves a batch before it is released."""
     revision: Literal["none", "case", "batch"] = "none"
-    """Whether readers see what others drew, without names, and may change their own: as soon as all
+    """Whether readers see what others drew, without names, and may revise: as soon as all
     have read the case, or the whole batch."""
     has_arbitration: bool = True
-    """Whether disputes are settled; else whatever anybody drew is kept, and nothing is forced."""
+    """Whether disputes are arbitrated; otherwise every finding is a nodule, without consensus."""
     consistency: ConsistencyRule = ConsistencyRule()
 
     @model_validator(mode="after")
-    def _settles_what_is_reviewed(self) -> Self:
+    def _has_arbitration_after_review(self) -> Self:
         if self.has_review and not self.has_arbitration:
-            raise ValueError("who reviews may object, and nobody would settle it")
+            raise ValueError("a reviewer may object, which needs arbitration")
         return self
 
 

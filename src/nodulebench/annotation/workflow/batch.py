@@ -1,4 +1,4 @@
-"""Events -> Batch: how far a team's cases have come, and what is still open."""
+"""Events -> Batch: the progress of a team's cases, and what is still open."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from nodulebench.annotation.workflow.events import Event
 from nodulebench.core.notices import Notice
 
 State = Literal["reading", "revision", "checking", "typing", "review", "arbitration", "released"]
-"""In the order in which a batch passes through them; it never goes back."""
+"""In the order in which a batch passes through them; it never returns to an earlier state."""
 
 Key = tuple[str, str]
 """Case and candidate."""
@@ -25,7 +25,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A candidate as somebody drew it anew."""
+    """A corrected outline of a candidate."""
 
     by: str
     step: actions.CorrectOutline
@@ -33,7 +33,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Batch:
-    """Cases that one team reads, as far as they have come."""
+    """The state of the cases that one team reads."""
 
     order: actions.OpenBatch
     reader_ids: tuple[str, ...]
@@ -41,9 +41,9 @@ class Batch:
     readings: Mapping[Key, Reading] = field(default_factory=dict)
     """By case and reader."""
     revised: Mapping[Key, Reading] = field(default_factory=dict)
-    """By case and reader: as they stand after a look at what others drew."""
+    """By case and reader: as revised after seeing what others drew."""
     seeds: tuple[str, ...] = ()
-    """What readers added to the draw of the reviewer, in the order in which they handed in."""
+    """The readers' seeds for the draw of the reviewer, in the order of submission."""
     checks: Mapping[str, CaseCheck] | None = None
     typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
     """For each candidate the type that each reader gave."""
@@ -51,17 +51,17 @@ class Batch:
     added: Mapping[Key, actions.AddNodule] = field(default_factory=dict)
     """What the reviewer drew because no reader had."""
     corrections: Mapping[Key, tuple[Correction, ...]] = field(default_factory=dict)
-    """Every version of an outline that was drawn anew, in order; the last one counts."""
+    """Every correction of an outline, in order; the last one counts."""
     finished: frozenset[str] = frozenset()
-    """Cases in which the reviewer has nothing more to say."""
+    """Cases whose review is finished."""
     rulings: Mapping[Key, actions.ArbitrateNodule] = field(default_factory=dict)
     approval: actions.ApproveBatch | None = None
-    """What the commission said last."""
+    """The last answer of the commission."""
     is_released: bool = False
 
     @cached_property
     def candidates(self) -> dict[Key, Candidate]:
-        """All candidates of all cases, added ones too; none before the check."""
+        """All candidates of all cases, including added ones; none before the check."""
         by_key = {
             (case_id, candidate.candidate_id): candidate
             for case_id, check in (self.checks or {}).items()
@@ -73,7 +73,7 @@ class Batch:
 
     @cached_property
     def last_readings(self) -> dict[Key, Reading]:
-        """By case and reader what counts: as it was revised, else as it was read."""
+        """By case and reader the reading that counts: the revised one, else the first one."""
         return {**self.readings, **self.revised}
 
     @cached_property
@@ -91,7 +91,7 @@ class Batch:
 
     @cached_property
     def blind(self) -> list[Reading]:
-        """What readers drew before they saw anything of others, with types like ``typed``."""
+        """What readers drew before they saw others' marks, with types like ``typed``."""
         return self._typed(self.readings.values())
 
     def _typed(self, readings: Iterable[Reading]) -> list[Reading]:
@@ -121,7 +121,7 @@ class Batch:
 
     @cached_property
     def state(self) -> State:
-        """Where the batch is; it follows from what has been done."""
+        """The state of the batch, which follows from the steps taken."""
         if self.is_released:
             return "released"
         if self.missing_readings:
@@ -136,7 +136,7 @@ class Batch:
 
     @cached_property
     def missing_readings(self) -> list[Key]:
-        """Case and reader of every reading that is not in yet."""
+        """Case and reader of every reading that is not submitted yet."""
         return [
             (case_id, reader)
             for case_id in self.order.case_ids
@@ -146,7 +146,7 @@ class Batch:
 
     @cached_property
     def unrevised(self) -> list[Key]:
-        """Case and reader of every second reading that is not in yet; none where there is none."""
+        """Case and reader of every revision that is not submitted yet; empty without revisions."""
         if self.rules.revision == "none":
             return []
         every = [(case, reader) for case in self.order.case_ids for reader in self.reader_ids]
@@ -170,26 +170,26 @@ class Batch:
 
     @cached_property
     def unreviewed(self) -> list[Key]:
-        """Candidates that the reviewer has not judged; none where there is no review."""
+        """Candidates that are not reviewed yet; empty in a workflow without review."""
         if not self.rules.has_review:
             return []
         return [key for key in self.candidates if key not in self.reviews and key not in self.added]
 
     @cached_property
     def unfinished(self) -> list[str]:
-        """Cases that the reviewer has not finished, also where readers found nothing."""
+        """Cases whose review is not finished, also those where readers found nothing."""
         if not self.rules.has_review:
             return []
         return [case_id for case_id in self.order.case_ids if case_id not in self.finished]
 
     @property
     def waits_for_draw(self) -> bool:
-        """Whether all have read, and who reviews is still to be drawn."""
+        """Whether all have read and the reviewer is not drawn yet."""
         is_open = self.order.commitment is not None and self.order.reviewer_id is None
         return is_open and self.checks is not None
 
     def dispute(self, key: Key) -> tuple[Notice, ...]:
-        """Why a candidate is in dispute, settled or not; empty: it is not."""
+        """Why a candidate is in dispute, settled or not; empty: it is not in dispute."""
         if not self.rules.has_arbitration:
             return ()
         reasons = []
@@ -206,7 +206,7 @@ class Batch:
 
     @property
     def is_approved(self) -> bool:
-        """Whether the commission has approved it, or need not."""
+        """Whether the commission has approved it, or approval is not required."""
         if self.approval is None:
             return not self.rules.requires_approval
         return self.approval.approves
@@ -217,12 +217,12 @@ class Batch:
         return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
 
     def corrected(self, key: Key) -> Correction | None:
-        """The outline that counts instead of what readers drew; None: theirs does."""
+        """The correction that replaces what readers drew; None: it was not corrected."""
         versions = self.corrections.get(key, ())
         return versions[-1] if versions else None
 
     def nodule_type(self, key: Key) -> str | None:
-        """The type of a candidate: as ruled, else as its readers agree."""
+        """The type of a candidate: as arbitrated, else the one on which its readers agree."""
         ruling = self.rulings.get(key)
         if ruling is not None and ruling.type is not None:
             return ruling.type
@@ -246,7 +246,7 @@ def batches_of(
     rules: WorkflowRules,
     before: Mapping[str, Batch] | None = None,
 ) -> dict[str, Batch]:
-    """All batches as the events left them.
+    """The state of all batches after some events.
 
     Args:
         events: the log.
@@ -308,4 +308,4 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
                 batch = after(batch, taken_by(actor_id, step), step)
             return batch
         case actions.OpenBatch() | actions.ChangeKey():
-            raise AssertionError("a batch is opened once, and keys are of no batch")
+            raise AssertionError("a batch is opened once, and a key does not belong to a batch")

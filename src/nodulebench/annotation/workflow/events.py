@@ -13,7 +13,7 @@ from nodulebench.core.json_types import JsonObject
 
 
 class Event(ConfigModel):
-    """One step of the workflow as it happened."""
+    """One step of the workflow."""
 
     number: int
     """1, 2, 3, ..."""
@@ -23,32 +23,32 @@ class Event(ConfigModel):
     batch_id: Name
     case_id: str | None = None
     change: str
-    """What changed, in words."""
+    """What changed, as text."""
     payload: JsonObject
-    """What was given, in full."""
+    """The complete action."""
     payload_digest: str
     previous: str
-    """Digest of the event before; of the project for the first."""
+    """Digest of the previous event; of the project for the first."""
     code: str = ""
-    """By which others can tell who wrote it; empty: the project has no keys."""
+    """Proves who wrote the event; empty: the project has no keys."""
 
     @property
     def person(self) -> str:
-        """Who answers for the event."""
+        """The person who is responsible for the event."""
         return self.actor_id
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the event says."""
+        """SHA-256 of the whole event."""
         return json_digest(self.model_dump(mode="json"))
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
+        """The bytes that the code signs."""
         return _canonical(self.model_dump(mode="json", exclude={"code"}))
 
     def to_bytes(self) -> bytes:
-        """The event as it stands on the disk; nothing, where it holds what is no text."""
+        """The event as stored on disk; empty if it holds text that is not valid Unicode."""
         try:
             return f"{self.model_dump_json(indent=1)}\n".encode()
         except PydanticSerializationError:
@@ -65,7 +65,7 @@ def _canonical(value: Any) -> bytes:
 
 
 def parse_event(content: bytes) -> Event | None:
-    """The event in some bytes; None: they are none."""
+    """The event in some bytes; None: they do not hold one."""
     try:
         return Event.model_validate_json(content)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""The log of an annotation project: its events in any store, opened batch by batch."""
+"""The log of an annotation project: its events in any store, read batch by batch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -17,13 +17,13 @@ from nodulebench.security.event_log.store import EventStore
 def annotation_log(
     store: EventStore, root: str, seal: Seal | None = None, index: Path | None = None
 ) -> IndexedLog[Event]:
-    """The log of a project.
+    """Open the log of a project.
 
     Args:
-        store: keeps the events.
+        store: stores the events.
         root: digest of who takes part, the rules and the cases.
         seal: makes and checks the codes of events; None: the project has no keys.
-        index: where to keep what was read before.
+        index: file that caches what was read before.
     """
     log = EventLog(
         store,
@@ -44,7 +44,7 @@ def _flaw(event: Event) -> str:
 
 
 class Batches(Mapping[str, Batch]):
-    """All batches of a log by name, each made of its events when it is asked for."""
+    """All batches of a log by name, each built from its events on first access."""
 
     def __init__(self, workflow: Workflow, view: View[Event]) -> None:
         self._workflow, self._view = workflow, view
@@ -72,14 +72,14 @@ def act(
     action: Action | Callable[[Mapping[str, Batch]], Action],
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Event:
-    """Take one step and keep it; refused, nothing is kept.
+    """Take one step and store it; a step that is not allowed changes nothing.
 
     Args:
         workflow: people, rules and cases.
-        log: what happened so far.
+        log: the events so far.
         actor_id: who takes the step.
-        action: the step; or what makes it of the batches as they stand, which is asked again where
-            somebody else wrote meanwhile.
+        action: the step, or a function that builds it from the current batches; it is called again
+            if another event was stored meanwhile.
         clock: the time.
 
     Raises:

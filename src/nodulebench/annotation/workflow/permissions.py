@@ -1,4 +1,4 @@
-"""A batch, a person and a step -> why the step may not be taken; nothing where it may."""
+"""A batch, a person and a step -> why the step is not allowed; None where it is."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ from nodulebench.security.keys import parse_public_key
 
 
 def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None:
-    """Why somebody may not release a batch; ``may``: whether their part in it lets them."""
+    """Why a person may not release a batch; ``may``: whether their role in it allows it."""
     where = f"batch '{batch.order.batch_id}'"
     if not may:
         who = "an arbitrator who has not read or reviewed it"
@@ -29,7 +29,7 @@ def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None
         return Problem(
             where,
             "is not approved by the commission.",
-            "It inspects the batch, and says so with 'approve'.",
+            "The commission inspects the batch and approves it with 'approve'.",
         )
     return _dispute_refusal(batch)
 
@@ -37,18 +37,18 @@ def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None
 def approval_refusal(
     roster: Roster, batch: Batch, actor_id: str, action: ApproveBatch
 ) -> Problem | None:
-    """Why the commission may not say what it says of a batch."""
+    """Why an answer of the commission is not allowed."""
     where = f"batch '{batch.order.batch_id}'"
     team = roster.team(batch.order.team_id)
     has_part = actor_id in {*team.member_ids, batch.order.reviewer_id}
     if actor_id == PROGRAM or not roster.has_role(actor_id, "commission") or has_part:
-        who = "of the commission, without a part in the batch"
+        who = "a member of the commission without a part in the batch"
         return Problem(where, f"'{actor_id}' is not {who}.")
     if batch.approval is not None and batch.approval.approves:
         return Problem(where, "was approved before.")
     if not action.approves:
-        missing = "says no without a reason." if not action.comment else ""
-        return Problem(where, f"the commission {missing}", "Say why.") if missing else None
+        missing = "rejects it without a reason." if not action.comment else ""
+        return Problem(where, f"the commission {missing}", "Give one.") if missing else None
     left = [aspect for aspect in ASPECTS if aspect not in action.inspected]
     if left:
         what = f"was not inspected for {', '.join(left)}."
@@ -57,7 +57,7 @@ def approval_refusal(
 
 
 def _dispute_refusal(batch: Batch) -> Problem | None:
-    """Why a batch with open disputes goes no further."""
+    """Why a batch with open disputes cannot continue."""
     if not batch.open_disputes:
         return None
     shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
@@ -72,25 +72,25 @@ _STEP = b'"step":"key"'
 
 
 def key_refusal(roster: Roster, actor_id: str, action: ChangeKey) -> str:
-    """Why somebody may not change a key, in words that follow the place; nothing: they may."""
+    """Why a person may not change a key, as a verb phrase; empty: they may."""
     if not roster.keys:
         return "changes a key, though the project names none"
     if action.person_id not in {person.person_id for person in roster.people}:
-        return f"changes the key of '{action.person_id}', whom the roster does not know"
+        return f"changes the key of '{action.person_id}', who is not in the roster"
     if actor_id == action.person_id and action.key:
-        return ""  # everybody replaces their own
+        return ""  # everyone may replace their own key
     if not roster.has_role(actor_id, "organiser"):
-        return f"changes the key of '{action.person_id}', which is for an organiser"
+        return f"changes the key of '{action.person_id}', which only an organiser may do"
     if actor_id == action.person_id:
-        return "takes back the own key: nobody could sign that it was meant"
+        return "revokes their own key: then they could not sign this step"
     return ""
 
 
 def key_change(roster: Roster) -> Callable[[bytes], Change | None]:
-    """What an event says of somebody's key, for those who check the events after it."""
+    """A reader of key changes in events, for checking the events after them."""
 
     def change(content: bytes) -> Change | None:
-        if _STEP not in content:  # quotation marks of texts are written otherwise
+        if _STEP not in content:  # within a text, quotation marks are escaped
             return None
         event = json.loads(content)
         action = ChangeKey.model_validate(event["payload"])
@@ -115,7 +115,7 @@ STATES_OF_STEP: dict[str, tuple[State, ...]] = {
     "approve": ("arbitration",),
     "release": ("arbitration",),
 }
-"""The only states in which each step can be taken."""
+"""Step -> the states in which it is allowed."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ class Permissions:
     rules: WorkflowRules
 
     def require(self, batches: Mapping[str, Batch], actor_id: str, action: actions.Action) -> None:
-        """Let a step pass, or refuse it.
+        """Check that a step is allowed.
 
         Raises:
-            InputError: with the reason.
+            InputError: with the reason, if it is not.
         """
         if actor_id != PROGRAM:
             self.roster.person(actor_id)
@@ -149,7 +149,7 @@ class Permissions:
             raise InputError(problem)
 
     def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
-        """Whether someone can settle disputes of a batch."""
+        """Whether a person may settle disputes of a batch."""
         if actor_id == PROGRAM or not self.roster.has_role(actor_id, "arbitrator"):
             return False
         if self.rules.arbitrator_may_have_read:
@@ -158,7 +158,7 @@ class Permissions:
         return actor_id not in {*team.member_ids, batch.order.reviewer_id}
 
     def may_release(self, batch: Batch, actor_id: str) -> bool:
-        """Whether someone can release a batch: an arbitrator; without such, an organiser."""
+        """Whether a person may release a batch: an arbitrator, else an organiser."""
         if self.rules.has_arbitration:
             return self.may_arbitrate(batch, actor_id)
         return actor_id != PROGRAM and self.roster.has_role(actor_id, "organiser")
@@ -168,11 +168,11 @@ class Permissions:
     ) -> Iterator[Problem]:
         where = f"batch '{action.batch_id}'"
         if actor_id == PROGRAM or not self.roster.has_role(actor_id, "organiser"):
-            yield Problem(where, f"'{actor_id}' is no organiser and cannot open it.")
+            yield Problem(where, f"'{actor_id}' is not an organiser and cannot open it.")
         if action.batch_id in batches:
             yield Problem(where, "was opened before.", "Choose another name.")
         if action.batch_id == actions.KEYS:
-            yield Problem(where, "is a name that the program needs.", "Choose another name.")
+            yield Problem(where, "is a reserved name.", "Choose another name.")
         team = self.roster.team(action.team_id)
         if len(team.reader_ids) != self.rules.readers:
             yield Problem(
@@ -192,7 +192,7 @@ class Permissions:
             yield from reviewer_problems(self.roster, actor_id, action)
 
     def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
-        """Why someone may not take a step that the state allows."""
+        """Why a person may not take a step that the state allows."""
         match action:
             case actions.SubmitReading():
                 return self._reading_refusal(batch, actor_id, action.reading)
@@ -216,7 +216,7 @@ class Permissions:
             case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
                 return self._candidate_refusal(batch, actor_id, action)
             case actions.OpenBatch() | actions.ChangeKey() | actions.Several():
-                raise AssertionError("a batch is opened once, and steps are asked for one by one")
+                raise AssertionError("a batch is opened once, and steps are checked one by one")
 
     def _candidate_refusal(
         self,
@@ -238,7 +238,7 @@ class Permissions:
                 if actor_id != batch.order.reviewer_id:
                     return _not_reviewer(batch, actor_id)
                 if key in batch.added:
-                    return Problem(where, "was added in the review; the arbitration judges it.")
+                    return Problem(where, "was added in the review; the arbitration decides on it.")
                 if key in batch.reviews:
                     return Problem(where, "was reviewed before.")
             case actions.ArbitrateNodule():
@@ -260,17 +260,17 @@ class Permissions:
         elif not self.may_arbitrate(batch, actor_id):
             return _not_arbitrator(batch, actor_id)
         elif key not in batch.open_disputes:
-            return Problem(where, "is not in dispute, or settled.")
+            return Problem(where, "is not in dispute, or is settled.")
         last = batch.corrected(key)
         if last is not None and last.step.slices == action.slices:
-            return Problem(where, "is drawn like this already.")
+            return Problem(where, "already has this outline.")
         redrawn = DrawnFinding(finding_id=action.candidate_id, slices=action.slices)
         check_reading(
             Reading(case_id=action.case_id, reader_id=actor_id, findings=(redrawn,)), self.cases
         )
         if action.candidate_id not in same_candidates(batch, action.case_id, redrawn):
-            what = "is drawn anew in another place: no slice of it fits what was drawn before."
-            return Problem(where, what, "Correct its outline, or add what is another nodule.")
+            what = "has a correction at another position: no slice matches the earlier outline."
+            return Problem(where, what, "Correct its outline, or add another nodule.")
         return None
 
     def _reading_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
@@ -279,7 +279,7 @@ class Permissions:
         if (reading.case_id, actor_id) in batch.readings:
             return Problem(
                 f"batch '{batch.order.batch_id}'",
-                f"'{actor_id}' has handed in case '{reading.case_id}' before.",
+                f"'{actor_id}' has already submitted case '{reading.case_id}'.",
                 "A reading cannot be changed.",
             )
         check_reading(reading, self.cases)
@@ -293,23 +293,23 @@ class Permissions:
             return problem
         where = _case(batch, reading.case_id)
         if not batch.is_unblinded(reading.case_id):
-            return Problem(where, "is not read by all yet.", "Revise it when all have read.")
+            return Problem(where, "is not read by all yet.", "Revise it when all have read it.")
         if (reading.case_id, actor_id) in batch.revised:
-            return Problem(where, f"'{actor_id}' has revised it before.", "That is final.")
+            return Problem(where, f"'{actor_id}' has already revised it.", "A revision is final.")
         check_reading(reading, self.cases)
         return None
 
     def _reader_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
         where = f"batch '{batch.order.batch_id}'"
         if actor_id != reading.reader_id:
-            return Problem(where, f"'{actor_id}' hands in a reading of '{reading.reader_id}'.")
+            return Problem(where, f"'{actor_id}' submits a reading of '{reading.reader_id}'.")
         if actor_id not in batch.reader_ids:
             return _not(batch, actor_id, f"one of its readers ({', '.join(batch.reader_ids)})")
         if reading.case_id not in batch.order.case_ids:
             return Problem(
                 where,
                 f"case '{reading.case_id}' is not one of its {len(batch.order.case_ids)} cases.",
-                "Hand the reading in with the batch it was made for.",
+                "Submit the reading to the batch it was made for.",
             )
         return None
 
@@ -327,14 +327,16 @@ class Permissions:
             return self._addition_refusal(batch, actor_id, action, where)
         waiting = [name for case_id, name in batch.unreviewed if case_id == action.case_id]
         if waiting:
-            return Problem(where, f"is not judged yet: {', '.join(waiting)}.", "Judge them first.")
+            return Problem(
+                where, f"is not reviewed yet: {', '.join(waiting)}.", "Review them first."
+            )
         return None
 
     def _addition_refusal(
         self, batch: Batch, actor_id: str, action: actions.AddNodule, where: str
     ) -> Problem | None:
         if self.rules.typings and action.finding.type is None:
-            return Problem(where, "a nodule is added without a type.", "Say which type it is.")
+            return Problem(where, "a nodule is added without a type.", "Give its type.")
         before = [
             addition.finding
             for (case, _), addition in batch.added.items()
@@ -364,14 +366,14 @@ class Permissions:
         if key in batch.rulings:
             return Problem(where, "was settled before.")
         if action.is_nodule and action.type is None and self.rules.typings:
-            return Problem(where, "is ruled a nodule without a type.", "Say which type it is.")
+            return Problem(where, "is decided to be a nodule without a type.", "Give its type.")
         for name in action.discussed_with:
             self.roster.person(name)
         return None
 
 
 def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str]:
-    """The candidates of a case that a drawing is the same as by the rule of consistency."""
+    """The candidates of a case that match a drawn finding by the consistency rule."""
     new = Reading(case_id=case_id, reader_id="new", findings=(drawn,))
     owner = {
         finding: name

@@ -1,4 +1,4 @@
-"""How a batch gets its reviewer: who may promise and draw, and what an audit has to tell of it."""
+"""How a batch gets its reviewer: who may commit to a draw and reveal it, and audit notices."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,26 +13,26 @@ from nodulebench.core.notices import Notice
 def reviewer_problems(
     roster: Roster, actor_id: str, action: actions.OpenBatch
 ) -> Iterator[Problem]:
-    """What is wrong with how a batch that is opened is to get its reviewer.
+    """What is wrong with the reviewer, or with the commitment to draw one, of a new batch.
 
     Raises:
-        InputError: if nobody can be drawn, or the team is not known.
+        InputError: if no reviewer can be drawn, or the team is not known.
     """
     where, members = f"batch '{action.batch_id}'", roster.team(action.team_id).member_ids
     given = [action.reviewer_id, action.commitment]
     if given.count(None) == 2:
         yield Problem(where, "has no reviewer.", "Name the leader of another team.")
     elif None not in given:
-        yield Problem(where, "has a reviewer, and a promise to draw one.", "Give one of them.")
+        yield Problem(where, "has a reviewer and a commitment to draw one.", "Give one of them.")
     elif action.reviewer_id is None:
         possible_reviewers(roster.teams, action.team_id)
         if actor_id in members:
-            what = f"'{actor_id}' is of its team, and would know what the others cannot."
+            what = f"'{actor_id}' is in its team and would know the secret seed of the draw."
             yield Problem(where, what, "Let another organiser open it.")
     elif action.reviewer_id in members:
         yield Problem(
             where,
-            f"'{action.reviewer_id}' is of the team that reads it.",
+            f"'{action.reviewer_id}' is in the team that reads it.",
             "A batch is reviewed by the leader of another team.",
         )
     elif action.reviewer_id not in {team.leader_id for team in roster.teams}:
@@ -48,13 +48,13 @@ def draw_refusal(
     *,
     may_arbitrate: bool,
 ) -> Problem | None:
-    """Why somebody may not draw the reviewer of a batch now.
+    """Why a person may not draw the reviewer of a batch now.
 
     Args:
         roster: who takes part.
-        batch: as it stands.
-        actor_id: who would draw.
-        action: what is told, or why something else is drawn with.
+        batch: its current state.
+        actor_id: the person who draws.
+        action: the revealed seed, or the reason for another one.
         may_arbitrate: whether that person may settle disputes of the batch.
     """
     where, order = f"batch '{batch.order.batch_id}'", batch.order
@@ -63,16 +63,17 @@ def draw_refusal(
         needed = "an arbitrator without a part in it" if action.redraw_reason else "an organiser"
         return Problem(where, f"'{actor_id}' is not {needed}.")
     if order.commitment is None or order.reviewer_id is not None:
-        return Problem(where, "has no reviewer who is still to be drawn.")
+        return Problem(where, "does not wait for the draw of a reviewer.")
     if not batch.waits_for_draw:
-        return Problem(where, "is not read by all.", "Draw then: before, it could be aimed at.")
+        return Problem(where, "is not read by all.", "Draw when all have read.")
     if not action.redraw_reason and commitment_of(action.seed) != order.commitment:
-        return Problem(where, "was promised another draw.", "Tell what was promised by 'open'.")
+        what = "has a commitment that the seed does not match."
+        return Problem(where, what, "Give the file that 'open' wrote.")
     return None
 
 
 def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
-    """What has to be known of how batches got their reviewers, beside that it was allowed."""
+    """Audit notices on how batches got their reviewers; all steps were allowed."""
     opened: dict[str, list[str]] = {}
     waiting: dict[str, str] = {}
     promised: set[str] = set()

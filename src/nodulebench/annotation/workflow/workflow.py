@@ -1,7 +1,7 @@
 """Workflow: who may do what in which state, and who sees what.
 
 reading (-> revision) -> checking -> typing -> review -> arbitration -> released. An action is
-refused with a reason and changes nothing, or becomes one event. Nobody sees another's reading
+refused with a reason and changes nothing, or becomes one event. No one sees another's reading
 before all are in; no reader of a batch does before it is released, unless the workflow has them
 revise theirs.
 """
@@ -38,7 +38,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def letter_of(batch: Batch, reader_id: str) -> str:
-    """By which letter a reader of a batch is shown; drawn with what the first one handed in."""
+    """The letter of a reader of a batch; drawn with the seed of the first submitted reading."""
 
     def drawn(name: str) -> bytes:
         secret = batch.seeds[0] if batch.seeds else ""
@@ -49,20 +49,20 @@ def letter_of(batch: Batch, reader_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeenCandidate:
-    """A candidate as someone is shown it."""
+    """A candidate as a person sees it."""
 
     case_id: str
     candidate_id: str
     boxes: tuple[Box, ...]
     inconsistent_slices: tuple[int, ...] = ()
-    """Highlighted for senior experts; readers are shown none."""
+    """Highlighted for senior experts; empty for readers."""
     is_whole: bool = False
-    """Whether all that was drawn of it is shown, and what became of it; else the own part."""
+    """Whether all of it and its decision are shown; otherwise only the reader's part."""
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """The people, the rules and the cases; what happened is in the events."""
+    """The people, the rules and the cases; the events hold what was done."""
 
     roster: Roster
     cases: pl.DataFrame
@@ -85,30 +85,30 @@ class Workflow:
         return Permissions(self.roster, self.cases, self.rules)
 
     def batches(self, events: Sequence[Event]) -> dict[str, Batch]:
-        """All batches as the events left them."""
+        """The state of all batches after the events."""
         return batches_of(events, self._teams, self.rules)
 
     def replayed(self, events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
-        """Events that were not allowed when they were taken, or do not say what follows from them.
+        """Events that were not allowed, or do not hold the result that follows from them.
 
-        Each with the reason; what comes after such an event is judged as if it had been allowed.
+        Each with the reason; the events after it are checked as if it had been allowed.
         """
         batches: dict[str, Batch] = {}
         for event in events:
             try:
                 action = ACTIONS.validate_python(event.payload)
                 if self.allowed(batches, event.actor_id, action) != action:
-                    yield event, "says another result than follows from what was handed in"
+                    yield event, "has another result than follows from what was submitted"
             except (InputError, ValidationError) as error:
                 yield event, f"was not allowed: {error}"
             with suppress(KeyError, AssertionError, ValidationError):
                 batches |= batches_of([event], self._teams, self.rules, batches)
 
     def allowed(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
-        """The action, with what the program adds to it.
+        """The action, completed by the program.
 
         Raises:
-            InputError: with the reason, if it or one of its steps is not allowed or cannot be.
+            InputError: with the reason, if it or one of its steps is not allowed or not valid.
         """
         if isinstance(action, Several):
             batch, steps = known_batch(batches, action.batch_id), []
@@ -141,15 +141,15 @@ class Workflow:
     def visible_readings(
         self, events: Sequence[Event], actor_id: str, batch_id: str
     ) -> list[Reading]:
-        """The readings that someone may see now.
+        """The readings that a person may see now.
 
-        A reader sees the own ones until the batch is released; the reviewer sees all from the
+        Readers see only theirs until the batch is released; the reviewer sees all from the
         review on, an arbitrator who has not read from the arbitration on.
         """
         return self.seen_readings(known_batch(self.batches(events), batch_id), actor_id)
 
     def seen_readings(self, batch: Batch, actor_id: str) -> list[Reading]:
-        """The readings of a batch that someone may see now; see ``visible_readings``."""
+        """The readings of a batch that a person may see now; see ``visible_readings``."""
         self.roster.person(actor_id)
         sees_all = batch.state == "released" or (
             actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
@@ -158,7 +158,7 @@ class Workflow:
         return [reading for (_, reader), reading in readings if sees_all or reader == actor_id]
 
     def seen_of_others(self, batch: Batch, actor_id: str) -> list[Reading]:
-        """What others drew, blind, in cases that a reader revises or has revised: by letters.
+        """What others first drew in cases that a reader revises or has revised, by letters.
 
         How others revised them is not shown.
         """
@@ -175,16 +175,16 @@ class Workflow:
     def visible_candidates(
         self, events: Sequence[Event], actor_id: str, batch_id: str
     ) -> list[SeenCandidate]:
-        """The candidates that someone may see now, without who drew them.
+        """The candidates that a person may see now, without who drew them.
 
-        A reader sees those that are also the own, with the own boxes. The reviewer and arbitrators
-        see all in their states, with the slices that are not consistent; an arbitrator who has
-        read sees of the others' only what is in dispute.
+        Readers see the candidates that they drew, with their boxes. The reviewer and arbitrators
+        see all candidates in their states, with the inconsistent slices; an arbitrator who has read
+        sees others' candidates only where they are in dispute.
         """
         return self.seen_candidates(known_batch(self.batches(events), batch_id), actor_id)
 
     def seen_candidates(self, batch: Batch, actor_id: str) -> list[SeenCandidate]:
-        """The candidates of a batch that someone may see now; see ``visible_candidates``."""
+        """The candidates of a batch that a person may see now; see ``visible_candidates``."""
         self.roster.person(actor_id)
         is_senior = self._is_senior(batch, actor_id)
         is_reader = actor_id in batch.reader_ids
@@ -204,15 +204,15 @@ class Workflow:
         return seen
 
     def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
-        """Whether someone can settle disputes of a batch."""
+        """Whether a person may settle disputes of a batch."""
         return self._permissions.may_arbitrate(batch, actor_id)
 
     def may_release(self, batch: Batch, actor_id: str) -> bool:
-        """Whether someone can release a batch."""
+        """Whether a person may release a batch."""
         return self._permissions.may_release(batch, actor_id)
 
     def _is_senior(self, batch: Batch, actor_id: str) -> bool:
-        """Whether someone reviews or arbitrates the batch in its present state."""
+        """Whether a person reviews or arbitrates the batch in its present state."""
         if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
             return True
         return batch.state == "arbitration" and self.may_arbitrate(batch, actor_id)

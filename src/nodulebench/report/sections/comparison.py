@@ -46,6 +46,7 @@ from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis, few_ticks
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.summary import (
     differences_of,
     is_clear,
@@ -133,9 +134,9 @@ MARGIN_ANSWERS = (
 )
 
 
-def comparison_blocks(document: Document, translate: Translator) -> list[Any]:
+def comparison_blocks(document: Document, translate: Translator) -> list[Block | None]:
     """Every comparison of the document, one after another."""
-    blocks: list[Any] = []
+    blocks: list[Block | None] = []
     for comparison in document.comparisons:
         rule = leading_rule(document, comparison)
         metric = leading_metric(comparison, rule)
@@ -364,9 +365,9 @@ def _detection_table(comparison: ComparisonDocument, translate: Translator) -> T
 
 def _missed_by_one_blocks(
     comparison: ComparisonDocument, rule: str, translate: Translator
-) -> list[Any]:
+) -> list[Block]:
     """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
-    blocks: list[Any] = []
+    blocks: list[Block] = []
     for summary in comparison.detection:
         if summary.missed_by_one is None or summary.rule != rule:
             continue
@@ -406,7 +407,7 @@ def _missed_table(caption: str, missed: Sequence[MissedNodule], translate: Trans
 
 def _ranking_tables(
     comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
-) -> list[Any]:
+) -> list[Block]:
     ranking = ranking_of(comparison, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
         return []

@@ -1,4 +1,4 @@
-"""The portal: submissions, leaderboards, an organiser's dashboard. It joins workflows, no more."""
+"""The portal: accounts, benchmarks, submissions, leaderboards, annotation projects and exams."""
 
 from nodulebench.core.optional_packages import needs
 

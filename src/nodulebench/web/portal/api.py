@@ -1,13 +1,13 @@
-"""The interface for programs, version 1: JSON in, JSON out, by tokens; OpenAPI says all of it.
+"""The JSON API for programs, version 1; requests are authorised by tokens.
 
-Files are the bodies of their requests, so that nothing is parsed before the guard let them in.
+Files are request bodies rather than forms, so that nothing is parsed before the guard has run.
 """
 
 import tempfile
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
@@ -31,13 +31,13 @@ from nodulebench.web.client import (
     RuleFileInfo,
 )
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.releases import open_releases
 from nodulebench.web.portal.benchmarks.routes import Chosen
-from nodulebench.web.portal.benchmarks.rules import FILES, AcceptedRules, Answer, RuleFile, track_of
+from nodulebench.web.portal.benchmarks.rules import FILES, RuleFile, track_of
 from nodulebench.web.portal.benchmarks.service import find_benchmark, rules_of, state_of
 from nodulebench.web.portal.database.models import Benchmark
-from nodulebench.web.portal.guard import AtSite, By
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser
 from nodulebench.web.portal.leaderboards.leaderboard import board_of, reason_in_english
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.checks import check_submission, declared_training
@@ -45,12 +45,13 @@ from nodulebench.web.portal.submissions.routes import job_of
 from nodulebench.web.portal.submissions.scoring import disclosed_digests
 from nodulebench.web.portal.submissions.service import (
     MOST_NAME,
-    Received,
+    SubmitOptions,
+    Upload,
     find_entry,
-    received,
     require_open,
     result_of,
     shown_name,
+    store_upload,
     submit,
 )
 
@@ -75,46 +76,46 @@ DENIED: dict[int | str, JsonObject] = {
         429: "the quota is spent",
     }.items()
 }
-"""What every route may answer instead, with ``error`` and ``message``."""
+"""Errors that every route may return, with ``error`` and ``message``."""
 
 
 @router.get("/openapi.json", name="api_description", include_in_schema=False)
 def api_description(request: Request) -> Response:
-    """What the interface is, as OpenAPI has it."""
+    """Return the OpenAPI description of the API."""
     return JSONResponse(request.app.openapi())
 
 
 @router.get("/benchmarks", name="api_benchmarks", responses=DENIED)
-def api_benchmarks(site: AtSite, by: By) -> list[BenchmarkInfo]:
-    """Every benchmark that can be seen."""
+def api_benchmarks(site: CurrentSite, by: CurrentUser) -> list[BenchmarkInfo]:
+    """List all visible benchmarks."""
     with site.database.reading() as session:
         shown = select(Benchmark).order_by(Benchmark.created_at.desc())
         if not by.is_organiser:
             shown = shown.where(Benchmark.is_shown)
-        return [_benchmark(one) for one in session.scalars(shown)]
+        return [_benchmark(benchmark) for benchmark in session.scalars(shown)]
 
 
 @router.get("/benchmarks/{benchmark_id}", name="api_benchmark", responses=DENIED)
-def api_benchmark(site: AtSite, by: By, benchmark_id: str) -> BenchmarkInfo:
-    """One benchmark."""
+def api_benchmark(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> BenchmarkInfo:
+    """Return one benchmark."""
     with site.database.reading() as session:
         return _benchmark(find_benchmark(session, by, benchmark_id))
 
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard", name="api_leaderboard", responses=DENIED)
 def api_leaderboard(
-    site: AtSite,
-    by: By,
+    site: CurrentSite,
+    by: CurrentUser,
     benchmark_id: str,
     choice: Chosen,
 ) -> BoardInfo:
-    """The leaderboard of a benchmark: a track, under a rule, ordered by a metric."""
+    """Return the leaderboard of a benchmark for a track and a rule, ordered by a metric."""
     with site.database.reading() as session:
-        found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, choice)
+        benchmark = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, benchmark, by, choice)
     return BoardInfo(
-        benchmark=found.id,
-        version=found.version,
+        benchmark=benchmark.id,
+        version=benchmark.version,
         tracks=tuple(board.tracks),
         track=board.track,
         rules=tuple(board.rules),
@@ -146,19 +147,19 @@ def api_leaderboard(
 
 
 @router.get("/benchmarks/{benchmark_id}/files", name="api_files", responses=DENIED)
-def api_files(site: AtSite, by: By, benchmark_id: str) -> list[FileInfo]:
-    """What is released for a benchmark; files are given to who is signed in, in parts as well."""
+def api_files(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> list[FileInfo]:
+    """List the released files. Downloads need a signed-in account and support byte ranges."""
     with site.database.reading() as session:
-        found = open_releases(session, find_benchmark(session, by, benchmark_id).id)
+        releases = open_releases(session, find_benchmark(session, by, benchmark_id).id)
     return [
         FileInfo(
-            path=f"/benchmarks/{benchmark_id}/files/{one.id}",
-            name=one.file,
-            kind=one.kind,
-            size=one.size,
-            digest=one.digest,
+            path=f"/benchmarks/{benchmark_id}/files/{release.id}",
+            name=release.file,
+            kind=release.kind,
+            size=release.size,
+            digest=release.digest,
         )
-        for one in found
+        for release in releases
     ]
 
 
@@ -170,19 +171,19 @@ def api_files(site: AtSite, by: By, benchmark_id: str) -> list[FileInfo]:
 )
 async def api_check(
     request: Request,
-    site: AtSite,
-    by: By,
+    site: CurrentSite,
+    by: CurrentUser,
     benchmark_id: str,
     file: str = "marks.csv",
     track: str = "detection",
 ) -> CheckInfo:
-    """What is wrong with a file of marks; nothing is scored or kept, and no reference is read."""
+    """Check a file of marks. Nothing is scored or stored, and the reference is not read."""
 
-    def looked(benchmark: Benchmark, sent: Received) -> CheckInfo:
+    def check_upload(benchmark: Benchmark, sent: Upload) -> CheckInfo:
         listed = rules_of(benchmark).listed_for(track)
         return _checked(check_submission(site, benchmark, sent, track), listed)
 
-    return await _with_body(request, site, by, benchmark_id, file, looked)
+    return await _with_body(request, site, by, benchmark_id, file, check_upload)
 
 
 @router.post(
@@ -194,132 +195,128 @@ async def api_check(
 )
 async def api_submit(
     request: Request,
-    site: AtSite,
-    by: By,
+    site: CurrentSite,
+    by: CurrentUser,
     benchmark_id: str,
-    name: str,
+    options: Annotated[SubmitOptions, Depends()],
     file: str = "marks.csv",
-    about: str = "",
-    training: str = "",
-    link: str = "",
-    track: str = "detection",
-    trained: Answer = "",
 ) -> EntryInfo:
-    """Send a file of marks in; it waits for its score, with a signed receipt.
+    """Submit a file of marks. The entry waits for its score; the answer holds a signed receipt.
 
-    Of ``trained`` on the test set: ``no``, ``folds`` (cross-validated, by the folds of the
-    benchmark) or ``yes``.
+    ``trained`` states whether it was trained on the test set: ``no``, ``folds`` (cross-validated
+    by the folds of the benchmark) or ``yes``.
     """
-    declared = {"about": about, "training": training, "link": link}
-    if max(map(len, declared.values())) > DECLARED_LENGTH or len(name) > MOST_NAME:
+    longest = max(map(len, options.declared.values()), default=0)
+    if longest > DECLARED_LENGTH or len(options.name) > MOST_NAME:
         raise DeniedError("field_long", 413)
 
-    def sent_in(benchmark: Benchmark, sent: Received) -> EntryInfo:
+    def check_and_submit(benchmark: Benchmark, sent: Upload) -> EntryInfo:
         with site.database.reading() as session:
             require_open(session, by, benchmark)
-        found = check_submission(site, benchmark, sent, track)
-        if found.problems:
-            raise InputError(found.problems)
-        terms = AcceptedRules(training=declared_training(site, benchmark, trained, None))
-        kept = {key: value for key, value in declared.items() if value}
-        entry = submit(
-            site, by, benchmark.id, sent, name=name, track=track, declared=kept, terms=terms
-        )
+        check = check_submission(site, benchmark, sent, options.track)
+        if check.problems:
+            raise InputError(check.problems)
+        training = declared_training(site, benchmark, options.trained, None)
+        entry = submit(site, by, benchmark.id, sent, options, training=training)
         return _entry(site, by, entry.id)
 
-    return await _with_body(request, site, by, benchmark_id, file, sent_in)
+    return await _with_body(request, site, by, benchmark_id, file, check_and_submit)
 
 
 @router.get("/entries/{entry_id}", name="api_entry", responses=DENIED)
-def api_entry(site: AtSite, by: By, entry_id: str) -> EntryInfo:
-    """How an entry stands, as far as its reader may know."""
+def api_entry(site: CurrentSite, by: CurrentUser, entry_id: str) -> EntryInfo:
+    """Return an entry as far as the caller may see it."""
     return _entry(site, by, entry_id)
 
 
 async def _with_body(
     request: Request,
     site: Site,
-    by: Visitor,
+    by: User,
     benchmark_id: str,
     name: str,
-    make: Callable[[Benchmark, Received], Made],
+    make: Callable[[Benchmark, Upload], Made],
 ) -> Made:
-    """What is made of the body of a request, which goes to the disk as it comes."""
+    """Save the request body to disk while it arrives, then process it."""
 
-    def found() -> Benchmark:
+    def requested() -> Benchmark:
         with site.database.reading() as session:
             return find_benchmark(session, by, benchmark_id)
 
-    benchmark = await run_in_threadpool(found)
+    benchmark = await run_in_threadpool(requested)
     with tempfile.TemporaryFile(dir=site.settings.storage) as body:
         async for chunk in request.stream():
             body.write(chunk)
         body.seek(0)
 
         def made() -> Made:
-            with received(site, name, body, by.account) as sent:
+            with store_upload(site, name, body, by.account) as sent:
                 return make(benchmark, sent)
 
         return await run_in_threadpool(made)
 
 
-def _benchmark(one: Benchmark) -> BenchmarkInfo:
-    rules = rules_of(one)
-    laid = {kind: getattr(rules, kind) for kind in FILES}
+def _benchmark(benchmark: Benchmark) -> BenchmarkInfo:
+    rules = rules_of(benchmark)
+    rule_files = {kind: getattr(rules, kind) for kind in FILES}
     return BenchmarkInfo(
-        version=one.version,
+        version=benchmark.version,
         scorer=__version__,
-        protocol_digest=load_protocol(one.protocol).digest,
+        protocol_digest=load_protocol(benchmark.protocol).digest,
         tracks=rules.open_tracks,
         cross_validates=rules.cross_validates,
-        laid={kind: RuleFileInfo(**dict(found)) for kind, found in laid.items() if found},
-        id=one.id,
-        title=one.title,
-        about=one.about,
-        protocol=one.protocol,
-        is_sealed=one.is_sealed,
-        state=state_of(one),
-        opens_at=one.opens_at,
-        closes_at=one.closes_at,
+        rule_files={
+            kind: RuleFileInfo(**dict(rule_file))
+            for kind, rule_file in rule_files.items()
+            if rule_file
+        },
+        id=benchmark.id,
+        title=benchmark.title,
+        about=benchmark.about,
+        protocol=benchmark.protocol,
+        is_sealed=benchmark.is_sealed,
+        state=state_of(benchmark),
+        opens_at=benchmark.opens_at,
+        closes_at=benchmark.closes_at,
     )
 
 
-def _checked(found: Checked, listed: RuleFile | None) -> CheckInfo:
+def _checked(check: Checked, listed: RuleFile | None) -> CheckInfo:
     return CheckInfo(
         candidates="" if listed is None else listed.digest,
-        format=found.format,
-        marks=found.marks,
-        cases=found.cases,
+        format=check.format,
+        marks=check.marks,
+        cases=check.cases,
         problems=tuple(
             ProblemInfo(where=problem.where, what=problem.what, remedy=problem.remedy)
-            for problem in found.problems
+            for problem in check.problems
         ),
-        notices=tuple(in_english(notice) for notice in found.notices),
+        notices=tuple(in_english(notice) for notice in check.notices),
     )
 
 
-def _entry(site: Site, by: Visitor, entry_id: str) -> EntryInfo:
+def _entry(site: Site, by: User, entry_id: str) -> EntryInfo:
     with site.database.reading() as session:
-        found = find_entry(session, by, entry_id)
-        is_own = by.is_organiser or by.account == found.account_id
-        job, result = job_of(session, found), result_of(session, found)
-        withdrawn = found.withdrawn_at is not None
+        entry = find_entry(session, by, entry_id)
+        is_own = by.is_organiser or by.account == entry.account_id
+        job, result = job_of(session, entry), result_of(session, entry)
+        withdrawn = entry.withdrawn_at is not None
         metrics = {} if result is None or withdrawn else result.metrics
-        told: JsonObject = {} if job is None or not is_own else job.problems
+        problems: JsonObject = {} if job is None or not is_own else job.problems
         state: Any = "withdrawn" if withdrawn else "waiting" if job is None else job.state
         return EntryInfo(
-            id=found.id,
-            benchmark=found.benchmark_id,
-            name=shown_name(found, by),
-            track=track_of(found),
-            terms=found.terms,
+            id=entry.id,
+            benchmark=entry.benchmark_id,
+            name=shown_name(entry, by),
+            track=track_of(entry),
+            accepted_rules=entry.accepted_rules,
             digests=disclosed_digests(metrics),
             verdict=metrics.get("verdict"),
             verdict_reason=reason_in_english(metrics.get("verdict_reason")),
-            at=found.created_at,
-            digest=found.digest,
+            at=entry.created_at,
+            digest=entry.digest,
             state=state,
-            problems=tuple(told.get("told", ())),
-            readings=tuple(ReadingInfo(**one) for one in metrics.get("readings", ())),
-            receipt=found.receipt if is_own else None,
+            problems=tuple(problems.get("messages", ())),
+            readings=tuple(ReadingInfo(**reading) for reading in metrics.get("readings", ())),
+            receipt=entry.receipt if is_own else None,
         )

@@ -1,7 +1,7 @@
-"""A site <-> one archive with everything: rows of every table, uploads, results, the key.
+"""Backup and restore: a site <-> one archive with all tables, uploads, results and the key.
 
-Rows are written in a form of our own (JSON lines by table), the same from SQLite and PostgreSQL,
-so that a backup of the one can be restored into the other.
+Rows are written as JSON lines, one file per table, in the same form from SQLite and PostgreSQL,
+so that a backup of one can be restored into the other.
 """
 
 import base64
@@ -41,15 +41,15 @@ from nodulebench.web.portal.submissions.service import UNPACKED
 SCHEMA = "nodulebench/portal-backup@1"
 ABOUT, ROWS, FILES = "backup.json", "rows", "files"
 MOST_BYTES, MOST_FILES = 1 << 50, 1 << 40
-"""Whoever made the backup is no stranger."""
+"""A backup is made by the operator, so the limits against hostile archives do not apply."""
 _CHUNK = 500
 
 
 def back_up(site: Site, path: Path) -> None:
-    """Write everything that a site has into an archive, as it is at one moment.
+    """Write the state of a site at one moment into an archive.
 
     Raises:
-        InputError: if the log was tampered with: such a site is looked at before it is kept.
+        InputError: if the log was tampered with; examine such a site before you back it up.
     """
     with staged_file(path) as stage, _own_archive(stage) as archive:
         with site.database.reading() as session:
@@ -60,42 +60,48 @@ def back_up(site: Site, path: Path) -> None:
                 raise InputError(problems)
             events = session.scalar(select(func.count()).select_from(StoredEvent))
             folders = [*map(site.upload, session.scalars(select(Entry.id)))]
-            folders += [site.results / one for one in session.scalars(select(Result.folder))]
-            folders += [site.benchmark(one) for one in session.scalars(select(Benchmark.id))]
-            folders += [site.project(one) for one in session.scalars(select(AnnotationProject.id))]
-            folders += [site.exam(one) for one in session.scalars(select(SiteExam.id))]
+            folders += [site.results / folder for folder in session.scalars(select(Result.folder))]
+            folders += [
+                site.benchmark(benchmark_id)
+                for benchmark_id in session.scalars(select(Benchmark.id))
+            ]
+            folders += [
+                site.project(project_id)
+                for project_id in session.scalars(select(AnnotationProject.id))
+            ]
+            folders += [site.exam(exam_id) for exam_id in session.scalars(select(SiteExam.id))]
             for table in Base.metadata.sorted_tables:
                 rows = session.execute(select(table)).mappings()
                 lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)
                 archive.writestr(f"{ROWS}/{table.name}.jsonl", lines)
         storage = site.settings.storage
-        for file in (storage / KEY, *(one for folder in folders for one in _files(folder))):
+        for file in (storage / KEY, *(path for folder in folders for path in _files(folder))):
             archive.write(file, f"{FILES}/{file.relative_to(storage).as_posix()}")
         about = {"schema": SCHEMA, "at": datetime.now(UTC).isoformat(), "events": events}
         archive.writestr(ABOUT, json.dumps(about))
 
 
 def restore(path: Path, settings: Settings) -> int:
-    """Make a site of a backup, in a storage and a database that hold nothing; its events.
+    """Restore a site into an empty storage folder and database; return its number of events.
 
-    All of it is there in the end, or nothing is.
+    Either everything is restored or nothing.
 
     Raises:
-        InputError: if something is there already, the archive is no backup of this version or an
-            older one, or its log does not hold.
+        InputError: if storage or database are not empty, the archive is not a backup of this or an
+            older version, or its log is not valid.
     """
     storage = settings.storage
     if not path.is_file():
-        raise InputError.at(path, "is no file.", "Name the archive that 'portal backup' wrote.")
+        raise InputError.at(path, "is not a file.", "Name the archive that 'portal backup' wrote.")
     if storage.exists() and any(storage.iterdir()):
         raise InputError.at(storage, "is not empty.", "Name a new folder with --storage.")
     with staged_folder(storage) as stage, TemporaryDirectory(dir=stage) as scratch:
         unpacked = Path(scratch) / "backup"
         unpack(path, unpacked, MOST_BYTES, MOST_FILES)
         if _schema_of(unpacked / ABOUT) != SCHEMA:
-            raise InputError.at(path, "is no backup of a portal.")
-        for one in (unpacked / FILES).iterdir():
-            one.rename(stage / one.name)
+            raise InputError.at(path, "is not a backup of a portal.")
+        for file in (unpacked / FILES).iterdir():
+            file.rename(stage / file.name)
         (stage / KEY).chmod(0o600)
         stage.chmod(0o700)
         site = Site.open(replace(settings, storage=stage))
@@ -106,7 +112,7 @@ def restore(path: Path, settings: Settings) -> int:
 
 
 def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
-    """Write the rows of a backup into an empty database; how many events its log has."""
+    """Write the rows of a backup into an empty database; return the number of its events."""
     if session.scalar(select(func.count()).select_from(Account)):
         raise InputError.at("--database", "holds a site already.", "Name an empty one.")
     known = {table.name for table in Base.metadata.sorted_tables}
@@ -121,10 +127,10 @@ def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
             session.execute(insert(table), typed)
         if not site.database.is_sqlite and "id" in table.columns and rows:
             _count_on(session, table)
-    found = check_log(session, site.key)
-    if found.problems:
-        raise InputError(found.problems)
-    return len(found.events)
+    check = check_log(session, site.key)
+    if check.problems:
+        raise InputError(check.problems)
+    return len(check.events)
 
 
 def _of_later_version(source: Path) -> InputError:
@@ -134,7 +140,7 @@ def _of_later_version(source: Path) -> InputError:
 
 @contextmanager
 def _own_archive(stage: Path) -> Iterator[zipfile.ZipFile]:
-    """An archive that only its owner reads: it holds the key of the site."""
+    """Open an archive that only its owner can read, because it holds the key of the site."""
     stage.touch(mode=0o600)
     stage.chmod(0o600)
     with zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -142,7 +148,7 @@ def _own_archive(stage: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _count_on(session: Transaction, table: Table) -> None:
-    """Let PostgreSQL number new rows after those that were restored."""
+    """Let PostgreSQL number new rows after the restored ones."""
     if isinstance(table.columns["id"].type, Integer):
         sequence = func.pg_get_serial_sequence(table.name, "id")
         session.execute(
@@ -151,7 +157,7 @@ def _count_on(session: Transaction, table: Table) -> None:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What a folder keeps; not what is being written there, or was unpacked and can be again."""
+    """List the files to back up: not temporary files, and not what can be unpacked again."""
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         is_passing = parts[0] == UNPACKED or any(part.startswith(".") for part in parts)
@@ -160,7 +166,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _schema_of(path: Path) -> object:
-    """Which form a backup has; None: it is none."""
+    """The schema of a backup; None if the file is not a backup."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -169,13 +175,13 @@ def _schema_of(path: Path) -> object:
 
 
 def _lines(path: Path) -> Iterator[JsonObject]:
-    if path.is_file():  # a table of a later version is not in an older backup
+    if path.is_file():  # an older backup lacks tables of later versions
         with path.open(encoding="utf-8") as file:
             yield from map(json.loads, file)
 
 
 def _plain(row: JsonObject) -> JsonObject:
-    """A row as JSON: times and bytes say what they are."""
+    """A row as JSON values: times as ISO 8601, bytes as base64."""
     return {name: _as_json(value) for name, value in row.items()}
 
 
@@ -186,8 +192,8 @@ def _as_json(value: Any) -> Any:
 
 
 def _typed(table: Table, row: JsonObject) -> JsonObject:
-    """A row as the database takes it."""
-    return {name: _of_kind(table.columns[name].type, one) for name, one in row.items()}
+    """A row with the types of the database."""
+    return {name: _of_kind(table.columns[name].type, value) for name, value in row.items()}
 
 
 def _of_kind(kind: TypeEngine[Any], value: Any) -> Any:

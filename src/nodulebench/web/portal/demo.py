@@ -1,7 +1,7 @@
-"""Phantoms that detectors have read -> a benchmark of them, three baselines and two teams.
+"""Fill a site for a demonstration: a phantom benchmark, three baselines and two teams.
 
-Real work on scans whose nodules are known, and so little of it that a newcomer sees a live
-leaderboard within a minute.
+The detectors really run, on so few and small scans that a newcomer sees a live leaderboard
+within a minute.
 """
 
 import shutil
@@ -21,18 +21,22 @@ from nodulebench.io.marks.luna16 import write_marks
 from nodulebench.runner.template import new_algorithm
 from nodulebench.web.portal.accounts.roles import Role
 from nodulebench.web.portal.accounts.service import make_link, new_token, use_link
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.releases import release
-from nodulebench.web.portal.benchmarks.service import BenchmarkRules, make_benchmark
+from nodulebench.web.portal.benchmarks.service import (
+    BenchmarkOptions,
+    BenchmarkRules,
+    make_benchmark,
+)
 from nodulebench.web.portal.database.models import Account, Benchmark
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.service import received, submit
+from nodulebench.web.portal.submissions.service import SubmitOptions, store_upload, submit
 
 PASSWORD = "a leaderboard in a minute"  # noqa: S105 - of people who are made up, on loopback
 SMALL = DemoChoice(phantoms=5, matrix=96, slice_mm=3.0)
 TEST_SET, TITLE = "phantoms", "Phantoms"
 SURE = 0.3
-"""Lower scores are left out by who wants few false positives."""
+"""The team that wants few false positives leaves out lower scores."""
 PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("olga", "Olga Organiser", ("organiser", "auditor")),
     ("ada", "Ada's team", ("participant",)),
@@ -42,7 +46,7 @@ PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """What somebody sends in."""
+    """A demonstration entry and who submits it."""
 
     by: str
     name: str
@@ -54,28 +58,28 @@ class _Sent:
 def fill(
     site: Site, choice: DemoChoice = SMALL, progress: Progress = no_progress, *, runs: bool = True
 ) -> list[str]:
-    """Fill a site that nobody uses yet.
+    """Fill an empty site with people, a benchmark and entries.
 
     Args:
         site: the site.
-        choice: how large it shall be.
-        progress: told what was made.
-        runs: whether an algorithm is sent in, too, where workers can run one.
+        choice: number and size of the phantoms.
+        progress: called after each step.
+        runs: whether an algorithm is submitted, too, if workers can run one.
 
     Returns:
-        The logins of its people; nothing where the site has a benchmark already.
+        The logins of its people; an empty list if the site has a benchmark already.
 
     Raises:
-        InputError: if there are people and no benchmark: their site is not for demonstrations.
+        InputError: if there are accounts but no benchmark: the site is in use.
     """
     with site.database.reading() as session:
         if session.scalar(select(func.count()).select_from(Benchmark)):
             return []
         if session.scalar(select(func.count()).select_from(Account)):
-            what = "is the site of somebody already."
+            what = "contains accounts already."
             raise InputError.at(site.settings.storage, what, "Name a new folder with --storage.")
     folder = site.settings.sets / TEST_SET
-    reference, found = make_and_read(folder, choice, progress)
+    reference, submissions = make_and_read(folder, choice, progress)
     shutil.copytree(folder / IMAGES, site.downloads / TEST_SET, dirs_exist_ok=True)
     for login, name, roles in PEOPLE:
         use_link(site, make_link(site, roles, ""), login, name, PASSWORD)
@@ -83,30 +87,36 @@ def fill(
     benchmark = make_benchmark(
         site,
         people["olga"],
-        title=TITLE,
-        test_set=TEST_SET,
-        protocol="luna16",
-        about=_about(reference),
-        rules=BenchmarkRules(feedback="cases", takes_algorithms=True),
+        BenchmarkOptions(
+            title=TITLE,
+            test_set=TEST_SET,
+            protocol="luna16",
+            about=_about(reference),
+            rules=BenchmarkRules(feedback="cases", takes_algorithms=True),
+        ),
     )
     release(site, people["olga"], benchmark, TEST_SET, "scans")
     with TemporaryDirectory(dir=site.settings.storage) as scratch:
-        for one in _sent(Path(scratch), found, runs=runs and shutil.which("bwrap") is not None):
-            with one.file.open("rb") as file, received(site, one.file.name, file) as kept:
+        for demo_entry in _sent(
+            Path(scratch), submissions, runs=runs and shutil.which("bwrap") is not None
+        ):
+            with (
+                demo_entry.file.open("rb") as file,
+                store_upload(site, demo_entry.file.name, file) as upload,
+            ):
                 submit(
                     site,
-                    people[one.by],
+                    people[demo_entry.by],
                     benchmark,
-                    kept,
-                    name=one.name,
-                    declared={"about": one.about},
-                    is_baseline=one.is_baseline,
+                    upload,
+                    SubmitOptions(name=demo_entry.name, about=demo_entry.about),
+                    is_baseline=demo_entry.is_baseline,
                 )
     return list(people)
 
 
 def token_for_programs(site: Site) -> str:
-    """A token of the first participant."""
+    """Make a token of the first participant."""
     return new_token(site, _visitor(site, PEOPLE[1][0]).account, "programs")
 
 
@@ -119,18 +129,18 @@ def _about(reference: Reference) -> str:
     )
 
 
-def _sent(folder: Path, found: Sequence[Submission], *, runs: bool) -> Iterator[_Sent]:
-    """What everybody sends in, written into a folder."""
+def _sent(folder: Path, submissions: Sequence[Submission], *, runs: bool) -> Iterator[_Sent]:
+    """Write the files of all demonstration entries into a folder."""
 
     def written(submission: Submission, name: str) -> Path:
         write_marks(submission, folder / f"{name}.csv")
         return folder / f"{name}.csv"
 
-    by_name = {one.name: one for one in found}
+    by_name = {submission.name: submission for submission in submissions}
     for name in DETECTORS:
         about = f"As `nodulebench detect {name}` finds them, its best marks of every scan."
         yield _Sent("olga", name, about, written(by_name[name], name), is_baseline=True)
-    together = written(found[-1], "together")
+    together = written(submissions[-1], "together")
     yield _Sent("ada", "Three together", "The marks of all three detectors, merged.", together)
     first = by_name[DETECTORS[0]]
     sure = replace(first, marks=first.marks.filter(pl.col("score") > SURE), slices=None)
@@ -143,7 +153,7 @@ def _sent(folder: Path, found: Sequence[Submission], *, runs: bool) -> Iterator[
         yield _Sent("lin", "The densest voxel", about, Path(packed))
 
 
-def _visitor(site: Site, login: str) -> Visitor:
+def _visitor(site: Site, login: str) -> User:
     with site.database.reading() as session:
-        one = session.scalars(select(Account).where(Account.login == login)).one()
-    return Visitor(one.id, one.login, one.name, frozenset({*one.roles, "public"}))
+        account = session.scalars(select(Account).where(Account.login == login)).one()
+    return User(account.id, account.login, account.name, frozenset({*account.roles, "public"}))

@@ -1,8 +1,8 @@
-"""Every request passes here: who makes it, whether the rules allow it, whether its form is ours.
+"""The guard of every request: who makes it, whether the rules allow it, whether its form is valid.
 
-The guard runs before anything of a body is read. Forms hold a secret of the session, or, where
-nobody is signed in, of a cookie that came with the form; requests with a token need none, for no
-browser sends them unasked.
+The guard runs before any part of the body is read. A form holds a secret of the session, or, if no
+one is signed in, of a cookie that came with the form. Requests with a token need no such secret,
+because no browser sends a token by itself.
 """
 
 from collections.abc import AsyncIterator
@@ -14,15 +14,15 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from nodulebench.web.portal.accounts.credentials import new_secret, same
+from nodulebench.web.portal.accounts.credentials import is_same_secret, new_secret
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor, cookie_name, find_visitor
+from nodulebench.web.portal.accounts.users import User, cookie_name, find_user
 from nodulebench.web.portal.middleware import UploadLimiter, require_free_disk, takes_file
 from nodulebench.web.portal.site import Site
 
 FORM = "form"
-"""The cookie of a form, where nobody is signed in."""
+"""The form cookie of people who are not signed in."""
 FIELD = "csrf"
 MOST_FIELDS, MOST_FILES = 64, 4
 NOTHING = "\x00"
@@ -30,68 +30,68 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SignInError(Exception):
-    """A page that is only for those who are signed in."""
+    """The page is only for people who are signed in."""
 
 
 async def guard(request: Request) -> AsyncIterator[None]:
-    """Let a request through, or not; what was found stands in ``request.state``.
+    """Let a request through or refuse it; store the user and the form in ``request.state``.
 
     Raises:
         DeniedError: if it is not allowed.
-        SignInError: if it might be, for somebody who is signed in.
+        SignInError: if it could be allowed after signing in.
     """
     site: Site = request.app.state.site
-    visitor = await run_in_threadpool(find_visitor, site, request)
-    request.state.visitor = visitor
+    user = await run_in_threadpool(find_user, site, request)
+    request.state.user = user
     brought = request.cookies.get(cookie_name(site, FORM), "")
-    request.state.form_secret = visitor.csrf or brought or new_secret()
-    if not may(visitor.roles, request.scope["route"].name):
-        if not visitor.is_signed_in:
+    request.state.form_secret = user.csrf or brought or new_secret()
+    if not may(user.roles, request.scope["route"].name):
+        if not user.is_signed_in:
             raise SignInError
         raise DeniedError("not_allowed", 403)
     _require_no_control_characters(request)
     if request.method in SAFE:
         yield
         return
-    if visitor.is_signed_in and not visitor.session:
-        async with _place(request, site, visitor):
+    if user.is_signed_in and not user.session:
+        async with _upload_slot(request, site, user):
             yield
         return
     require_same_site(request, site)
     if request.url.path.startswith("/api/"):
         raise DeniedError("token_needed", 401)
     async with (
-        _place(request, site, visitor),
+        _upload_slot(request, site, user),
         request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form,
     ):
-        expected = visitor.csrf or brought
+        expected = user.csrf or brought
         given = form.get(FIELD)
-        if not isinstance(given, str) or not same(given, expected):
+        if not isinstance(given, str) or not is_same_secret(given, expected):
             raise DeniedError("form_old", 403)
         request.state.form = form
         yield
 
 
-def _place(request: Request, site: Site, visitor: Visitor) -> AbstractAsyncContextManager[None]:
-    """Where a file is taken, if the request brings one and the disk has room for it."""
+def _upload_slot(request: Request, site: Site, user: User) -> AbstractAsyncContextManager[None]:
+    """A slot for an upload, if the request brings a file and the disk has space for it."""
     if not takes_file(request.url.path):
         return nullcontext()
     require_free_disk(site.settings.storage, request.headers.get("content-length", ""))
-    counter: UploadLimiter = request.app.state.counter
-    return counter.place(visitor.account)
+    limiter: UploadLimiter = request.app.state.upload_limiter
+    return limiter.slot(user.account)
 
 
 def _require_no_control_characters(request: Request) -> None:
-    """Refuse the character of number 0, which no text has and PostgreSQL does not keep."""
+    """Refuse the null character, which PostgreSQL cannot store."""
     if NOTHING in request.url.path or NOTHING in unquote_plus(request.url.query):
         raise DeniedError("field_form")
 
 
 def require_same_site(request: Request, site: Site) -> None:
-    """Refuse what the browser itself says comes from elsewhere.
+    """Refuse requests that the browser marks as coming from another site.
 
     Raises:
-        DeniedError: if it does.
+        DeniedError: if the request is one of them.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise DeniedError("form_old", 403)
@@ -101,35 +101,33 @@ def require_same_site(request: Request, site: Site) -> None:
         raise DeniedError("form_old", 403)
 
 
-def current_visitor(request: Request) -> Visitor:
-    """Who makes the request."""
-    visitor: Visitor = request.state.visitor
-    return visitor
+def current_user(request: Request) -> User:
+    user: User = request.state.user
+    return user
 
 
 def current_site(request: Request) -> Site:
-    """The site that the request is made to."""
     site: Site = request.app.state.site
     return site
 
 
 def sent_form(request: Request) -> FormData:
-    """The form that was sent, which passed the guard."""
+    """The submitted form, after the guard has checked it."""
     form: FormData = request.state.form
     return form
 
 
 def field(form: FormData, name: str, most: int = 4000) -> str:
-    """A text of a form, nothing where it is missing.
+    """A text field of a form, stripped; empty if it is missing.
 
     Raises:
-        DeniedError: if it is longer than anybody means.
+        DeniedError: if it is too long.
     """
     return exact_field(form, name, most).strip()
 
 
 def exact_field(form: FormData, name: str, most: int) -> str:
-    """A text of a form to the last space, as passwords are."""
+    """A text field of a form without stripping spaces, as passwords need it."""
     value: Any = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
         raise DeniedError("field_long", 413)
@@ -138,6 +136,6 @@ def exact_field(form: FormData, name: str, most: int) -> str:
     return value
 
 
-AtSite = Annotated[Site, Depends(current_site)]
-By = Annotated[Visitor, Depends(current_visitor)]
-Sent = Annotated[FormData, Depends(sent_form)]
+CurrentSite = Annotated[Site, Depends(current_site)]
+CurrentUser = Annotated[User, Depends(current_user)]
+SentForm = Annotated[FormData, Depends(sent_form)]

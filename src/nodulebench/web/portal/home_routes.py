@@ -1,4 +1,4 @@
-"""The first page, the language, files that pages load, and what machines ask."""
+"""The home page, the language, static files, and endpoints for machines."""
 
 from fastapi import APIRouter, Request
 from sqlalchemy import func, select
@@ -9,30 +9,32 @@ from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import cookie_name
 from nodulebench.web.portal.benchmarks.service import state_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
-from nodulebench.web.portal.guard import AtSite, By
-from nodulebench.web.portal.page import LANGUAGE, STATIC, rendered, see, static_file
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser
+from nodulebench.web.portal.page import LANGUAGE, STATIC, redirect, render_page, static_file
 
 router = APIRouter(include_in_schema=False)
 A_YEAR = 365 * 24 * 3600
 
 
 @router.get("/", name="home")
-def home(request: Request, site: AtSite, by: By) -> Response:
-    """Every benchmark that can be seen, with how many entries it has."""
+def home(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
+    """Show every visible benchmark with its number of entries."""
     with site.database.reading() as session:
         shown = select(Benchmark).order_by(Benchmark.created_at.desc())
         if not by.is_organiser:
             shown = shown.where(Benchmark.is_shown)
         count = select(Entry.benchmark_id, func.count()).join(Result).group_by(Entry.benchmark_id)
-        found = session.execute(count.where(Entry.withdrawn_at.is_(None)))
-        counts = {one: number for one, number in found}  # noqa: C416 - rows are no pairs
-        lines = [(one, state_of(one), counts.get(one.id, 0)) for one in session.scalars(shown)]
-    return rendered(request, "home.html", lines=lines)
+        rows = session.execute(count.where(Entry.withdrawn_at.is_(None)))
+        counts = {row[0]: row[1] for row in rows}
+        lines = [
+            (benchmark, state_of(benchmark), counts.get(benchmark.id, 0))
+            for benchmark in session.scalars(shown)
+        ]
+    return render_page(request, "home.html", lines=lines)
 
 
 @router.get("/static/{name}", name="static")
 def static(name: str) -> Response:
-    """A file that pages load."""
     if name not in STATIC:
         raise DeniedError("not_found", 404)
     headers = {"Cache-Control": f"public, max-age={A_YEAR}, immutable"}
@@ -40,23 +42,23 @@ def static(name: str) -> Response:
 
 
 @router.get("/health", name="health")
-def health(site: AtSite) -> Response:
-    """Whether the site and its database answer."""
+def health(site: CurrentSite) -> Response:
+    """Report whether the site and its database answer."""
     with site.database.reading() as session:
         session.scalar(select(func.count()).select_from(Benchmark))
     return PlainTextResponse("ok\n")
 
 
 @router.get("/key", name="public_key")
-def public_key(site: AtSite) -> Response:
-    """The key by which receipts and the log are checked."""
+def public_key(site: CurrentSite) -> Response:
+    """Return the public key that verifies receipts and the log."""
     return PlainTextResponse(f"{site.key.public.line} NoduleBench portal\n")
 
 
 @router.get("/language/{name}", name="choose_language")
-def choose_language(name: str, site: AtSite, to: str = "/") -> Response:
-    """Speak another language from now on."""
-    answer = see(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
+def choose_language(name: str, site: CurrentSite, to: str = "/") -> Response:
+    """Store the chosen language in a cookie."""
+    answer = redirect(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
     if name in LANGUAGES:
         secure = site.settings.is_secure
         cookie = cookie_name(site, LANGUAGE)

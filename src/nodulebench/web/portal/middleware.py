@@ -1,4 +1,4 @@
-"""What stands between the network and every route: sizes of bodies, and headers of answers."""
+"""Middleware around all routes: limits of request bodies, uploads at a time, response headers."""
 
 import shutil
 from collections import Counter as Counted
@@ -21,7 +21,7 @@ POLICY = (
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
 )
-"""Nothing but our own files; no script or style inside a page."""
+"""Only files of this site; no inline scripts or styles."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -32,24 +32,23 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-"""Unless a route says otherwise."""
+"""Defaults, unless a route sets another value."""
 STAY = "max-age=31536000; includeSubDomains"
 SMALL = MIB
-UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms", "/exams/new", "/files")
-"""How addresses end that take a file."""
+UPLOADS = ("/submit", "/validate", "/check", "/entries", "/rules", "/exams/new", "/files")
+"""Endings of the URL paths that accept a file."""
 
 
 def takes_file(path: str) -> bool:
-    """Whether a file may be sent to an address."""
     return path.endswith(UPLOADS)
 
 
 class TooLargeError(Exception):
-    """More was sent than is taken."""
+    """The body of a request is larger than allowed."""
 
 
-class Headers:
-    """Sets the headers of every answer."""
+class SecurityHeaders:
+    """Sets the security headers of every response."""
 
     def __init__(self, app: ASGIApp, is_secure: bool) -> None:
         self._app = app
@@ -57,7 +56,7 @@ class Headers:
         self._headers = {**HEADERS, **secure}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Forward a request and set the headers of its response."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -69,23 +68,25 @@ class Headers:
         await self._app(scope, receive, with_headers)
 
 
-class Sizes:
-    """Refuses bodies that are too large, as soon as they are, whatever they say of themselves."""
+class BodySizeLimit:
+    """Refuses a body as soon as it passes the limit, regardless of its declared length."""
 
-    def __init__(self, app: ASGIApp, largest_upload: int, tell: Callable[[str], object]) -> None:
+    def __init__(
+        self, app: ASGIApp, largest_upload: int, on_refused: Callable[[str], object]
+    ) -> None:
         """Put limits around an application.
 
         Args:
             app: the application.
             largest_upload: of a file, in bytes.
-            tell: told the address of what was refused.
+            on_refused: called with the path of a refused request.
         """
         self._app = app
         self._largest = largest_upload
-        self._tell = tell
+        self._on_refused = on_refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on while it stays within its limit."""
+        """Forward a request while its body stays within the limit."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -111,13 +112,13 @@ class Sizes:
             await send(message)
 
         if not declared.isdigit() or int(declared) > most:
-            await run_in_threadpool(self._tell, scope["path"])
+            await run_in_threadpool(self._on_refused, scope["path"])
             await _refuse(send)
             return
         try:
             await self._app(scope, counted, sending)
         except TooLargeError:
-            await run_in_threadpool(self._tell, scope["path"])
+            await run_in_threadpool(self._on_refused, scope["path"])
             if not is_answered:
                 await _refuse(send)
 
@@ -128,38 +129,40 @@ async def _refuse(send: Send) -> None:
     await send({"type": "http.response.body", "body": b"413: more was sent than is taken.\n"})
 
 
-AT_ONCE, OF_ONE = 4, 1
-"""How many files a server takes at the same time, and how many of one account."""
-MOST_WAITING, WAITS_S, LOOKS_S = 400, 120.0, 0.02
+AT_ONCE, PER_ACCOUNT = 4, 1
+"""Uploads at a time: per server, and per account."""
+MOST_WAITING, WAITS_S, POLL_S = 400, 120.0, 0.02
 SPARE = 1024**3
-"""What stays free on the disk, for the database and for results."""
+"""Bytes that stay free on the disk for the database and for results."""
 
 
 class UploadLimiter:
-    """The places where files are taken, of one server."""
+    """Limits the number of simultaneous uploads of one server."""
 
-    def __init__(self, at_once: int = AT_ONCE, of_one: int = OF_ONE, waits_s: float = WAITS_S):
-        self._at_once, self._of_one, self._waits_s = at_once, of_one, waits_s
+    def __init__(
+        self, at_once: int = AT_ONCE, per_account: int = PER_ACCOUNT, waits_s: float = WAITS_S
+    ):
+        self._at_once, self._of_one, self._waits_s = at_once, per_account, waits_s
         self._lock = Lock()
         self._taken: Counted[str] = Counted()
         self._waiting = 0
 
     @asynccontextmanager
-    async def place(self, account: str) -> AsyncIterator[None]:
-        """A place for one file of an account, waited for.
+    async def slot(self, account: str) -> AsyncIterator[None]:
+        """Wait for a slot for one upload of an account.
 
         Raises:
-            DeniedError: if too many wait, or none became free in time.
+            DeniedError: if too many are waiting, or no slot became free in time.
         """
-        await self._waited_for(account)
+        await self._wait_for_slot(account)
         try:
             yield
         finally:
             with self._lock:
                 self._taken[account] -= 1
-                self._taken += Counted()  # names of nobody are not kept
+                self._taken += Counted()  # drop accounts without uploads
 
-    async def _waited_for(self, account: str) -> None:
+    async def _wait_for_slot(self, account: str) -> None:
         with self._lock:
             if self._waiting >= MOST_WAITING:
                 raise DeniedError("busy", 503)
@@ -169,7 +172,7 @@ class UploadLimiter:
             while not self._take(account):
                 if monotonic() > until:
                     raise DeniedError("busy", 503)
-                await anyio.sleep(LOOKS_S)
+                await anyio.sleep(POLL_S)
         finally:
             with self._lock:
                 self._waiting -= 1
@@ -183,19 +186,19 @@ class UploadLimiter:
 
 
 def free_bytes(folder: Path) -> int:
-    """How many bytes may still be written to the disk of a folder."""
+    """How many more bytes may be written to the disk of a folder."""
     return max(0, shutil.disk_usage(folder).free - SPARE)
 
 
 def require_free_disk(folder: Path, declared: str) -> None:
-    """Refuse a file that the disk has no room for, twice: as it comes, and as it is kept.
+    """Reject an upload unless the disk has space for two copies: while it arrives and when stored.
 
     Args:
-        folder: where it would be kept.
-        declared: its size as the request says it; anything else: the least.
+        folder: where it would be stored.
+        declared: its size as the request declares it; anything else counts as 0.
 
     Raises:
-        DeniedError: if there is none.
+        DeniedError: if there is not enough space.
     """
     if free_bytes(folder) <= 2 * (int(declared) if declared.isdecimal() else 0):
         raise DeniedError("disk_full", 507)

@@ -1,4 +1,4 @@
-"""What a route found -> a page in the visitor's language, with its forms and its cookies."""
+"""Render pages in the language of the user, with form secrets and cookies."""
 
 import hashlib
 from contextlib import suppress
@@ -16,39 +16,38 @@ from nodulebench.report.pages.cells import hidden_field, time_in_utc
 from nodulebench.report.pages.colours import colour_variables
 from nodulebench.report.pages.templates import asset, page
 from nodulebench.web.portal.accounts.roles import may
-from nodulebench.web.portal.accounts.users import NOBODY, Visitor, cookie_name
+from nodulebench.web.portal.accounts.users import ANONYMOUS, User, cookie_name
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.database.models import Announcement
 from nodulebench.web.portal.guard import FIELD, FORM
 from nodulebench.web.portal.site import Site
 
 LANGUAGE = "language"
-"""The cookie of the language that was chosen."""
+"""The cookie with the chosen language."""
 STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
-"""Files that pages load, and what they are; there are no others."""
+"""The static files of the site and their media types."""
 PARTS = {
-    "portal.css": ("pictures.css", "blocks.css", "portal.css"),
+    "portal.css": ("charts.css", "blocks.css", "portal.css"),
     "portal.js": ("report.js", "portal.js"),
 }
-"""What they are made of: charts and tables look and answer as in a report."""
+"""The assets that each static file consists of; charts and tables work as in a report."""
 
 
 @cache
 def static_file(name: str) -> str:
-    """The text of a file that pages load."""
     whole = "".join(map(asset, PARTS[name]))
     return colour_variables() + whole if name.endswith(".css") else whole
 
 
 @cache
 def static_version() -> str:
-    """What changes when one of the files does, so that browsers may keep them for long."""
+    """A digest that changes with the files, so that browsers may cache them for long."""
     whole = "".join(map(static_file, STATIC))
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 def language_of(request: Request) -> LanguageName:
-    """The language that was chosen, else the first that the browser asks for, else English."""
+    """The chosen language, else the first that the browser accepts, else English."""
     asked = [
         *(request.cookies.get(f"{kind}nodulebench-{LANGUAGE}", "") for kind in ("__Host-", "")),
         *(part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")),
@@ -56,24 +55,26 @@ def language_of(request: Request) -> LanguageName:
     return next((language for name in asked for language in LANGUAGES if language == name), "en")
 
 
-def rendered(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """A page of the site.
+def render_page(
+    request: Request, template: str, status: int = 200, /, **values: Any
+) -> HTMLResponse:
+    """Render a page of the site.
 
     Args:
-        request: what it answers.
-        template: its file among the templates of the site.
-        status: of the answer.
-        values: what the template shows.
+        request: the request.
+        template: file name in the portal's templates.
+        status: of the response.
+        values: for the template.
     """
     site: Site = request.app.state.site
-    visitor: Visitor = getattr(request.state, "visitor", NOBODY)
+    user: User = getattr(request.state, "user", ANONYMOUS)
     secret: str = getattr(request.state, "form_secret", "")
     translate = portal_translator(language_of(request))
     body = page(
         f"portal/{template}",
         t=translate,
-        visitor=visitor,
-        may=lambda route: may(visitor.roles, route),
+        user=user,
+        may=lambda route: may(user.roles, route),
         csrf=hidden_field(FIELD, secret),
         announcements=_announcements(site),
         address=site.settings.address,
@@ -87,21 +88,21 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
     )
     answer = HTMLResponse(body, status)
     cookie = cookie_name(site, FORM)
-    if secret and not visitor.session and request.cookies.get(cookie) != secret:
+    if secret and not user.session and request.cookies.get(cookie) != secret:
         secure = site.settings.is_secure
         answer.set_cookie(cookie, secret, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
-def see(path: str) -> Response:
-    """Go on with another page, by GET."""
+def redirect(path: str) -> Response:
+    """Redirect to another page by GET."""
     return RedirectResponse(path, 303)
 
 
 def _announcements(site: Site) -> list[Announcement]:
     with suppress(*UNREACHED), site.database.reading() as session:
-        told = select(Announcement).where(
+        query = select(Announcement).where(
             Announcement.ended_at.is_(None), Announcement.benchmark_id.is_(None)
         )
-        return list(session.scalars(told.order_by(Announcement.created_at.desc()).limit(3)))
+        return list(session.scalars(query.order_by(Announcement.created_at.desc()).limit(3)))
     return []

@@ -1,8 +1,8 @@
-"""Pages that everybody sees, kept from one request to the next until anything happens on the site.
+"""A cache of public pages, valid until the next event of the site.
 
-Whoever is not signed in gets what the site would answer to nobody: a page is made for its address
-and language alone, without any other word of who asked, so that no request can leave anything in
-it for the next. It belongs to the last event of the log, and every action is an event.
+Users who are not signed in get the response to an anonymous request: a page depends only on its
+address and language and on no other header, so that no request can influence the page of the next.
+A page belongs to the last event of the log, and every action is an event.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ from nodulebench.web.portal.page import language_of
 from nodulebench.web.portal.site import Site
 
 CACHED: Final = re.compile(r"/(?:benchmarks/[0-9a-f]{16})?")
-"""Addresses whose pages are kept: the first page, and leaderboards."""
+"""Paths of cached pages: the home page and leaderboards."""
 MOST, MOST_QUERY = 256, 400
 LASTS_S = 5.0
-"""Dates pass and ranks are made without an event; a page is never older than this."""
+"""Maximum age, because dates pass and rankings are computed without an event."""
 Key = tuple[str, bytes, str]
-"""Address, what is asked of it, and language."""
+"""Path, query, and language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,27 @@ class _Page:
     head: Message
     body: bytes
 
-    def is_of(self, version: int) -> bool:
+    def is_current(self, version: int) -> bool:
         return self.version == version and monotonic() - self.made_at < LASTS_S
 
 
 class PageCache:
-    """Answers from memory what everybody may see; anything else goes on to the site."""
+    """Answers requests for public pages from memory and forwards all others."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app, self._site = app, site
         self._session = cookie_name(site)
         self._secret = new_secret()
-        """Stands where a page would hold the secret of a form; a page that does is not kept."""
+        """Placeholder for the secret of a form; a page that contains it is not cached."""
         self._pages: OrderedDict[Key, _Page] = OrderedDict()
         self._making: dict[tuple[Key, int], asyncio.Task[_Page | None]] = {}
-        self._look: asyncio.Task[int] | None = None
-        self._next_look: asyncio.Task[int] | None = None
+        self._read: asyncio.Task[int] | None = None
+        self._next_read: asyncio.Task[int] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Answer a request, or forward it."""
         key = self._key(scope)
-        page = None if key is None else await self._found(key, scope)
+        page = None if key is None else await self._current_page(key, scope)
         if page is None:
             await self._app(scope, receive, send)
             return
@@ -69,7 +69,7 @@ class PageCache:
         await send({"type": "http.response.body", "body": page.body})
 
     def _key(self, scope: Scope) -> Key | None:
-        """What a request is answered by; None: not from memory."""
+        """The cache key of a request; None: it is not answered from the cache."""
         if (
             scope["type"] != "http"
             or scope["method"] != "GET"
@@ -77,41 +77,41 @@ class PageCache:
         ):
             return None
         request = Request(scope)
-        is_somebody = "authorization" in request.headers or self._session in request.cookies
+        is_identified = "authorization" in request.headers or self._session in request.cookies
         query: bytes = scope["query_string"]
-        if is_somebody or len(query) > MOST_QUERY:
+        if is_identified or len(query) > MOST_QUERY:
             return None
         return scope["path"], query, language_of(request)
 
-    async def _found(self, key: Key, scope: Scope) -> _Page | None:
-        """The page as it is now; None: it is not one to be kept."""
+    async def _current_page(self, key: Key, scope: Scope) -> _Page | None:
+        """The current page; None: it cannot be cached."""
         try:
             version = await self._version()
         except UNREACHED:
             return None
         page = self._pages.get(key)
-        if page is not None and page.is_of(version):
+        if page is not None and page.is_current(version):
             self._pages.move_to_end(key)
             return page
         making = self._making.get((key, version))
-        if making is None:  # however many ask, it is made once
-            making = asyncio.ensure_future(self._made(key, version, scope))
+        if making is None:  # simultaneous requests share one rendering
+            making = asyncio.ensure_future(self._make_page(key, version, scope))
             self._making[key, version] = making
             making.add_done_callback(lambda _: self._making.pop((key, version), None))
         return await asyncio.shield(making)
 
-    async def _made(self, key: Key, version: int, scope: Scope) -> _Page | None:
-        told: list[Message] = []
+    async def _make_page(self, key: Key, version: int, scope: Scope) -> _Page | None:
+        messages: list[Message] = []
 
         async def nothing() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        async def kept(message: Message) -> None:
-            told.append(message)
+        async def collect(message: Message) -> None:
+            messages.append(message)
 
         made_at = monotonic()
-        await self._app(self._nobody(key, scope), nothing, kept)
-        head, body = told[0], b"".join(one.get("body", b"") for one in told[1:])
+        await self._app(self._anonymous_request(key, scope), nothing, collect)
+        head, body = messages[0], b"".join(message.get("body", b"") for message in messages[1:])
         has_cookie = any(name == b"set-cookie" for name, _ in head["headers"])
         if head["status"] != 200 or has_cookie or self._secret.encode() in body:
             return None
@@ -120,22 +120,22 @@ class PageCache:
             self._pages.popitem(last=False)
         return page
 
-    def _nobody(self, key: Key, scope: Scope) -> Scope:
-        """A request for the same page by nobody: all that it says is what the page is kept by."""
+    def _anonymous_request(self, key: Key, scope: Scope) -> Scope:
+        """The same request without cookies or headers of the user, except those in the key."""
         form = f"{cookie_name(self._site, FORM)}={self._secret}"
-        said = [(b"accept-language", key[2].encode()), (b"cookie", form.encode())]
-        return {**scope, "headers": said, "client": None, "state": {}}
+        headers = [(b"accept-language", key[2].encode()), (b"cookie", form.encode())]
+        return {**scope, "headers": headers, "client": None, "state": {}}
 
     async def _version(self) -> int:
-        """The last event, looked up after it was asked for; who ask meanwhile share a look."""
-        if self._next_look is None or self._next_look.get_loop() is not asyncio.get_running_loop():
-            self._next_look = asyncio.ensure_future(self._looked(self._look))
-        return await asyncio.shield(self._next_look)
+        """The last event, read after this call; simultaneous calls share a query."""
+        if self._next_read is None or self._next_read.get_loop() is not asyncio.get_running_loop():
+            self._next_read = asyncio.ensure_future(self._read_version(self._read))
+        return await asyncio.shield(self._next_read)
 
-    async def _looked(self, before: "asyncio.Task[int] | None") -> int:
+    async def _read_version(self, before: "asyncio.Task[int] | None") -> int:
         if before is not None and not before.done():
             await asyncio.wait([before])
-        self._look, self._next_look = self._next_look, None
+        self._read, self._next_read = self._next_read, None
         return await run_in_threadpool(self._last_event)
 
     def _last_event(self) -> int:

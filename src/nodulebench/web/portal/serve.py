@@ -1,4 +1,4 @@
-"""Settings -> a site that answers: web servers and workers, until somebody stops them."""
+"""Run a site: web servers and workers, until they are stopped."""
 
 import logging
 import os
@@ -24,14 +24,14 @@ LOG = logging.getLogger("nodulebench.web.portal")
 
 
 @contextmanager
-def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Iterator[None]:
-    """Keep commands of ``nodulebench`` running.
+def run_alongside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Iterator[None]:
+    """Keep ``nodulebench`` commands running as child processes.
 
-    They end after what is at hand, also where the server was killed: its end of the pipe closes.
+    They end after their current work, also if the server is killed: its end of the pipe closes.
 
     Args:
-        commands: the words of each.
-        secrets: variables that they are given, which no list of processes shows.
+        commands: the arguments of each command.
+        secrets: environment variables for them, which process lists do not show.
     """
     stop, known = threading.Event(), {**os.environ, **secrets}
 
@@ -41,10 +41,10 @@ def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Ite
 
     def watch() -> None:
         while not stop.wait(POLL_S):
-            for number, one in enumerate(started):
-                if one.poll() is not None:
+            for number, process in enumerate(started):
+                if process.poll() is not None:
                     words = " ".join(commands[number][:2])
-                    LOG.warning("%s ended by %s and is started again", words, one.returncode)
+                    LOG.warning("%s ended by %s and is started again", words, process.returncode)
                     started[number] = start(commands[number])
 
     started = [start(words) for words in commands]
@@ -55,10 +55,10 @@ def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Ite
     finally:
         stop.set()
         watcher.join()
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.wait()
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait()
 
 
 def serve(
@@ -74,15 +74,15 @@ def serve(
     """Serve a site until it is stopped.
 
     Args:
-        settings: where it keeps what.
+        settings: of the site.
         host: address to listen on.
         port: port to listen on.
-        tell: told the address, and the organiser's link where nobody is organiser yet.
-        processes: processes that answer, this one among them.
-        workers: worker processes that are started beside; 0: they run elsewhere.
-        first: what is done with the site before anybody is answered.
+        tell: called with the address, and with the organiser's link before there is an organiser.
+        processes: web processes, including this one.
+        workers: worker processes to start; 0: workers run elsewhere.
+        first: called with the site before the first request.
     """
-    listening(host, port).close()  # somebody else's port is not shared
+    listening(host, port).close()  # fail if another program uses the port
     site = Site.open(settings)
     if first is not None:
         first(site)
@@ -91,12 +91,12 @@ def serve(
     if link:
         tell(f"organiser, once: {link}")
     commands = [_web(settings, host, port)] * (processes - 1) + [_worker(settings)] * workers
-    with beside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
+    with run_alongside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
         _answer(site, listening(host, port, is_shared=processes > 1), threading.Event())
 
 
 def serve_alongside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
-    """Answer beside another process, at the same port, until told to stop."""
+    """Serve on the same port as another process until ``stop`` is set."""
     _answer(Site.open(settings), listening(host, port, is_shared=True), stop)
 
 
@@ -104,7 +104,7 @@ def _answer(site: Site, heard: socket.socket, stop: threading.Event) -> None:
     config = uvicorn.Config(
         make_app(site),
         log_level="warning",
-        proxy_headers=False,  # the application knows whom to believe
+        proxy_headers=False,  # the application decides which proxies to trust
         server_header=False,
         timeout_graceful_shutdown=3,
     )
@@ -130,9 +130,9 @@ def _web(settings: Settings, host: str, port: int) -> list[str]:
         "test-sets": settings.sets,
         "scans": settings.scan_sets,
         "largest-upload": settings.largest_upload // MIB,
-        "most-kept": settings.most_kept // (1024 * MIB),
+        "account-quota": settings.account_quota // (1024 * MIB),
     }
-    if settings.provider is not None:  # its secret is a variable, which children have as well
+    if settings.provider is not None:  # the secret is passed in an environment variable
         provider = settings.provider
         given |= {"oidc-issuer": provider.issuer, "oidc-client": provider.client}
         given |= {"oidc-name": provider.name}
@@ -144,9 +144,9 @@ def _worker(settings: Settings) -> list[str]:
 
 
 def organiser_link(site: Site) -> str:
-    """A link that makes the first organiser; nothing where there is one. Older ones end."""
+    """A link for the first organiser; empty if there is one. Earlier links expire."""
     with site.database.writing() as session:
-        if any("organiser" in one for one in session.scalars(select(Account.roles))):
+        if any("organiser" in roles for roles in session.scalars(select(Account.roles))):
             return ""
         unused = update(Invitation).where(Invitation.used_at.is_(None), Invitation.made_by == "")
         session.execute(unused.values(expires_at=now()))
@@ -154,12 +154,12 @@ def organiser_link(site: Site) -> str:
 
 
 class _EndedError(Exception):
-    """The server was told to end."""
+    """The process received a signal to end."""
 
 
 @contextmanager
 def _ended_by_signal() -> Iterator[None]:
-    """End by an exception that is ours: the server passes the signal on when it has ended."""
+    """Raise our own exception on SIGTERM: the server would send the signal again after its end."""
 
     def end(*_: object) -> None:
         raise _EndedError

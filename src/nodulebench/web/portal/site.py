@@ -1,4 +1,4 @@
-"""Site: settings -> the database, the storage folder and the key of one portal, opened."""
+"""A site: its settings, its database, its storage folder and its key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,65 +21,64 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where a portal keeps what, and how much it takes."""
+    """Where a portal stores its data, and its limits."""
 
     storage: Path
-    """Folder of uploads, results, the key, and the database where none is named."""
+    """Folder of uploads, results, the key, and the SQLite database if no other is named."""
     database: str = ""
-    """Address of a database; nothing: SQLite in the storage."""
+    """URL of a database; empty: SQLite in the storage folder."""
     address: str = "http://127.0.0.1:8000"
-    """How people reach the site; https makes cookies secure."""
+    """URL of the site; with https, cookies are secure."""
     proxy: str = ""
-    """Addresses of proxies, which are believed when they say who asks; nothing: nobody is."""
+    """Addresses of trusted proxies, whose forwarded client addresses are used; empty: no proxy."""
     test_sets: Path | None = None
-    """Folder of the test sets that benchmarks can be made of; None: that of the storage."""
+    """Folder of the available test sets; None: in the storage folder."""
     scans: Path | None = None
-    """Folder of the folders of scans that are read in projects; None: that of the storage."""
+    """Folder of the scan folders for projects; None: in the storage folder."""
     largest_upload: int = 512 * MIB
-    most_kept: int = 8192 * MIB
-    """How much of one account is kept, of all its entries together."""
+    account_quota: int = 8192 * MIB
+    """Maximum size of all uploads of an account, in bytes."""
     passwords: Passwords = field(default_factory=Passwords)
     provider: Provider | None = None
-    """By whom people may sign in, too; None: by passwords alone."""
+    """OpenID Connect provider for signing in; None: passwords only."""
 
     @property
     def is_secure(self) -> bool:
-        """Whether people come by https."""
+        """Whether the site is served by https."""
         return self.address.startswith("https://")
 
     @property
     def sets(self) -> Path:
-        """Where test sets lie."""
+        """The folder of test sets."""
         return self.test_sets or self.storage / "test-sets"
 
     @property
     def scan_sets(self) -> Path:
-        """Where folders of scans lie."""
+        """The folder of scan folders."""
         return self.scans or self.storage / "scans"
 
     @property
     def database_url(self) -> str:
-        """The address of the database."""
         return self.database or f"sqlite:///{self.storage.resolve() / DATABASE}"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An open portal: what web pages, workers and commands share."""
+    """An open portal, shared by web pages, workers and commands."""
 
     settings: Settings
     database: Database
     key: PrivateKey
-    """Signs the log and receipts; its public half stands beside it."""
+    """Signs the log and receipts; the public half is stored next to it."""
     refusals: Refusals = field(default_factory=Refusals)
 
     @classmethod
     def open(cls, settings: Settings, patience_s: float = 0.0) -> "Site":
-        """Make what is missing, bring the tables to the newest form, and open all.
+        """Open a site: create what is missing and upgrade the tables.
 
         Args:
-            settings: how the site is set up.
-            patience_s: how long a database that is away is waited for.
+            settings: of the site.
+            patience_s: how long to wait for a database that cannot be reached.
 
         Raises:
             InputError: if the database cannot be used.
@@ -88,7 +87,7 @@ class Site:
         is_new = not storage.exists()
         make_folder(storage)
         if is_new:
-            storage.chmod(0o700)  # hashes of passwords and what people sent are nobody else's
+            storage.chmod(0o700)  # password hashes and uploads are private
         with locked(storage / ".opening.lock", storage, waits_s=60):
             key = storage / KEY
             if not key.exists():
@@ -99,41 +98,41 @@ class Site:
 
     @contextmanager
     def acting(self, account: str, action: str, **facts: Fact) -> Iterator[Transaction]:
-        """A transaction that does one thing, which stands in the log if and only if it happens."""
+        """A transaction for one action; its event is in the log if and only if it commits."""
         with self.database.writing() as session:
             yield session
             record(session, self.key, account, action, **facts)
 
     def record(self, session: Transaction, account: str, action: str, **facts: Fact) -> None:
-        """Write down an action whose facts are known only in its transaction."""
+        """Log an action whose facts are known only within its transaction."""
         record(session, self.key, account, action, **facts)
 
     def refuse(self, account: str, code: str, **facts: Fact) -> None:
-        """Write down that something was refused; of what is refused again and again, how often."""
+        """Log a refusal; repeated refusals are counted and logged at intervals."""
         times = self.refusals.due(account, code)
         if times:
             with self.acting(account, "refused", code=code, times=times, **facts):
                 pass
 
     def upload(self, entry: str) -> Path:
-        """The folder of what was sent for an entry."""
+        """The folder of the uploaded files of an entry."""
         return self.settings.storage / "uploads" / entry
 
     def benchmark(self, benchmark: str) -> Path:
-        """The folder of what the site itself keeps of a benchmark: never its reference."""
+        """The folder of what the site stores for a benchmark; never its reference."""
         return self.settings.storage / "benchmarks" / benchmark
 
     def project(self, project: str) -> Path:
-        """The folder of what never changes of an annotation project, and of promised draws."""
+        """The folder of the constant files of an annotation project, and of committed draws."""
         return self.settings.storage / "projects" / project
 
     def exam(self, exam: str) -> Path:
-        """The folder of the key of an exam, and of how each who sits it hangs scans."""
+        """The folder of the key of an exam, and of the hanging layout of each candidate."""
         return self.settings.storage / "exams" / exam
 
     @property
     def downloads(self) -> Path:
-        """The folder whose files organisers can release; no other can be reached."""
+        """The only folder whose files organisers can release."""
         return self.settings.storage / "downloads"
 
     @property

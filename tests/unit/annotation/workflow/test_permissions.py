@@ -36,19 +36,19 @@ from nodulebench.core.errors import InputError
         ),
         (
             lambda d: d.reads("r2", SHARED, case="b"),
-            "batch 'b1': case 'b' is not one of its 1 cases. Hand the reading in with the batch",
+            "batch 'b1': case 'b' is not one of its 1 cases. Submit the reading to the batch",
         ),
         (
             lambda d: d.reads("r1", LONE),
-            "batch 'b1': 'r1' has handed in case 'a' before. A reading cannot be changed.",
+            "batch 'b1': 'r1' has already submitted case 'a'. A reading cannot be changed.",
         ),
         (
             lambda d: d.reads("r2", drawn("x", (3, 300, 50, 8))),
-            "reader 'r2' case 'a' finding 'x' slice 3: the outline lies outside the image.",
+            "reader 'r2' case 'a' finding 'x' slice 3: the outline is outside the image.",
         ),
         (
             lambda d: d.act("r2", SubmitReading(batch_id="b1", reading=reading("r3", "a", SHARED))),
-            "batch 'b1': 'r2' hands in a reading of 'r3'.",
+            "batch 'b1': 'r2' submits a reading of 'r3'.",
         ),
         (
             lambda d: d.checks(),
@@ -61,21 +61,23 @@ from nodulebench.core.errors import InputError
         ),
     ],
 )
-def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step, what: str) -> None:
+def test_what_is_wrong_is_reported_and_changes_nothing(
+    driver: WorkflowDriver, step, what: str
+) -> None:
     driver.opens()
     driver.reads("r1", SHARED)
     before = driver.store.read()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         step(driver)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
     assert driver.store.read() == before
 
 
 @pytest.mark.parametrize(
     ("reviewer", "what"),
     [
-        ("lead1", "'lead1' is of the team that reads it. A batch is reviewed by the leader of"),
-        ("r1", "'r1' is of the team that reads it."),
+        ("lead1", "'lead1' is in the team that reads it. A batch is reviewed by the leader of"),
+        ("r1", "'r1' is in the team that reads it."),
         ("judge1", "'judge1' leads no team."),
         (None, "has no reviewer. Name the leader of another team."),
     ],
@@ -83,9 +85,9 @@ def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step,
 def test_only_the_leader_of_another_team_reviews(
     driver: WorkflowDriver, reviewer, what: str
 ) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         driver.opens(reviewer=reviewer)
-    assert str(told.value).startswith(f"batch 'b1': {what}")
+    assert str(caught.value).startswith(f"batch 'b1': {what}")
     assert driver.store.read() == []
 
 
@@ -109,7 +111,7 @@ def test_who_has_not_drawn_a_nodule_cannot_type_it_nor_type_it_twice(
 @pytest.mark.parametrize(
     ("actor", "changes", "what"),
     [
-        ("r1", {}, "'r1' is no organiser and cannot open it."),
+        ("r1", {}, "'r1' is not an organiser and cannot open it."),
         ("office", {"case_ids": ("z",)}, "case 'z' is not in the table of cases."),
         ("office", {"case_ids": ("a", "a")}, "case 'a' is listed more than once."),
         ("office", {"team_id": "three"}, "team 'three': is not known. Known: one, two."),
@@ -182,7 +184,7 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
         ),
         (
             lambda d: d.adds("lead2", MISSED.model_copy(update={"type": None})),
-            "batch 'b1' case 'a': a nodule is added without a type. Say which type it is.",
+            "batch 'b1' case 'a': a nodule is added without a type. Give its type.",
         ),
         (
             lambda d: d.adds("lead2", drawn("x", (3, 52, 50, 8), type="solid")),
@@ -194,19 +196,19 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
         ),
         (
             lambda d: d.adds("lead2", drawn("kept", (9, 90, 90, 4), type="solid")),
-            "reader 'lead2' case 'a' finding 'kept': was given before.",
+            "reader 'lead2' case 'a' finding 'kept': occurs more than once.",
         ),
         (
             lambda d: d.adds("lead2", drawn("x", (3, 300, 50, 8), type="solid")),
-            "reader 'lead2' case 'a' finding 'x' slice 3: the outline lies outside the image.",
+            "reader 'lead2' case 'a' finding 'x' slice 3: the outline is outside the image.",
         ),
         (
             lambda d: d.finishes("lead2"),
-            "batch 'b1' case 'a': is not judged yet: candidate-1. Judge them first.",
+            "batch 'b1' case 'a': is not reviewed yet: candidate-1. Review them first.",
         ),
         (
             lambda d: d.reviews("lead2", "candidate-2", True),
-            "batch 'b1' case 'a' 'candidate-2': was added in the review; the arbitration judges",
+            "batch 'b1' case 'a' 'candidate-2': was added in the review; the arbitration decides",
         ),
     ],
 )
@@ -218,7 +220,7 @@ def test_what_a_review_cannot_be_changes_nothing(driver: WorkflowDriver, step, w
     driver.finishes("lead2", "b")
     driver.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
     before = driver.store.read()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         step(driver)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
     assert driver.store.read() == before

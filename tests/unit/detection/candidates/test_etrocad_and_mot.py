@@ -15,13 +15,15 @@ def _apart(candidates, place):
 @pytest.mark.parametrize("find", [etrocad.find, m5l.find, mot_m5lv1.find])
 def test_a_nodule_is_found_once_with_its_size_and_a_vessel_is_not(find):
     chest = lung_with(ball(PLACE, 4.0), rod((0, 32, 46), 1.5), noise_hu=15.0)
-    found = find(chest)
-    near = _apart(found.candidates, PLACE) < 4.0
+    candidates = find(chest)
+    near = _apart(candidates.candidates, PLACE) < 4.0
     assert near.sum() == 1
-    assert found.candidates.diameter_mm[near][0] == pytest.approx(8.0, rel=0.35)
-    assert found.features.shape == (len(found.candidates), len(found.names))
-    along = np.linalg.norm(found.candidates.center_mm[:, :2] - world(0, 32, 46)[:2], axis=1) < 3
-    ends = np.abs(found.candidates.center_mm[:, 2] - world(*PLACE)[2]) > 18
+    assert candidates.candidates.diameter_mm[near][0] == pytest.approx(8.0, rel=0.35)
+    assert candidates.features.shape == (len(candidates.candidates), len(candidates.names))
+    along = (
+        np.linalg.norm(candidates.candidates.center_mm[:, :2] - world(0, 32, 46)[:2], axis=1) < 3
+    )
+    ends = np.abs(candidates.candidates.center_mm[:, 2] - world(*PLACE)[2]) > 18
     assert not (along & ~ends).any()
 
 
@@ -66,11 +68,11 @@ def test_the_thresholds_of_a_kind_hold_for_that_kind():
 def test_an_opening_parts_a_nodule_from_its_vessel():
     dense = distance_from((32, 32, 32)) <= 5.0
     dense[:, 31:34, 31:34] = True
-    assert len(mot_m5lv1.compact_regions(dense, 1.0)) == 0, "the vessel still hangs on it"
-    found = mot_m5lv1.compact_regions(dense, 3.0)
-    assert len(found) == 1
-    assert found.center_mm[0] == pytest.approx([32, 32, 32], abs=0.1)
-    assert found.diameter_mm[0] == pytest.approx(10.0, rel=0.1)
+    assert len(mot_m5lv1.compact_regions(dense, 1.0)) == 0, "the vessel is still attached"
+    candidates = mot_m5lv1.compact_regions(dense, 3.0)
+    assert len(candidates) == 1
+    assert candidates.center_mm[0] == pytest.approx([32, 32, 32], abs=0.1)
+    assert candidates.diameter_mm[0] == pytest.approx(10.0, rel=0.1)
 
 
 def test_a_nodule_of_several_thresholds_is_one_candidate():

@@ -23,23 +23,23 @@ def _nearest_mm(candidates, place):
 
 @pytest.mark.parametrize("diameter", [4, 6, 10, 16])
 def test_isicad_finds_a_solid_ball_at_its_centre(diameter):
-    found = isicad.detect(lung_with(ball(PLACE, diameter / 2)))
-    assert len(found) == 1
-    assert _nearest_mm(found, PLACE) < 0.5
-    assert found.diameter_mm[0] == pytest.approx(diameter, abs=2.5)
+    candidates = isicad.detect(lung_with(ball(PLACE, diameter / 2)))
+    assert len(candidates) == 1
+    assert _nearest_mm(candidates, PLACE) < 0.5
+    assert candidates.diameter_mm[0] == pytest.approx(diameter, abs=2.5)
 
 
-def test_isicad_leaves_a_vessel_alone_and_finds_the_nodule_on_it():
+def test_isicad_ignores_a_vessel_and_finds_the_nodule_on_it():
     vessel = rod((32, 40, 40), 2.0)
     assert len(isicad.detect(lung_with(vessel)).score) == 0
-    found = isicad.detect(lung_with(vessel, ball((32, 40, 44), 4)))
-    assert _nearest_mm(found, (32, 40, 44)) < 4
+    candidates = isicad.detect(lung_with(vessel, ball((32, 40, 44), 4)))
+    assert _nearest_mm(candidates, (32, 40, 44)) < 4
 
 
 def test_isicad_scores_a_larger_nodule_higher():
-    found = isicad.detect(lung_with(ball((20, 20, 20), 2.5), ball((42, 42, 42), 5)))
-    assert np.linalg.norm(found.best(1).center_mm[0] - world(42, 42, 42)) < 1
-    assert len(found) == 2
+    candidates = isicad.detect(lung_with(ball((20, 20, 20), 2.5), ball((42, 42, 42), 5)))
+    assert np.linalg.norm(candidates.best(1).center_mm[0] - world(42, 42, 42)) < 1
+    assert len(candidates) == 2
 
 
 def test_isicad_merges_clusters_within_three_voxels():
@@ -53,9 +53,9 @@ def test_isicad_merges_clusters_within_three_voxels():
 @pytest.mark.parametrize("hu", [-600.0, -450.0])
 def test_subsolidcad_finds_ground_glass_that_largecad_misses(hu):
     chest = lung_with(ball(PLACE, 6, hu=hu))
-    found = subsolidcad.detect(chest)
-    assert np.linalg.norm(found.best(1).center_mm[0] - world(*PLACE)) < 1
-    assert found.best(1).diameter_mm[0] == pytest.approx(12, abs=1.5)
+    candidates = subsolidcad.detect(chest)
+    assert np.linalg.norm(candidates.best(1).center_mm[0] - world(*PLACE)) < 1
+    assert candidates.best(1).diameter_mm[0] == pytest.approx(12, abs=1.5)
     assert len(largecad.detect(chest)) == 0
 
 
@@ -79,15 +79,15 @@ def test_subsolidcad_opens_with_a_ball_of_three_voxels():
 
 def test_subsolidcad_parts_a_nodule_from_a_long_rim():
     rim = rod((32, 40, 40), 1.6, hu=-500)
-    found = subsolidcad.detect(lung_with(rim, ball((20, 40, 44), 6, hu=-550)))
-    assert np.linalg.norm(found.best(1).center_mm[0] - world(20, 40, 44)) < 3
+    candidates = subsolidcad.detect(lung_with(rim, ball((20, 40, 44), 6, hu=-550)))
+    assert np.linalg.norm(candidates.best(1).center_mm[0] - world(20, 40, 44)) < 3
 
 
 @pytest.mark.parametrize("diameter", [10, 16, 24])
 def test_largecad_finds_a_large_ball_on_a_vessel(diameter):
-    found = largecad.detect(lung_with(rod((32, 30, 30), 2.5), ball(PLACE, diameter / 2)))
-    assert np.linalg.norm(found.best(1).center_mm[0] - world(*PLACE)) < 2
-    assert found.best(1).diameter_mm[0] == pytest.approx(diameter, abs=2.5)
+    candidates = largecad.detect(lung_with(rod((32, 30, 30), 2.5), ball(PLACE, diameter / 2)))
+    assert np.linalg.norm(candidates.best(1).center_mm[0] - world(*PLACE)) < 2
+    assert candidates.best(1).diameter_mm[0] == pytest.approx(diameter, abs=2.5)
 
 
 def test_largecad_finds_a_ball_cut_by_the_pleura_where_the_lungs_leave_it_out():
@@ -96,8 +96,8 @@ def test_largecad_finds_a_ball_cut_by_the_pleura_where_the_lungs_leave_it_out():
     label = chest.lungs.label.copy()
     label[outside.reshape(label.shape)] = 0
     dented = replace(chest, lungs=Lungs(label, chest.volume.geometry))
-    found = largecad.detect(dented)
-    assert _nearest_mm(found, (32, 32, 11)) < 4
+    candidates = largecad.detect(dented)
+    assert _nearest_mm(candidates, (32, 32, 11)) < 4
 
 
 def test_largecad_keeps_diameters_of_8_to_40_mm():
@@ -108,24 +108,24 @@ def test_largecad_keeps_diameters_of_8_to_40_mm():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_an_even_lung_has_no_candidates(module):
-    found = module.detect(lung_with())
-    assert found.center_mm.shape == (0, 3)
-    assert len(found) == 0
+    candidates = module.detect(lung_with())
+    assert candidates.center_mm.shape == (0, 3)
+    assert len(candidates) == 0
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_setting_tells_its_origin(module):
     source = Path(module.__file__).read_text(encoding="utf-8")
     for field in fields(module.Settings):
-        told = source.split(f"    {field.name}:", 1)[1].split('"""')[1]
-        assert told.startswith(("Paper: ", "Open: ")), field.name
+        origin = source.split(f"    {field.name}:", 1)[1].split('"""')[1]
+        assert origin.startswith(("Paper: ", "Open: ")), field.name
 
 
 @pytest.mark.parametrize("module", MODULES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_scan_stored_the_other_way_round_has_the_same_candidates(module, axis):
-    things = (ball(PLACE, 6, hu=-500 if module is subsolidcad else 0), rod((32, 45, 45), 2.0))
-    chest = lung_with(*things, noise_hu=20.0)
+    structures = (ball(PLACE, 6, hu=-500 if module is subsolidcad else 0), rod((32, 45, 45), 2.0))
+    chest = lung_with(*structures, noise_hu=20.0)
     plain = module.detect(chest)
     geometry = chest.volume.geometry
     last = np.zeros((1, 3))
@@ -165,6 +165,6 @@ def real_scan(tmp_path_factory):
 @pytest.mark.parametrize(("module", "most"), [(isicad, 400), (largecad, 60)])
 def test_the_nodule_of_a_real_scan_is_the_first_candidate(real_scan, module, most):
     chest, place, diameter_mm = real_scan
-    found = module.detect(chest)
-    assert len(found) < most
-    assert np.linalg.norm(found.best(1).center_mm[0] - place) < diameter_mm / 2
+    candidates = module.detect(chest)
+    assert len(candidates) < most
+    assert np.linalg.norm(candidates.best(1).center_mm[0] - place) < diameter_mm / 2

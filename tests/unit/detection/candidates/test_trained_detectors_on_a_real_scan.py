@@ -33,9 +33,9 @@ def scan(tmp_path_factory):
 )
 def test_all_nodules_are_among_the_highest_scores(scan, name, most, among):
     chest, place, diameter_mm = scan
-    found = DETECTORS[name](chest)
-    assert len(found) <= most
-    best = found.best(among)
+    candidates = DETECTORS[name](chest)
+    assert len(candidates) <= most
+    best = candidates.best(among)
     apart = np.linalg.norm(best.center_mm[:, None] - place[None], axis=2)
     assert (apart.min(axis=0) < diameter_mm / 2).all()
-    assert ((found.score >= 0) & (found.score <= 1)).all()
+    assert ((candidates.score >= 0) & (candidates.score <= 1)).all()

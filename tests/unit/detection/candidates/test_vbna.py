@@ -39,23 +39,23 @@ def test_parallel_normals_of_a_flat_wall_pass_once_each():
 
 
 def test_a_nodule_on_the_pleura_is_found_there():
-    # the lung begins at row 6; the nodule's centre lies 3 mm inside
+    # the lung begins at row 6; the nodule's centre is 3 mm inside
     chest = lung_with(ball((32, 9, 32), 4.0), noise_hu=10.0)
-    found = find_on_pleura(chest).best(1)
-    assert np.linalg.norm(found.center_mm[0] - world(32, 9, 32)) < 4.0
+    candidates = find_on_pleura(chest).best(1)
+    assert np.linalg.norm(candidates.center_mm[0] - world(32, 9, 32)) < 4.0
 
 
 def test_a_flat_pleura_has_no_candidates_away_from_corners():
-    found = find_on_pleura(lung_with(noise_hu=10.0))
-    middle = np.abs(found.center_mm - world(32, 32, 32)).max(axis=1) < 20
+    candidates = find_on_pleura(lung_with(noise_hu=10.0))
+    middle = np.abs(candidates.center_mm - world(32, 32, 32)).max(axis=1) < 20
     assert not middle.any()
 
 
 def test_a_nodule_in_the_parenchyma_is_a_dot_and_a_vessel_is_not():
     chest = lung_with(ball((32, 32, 20), 3.0), rod((0, 32, 44), 2.0))
-    found = find_in_parenchyma(chest)
+    candidates = find_in_parenchyma(chest)
     # a vessel ends where the lung does, and its ends are dots
-    inner = np.abs(found.center_mm[:, 2] - world(32, 32, 20)[2]) < 18
+    inner = np.abs(candidates.center_mm[:, 2] - world(32, 32, 20)[2]) < 18
     assert inner.sum() == 1
-    assert np.linalg.norm(found.center_mm[inner][0] - world(32, 32, 20)) < 1.0
-    assert found.diameter_mm[inner][0] == pytest.approx(6.0, rel=0.4)
+    assert np.linalg.norm(candidates.center_mm[inner][0] - world(32, 32, 20)) < 1.0
+    assert candidates.diameter_mm[inner][0] == pytest.approx(6.0, rel=0.4)

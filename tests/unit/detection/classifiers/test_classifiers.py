@@ -30,7 +30,7 @@ def _examples(count=300, features=15, seed=1):
 
 
 def _as_examples(features, is_nodule, *, is_whole=False):
-    """Each candidate is a case of its own."""
+    """Each candidate is a separate case."""
     count = len(features)
     number = np.arange(count)
     nodule = np.where(is_nodule, number, -1)
@@ -79,7 +79,7 @@ def test_numpy_scores_as_scikit_learn_does():
     from sklearn.neural_network import MLPClassifier
     from sklearn.svm import SVC
 
-    # at least two others for each nodule: all are learnt from
+    # at least two others for each nodule: all are trained on
     examples = _examples().chosen(np.flatnonzero(np.arange(300) < 60))
     examples = _as_examples(examples.features, np.arange(60) % 3 == 0)
     features, is_nodule = examples.features, examples.is_nodule
@@ -152,7 +152,7 @@ def test_a_file_of_other_features_is_refused(tmp_path):
         read_weights(tmp_path / "w.npz", ("a", "b", "d"))
 
 
-def test_what_is_no_file_of_weights_is_refused(tmp_path):
+def test_other_files_are_refused(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="is not a file of weights"):
         read_weights(tmp_path / "w.npz", ())
@@ -187,7 +187,7 @@ NODULE = {
     "line_hu": 20.0,
     "center": 2.8,
 }
-"""A round solid thing of 8 mm."""
+"""A round solid nodule of 8 mm."""
 VESSEL = NODULE | {
     "radius_mm": 2.0,
     "sphericity": 0.6,
@@ -214,7 +214,7 @@ VESSEL = NODULE | {
 def test_packaged_weights_score_a_fixed_example_as_ever(name, of_nodule, of_vessel):
     # the values were printed when the weights were trained: another value is another classifier
     names = TRAINED[name].names
-    rows = np.array([[thing[feature] for feature in names] for thing in (NODULE, VESSEL)])
+    rows = np.array([[row[feature] for feature in names] for row in (NODULE, VESSEL)])
     score = classifier_of(name, None, names).score(rows)
     assert score == pytest.approx([of_nodule, of_vessel], abs=1e-7)
     assert score[0] > score[1]

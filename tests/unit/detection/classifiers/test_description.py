@@ -1,4 +1,4 @@
-"""What lies at a place, in numbers: against hand-made scenes and plain sums."""
+"""The description of a position: against hand-made scenes and plain sums."""
 
 import numpy as np
 import pytest
@@ -18,19 +18,19 @@ def seen(chest, *places):
 
 
 def test_a_ball_is_round_and_a_vessel_is_long():
-    (round_thing,) = seen(lung_with(ball(MIDDLE, 4.0)), MIDDLE)
+    (round_ball,) = seen(lung_with(ball(MIDDLE, 4.0)), MIDDLE)
     (vessel,) = seen(lung_with(rod(MIDDLE, 2.0)), MIDDLE)
     # a ball's rays are its radius, up to half a voxel and a blurred edge
-    assert round_thing["near_ray_0.5"] == pytest.approx(4.0, abs=0.75)
-    assert round_thing["near_width_1"] - round_thing["near_width_0"] <= 3.0
-    assert round_thing["near_long"] == 0.0
+    assert round_ball["near_ray_0.5"] == pytest.approx(4.0, abs=0.75)
+    assert round_ball["near_width_1"] - round_ball["near_width_0"] <= 3.0
+    assert round_ball["near_long"] == 0.0
     assert vessel["near_width_1"] >= 16.0
     assert vessel["near_long"] > 0.0
-    assert round_thing["near_roundness"] > 0.7 > 0.5 > vessel["near_roundness"]
+    assert round_ball["near_roundness"] > 0.7 > 0.5 > vessel["near_roundness"]
     # nothing curves along the vessel: it is a line, and no dot
-    assert round_thing["near_dot_2.1"] > 50.0 > 10.0 > vessel["near_dot_2.1"]
-    assert vessel["near_line_1.3"] > round_thing["near_line_1.3"]
-    assert round_thing["near_slope_2.1"] == pytest.approx(0.0, abs=5.0)
+    assert round_ball["near_dot_2.1"] > 50.0 > 10.0 > vessel["near_dot_2.1"]
+    assert vessel["near_line_1.3"] > round_ball["near_line_1.3"]
+    assert round_ball["near_slope_2.1"] == pytest.approx(0.0, abs=5.0)
 
 
 def test_lung_without_anything_has_no_form():
@@ -78,11 +78,11 @@ def test_turning_and_mirroring_a_chest_changes_no_shell_and_no_derivative():
 
 def test_places_at_the_border_and_beyond_it_are_described():
     chest = lung_with(ball(MIDDLE, 4.0))
-    found = seen(chest, (0.0, 0.0, 0.0), (-5.0, 70.0, 32.0))
-    assert all(np.isfinite(list(one.values())).all() for one in found)
+    described = seen(chest, (0.0, 0.0, 0.0), (-5.0, 70.0, 32.0))
+    assert all(np.isfinite(list(description.values())).all() for description in described)
 
 
-def test_many_places_are_described_as_each_alone(monkeypatch):
+def test_many_places_are_described_as_each_separately(monkeypatch):
     chest = lung_with(ball(MIDDLE, 4.0))
     places = chest.to_world(np.random.default_rng(3).uniform(10, 54, (7, 3)))
     together = describe_positions(chest, places)

@@ -51,12 +51,12 @@ def test_an_ensemble_by_hand():
 
 
 def test_probabilities_hold_where_nodules_are_as_frequent_as_on_scans():
-    # blocks have many nodules, scans few: what is learnt from both must hold on scans
+    # blocks have many nodules, scans few: probabilities trained on both must hold on scans
     blocks = examples(1500, is_whole=False, rate=0.3)
     whole = examples(2000, seed=1, rate=0.0).numbered(0, 0)
     whole = replace(whole, case=1000 + np.arange(2000) // 100)
-    learnt = Examples.joined(blocks, whole)
-    classifier = train_ensemble(learnt, 0)
+    both = Examples.joined(blocks, whole)
+    classifier = train_ensemble(both, 0)
     unseen = examples(20000, seed=2, rate=0.3)
     nodules = unseen.features[unseen.is_nodule]
     others = unseen.features[~unseen.is_nodule]
@@ -73,25 +73,25 @@ def test_probabilities_hold_where_nodules_are_as_frequent_as_on_scans():
     for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 1.0)):
         inside = (p >= low) & (p < high)
         observed = np.average(is_nodule[inside], weights=weight[inside])
-        said = np.average(p[inside], weights=weight[inside])
-        assert observed == pytest.approx(said, abs=0.12)
+        mean = np.average(p[inside], weights=weight[inside])
+        assert observed == pytest.approx(mean, abs=0.12)
 
 
 def test_without_scans_the_examples_count_as_they_are():
     blocks = examples(4000, is_whole=False, rate=0.25)
     odds = np.where(blocks.is_nodule, 1.0, -1.0)
-    # a fifth of all are told wrong: log odds of 4 among those that are said to be nodules
+    # a fifth of all labels are wrong: log odds of 4 among the positive ones
     wrong = np.arange(4000) % 5 == 0
     slope, intercept = calibration(np.where(wrong, -odds, odds), blocks)
-    said = 1 / (1 + np.exp(-(slope + intercept)))
+    mean = 1 / (1 + np.exp(-(slope + intercept)))
     flagged = np.where(wrong, -odds, odds) > 0
-    assert said == pytest.approx(blocks.is_nodule[flagged].mean(), abs=1e-3)
+    assert mean == pytest.approx(blocks.is_nodule[flagged].mean(), abs=1e-3)
 
 
 def test_a_network_never_learns_from_the_cases_that_calibrate_it():
-    # every case has a feature of its own that tells its nodules: known by heart it would be sure
+    # every case has its own feature that marks its nodules: memorised it would be sure
     given = examples(600, rate=0.3)
     random = np.random.default_rng(5)
     flat = replace(given, features=random.standard_normal((600, 30)))
     classifier = train_ensemble(flat, 0)
-    assert abs(classifier.slope[0]) < 0.35, "what is learnt by heart says nothing of others"
+    assert abs(classifier.slope[0]) < 0.35, "memorised cases are no evidence for others"

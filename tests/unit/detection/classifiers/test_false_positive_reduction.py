@@ -1,4 +1,4 @@
-"""One judge for the candidates of all detectors, which never saw the scan that it judges."""
+"""One classifier for the candidates of all detectors, which never saw the scan that it scores."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.detection.classifiers import false_positive_reduction as second_look
+from nodulebench.detection.classifiers import false_positive_reduction as reduction
 from nodulebench.detection.classifiers import weights as weight_files
 from nodulebench.detection.classifiers.false_positive_reduction import (
     candidates_to_score,
@@ -32,29 +32,31 @@ def at(chest, *places, score=1.0):
 
 def test_a_ball_is_likelier_than_a_vessel_and_the_score_is_a_probability():
     both = lung_with(np.maximum(ball((32.0, 32.0, 20.0), 4.0), rod((0, 32, 46), 2.0)))
-    found = at(both, (32.0, 32.0, 46.0), (32.0, 32.0, 20.0), score=7.0)
-    judged = candidates_to_score({"a": found}, both)["a"]
-    assert np.array_equal(judged.center_mm[0], found.center_mm[1]), "the most likely comes first"
-    assert 0.3 < judged.score[0] <= 1.0
-    assert len(judged) == 1 or judged.score[1] < 0.1 * judged.score[0]
+    candidates = at(both, (32.0, 32.0, 46.0), (32.0, 32.0, 20.0), score=7.0)
+    scored = candidates_to_score({"a": candidates}, both)["a"]
+    assert np.array_equal(scored.center_mm[0], candidates.center_mm[1]), (
+        "the most likely comes first"
+    )
+    assert 0.3 < scored.score[0] <= 1.0
+    assert len(scored) == 1 or scored.score[1] < 0.1 * scored.score[0]
 
 
-def test_whoever_proposes_a_place_it_is_as_likely():
+def test_the_probability_does_not_depend_on_the_proposing_detector():
     chest = lung_with(ball(MIDDLE, 4.0))
-    one, two = at(chest, MIDDLE, score=0.1), at(chest, MIDDLE, (10.0, 10.0, 10.0), score=99.0)
-    judged = candidates_to_score({"a": one, "b": no_candidates(), "c": two}, chest)
-    assert judged["a"].score[0] == pytest.approx(judged["c"].score[0], rel=1e-6)
-    assert list(judged) == ["a", "b", "c"]
-    assert len(judged["b"]) == 0
+    first, two = at(chest, MIDDLE, score=0.1), at(chest, MIDDLE, (10.0, 10.0, 10.0), score=99.0)
+    scored = candidates_to_score({"a": first, "b": no_candidates(), "c": two}, chest)
+    assert scored["a"].score[0] == pytest.approx(scored["c"].score[0], rel=1e-6)
+    assert list(scored) == ["a", "b", "c"]
+    assert len(scored["b"]) == 0
 
 
 def test_what_is_less_likely_than_the_least_is_dropped(monkeypatch):
     chest = lung_with(ball(MIDDLE, 4.0))
-    found = at(chest, MIDDLE, (12.0, 12.0, 12.0))
-    monkeypatch.setattr(second_look, "LEAST_PROBABILITY", 0.2)
-    assert len(candidates_to_score({"a": found}, chest)["a"]) == 1
-    monkeypatch.setattr(second_look, "LEAST_PROBABILITY", 0.0)
-    assert len(candidates_to_score({"a": found}, chest)["a"]) == 2
+    candidates = at(chest, MIDDLE, (12.0, 12.0, 12.0))
+    monkeypatch.setattr(reduction, "LEAST_PROBABILITY", 0.2)
+    assert len(candidates_to_score({"a": candidates}, chest)["a"]) == 1
+    monkeypatch.setattr(reduction, "LEAST_PROBABILITY", 0.0)
+    assert len(candidates_to_score({"a": candidates}, chest)["a"]) == 2
 
 
 def test_of_what_decides_eleven_sets_of_weights_are_packaged_and_each_is_another():
@@ -100,11 +102,11 @@ def test_a_detector_with_a_classifier_proposes_by_weights_that_never_saw_the_fol
     asked = []
     own = weight_files.classifier_of
 
-    def told(name, path, features, fold=None):
+    def fail(name, path, features, fold=None):
         asked.append((name, fold))
         return own(name, path, features, fold)
 
-    monkeypatch.setattr("nodulebench.detection.classifiers.scoring.classifier_of", told)
+    monkeypatch.setattr("nodulebench.detection.classifiers.scoring.classifier_of", fail)
     assert len(proposals("mot_m5lv1", chest, 3)) > 0
     assert asked == [("mot_m5lv1", 3)]
     assert len(proposals("isicad", chest, 3)) > 0
@@ -114,10 +116,10 @@ def test_a_detector_with_a_classifier_proposes_by_weights_that_never_saw_the_fol
 def test_where_all_is_reported_features_are_not_needed(monkeypatch):
     chest = lung_with(ball(MIDDLE, 4.0))
     etrocad = TRAINED["etrocad"]
-    found = etrocad.find(chest).candidates
-    assert len(found) > 0
+    candidates = etrocad.find(chest).candidates
+    assert len(candidates) > 0
     for own in (etrocad, replace(etrocad, propose=None)):
-        monkeypatch.setattr(second_look, "WITH_CLASSIFIER", {"mine": own})
+        monkeypatch.setattr(reduction, "WITH_CLASSIFIER", {"mine": own})
         proposed = proposals("mine", chest)
-        assert np.array_equal(proposed.center_mm, found.center_mm)
-        assert np.array_equal(proposed.diameter_mm, found.diameter_mm)
+        assert np.array_equal(proposed.center_mm, candidates.center_mm)
+        assert np.array_equal(proposed.diameter_mm, candidates.diameter_mm)

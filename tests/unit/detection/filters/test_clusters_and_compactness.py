@@ -15,9 +15,9 @@ from nodulebench.detection.filters.regions import (
 
 def test_the_strongest_takes_in_what_it_reaches():
     place = np.array([[0.0, 0, 0], [0, 0, 2], [0, 0, 4], [0, 0, 9]])
-    kept = strongest_of_clusters(place, np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 2.0))
-    # the second reaches its neighbours at just 2; the last is alone
-    assert kept.tolist() == [False, True, False, True]
+    is_strongest = strongest_of_clusters(place, np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 2.0))
+    # the second reaches its neighbours at exactly 2; the last has none
+    assert is_strongest.tolist() == [False, True, False, True]
 
 
 def test_a_weak_place_with_a_long_reach_takes_no_stronger_one():
@@ -30,14 +30,14 @@ def test_no_places_no_clusters():
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 12)] * 3), min_size=1, max_size=30), st.integers(0, 9))
-def test_kept_places_are_out_of_each_others_reach_and_reach_all_others(points, seed):
+def test_strongest_places_are_out_of_each_others_reach_and_reach_all_others(points, seed):
     place = np.array(points, dtype=np.float64)
     strength = np.random.default_rng(seed).random(len(place))
-    kept = strongest_of_clusters(place, strength, np.full(len(place), 3.0))
+    is_strongest = strongest_of_clusters(place, strength, np.full(len(place), 3.0))
     apart = np.linalg.norm(place[:, None] - place[None], axis=2)
-    among = apart[np.ix_(kept, kept)]
+    among = apart[np.ix_(is_strongest, is_strongest)]
     assert (among[~np.eye(len(among), dtype=bool)] > 3.0).all()
-    assert (apart[:, kept].min(axis=1) <= 3.0).all()
+    assert (apart[:, is_strongest].min(axis=1) <= 3.0).all()
 
 
 def test_the_half_axes_of_a_ball_are_its_radius():

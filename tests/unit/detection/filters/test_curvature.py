@@ -29,14 +29,14 @@ def falling(distance):
 @pytest.mark.parametrize("radius", [5, 8, 12])
 def test_a_bright_ball_has_shape_index_one_and_the_curvedness_of_its_radius(radius):
     # k1 = k2 = 1/r, so SI = 1 and CV = sqrt(2)/r; a paraboloid stays one under a Gaussian
-    found = _at(_image(falling), (20, 20, 20 + radius), (20 - radius, 20, 20))
-    assert found.shape_index == pytest.approx(1.0, abs=1e-2)
-    assert found.curvedness == pytest.approx(np.sqrt(2) / radius, rel=1e-2)
+    curved = _at(_image(falling), (20, 20, 20 + radius), (20 - radius, 20, 20))
+    assert curved.shape_index == pytest.approx(1.0, abs=1e-2)
+    assert curved.curvedness == pytest.approx(np.sqrt(2) / radius, rel=1e-2)
 
 
 def test_a_dark_ball_has_shape_index_minus_one():
-    found = _at(-_image(falling), (20, 28, 20))
-    assert found.shape_index == pytest.approx(-1.0, abs=1e-2)
+    curved = _at(-_image(falling), (20, 28, 20))
+    assert curved.shape_index == pytest.approx(-1.0, abs=1e-2)
 
 
 @pytest.mark.parametrize("axes", [(1, 2), (0, 2), (0, 1)])
@@ -44,37 +44,37 @@ def test_a_bright_tube_has_shape_index_one_half(axes):
     # k1 = 1/r, k2 = 0: (2/pi) arctan(1) = 0.5 and CV = 1/r
     place = [20, 20, 20]
     place[axes[0]] += 6
-    found = _at(_image(falling, axes), tuple(place))
-    assert found.shape_index == pytest.approx(0.5, abs=1e-2)
-    assert found.curvedness == pytest.approx(1 / 6, rel=1e-2)
+    curved = _at(_image(falling, axes), tuple(place))
+    assert curved.shape_index == pytest.approx(0.5, abs=1e-2)
+    assert curved.curvedness == pytest.approx(1 / 6, rel=1e-2)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_plane_does_not_curve(axis):
     ramp = np.moveaxis(np.broadcast_to(np.arange(41.0, dtype=np.float32), (41,) * 3), 2, axis)
-    found = _at(ramp, (20, 20, 20))
-    assert found.curvedness == pytest.approx(0.0, abs=2e-3)
+    curved = _at(ramp, (20, 20, 20))
+    assert curved.curvedness == pytest.approx(0.0, abs=2e-3)
 
 
 def test_a_saddle_has_shape_index_zero():
     # z = (x^2 - y^2) / 20: k1 = -k2 = 1/10 at the origin of the surface z = 0
     along = np.arange(41, dtype=np.float32) - 20
     saddle = along[:, None, None] - (along[None, :, None] ** 2 - along[None, None, :] ** 2) / 20
-    found = _at(saddle, (20, 20, 20))
-    assert found.shape_index == pytest.approx(0.0, abs=1e-3)
-    assert found.curvedness == pytest.approx(np.sqrt(2) / 10, rel=1e-3)
+    curved = _at(saddle, (20, 20, 20))
+    assert curved.shape_index == pytest.approx(0.0, abs=1e-3)
+    assert curved.curvedness == pytest.approx(np.sqrt(2) / 10, rel=1e-3)
 
 
 def test_the_level_of_the_image_leaves_no_trace():
     ball = _image(falling)
-    found = _at(ball - 30000, (20, 20, 28), sigma=1.5)
-    assert found.curvedness == pytest.approx(np.sqrt(2) / 8, rel=1e-2)
+    curved = _at(ball - 30000, (20, 20, 28), sigma=1.5)
+    assert curved.curvedness == pytest.approx(np.sqrt(2) / 8, rel=1e-2)
 
 
 def test_where_the_image_is_flat_nothing_curves_and_nothing_divides_by_zero():
-    found = _at(np.full((9, 9, 9), -850, dtype=np.float32), (4, 4, 4))
-    assert found.shape_index.tolist() == [0.0]
-    assert found.curvedness.tolist() == [0.0]
+    curved = _at(np.full((9, 9, 9), -850, dtype=np.float32), (4, 4, 4))
+    assert curved.shape_index.tolist() == [0.0]
+    assert curved.curvedness.tolist() == [0.0]
 
 
 def test_an_ellipsoid_has_the_curvatures_of_geometry():
@@ -86,12 +86,12 @@ def test_an_ellipsoid_has_the_curvatures_of_geometry():
         + (along[None, :, None] / b) ** 2
         + (along[None, None, :] / a) ** 2
     ).astype(np.float32)
-    found = _at(image * 1000, (38, 30, 30), sigma=0.5)
+    curved = _at(image * 1000, (38, 30, 30), sigma=0.5)
     k1, k2 = c / b**2, c / a**2
-    assert found.shape_index == pytest.approx(
+    assert curved.shape_index == pytest.approx(
         2 / np.pi * np.arctan((k1 + k2) / (k1 - k2)), abs=0.01
     )
-    assert found.curvedness == pytest.approx(np.hypot(k1, k2), rel=0.01)
+    assert curved.curvedness == pytest.approx(np.hypot(k1, k2), rel=0.01)
 
 
 @given(seed=st.integers(0, 1000), axis=st.integers(0, 2))

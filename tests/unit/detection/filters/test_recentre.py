@@ -34,8 +34,8 @@ def test_crosses_by_hand():
     hu[3:6, 4, 4] = -300.0
     assert roundness(hu, everywhere, place, radius, densities_hu=DENSITIES)[0] == pytest.approx(1)
     hu[4, 4, 2:7] = -300.0  # along columns (1 + 1 + 4 + 4) / 9, else 2 / 9
-    found = roundness(hu, everywhere, place, radius, densities_hu=DENSITIES)[0]
-    assert found == pytest.approx(np.sqrt(2 / 10))
+    roundness_there = roundness(hu, everywhere, place, radius, densities_hu=DENSITIES)[0]
+    assert roundness_there == pytest.approx(np.sqrt(2 / 10))
 
 
 def test_a_place_on_the_rim_moves_to_the_middle():

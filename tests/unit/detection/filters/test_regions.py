@@ -33,7 +33,7 @@ def test_size_centre_spread_and_means_are_those_of_the_voxels():
     assert regions.highest(regions.of(image))[1] == row.max()
 
 
-def test_kept_regions_are_numbered_anew_and_united_ones_share_their_voxels():
+def test_chosen_regions_are_renumbered_and_united_ones_share_their_voxels():
     regions = find_regions(_two_boxes())
     second = regions.chosen(np.array([False, True]))
     assert (second.count, second.size.tolist()) == (1, [3])
@@ -67,8 +67,8 @@ def test_merged_points_are_farther_apart_than_the_distance(seed, count):
         np.average(center[group == index], axis=0, weights=weight[group == index])
         for index in range(group.max(initial=-1) + 1)
     ]
-    for one, place in enumerate(merged):
-        for other in merged[:one]:
+    for number, place in enumerate(merged):
+        for other in merged[:number]:
             assert np.linalg.norm(place - other) > 3.0
 
 
@@ -102,7 +102,7 @@ def test_balls_on_a_thread_come_apart_when_thinned():
     assert sorted(thinned.center[:, 2].tolist()) == pytest.approx([12, 46])
     both = all_parts([whole, thinned], 3.0)
     assert len(both) == 3
-    # what lies where an earlier part does is the same part
+    # a part at the position of an earlier one is the same part
     assert len(all_parts([thinned, parts_of(pearls, 4.0)], 3.0)) == 2
 
 
@@ -136,8 +136,8 @@ def test_one_step_goes_to_the_centre_of_mass_within_the_ball():
     one_step = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
     assert one_step.tolist() == [[4.0, 4.0, 6.0]]
     lungs[4, 4, 7] = False
-    alone = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
-    assert alone.tolist() == start.tolist()
+    from_dense = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
+    assert from_dense.tolist() == start.tolist()
 
 
 def test_a_place_with_nothing_around_it_stays():

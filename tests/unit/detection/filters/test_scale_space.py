@@ -35,7 +35,7 @@ def test_dots_lines_and_planes_by_hand():
     assert np.allclose(line_strength(values), [0.0, 1.0, 0.0, 2.0 * (2.0 - 1.0) / 4.0])
 
 
-def test_what_is_dark_is_no_dot():
+def test_a_dark_spot_is_not_a_dot():
     values = np.float32([[1.0], [2.0], [3.0]])
     assert dot_strength(values) == 0
     assert line_strength(values) == 0
@@ -78,8 +78,8 @@ def test_gradients_meet_in_balls_cylinders_and_plates(reach):
         (-plate, -1.0),
     ):
         grid = Grid(np.pad(smoothed(image.astype(np.float32), 2.0), reach + 1, mode="edge"))
-        found = grid.convergence(grid.flat(center), reach)
-        assert found == pytest.approx(expected, abs=0.02)
+        convergence = grid.convergence(grid.flat(center), reach)
+        assert convergence == pytest.approx(expected, abs=0.02)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -88,12 +88,12 @@ def test_a_mirror_image_has_its_peaks_mirrored(axis):
     # uneven, so that no two voxels are equally high
     image += np.random.default_rng(3).normal(0, 20, image.shape)
     peaks, turned = (
-        find_peaks(one.astype(np.float32), np.ones(image.shape, bool))
-        for one in (image, np.flip(image, axis))
+        find_peaks(peaks_.astype(np.float32), np.ones(image.shape, bool))
+        for peaks_ in (image, np.flip(image, axis))
     )
     turned.index[:, axis] = 63 - turned.index[:, axis]
-    strong = [one.chosen(one.is_dot_peak & (one.dot > 50)) for one in (peaks, turned)]
-    order, other = (np.lexsort((*one.index.T, one.scale)) for one in strong)
+    strong = [peaks_.chosen(peaks_.is_dot_peak & (peaks_.dot > 50)) for peaks_ in (peaks, turned)]
+    order, other = (np.lexsort((*peaks_.index.T, peaks_.scale)) for peaks_ in strong)
     assert len(order) > 10
     assert np.allclose(strong[0].index[order], strong[1].index[other])
     assert np.allclose(strong[0].dot[order], strong[1].dot[other], rtol=1e-2)
@@ -119,5 +119,5 @@ def test_the_peaks_of_a_chest_are_taken_once():
     assert peaks_of_chest(chest) is peaks_of_chest(chest)
 
 
-def test_the_chest_wall_is_no_peak():
+def test_the_chest_wall_is_not_a_peak():
     assert len(peaks_of_chest(lung_with()).dot) == 0

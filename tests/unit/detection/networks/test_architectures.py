@@ -39,9 +39,9 @@ def test_the_convolutions_of_diag_convnet_are_shared_by_its_nine_views() -> None
 def test_the_wide_residual_network_has_ten_convolutions_in_each_of_three_sets() -> None:
     module = NETWORKS["znet"].build()
     maps = [
-        one.out_channels
-        for one in module.modules()
-        if isinstance(one, torch.nn.Conv2d) and one.kernel_size == (3, 3)
+        layer.out_channels
+        for layer in module.modules()
+        if isinstance(layer, torch.nn.Conv2d) and layer.kernel_size == (3, 3)
     ]
 
     assert maps == [16] + [96] * 10 + [192] * 10 + [384] * 10
@@ -56,10 +56,10 @@ def test_a_network_answers_for_every_patch_by_itself(name: str) -> None:
 
     with torch.inference_mode():
         together = module(patches).softmax(dim=1)
-        alone = module(patches[1:2]).softmax(dim=1)
+        single = module(patches[1:2]).softmax(dim=1)
 
     assert together.shape == (3, 2)
-    assert torch.allclose(together[1:2], alone, atol=1e-5)
+    assert torch.allclose(together[1:2], single, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["znet", "cadimi"])
@@ -76,14 +76,14 @@ def test_planes_are_averaged_as_probabilities(name: str) -> None:
     assert torch.allclose(mean, torch.stack(each).mean(dim=0), atol=1e-6)
 
 
-def test_cadimi_judges_five_patches_of_every_view() -> None:
+def test_cadimi_scores_five_patches_of_every_view() -> None:
     network = NETWORKS["cadimi"]
-    moved = [(one.offset_mm - network.grid.offset_mm)[:, 0, 0, 0] for one in network.extra_grids]
+    moved = [(grid.offset_mm - network.grid.offset_mm)[:, 0, 0, 0] for grid in network.extra_grids]
 
     # 4 pixels of 1 mm, either way along the rows and the columns of each of the three views
     assert np.abs(np.stack(moved)).sum(axis=2).tolist() == [[4.0] * 3] * 4
     assert np.stack(moved).sum(axis=0).tolist() == [[0.0] * 3] * 3
 
 
-def test_znet_changes_patches_alike_when_it_learns_and_when_it_judges() -> None:
+def test_znet_changes_patches_alike_in_training_and_in_scoring() -> None:
     assert NETWORKS["znet"].scoring_augment == NETWORKS["znet"].recipe.augment

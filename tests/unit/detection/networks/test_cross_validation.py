@@ -51,32 +51,32 @@ def examples() -> Examples:
 
 
 @pytest.mark.slow
-def test_each_fold_is_judged_by_weights_that_never_saw_it(
+def test_each_fold_is_scored_by_weights_that_never_saw_it(
     examples: Examples, tmp_path: Path
 ) -> None:
     course = Course(examples, tmp_path, RECIPE)
     folds: tuple[int | None, ...] = (0, 1, None)
     done = [train_without(NAME, fold, course) for fold in folds]
 
-    assert [one.path.name for one in done] == [
+    assert [trained.path.name for trained in done] == [
         "m5lcad-0.safetensors",
         "m5lcad-1.safetensors",
         "m5lcad-all.safetensors",
     ]
-    assert [one.card.folds for one in done] == [(1, 2), (0, 2), (0, 1, 2)]
-    cards = [one.card for one in done]
+    assert [trained.card.folds for trained in done] == [(1, 2), (0, 2), (0, 1, 2)]
+    cards = [trained.card for trained in done]
     # s3 is of no fold, so that the weights of all folds never saw it either
     assert [choose_held_out(f"s{scan}", cards).number for scan in range(4)] == [0, 1, 2, 2]
     assert not choose_held_out("s2", cards).is_unseen
-    with np.load(tmp_path / "m5lcad-0.npz") as kept:
-        assert kept["chosen"].tolist() == [*range(6), *range(18, 24)]
-        assert kept["score"].shape == (12,)
-    assert [one.step for one in done[0].curve] == [2, 4, 6]
+    with np.load(tmp_path / "m5lcad-0.npz") as stored:
+        assert stored["chosen"].tolist() == [*range(6), *range(18, 24)]
+        assert stored["score"].shape == (12,)
+    assert [trained.step for trained in done[0].curve] == [2, 4, 6]
     assert "area" in done[0].card.metrics
     assert not list(tmp_path.glob("*.state"))
 
 
-def test_a_killed_fold_is_taken_up_again_and_a_finished_one_is_kept(
+def test_a_killed_fold_is_continued_and_a_finished_one_is_not_repeated(
     examples: Examples, tmp_path: Path
 ) -> None:
     def kill(check: Check) -> None:
@@ -105,7 +105,7 @@ def test_weights_of_another_run_are_not_taken_for_this_one(
         train_without(NAME, 0, Course(examples, tmp_path, RECIPE, seed=1))
 
 
-def test_kept_weights_of_another_recipe_are_not_taken_for_these(
+def test_stored_weights_of_another_recipe_are_not_taken_for_these(
     examples: Examples, tmp_path: Path
 ) -> None:
     train_without(NAME, 0, Course(examples, tmp_path, RECIPE))
@@ -114,7 +114,7 @@ def test_kept_weights_of_another_recipe_are_not_taken_for_these(
         train_without(NAME, 0, Course(examples, tmp_path, replace(RECIPE, rate=0.5, batch=4)))
 
 
-def test_weights_whose_card_tells_no_recipe_are_kept_as_they_were(
+def test_weights_whose_card_has_no_recipe_are_not_changed(
     examples: Examples, tmp_path: Path
 ) -> None:
     done = train_without(NAME, 0, Course(examples, tmp_path, RECIPE))
@@ -137,15 +137,17 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("told", OTHERS)
+@pytest.mark.parametrize("message", OTHERS)
 def test_a_killed_training_does_not_go_on_as_another(
-    told: str, examples: Examples, tmp_path: Path
+    message: str, examples: Examples, tmp_path: Path
 ) -> None:
     course = Course(examples, tmp_path, RECIPE)
     _kill(0, course)
 
-    with pytest.raises(InputError, match=rf"m5lcad-0\.state: is the state of another .*\({told}"):
-        train_without(NAME, 0, replace(course, **OTHERS[told]))
+    with pytest.raises(
+        InputError, match=rf"m5lcad-0\.state: is the state of another .*\({message}"
+    ):
+        train_without(NAME, 0, replace(course, **OTHERS[message]))
     assert not (tmp_path / "m5lcad-0.safetensors").exists()
 
 
@@ -156,8 +158,10 @@ def test_a_killed_training_does_not_go_on_with_other_examples(
     _kill(0, course)
     turned = replace(examples, is_nodule=~examples.is_nodule)
 
-    told = r"another training \(examples sha256:\w{8}, not sha256:\w{8}\)\. Choose another folder"
-    with pytest.raises(InputError, match=told):
+    message = (
+        r"another training \(examples sha256:\w{8}, not sha256:\w{8}\)\. Choose another folder"
+    )
+    with pytest.raises(InputError, match=message):
         train_without(NAME, 0, replace(course, examples=turned))
 
 
@@ -172,7 +176,7 @@ def test_a_killed_training_does_not_go_on_from_another_start(
         train_without(NAME, 0, _tuned(course, first))
 
 
-def test_a_state_without_a_word_of_its_training_is_told(examples: Examples, tmp_path: Path) -> None:
+def test_a_state_without_a_description_is_refused(examples: Examples, tmp_path: Path) -> None:
     course = Course(examples, tmp_path, RECIPE)
     _kill(0, course)
     state = tmp_path / "m5lcad-0.state"
@@ -303,18 +307,18 @@ def test_a_training_that_was_killed_after_it_stopped_is_not_taken_up_again(
     assert (done.card.steps, done.card.steps_taken, done.card.best_step) == (6, 4, 2)
 
 
-def test_a_fold_that_is_not_there_is_told(examples: Examples, tmp_path: Path) -> None:
+def test_an_unknown_fold_is_refused(examples: Examples, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="examples: have no fold 7"):
         train_without(NAME, 7, Course(examples, tmp_path, RECIPE))
 
 
-def test_folds_that_decide_when_it_stops_are_not_learnt_from(
+def test_folds_that_decide_when_it_stops_are_not_trained_on(
     examples: Examples, tmp_path: Path
 ) -> None:
     done = train_without(NAME, 0, Course(examples, tmp_path, RECIPE, held_back=(1,)))
 
     assert (done.card.folds, done.card.held_back) == ((2,), (1,))
-    assert all(one.area is not None for one in done.curve)
+    assert all(check.area is not None for check in done.curve)
     seen = [choose_held_out(f"s{scan}", [done.card]).is_unseen for scan in range(4)]
     assert seen == [True, False, False, True]
 
@@ -329,11 +333,11 @@ def test_tuned_weights_say_what_they_began_with(examples: Examples, tmp_path: Pa
 
     assert tuned.card.begun_from == first.card.parameters
     assert tuned.card.seen_before == tuple(sorted(map(series_digest, ("s1", "s2"))))
-    kept, _ = read_weights(tuned.path)
-    assert all(map(torch.equal, kept.parameters(), start.parameters()))
+    module, _ = read_weights(tuned.path)
+    assert all(map(torch.equal, module.parameters(), start.parameters()))
 
 
-def test_a_network_that_learnt_nothing_is_told_apart(examples: Examples, tmp_path: Path) -> None:
+def test_a_stuck_network_is_recognised(examples: Examples, tmp_path: Path) -> None:
     done = train_without(NAME, 0, Course(examples, tmp_path, RECIPE))
 
     def with_losses(*losses: float, begun_from: str = "") -> Trained:

@@ -15,7 +15,7 @@ def test_a_cpu_keeps_the_memory_of_batches_where_it_can_be_asked_to():
     assert device.keep_freed_memory() is glibc
 
 
-def test_another_c_library_is_left_alone(monkeypatch):
+def test_another_c_library_is_not_changed(monkeypatch):
     def absent(_):
         raise OSError("no such library")
 

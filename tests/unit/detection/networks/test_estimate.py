@@ -59,9 +59,9 @@ def test_a_step_takes_the_median_of_those_after_the_first(
     taken = [9.0] * WARMING + [0.25] * (TIMED - 8) + [2.0] * 8
     _clock(monkeypatch, iter(np.cumsum([0.0, *taken]) / 10))
 
-    found = seconds_of_a_step(NETWORKS[NAME], examples, [0], RECIPE)
+    seconds = seconds_of_a_step(NETWORKS[NAME], examples, [0], RECIPE)
 
-    assert found == pytest.approx(0.025)
+    assert seconds == pytest.approx(0.025)
 
 
 def test_slow_steps_are_not_tried_for_long(
@@ -72,15 +72,15 @@ def test_slow_steps_are_not_tried_for_long(
     assert seconds_of_a_step(NETWORKS[NAME], examples, [0], RECIPE) == 30.0
 
 
-def test_steps_checks_and_judging_count(examples: Examples, tmp_path: Path) -> None:
+def test_steps_checks_and_scoring_count(examples: Examples, tmp_path: Path) -> None:
     course = Course(examples, tmp_path, RECIPE, held_back=(1,))
     pace = Pace(step=10.0, candidate=1.0, litre=100.0)
 
-    # 5 steps, 3 checks of 4 candidates, 8 candidates judged three times, 4 of the fold once more,
+    # 5 steps, 3 checks of 4 candidates, 8 candidates scored three times, 4 of the fold once more,
     # two scans of a hundredth of a litre
     assert seconds_of(pace, NAME, 0, course, 5) == pytest.approx(50 + 12 + 24 + 4 + 2)
-    alone = replace(course, held_back=())
-    assert seconds_of(pace, NAME, None, alone, 5) == pytest.approx(50 + 12 + 1)
+    without_checks = replace(course, held_back=())
+    assert seconds_of(pace, NAME, None, without_checks, 5) == pytest.approx(50 + 12 + 1)
 
 
 def test_only_what_is_left_counts(
@@ -103,9 +103,9 @@ def test_only_what_is_left_counts(
 
 
 def test_a_network_is_tried_on_some_candidates(examples: Examples, tmp_path: Path) -> None:
-    found = pace_of(NAME, [0, 1], Course(examples, tmp_path, RECIPE), 1)
+    pace = pace_of(NAME, [0, 1], Course(examples, tmp_path, RECIPE), 1)
 
-    assert (found.step > 0, found.candidate > 0, found.litre) == (True, True, 0.0)
+    assert (pace.step > 0, pace.candidate > 0, pace.litre) == (True, True, 0.0)
 
 
 def test_a_finder_is_tried_on_the_first_shandle_of_a_scan(
@@ -118,15 +118,15 @@ def test_a_finder_is_tried_on_the_first_shandle_of_a_scan(
     monkeypatch.setattr(estimate, "seconds_of_a_step", lambda *_: 2.0)
     seen = []
 
-    def look(*given: torch.Tensor) -> SearchResult:
-        seen.append([one.tolist() for one in given[-2:]])
+    def record(*given: torch.Tensor) -> SearchResult:
+        seen.append([corner.tolist() for corner in given[-2:]])
         return SearchResult(torch.zeros(0, 3), torch.zeros(0), torch.zeros(0))
 
-    monkeypatch.setattr(estimate, "search", look)
+    monkeypatch.setattr(estimate, "search", record)
     _clock(monkeypatch, iter([5.0, 8.0]))
 
-    found = pace_of("heatmap", [0, 1], Course(examples, tmp_path))
+    pace = pace_of("heatmap", [0, 1], Course(examples, tmp_path))
 
     # 3 s for 5 of 16 slices of a hundredth of a litre
-    assert found == Pace(2.0, litre=pytest.approx(3 / (5 / 16 * 0.01)))
+    assert pace == Pace(2.0, litre=pytest.approx(3 / (5 / 16 * 0.01)))
     assert seen == [[[0, 0, 0], [4, 24, 24]]] * 2

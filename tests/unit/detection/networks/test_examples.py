@@ -48,7 +48,7 @@ def test_packed_and_plain_voxels_are_the_same_examples(
     assert read_examples(tmp_path).digest == examples.digest
 
 
-def test_only_what_is_learnt_from_teaches_and_what_is_judged_is_told(examples: Examples) -> None:
+def test_flags_choose_training_and_scored_candidates(examples: Examples) -> None:
     every = torch.arange(len(examples.which))
     some = replace(examples, is_trained_on=every % 2 == 0, is_scored=every % 3 == 0)
 

@@ -25,7 +25,7 @@ def trained(module: nn.Module) -> nn.Module:
 
 
 def normalisations(module: nn.Module) -> int:
-    return sum(isinstance(one, nn.BatchNorm2d | nn.BatchNorm3d) for one in module.modules())
+    return sum(isinstance(layer, nn.BatchNorm2d | nn.BatchNorm3d) for layer in module.modules())
 
 
 @pytest.mark.slow
@@ -39,18 +39,18 @@ def test_it_answers_the_same(name: str) -> None:
     patches = torch.rand(2, *grid.shape)
     quick = folded(module)
     with torch.inference_mode():
-        said, quickly_said = module(patches), quick(patches)
-    scale = said.abs().max().clamp(min=1)
-    assert ((said - quickly_said).abs() / scale).max() < 1e-5
+        expected, folded_scores = module(patches), quick(patches)
+    scale = expected.abs().max().clamp(min=1)
+    assert ((expected - folded_scores).abs() / scale).max() < 1e-5
     if name in OURS:
         assert normalisations(quick) == OURS[name] < normalisations(module)
 
 
 def test_the_network_itself_stays_and_can_learn_on() -> None:
     module = trained(nn.Sequential(nn.Conv3d(1, 2, 3), nn.BatchNorm3d(2)))
-    before = {name: one.clone() for name, one in module.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     quick = folded(module)
-    assert all(torch.equal(one, before[name]) for name, one in module.state_dict().items())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
     assert all(parameter.requires_grad for parameter in module.parameters())
     assert not any(parameter.requires_grad for parameter in quick.parameters())
 
@@ -61,7 +61,7 @@ def test_the_mean_of_blocks_of_any_size_is_folded(side: int) -> None:
     module = nn.Sequential(nn.AvgPool3d(side), nn.Conv3d(3, 4, 1), nn.BatchNorm3d(4)).eval()
     maps = torch.rand(2, 3, 7, 8, 9)
     quick = folded(module)
-    assert [type(one) for one in quick] == [nn.Identity, nn.Identity, nn.Conv3d]
+    assert [type(layer) for layer in quick] == [nn.Identity, nn.Identity, nn.Conv3d]
     torch.testing.assert_close(quick(maps), module(maps))
 
 

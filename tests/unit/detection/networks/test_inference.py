@@ -29,7 +29,7 @@ def test_the_area_counts_pairs_and_half_of_ties() -> None:
     assert area_under_roc(score, torch.tensor([False, False, True, True])) == 3.5 / 4
 
 
-def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
+def test_joined_examples_have_the_same_scores(examples: Examples) -> None:
     module = train(SMALL, examples, [0, 1], LearningOptions(recipe=replace(RECIPE, steps=3)))
     joined = join_examples([examples, examples])
     apart, both = examples.scored_candidates([2]), joined.scored_candidates([2])
@@ -42,20 +42,20 @@ def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
     assert joined.series_by_fold == examples.series_by_fold
 
 
-def test_looks_beside_a_candidate_are_averaged_with_its_own(examples: Examples) -> None:
+def test_scores_of_extra_grids_are_averaged(examples: Examples) -> None:
     torch.manual_seed(0)
     module = Small()
     others = (cube((5, 5, 5), (2.0, 2.0, 2.0)), cube((5, 5, 5), (1.0, 1.0, 1.0)))
     chosen = examples.scored_candidates([0])
 
-    found = score_candidates(module, replace(SMALL, extra_grids=others), examples, chosen)
+    scores = score_candidates(module, replace(SMALL, extra_grids=others), examples, chosen)
 
     each = [
         score_candidates(module, replace(SMALL, grid=other), examples, chosen)
         for other in (SMALL.grid, *others)
     ]
-    torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
-    assert not torch.allclose(found, each[0])
+    torch.testing.assert_close(scores, torch.stack(each).mean(dim=0))
+    assert not torch.allclose(scores, each[0])
 
 
 def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
@@ -64,9 +64,9 @@ def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
     torch.manual_seed(0)
     module, chosen = Small(), examples.scored_candidates([0])
 
-    def zoomed(judged: Augment | None) -> torch.Tensor:
+    def zoomed(augment: Augment | None) -> torch.Tensor:
         return score_candidates(
-            module, replace(SMALL, scoring_augment=judged), examples, chosen, tries=2
+            module, replace(SMALL, scoring_augment=augment), examples, chosen, tries=2
         )
 
     still = zoomed(Augment(zoom=(1.0, 1.0)))
@@ -75,7 +75,7 @@ def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
     assert not torch.allclose(zoomed(None), still)  # turned, as in learning
 
 
-def test_what_lies_beyond_the_part_that_is_seen_does_not_count(examples: Examples) -> None:
+def test_voxels_beyond_the_visible_part_do_not_count(examples: Examples) -> None:
     torch.manual_seed(0)
     module = Small()
     low, high = torch.tensor([4, 8, 8]), torch.tensor([19, 31, 31])
@@ -95,7 +95,7 @@ def test_what_lies_beyond_the_part_that_is_seen_does_not_count(examples: Example
     )
 
 
-def test_of_no_candidates_nothing_is_said(examples: Examples) -> None:
+def test_no_candidates_have_no_scores(examples: Examples) -> None:
     module = train(SMALL, examples, [0], LearningOptions(recipe=replace(RECIPE, steps=1)))
     assert len(score_candidates(module, SMALL, examples, examples.scored_candidates([99]))) == 0
 
@@ -106,11 +106,11 @@ def test_probabilities_are_those_of_single_precision_on_every_processor(
     torch.manual_seed(0)
     module, chosen = Small().eval(), examples.scored_candidates([0, 1, 2, 3])
 
-    found = score_candidates(module, SMALL, examples, chosen)
+    scores = score_candidates(module, SMALL, examples, chosen)
 
     cut = patches_around(
         examples, chosen, SMALL.grid, Augment(), torch.Generator(), is_learning=False
     )
     with torch.inference_mode():
         exact = module.double()(scaled(cut).double()).softmax(dim=1)[:, 1]
-    torch.testing.assert_close(found.double(), exact, rtol=0, atol=1e-6)
+    torch.testing.assert_close(scores.double(), exact, rtol=0, atol=1e-6)

@@ -13,9 +13,7 @@ FILES = sorted(packaged_weights("twoscale").glob("*.safetensors"))
 @pytest.mark.parametrize(
     ("name", "metric", "least"), [("twoscale", "area", 0.97), ("heatmap", "sensitivity", 0.98)]
 )
-def test_every_fold_was_left_out_once_by_weights_that_began_anew(
-    name: str, metric: str, least: float
-) -> None:
+def test_packaged_weights_left_every_fold_out_once(name: str, metric: str, least: float) -> None:
     cards = [read_card(path) for path in sorted(packaged_weights(name).glob("*.safetensors"))]
 
     left_out = [sorted(set(range(10)) - set(card.folds)) for card in cards]
@@ -33,7 +31,7 @@ def test_znets_u_net_left_out_the_two_folds_that_its_page_tells_of() -> None:
     assert [round(card.metrics["sensitivity"], 3) for card in cards] == [0.857, 0.889]
 
 
-def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:
+def test_a_series_of_a_fold_is_scored_by_weights_that_never_saw_it() -> None:
     cards = [read_card(path) for path in FILES]
     series = "1.3.6.1.4.1.14519.5.2.1.6279.6001.179049373636438705059720603192"
 
@@ -41,7 +39,7 @@ def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:
 
     assert choice.is_unseen
     assert choice.fold not in cards[choice.number].folds
-    assert choose_held_out("of nobody", cards).number == len(cards) - 1
+    assert choose_held_out("unknown", cards).number == len(cards) - 1
 
 
 def test_packaged_weights_are_those_of_their_cards_and_small() -> None:
@@ -53,6 +51,6 @@ def test_packaged_weights_are_those_of_their_cards_and_small() -> None:
     assert total < 15e6
 
 
-def test_a_network_without_packaged_weights_is_told() -> None:
+def test_a_network_without_packaged_weights_is_refused() -> None:
     with pytest.raises(InputError, match="network 'znet': has no weights in the package"):
         packaged_weights("znet")

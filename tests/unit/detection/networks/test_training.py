@@ -36,9 +36,9 @@ def test_a_network_learns_to_tell_balls_from_tubes(examples: Examples) -> None:
     module = train(SMALL, examples, [0, 1, 2], LearningOptions(recipe=how))
     unseen = examples.scored_candidates([3])
 
-    found = score_candidates(module, SMALL, examples, unseen, tries=2)
+    scores = score_candidates(module, SMALL, examples, unseen, tries=2)
 
-    assert area_under_roc(found, examples.is_nodule[unseen]) > 0.8
+    assert area_under_roc(scores, examples.is_nodule[unseen]) > 0.8
 
 
 def test_a_run_that_was_interrupted_goes_on_as_it_would_have_gone(
@@ -58,7 +58,7 @@ def test_a_run_that_was_interrupted_goes_on_as_it_would_have_gone(
     )
     whole = train(SMALL, examples, [0, 1], LearningOptions(held_back=(2,)))
 
-    assert seen[0].step in (14, 21)  # step 7 or 14 was kept, and what came after was done again
+    assert seen[0].step in (14, 21)  # step 7 or 14 was saved, and later steps were repeated
     assert all(map(torch.equal, weights(resumed), weights(whole)))
 
 
@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(examples:
     assert not all(map(torch.equal, first, third))
 
 
-def test_the_best_check_is_kept_and_training_stops_when_nothing_gets_better(
+def test_training_stops_when_nothing_gets_better_and_returns_the_best_check(
     examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     areas = iter([0.6, 0.9, 0.8, 0.7, 0.95])
@@ -85,7 +85,7 @@ def test_the_best_check_is_kept_and_training_stops_when_nothing_gets_better(
     monkeypatch.undo()
     best = train(SMALL, examples, [0], LearningOptions(recipe=replace(how, steps=8, patience=0)))
 
-    assert [one.area for one in seen] == [0.6, 0.9, 0.8, 0.7]
+    assert [check.area for check in seen] == [0.6, 0.9, 0.8, 0.7]
     assert all(map(torch.equal, weights(stopped), weights(best)))
 
 
@@ -104,7 +104,7 @@ def test_every_optimiser_can_be_taken_up_again(
 
 
 @pytest.mark.parametrize("content", [b"", b"no tensors", b"\x10" + b"\0" * 7 + b"{" * 16])
-def test_a_damaged_state_is_told(content: bytes, examples: Examples, tmp_path: Path) -> None:
+def test_a_damaged_state_is_refused(content: bytes, examples: Examples, tmp_path: Path) -> None:
     keep = tmp_path / "state"
     keep.write_bytes(content)
 
@@ -127,11 +127,13 @@ def test_a_network_begins_with_the_weights_of_another(examples: Examples) -> Non
 
     module = train(SMALL, examples, [0], LearningOptions(recipe=still, start=start))
 
-    learnt = dict(module.named_parameters())
-    assert all(torch.equal(learnt[name], one) for name, one in start.named_parameters())
+    parameters = dict(module.named_parameters())
+    assert all(
+        torch.equal(parameters[name], parameter) for name, parameter in start.named_parameters()
+    )
 
 
-def test_folds_without_a_nodule_cannot_be_learnt_from(examples: Examples) -> None:
+def test_folds_without_a_nodule_cannot_be_trained_on(examples: Examples) -> None:
     none = replace(examples, is_nodule=torch.zeros_like(examples.is_nodule))
 
     with pytest.raises(InputError, match="0 candidates are nodules and 12 are not"):
@@ -145,7 +147,7 @@ def test_folds_without_a_nodule_cannot_decide(examples: Examples) -> None:
         train(SMALL, none, [0], LearningOptions(held_back=(1,)))
 
 
-def test_a_training_that_goes_astray_is_told(examples: Examples) -> None:
+def test_a_loss_that_is_not_finite_is_reported(examples: Examples) -> None:
     how = replace(RECIPE, optimizer="sgd", rate=1e30, steps=14)
 
     with pytest.raises(InputError, match="'small': the loss is not finite before step 7"):
@@ -196,8 +198,8 @@ def test_batches_that_are_drawn_together_are_the_same_wherever_a_run_begins(
     device = torch.device("cpu")
     whole = list(islice(batches(lesson, 3, 0, device), 10))
     later = list(islice(batches(lesson, 3, 6, device), 4))
-    for one, other in zip(whole[6:], later, strict=True):
-        assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+    for parameter, other in zip(whole[6:], later, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(parameter, other, strict=True))
     for patches, is_nodule in whole:
         assert patches.shape == (RECIPE.batch, 5, 5, 5)
         assert int(is_nodule.sum()) == RECIPE.batch // 2
@@ -206,9 +208,9 @@ def test_batches_that_are_drawn_together_are_the_same_wherever_a_run_begins(
 
 def test_patches_drawn_together_keep_their_labels(examples: Examples) -> None:
     lesson = training_batch(SMALL, examples, [0, 1], replace(RECIPE, augment=Augment()))
-    every, look = torch.arange(len(examples.which)), torch.from_numpy(SMALL.grid.offset_mm)
+    every, offset_mm = torch.arange(len(examples.which)), torch.from_numpy(SMALL.grid.offset_mm)
     random = torch.Generator()
-    known = patches_around(examples, every, look, Augment(), random, is_learning=False)
+    known = patches_around(examples, every, offset_mm, Augment(), random, is_learning=False)
     for patches, is_nodule in lesson.draw(random.manual_seed(1), 3):
         apart = (patches[:, None] - scaled(known)[None]).abs().flatten(2).amax(dim=2)
         nearest, which = apart.min(dim=1)  # faces are moved no nearer than all that is seen

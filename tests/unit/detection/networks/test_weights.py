@@ -43,13 +43,15 @@ def test_weights_come_back_in_half_precision_with_their_card(path: Path) -> None
     torch.manual_seed(0)
     module = NETWORKS["m5lcad"].build()
 
-    found, card = read_weights(path)
+    module_read, card = read_weights(path)
 
     assert card == read_card(path)
     assert replace(card, parameters="") == CARD
     assert card.parameters.startswith("sha256:")
-    for kept, given in zip(found.state_dict().values(), module.state_dict().values(), strict=True):
-        assert torch.equal(kept, given.half().float())
+    for stored, given in zip(
+        module_read.state_dict().values(), module.state_dict().values(), strict=True
+    ):
+        assert torch.equal(stored, given.half().float())
 
 
 def test_small_weights_come_back_within_half_a_step_in_half_the_bytes(
@@ -59,18 +61,18 @@ def test_small_weights_come_back_within_half_a_step_in_half_the_bytes(
     module = NETWORKS["m5lcad"].build()
     write_weights(tmp_path / "small", module, CARD, is_small=True)
 
-    found, card = read_weights(tmp_path / "small")
+    module_read, card = read_weights(tmp_path / "small")
 
     assert replace(card, parameters="") == CARD
     assert (tmp_path / "small").stat().st_size < 0.6 * path.stat().st_size
     given = module.state_dict()
-    for name, kept in found.state_dict().items():
-        if kept.ndim > 1:
+    for name, stored in module_read.state_dict().items():
+        if stored.ndim > 1:
             largest = given[name].flatten(1).abs().amax(dim=1)
-            apart = (kept - given[name]).flatten(1).abs().amax(dim=1)
+            apart = (stored - given[name]).flatten(1).abs().amax(dim=1)
             assert (apart <= largest / 127 / 2 * 1.001).all()
         else:
-            assert torch.equal(kept, given[name].half().float())
+            assert torch.equal(stored, given[name].half().float())
 
 
 def test_small_weights_by_hand() -> None:
@@ -115,7 +117,7 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
         read_weights(tmp_path / "w")
 
 
-def test_an_unknown_network_is_told(tmp_path: Path) -> None:
+def test_an_unknown_network_is_refused(tmp_path: Path) -> None:
     card = ModelCard("resnet", 0, 1, "", "", ())
     write_weights(tmp_path / "w", NETWORKS["m5lcad"].build(), card)
 
@@ -124,21 +126,21 @@ def test_an_unknown_network_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04\x95pickle", b"\xff" * 200])
-def test_foreign_files_are_told(content: bytes, tmp_path: Path) -> None:
+def test_foreign_files_are_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "w").write_bytes(content)
 
     with pytest.raises(InputError, match="is not a weight file of a network"):
         read_weights(tmp_path / "w")
 
 
-def test_a_pickle_of_torch_is_no_weight_file(tmp_path: Path) -> None:
+def test_a_pickle_of_torch_is_not_a_weight_file(tmp_path: Path) -> None:
     torch.save(NETWORKS["m5lcad"].build().state_dict(), tmp_path / "w")
 
     with pytest.raises(InputError, match="is not a weight file of a network"):
         read_weights(tmp_path / "w")
 
 
-def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
+def test_tensors_without_a_card_are_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(2)}, tmp_path / "w")
 
     with pytest.raises(InputError, match="is not a weight file of a network"):
@@ -146,7 +148,7 @@ def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ([], "it is not a table of names and values"),
         ("text", "it is not a table of names and values"),
@@ -168,7 +170,7 @@ def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
         ({"digest": ...}, "'digest' is missing"),
     ],
 )
-def test_damaged_cards_are_told(changed: Any, told: str, tmp_path: Path) -> None:
+def test_damaged_cards_are_refused(changed: Any, message: str, tmp_path: Path) -> None:
     about: Any = {**asdict(CARD), "schema": SCHEMA}
     if isinstance(changed, dict):
         whole = about | changed
@@ -177,18 +179,18 @@ def test_damaged_cards_are_told(changed: Any, told: str, tmp_path: Path) -> None
         about = changed
     save_file({"a": torch.zeros(2)}, tmp_path / "w", metadata={"card": json.dumps(about)})
 
-    with pytest.raises(InputError, match=rf"w: its card is damaged \({re.escape(told)}\)"):
+    with pytest.raises(InputError, match=rf"w: its card is damaged \({re.escape(message)}\)"):
         read_card(tmp_path / "w")
 
 
-def test_a_card_of_endless_depth_is_told(tmp_path: Path) -> None:
+def test_a_card_of_endless_depth_is_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(2)}, tmp_path / "w", metadata={"card": "[" * 100_000})
 
     with pytest.raises(InputError, match="is not a weight file of a network"):
         read_card(tmp_path / "w")
 
 
-def test_an_unknown_network_is_told_before_its_numbers_are_looked_at(path: Path) -> None:
+def test_an_unknown_network_is_refused_before_its_numbers_are_read(path: Path) -> None:
     card = replace(CARD, network="resnet")
     save_file(
         {"a": torch.zeros(2)},
@@ -200,7 +202,7 @@ def test_an_unknown_network_is_told_before_its_numbers_are_looked_at(path: Path)
         read_weights(path)
 
 
-def test_a_card_tells_how_it_learnt_and_what_was_seen(tmp_path: Path) -> None:
+def test_a_card_states_how_it_was_trained_and_what_was_seen(tmp_path: Path) -> None:
     whole = replace(
         CARD,
         held_back=(2,),

@@ -227,7 +227,7 @@ def test_the_device_is_named_where_no_algorithm_is(axial: pl.DataFrame, tmp_path
 def test_a_finding_without_geometry_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     report = cad_report(series_of(axial), finding(number(dcm("certainty"), 50)), images=(4,))
     assert told(report, tmp_path, axial) == [
-        "cad.dcm item 1.3.1: has no place: neither a centre nor an outline. Let the CAD system "
+        "cad.dcm item 1.3.1: has no position: neither a centre nor an outline. Let the CAD system "
         "export the geometry of its findings."
     ]
 
@@ -236,21 +236,22 @@ def test_a_reference_that_leads_nowhere_is_refused(axial: pl.DataFrame, tmp_path
     single = finding(place("center", "POINT", [20.5, 20.5], 7))
     report = cad_report(series_of(axial), single, images=(4,))
     (problem,) = told(report, tmp_path, axial)
-    assert problem.endswith("refers to item 1.2.7, which is not there.")
+    assert problem.endswith("refers to item 1.2.7, which does not exist.")
 
 
 def test_images_of_another_series_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     write_series(tmp_path / "other", "other")
     problems = told(full_report(axial), tmp_path, read_cases(tmp_path / "other"))
     assert len(problems) == 2
-    assert f"of series {axial['case_id'][0]}, which is not at hand" in problems[0]
+    assert f"of series {axial['case_id'][0]}, which was not found" in problems[0]
 
 
 def test_another_title_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     report = full_report(axial)
     report.ConceptNameCodeSequence[0].CodeValue = "111036"
     assert told(report, tmp_path, axial) == [
-        "cad.dcm: is no Chest CAD report (TID 4100): its title is DCM:111036. Is it the right file?"
+        "cad.dcm: is not a Chest CAD report (TID 4100): its title is DCM:111036. "
+        "Is it the right file?"
     ]
 
 
@@ -260,7 +261,7 @@ def test_a_tree_too_deep_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None
         deep = item("CONTAINS", "CONTAINER", None, deep)
     report = cad_report(series_of(axial), deep, images=(4,))
     (problem,) = told(report, tmp_path, axial)
-    assert problem.endswith("lies more than 50 levels deep.")
+    assert problem.endswith("is more than 50 levels deep.")
 
 
 def test_a_tree_that_runs_in_circles_ends(axial: pl.DataFrame, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_series_without_voxel_size_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         pixel_readings("set", [reading((), series="other")], cases())
     assert str(caught.value) == (
-        "series 'other': has no voxel size, which its pixels need to become millimetres. "
+        "series 'other': has no voxel size, so its pixels cannot become millimetres. "
         "Give a table of cases that lists it with spacing and origin."
     )
 

@@ -26,7 +26,7 @@ def test_mark_that_covers_most_of_the_nodule_is_the_hit():
     assert labels(P1, P2, P3) == ["false_positive", "false_positive", "hit"]
 
 
-def test_small_shares_are_no_hit():
+def test_small_shares_are_not_a_hit():
     assert labels(P1, P2) == ["false_positive", "false_positive"]
 
 
@@ -36,7 +36,7 @@ def test_share_is_of_the_nodules_box(threshold, expected):
 
 
 @pytest.mark.parametrize(("x", "label"), [(2.0, "false_positive"), (1.99, "hit")])
-def test_half_exactly_is_no_hit(x, label):
+def test_half_exactly_is_not_a_hit(x, label):
     here = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
     assert labels(mark(0.5, (x, 0, 0), Slice(0, x, 0, 4, 4)), of=here) == [label]
 
@@ -66,8 +66,8 @@ def test_remark_tells_the_intersection_over_union_of_the_hits():
     fits = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
     cases = case("a", NODULE, fits, P3, mark(0.5, (0, 0, 0), Slice(0, 0, 0, 4, 4)))
     chosen = protocol("area_overlap")
-    found = label_marks(reference(cases), submission(cases), chosen, chosen.rules[0])
-    assert sentences(found.remarks) == (
+    labelled = label_marks(reference(cases), submission(cases), chosen, chosen.rules[0])
+    assert sentences(labelled.remarks) == (
         "Intersection over union of the 2 hit(s): mean 0.545, 1 at 0.5 or less.",
     )
 
@@ -91,9 +91,9 @@ def test_the_best_slice_of_a_mark_speaks_for_it():
 
 def test_boxes_apart_on_both_axes_share_nothing():
     here = nodule(2, (0, 0, 0), Slice(0, 0, 0, 1, 1))
-    beside = mark(0.5, (3, 3, 0), Slice(0, 3, 3, 1, 1))
-    assert labels(beside, of=here) == ["false_positive"]
-    assert labels(beside, of=here, threshold=0.0) == ["false_positive"]
+    outside = mark(0.5, (3, 3, 0), Slice(0, 3, 3, 1, 1))
+    assert labels(outside, of=here) == ["false_positive"]
+    assert labels(outside, of=here, threshold=0.0) == ["false_positive"]
 
 
 @pytest.mark.filterwarnings("error")
@@ -104,13 +104,15 @@ def test_nothing_covers_a_box_without_area():
         assert labels(line, of=flat, share_of=share_of) == ["false_positive"]
 
 
-def test_hits_that_cover_half_of_the_union_are_told():
+def test_hits_that_cover_half_of_the_union_are_counted():
     here = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
     twice = mark(0.5, (0, 0, 0), Slice(0, 0, 0, 8, 4))
-    one = case("a", here, twice)
+    scan = case("a", here, twice)
     chosen = protocol("area_overlap")
-    found = label_marks(reference(one), submission(one), chosen, chosen.rules[0])
-    assert [dict(told.values) for told in found.remarks] == [{"count": 1, "mean": 0.5, "low": 1}]
+    labelled = label_marks(reference(scan), submission(scan), chosen, chosen.rules[0])
+    assert [dict(remark.values) for remark in labelled.remarks] == [
+        {"count": 1, "mean": 0.5, "low": 1}
+    ]
 
 
 def test_boxes_below_a_square_millimetre_count_like_others():

@@ -50,17 +50,17 @@ def test_largest_radius_holds_on_every_slice():
 
 
 @pytest.mark.parametrize(("x", "label"), [(54.5, "false_positive"), (54.499, "hit")])
-def test_mark_exactly_at_the_threshold_is_no_hit(x, label):
+def test_mark_exactly_at_the_threshold_is_not_a_hit(x, label):
     assert labels(mark(0.5, (x, 50, 11), Slice(11, x, 50, 2, 2))) == [label]
 
 
-def test_exact_threshold_is_no_hit_although_decimals_are_not_exact():
+def test_exact_threshold_is_not_a_hit_although_decimals_are_not_exact():
     # 0.7 - 0.4 is 0.29999999999999993 in doubles, below the threshold of 0.3
     here = nodule(0.6, (0.4, 0, 0), Slice(0, 0.4, 0, 1, 1, 0.6, 0.6))
     assert labels(mark(0.5, (0.7, 0, 0), Slice(0, 0.7, 0, 1, 1)), of=here) == ["false_positive"]
 
 
-def test_box_stands_in_for_missing_diameters():
+def test_box_replaces_missing_diameters():
     here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 8, 4))  # (8 + 4) / 4 = 3
     near, far = (mark(0.5, (x, 0, 0), Slice(0, x, 0, 2, 2)) for x in (2.9, 3.1))
     assert labels(near, of=here) == ["hit"]
@@ -68,9 +68,9 @@ def test_box_stands_in_for_missing_diameters():
 
 
 def test_distance_in_the_plane_leaves_out_the_other_slices():
-    beside = mark(0.5, (50, 50, 13), Slice(13, 50, 50, 6, 6))
-    assert labels(beside) == ["false_positive"]
-    assert labels(beside, space="volume") == ["hit"]  # 2 mm from the centre in space
+    outside = mark(0.5, (50, 50, 13), Slice(13, 50, 50, 6, 6))
+    assert labels(outside) == ["false_positive"]
+    assert labels(outside, space="volume") == ["hit"]  # 2 mm from the centre in space
 
 
 def test_distance_in_space_needs_no_boxes():
@@ -78,13 +78,13 @@ def test_distance_in_space_needs_no_boxes():
     assert labels(mark(0.5, (4, 0, 0)), of=nodule(8), space="volume") == ["false_positive"]
 
 
-def test_a_nodule_of_unknown_size_cannot_be_found_in_space_and_the_user_is_told():
+def test_a_nodule_of_unknown_size_cannot_be_found_in_space_and_is_counted():
     content = (nodule(None), nodule(None, (50, 0, 0)), ignored(None, (90, 0, 0)), mark(0.5))
     here = case("a", *content)
     assert labels(*content[3:], of=content[0], space="volume") == ["false_positive"]
-    truth, said = reference(here), submission(here)
+    truth, submitted = reference(here), submission(here)
     chosen = protocol("center_distance", parameters={"space": "volume"})
-    assert sentences(label_marks(truth, said, chosen, chosen.rules[0]).notices) == (
+    assert sentences(label_marks(truth, submitted, chosen, chosen.rules[0]).notices) == (
         "2 nodule(s) have neither a diameter nor a box and count as missed.",
     )
 
@@ -117,7 +117,7 @@ def test_list_of_points_leaves_the_rule_undefined():
         labels(mark(0.5))
 
 
-def test_in_space_the_nearest_mark_is_the_hit_wherever_the_nodule_lies():
+def test_in_space_the_nearest_mark_is_the_hit_at_any_position():
     for x in (-80.0, 0.0, 80.0):
         here = nodule(12, (x, x, x))
         near, far = mark(0.1, (x + 1, x, x)), mark(0.9, (x - 3, x - 1, x))
@@ -125,7 +125,7 @@ def test_in_space_the_nearest_mark_is_the_hit_wherever_the_nodule_lies():
         assert labels(far, near, of=here, space="volume") == ["false_positive", "hit"]
 
 
-def test_in_space_nothing_is_near_a_nodule_that_nobody_measured():
+def test_in_space_nothing_is_near_an_unmeasured_nodule():
     unknown = nodule(None, (5, 5, 5))
     assert labels(mark(0.5, (5, 5, 5)), of=unknown, space="volume") == ["false_positive"]
 

@@ -30,7 +30,7 @@ def test_mark_nearest_in_space_to_the_largest_slice_is_the_hit():
     ]
 
 
-def test_along_z_alone_the_mark_on_the_largest_slice_is_the_hit():
+def test_only_along_z_the_mark_on_the_largest_slice_is_the_hit():
     labels = labels_of(
         case("a", NODULE, P1, P2, P3), rule="center_hit", parameters={"tie_break": "z"}
     )
@@ -67,9 +67,9 @@ def test_edge_counts_although_decimals_are_not_exact():
 
 def test_box_on_another_slice_or_of_another_case_does_not_count():
     here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 6, 6))
-    beside = mark(0.5, (50, 50, 1), Slice(1, 50, 50, 6, 6))
+    outside = mark(0.5, (50, 50, 1), Slice(1, 50, 50, 6, 6))
     elsewhere = mark(0.5, (50, 50, 0), Slice(0, 50, 50, 6, 6))
-    labels = labels_of(case("a", here, beside), case("b", elsewhere), rule="center_hit")
+    labels = labels_of(case("a", here, outside), case("b", elsewhere), rule="center_hit")
     assert [row[3] for row in labels] == ["false_positive", "false_positive"]
 
 
@@ -165,7 +165,7 @@ def test_score_then_id_decide_between_equally_near_marks():
 
 
 @pytest.mark.parametrize(("spacing", "winner"), [(1.0, "m1"), (5.0, "m0")])
-def test_slice_spacing_stands_in_for_missing_positions(spacing, winner):
+def test_slice_spacing_replaces_missing_positions(spacing, winner):
     # m0 is 2 mm away within the plane of the largest slice, m1 one slice above it
     here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6))
     cases = case(
@@ -175,21 +175,21 @@ def test_slice_spacing_stands_in_for_missing_positions(spacing, winner):
         mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)),
         spacing_z_mm=spacing,
     )
-    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    truth, submitted, chosen = reference(cases), submission(cases), protocol("center_hit")
     no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
     truth = type(truth)("t", truth.cases, truth.nodules, truth.slices.with_columns(no_z))
-    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
-    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    submitted = type(submitted)("s", submitted.marks, submitted.slices.with_columns(no_z))
+    table = label_marks(truth, submitted, chosen, chosen.rules[0]).table("a", "r", submitted, truth)
     assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]
 
 
-def test_unknown_slice_spacing_is_said():
+def test_unknown_slice_spacing_is_stated():
     here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6))
     cases = case("a", here, mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)))
-    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    truth, submitted, chosen = reference(cases), submission(cases), protocol("center_hit")
     no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
-    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
-    notices = label_marks(truth, said, chosen, chosen.rules[0]).notices
+    submitted = type(submitted)("s", submitted.marks, submitted.slices.with_columns(no_z))
+    notices = label_marks(truth, submitted, chosen, chosen.rules[0]).notices
     assert sentences(notices)[0] == (
         "The slice spacing is not known for 1 pair(s) of mark and nodule; where several marks hit "
         "one nodule their distance to its largest slice takes 1 mm per slice."
@@ -199,10 +199,10 @@ def test_unknown_slice_spacing_is_said():
 def test_on_the_same_slice_no_spacing_is_needed():
     here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10))
     cases = case("a", here, mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2)))
-    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    truth, submitted, chosen = reference(cases), submission(cases), protocol("center_hit")
     no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
-    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
-    assert label_marks(truth, said, chosen, chosen.rules[0]).notices == ()
+    submitted = type(submitted)("s", submitted.marks, submitted.slices.with_columns(no_z))
+    assert label_marks(truth, submitted, chosen, chosen.rules[0]).notices == ()
 
 
 def test_list_of_points_leaves_the_rule_undefined():
@@ -224,7 +224,7 @@ def test_reference_of_points_leaves_the_rule_undefined():
     )
 
 
-def test_marks_and_nodules_without_a_box_are_said():
+def test_marks_and_nodules_without_a_box_are_counted():
     boxed = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
     labels = _labels(
         case("a", boxed, nodule(6), mark(0.5), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2)))
@@ -250,12 +250,12 @@ def test_marks_and_nodules_without_a_box_are_said():
 )
 def test_a_box_ends_at_half_its_length_and_half_its_width(x, y, label):
     here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 10, 4))
-    beside = mark(0.5, (x, y, 0), Slice(0, x, y, 1, 1))
-    assert labels_of(case("a", here, beside), rule="center_hit")[0][3] == label
+    outside = mark(0.5, (x, y, 0), Slice(0, x, y, 1, 1))
+    assert labels_of(case("a", here, outside), rule="center_hit")[0][3] == label
 
 
-def test_along_z_alone_neither_axis_of_the_slice_counts():
-    # the first lies on the largest slice, 4 mm off along y; the second on the slice above it
+def test_only_along_z_neither_axis_of_the_slice_counts():
+    # the first is on the largest slice, 4 mm off along y; the second on the slice above it
     far = mark(0.5, (50, 54, 11), Slice(11, 50, 54, 2, 2))
     near = mark(0.9, (50, 50, 12), Slice(12, 50, 50, 2, 2))
     rows = labels_of(case("a", NODULE, far, near), rule="center_hit", parameters={"tie_break": "z"})
@@ -268,11 +268,11 @@ def test_without_positions_slices_are_counted_from_the_largest_up_and_down(lower
     here = nodule(10, (0, 0, 5), Slice(5, 0, 0, 10, 10), *outer)
     marks = [mark(0.5, (0, 0, number), Slice(number, 0, 0, 2, 2)) for number in (lower, upper)]
     cases = case("a", here, *marks, spacing_z_mm=1.0)
-    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    truth, submitted, chosen = reference(cases), submission(cases), protocol("center_hit")
     no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
     truth = type(truth)("t", truth.cases, truth.nodules, truth.slices.with_columns(no_z))
-    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
-    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    submitted = type(submitted)("s", submitted.marks, submitted.slices.with_columns(no_z))
+    table = label_marks(truth, submitted, chosen, chosen.rules[0]).table("a", "r", submitted, truth)
     assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]
 
 
@@ -281,19 +281,21 @@ def test_without_positions_slices_are_counted_from_the_largest_up_and_down(lower
 )
 def test_a_contour_is_as_long_and_as_wide_as_it_was_drawn(x, y, label):
     here = nodule(10, (5, 1, 0), Slice(0, 5, 1, 10, 2, contour="0 0;10 0;10 2;0 2"))
-    beside = mark(0.5, (x, y, 0), Slice(0, x, y, 1, 1))
-    assert labels_of(case("a", here, beside), rule="center_hit")[0][3] == label
+    outside = mark(0.5, (x, y, 0), Slice(0, x, y, 1, 1))
+    assert labels_of(case("a", here, outside), rule="center_hit")[0][3] == label
 
 
 def test_slices_of_unknown_spacing_are_a_millimetre_apart():
     here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6))
     for x, winner in ((0.5, "m0"), (1.5, "m1")):
-        beside = mark(0.5, (x, 0, 0), Slice(0, x, 0, 2, 2))
-        cases = case("a", here, beside, mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)))
-        truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+        outside = mark(0.5, (x, 0, 0), Slice(0, x, 0, 2, 2))
+        cases = case("a", here, outside, mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)))
+        truth, submitted, chosen = reference(cases), submission(cases), protocol("center_hit")
         no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
-        said = type(said)("s", said.marks, said.slices.with_columns(no_z))
-        table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+        submitted = type(submitted)("s", submitted.marks, submitted.slices.with_columns(no_z))
+        table = label_marks(truth, submitted, chosen, chosen.rules[0]).table(
+            "a", "r", submitted, truth
+        )
         assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]
 
 
@@ -305,13 +307,13 @@ def test_without_a_mark_or_without_a_nodule_there_is_nothing_to_tell(rule):
         case("a", mark(0.5, (0, 0, 0), Slice(0, 0, 0, 6, 6))),
         case("a"),
     ):
-        found = label_marks(reference(here), submission(here), chosen, chosen.rules[0])
-        assert len(found.mark) == len(here.marks)
-        assert found.notices == ()
+        labels = label_marks(reference(here), submission(here), chosen, chosen.rules[0])
+        assert len(labels.mark) == len(here.marks)
+        assert labels.notices == ()
 
 
-def test_a_centre_beside_the_contour_is_outside_though_its_box_holds_it():
+def test_a_centre_next_to_the_contour_is_outside_though_inside_its_box():
     here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour="0 0;10 0;0 10"))
     for place, label in (((9, 4, 0), "false_positive"), ((8, 1, 0), "hit")):
-        said = mark(0.5, place, Slice(0, place[0], place[1], 2, 2))
-        assert [row[3] for row in labels_of(case("a", here, said), rule="center_hit")] == [label]
+        stated = mark(0.5, place, Slice(0, place[0], place[1], 2, 2))
+        assert [row[3] for row in labels_of(case("a", here, stated), rule="center_hit")] == [label]

@@ -29,14 +29,14 @@ def test_half_of_the_diameter_is_the_reach():
 
 
 @pytest.mark.parametrize(("places", "count"), [((0,), None), ((0, 4), 1), ((0, 4, 6), 1)])
-def test_marks_inside_of_two_nodules_are_told(places, count):
-    one = case("a", *(nodule(10, at(x)) for x in places), mark(0.5, at(3)))
+def test_marks_inside_of_two_nodules_are_counted(places, count):
+    scan = case("a", *(nodule(10, at(x)) for x in places), mark(0.5, at(3)))
     chosen = protocol("luna16")
-    found = label_marks(reference(one), submission(one), chosen, chosen.rules[0])
-    assert [note.values for note in found.notices] == ([{"count": count}] if count else [])
+    labelled = label_marks(reference(scan), submission(scan), chosen, chosen.rules[0])
+    assert [note.values for note in labelled.notices] == ([{"count": count}] if count else [])
 
 
-def test_a_mark_on_a_nodule_and_on_an_ignored_finding_is_a_hit_alone():
+def test_a_mark_on_a_nodule_and_on_an_ignored_finding_is_only_a_hit():
     here = (nodule(10), ignored(10, at(4)), mark(0.5, at(2)), mark(0.4, at(8)), mark(0.3, at(30)))
     assert labels(*here) == [
         ("m0", "n0", "hit"),

@@ -46,7 +46,7 @@ def test_second_mark_can_count_as_false_positive():
 
 
 def test_every_nodule_that_can_be_found_is_found():
-    # the best mark lies in both nodules, the second only in n0: both nodules are hit
+    # the best mark is in both nodules, the second only in n0: both nodules are hit
     here = (nodule(10, at(0)), nodule(10, at(6)), mark(0.9, at(3)), mark(0.2, at(-3)))
     assert labels(*here) == [("n1", "hit"), ("n0", "hit")]
     assert labels(*here, assignment="greedy") == [("n0", "hit"), ("n0", "duplicate")]

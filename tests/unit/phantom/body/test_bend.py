@@ -57,7 +57,7 @@ def test_shifts_are_limited_and_never_fold_the_tissue(bend):
 def test_tubes_move_with_the_tissue_around_them(bend):
     z = 40.0
     surfaces = surfaces_at(CHEST, bend, X, Y, z)
-    # a point far from the lungs: in the skin beside the shoulder
+    # a point far from the lungs: in the skin next to the shoulder
     row, column = 20, 2
     place = np.array([[X[0, column], Y[row, 0], z]], dtype=np.float64)
     source = np.array([[surfaces.x[row, column], surfaces.y[row, column], z]])

@@ -94,14 +94,14 @@ def test_without_contrast_medium_blood_and_muscle_are_alike():
     assert raised.spleen > raised.muscle
 
 
-def test_muscle_is_thickest_beside_the_spine_and_thin_over_the_breastbone():
+def test_muscle_is_thickest_next_to_the_spine_and_thin_over_the_breastbone():
     back, front = CHEST.center_y + CHEST.half_depth, CHEST.center_y - CHEST.half_depth
     z = np.asarray(-20.0)
-    beside, breastbone = (
+    near_spine, breastbone = (
         float(muscle_thickness(CHEST, np.asarray(x), np.asarray(y), z))
         for x, y in ((25.0, back), (0.0, front))
     )
-    assert beside > RIB_CAGE_MM + 20
+    assert near_spine > RIB_CAGE_MM + 20
     assert breastbone < RIB_CAGE_MM + 4
 
 
@@ -116,14 +116,14 @@ def test_a_vertebra_has_a_canal_with_fat_around_the_cord():
         assert np.median(cord) == pytest.approx(25.0, abs=20.0)
 
 
-def test_liver_lies_right_and_air_in_the_stomach_left_under_the_diaphragm():
+def test_liver_is_right_and_air_in_the_stomach_left_under_the_diaphragm():
     plane = drawn(CHEST, CHEST.left_dome_z - 45.0)
     assert 40 < at(plane, -70.0, -10.0) < 75
     left = plane.hu[(plane.y[:, 0] < -40), :][:, plane.x[0] > 30]
     assert (left < -900).sum() > 20
 
 
-def test_the_table_lies_under_the_patient():
+def test_the_table_is_under_the_patient():
     empty = empty_slice(CHEST, GRID)
     rows = np.flatnonzero(empty[:, len(GRID.x_mm) // 2] > 100)
     assert len(rows)

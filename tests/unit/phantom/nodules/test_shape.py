@@ -34,7 +34,7 @@ def test_a_ball_has_the_volume_and_the_diameters_of_a_ball(radius):
 
 @given(semi_axes=st.tuples(RADII, RADII, RADII), seed=st.integers(0, 99))
 @QUICK
-def test_an_ellipsoid_has_the_volume_of_an_ellipsoid_however_it_lies(semi_axes, seed):
+def test_an_ellipsoid_has_the_volume_of_an_ellipsoid_in_every_direction(semi_axes, seed):
     longest = max(semi_axes)
     semi_axes = np.maximum(semi_axes, longest / 3)
     shape = NoduleShape(np.zeros(3), semi_axes, rotation(seed))
@@ -74,7 +74,7 @@ def test_the_outline_of_a_ball_is_a_circle_of_the_right_radius(height):
     assert np.hypot(*(outline - [7, 8]).T) == pytest.approx(np.full(len(outline), radius), rel=1e-4)
 
 
-def test_a_plane_beside_the_nodule_has_no_outline():
+def test_a_plane_next_to_the_nodule_has_no_outline():
     assert sphere((0, 0, 0), 5.0).outline(5.01) is None
 
 

@@ -13,7 +13,7 @@ def test_one_training_is_named_at_the_end_of_its_line() -> None:
     assert ">30<" in drawn
 
 
-def test_the_area_of_folds_that_decide_stands_beside_the_loss() -> None:
+def test_the_area_of_deciding_folds_is_drawn_next_to_the_loss() -> None:
     areas = [(10, 0.71), (20, 0.93), (30, 0.9)]
     drawn = learning_chart("znet", {0: POINTS, 1: POINTS}, {0: areas, 1: []}, translator("en"))
 
@@ -25,7 +25,7 @@ def test_the_area_of_folds_that_decide_stands_beside_the_loss() -> None:
     assert 'data-at="320.00 93.33"' in drawn
 
 
-def test_without_an_area_there_is_the_loss_alone() -> None:
+def test_without_an_area_only_the_loss_is_drawn() -> None:
     drawn = learning_chart("znet", {0: POINTS}, {0: []}, translator("en"))
 
     assert "folds that decide" not in drawn

@@ -25,7 +25,7 @@ UNIT = Axis("x", 0.0, 1.0, ((0.0, "0"), (1.0, "1")))
 RATES = Axis("rate", 0.125, 8.0, ((1.0, "1"),), is_log=True)
 
 
-def test_log_axis_gives_every_doubling_the_same_room() -> None:
+def test_log_axis_gives_every_doubling_the_same_width() -> None:
     assert RATES.places(np.array([0.125, 0.25, 1.0, 8.0])).tolist() == [0.0, 1 / 6, 0.5, 1.0]
     assert RATES.place(4.0) == 5 / 6
 
@@ -34,7 +34,7 @@ def test_points_at_rate_zero_lie_left_of_a_log_axis() -> None:
     assert RATES.place(0.0) < 0
 
 
-def test_only_corners_of_a_step_curve_are_kept() -> None:
+def test_only_corners_of_a_step_curve_remain() -> None:
     x = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 4.0])
     y = np.array([0.0, 0.1, 0.2, 0.2, 0.2, 0.2, 0.5, 0.6])
     assert corners(x, y).tolist() == [0, 2, 5, 6, 7]
@@ -74,22 +74,22 @@ def step_curves(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 @given(step_curves())
 def test_corners_lose_nothing_of_the_curve(curve: tuple[np.ndarray, np.ndarray]) -> None:
     x, y = curve
-    kept = corners(x, y)
+    turns = corners(x, y)
     length = np.cumsum(np.append(0.0, np.abs(np.diff(x)) + np.abs(np.diff(y))))
-    np.testing.assert_allclose(np.interp(length, length[kept], x[kept]), x, atol=1e-12)
-    np.testing.assert_allclose(np.interp(length, length[kept], y[kept]), y, atol=1e-12)
+    np.testing.assert_allclose(np.interp(length, length[turns], x[turns]), x, atol=1e-12)
+    np.testing.assert_allclose(np.interp(length, length[turns], y[turns]), y, atol=1e-12)
 
 
 def points_of(drawn: str) -> np.ndarray:
     """The points of a path of M, h, v and l steps."""
     at = np.zeros(2)
-    found = []
+    points = []
     for step, numbers in re.findall(r"([Mhvl])([-\d ]+)", drawn):
         values = [float(number) for number in numbers.split()]
         move = {"h": lambda v: (v[0], 0), "v": lambda v: (0, v[0])}.get(step, tuple)(values)
         at = np.array(move) if step == "M" else at + move
-        found.append(at)
-    return np.array(found)
+        points.append(at)
+    return np.array(points)
 
 
 @given(step_curves())
@@ -122,7 +122,7 @@ def test_band_runs_along_its_upper_bound_and_back_along_its_lower() -> None:
     assert drawn == "M0 2400l6400 -400L6400 2800l-6400 400z"
 
 
-def test_marked_points_stand_at_their_values_with_escaped_labels() -> None:
+def test_marked_points_are_at_their_values_with_escaped_labels() -> None:
     line = Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), Style(1), points=((0.5, 0.25, "<b>"),))
     svg = str(plot(UNIT, UNIT, [line], '"><script>'))
     assert 'data-at="320.00 300.00"' in svg
@@ -131,8 +131,8 @@ def test_marked_points_stand_at_their_values_with_escaped_labels() -> None:
 
 
 def test_forty_nine_series_differ_in_colour_or_dashes() -> None:
-    looks = {(Style(number).colour, Style(number).dash) for number in range(49)}
-    assert len(looks) == 49
+    styles = {(Style(number).colour, Style(number).dash) for number in range(49)}
+    assert len(styles) == 49
     assert COLOURS == len(DASHES) == 7
     assert 'stroke-dasharray="9 4"' in Style(1).sample
 

@@ -1,4 +1,4 @@
-"""The front of cost and worth, by hand, and the picture that shows it."""
+"""The front of cost and worth, by hand, and the chart that shows it."""
 
 from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.lines import (
@@ -9,7 +9,7 @@ from nodulebench.report.charts.lines import (
 )
 
 POINTS = [
-    TradeOff("dear", 40.0, 0.8),
+    TradeOff("costly", 40.0, 0.8),
     TradeOff("quick", 5.0, 0.6),
     TradeOff("same", 5.0, 0.5),
     TradeOff("best", 20.0, 0.9),
@@ -18,12 +18,12 @@ POINTS = [
 
 
 def test_the_front_has_what_no_other_is_beyond() -> None:
-    assert [one.name for one in front_of(POINTS)] == ["quick", "best"]
-    assert [one.name for one in front_of(POINTS, -1.0)] == ["same"]
-    assert [one.name for one in front_of(POINTS[:1])] == ["dear"]
+    assert [point.name for point in front_of(POINTS)] == ["quick", "best"]
+    assert [point.name for point in front_of(POINTS, -1.0)] == ["same"]
+    assert [point.name for point in front_of(POINTS[:1])] == ["costly"]
 
 
-def test_the_picture_names_every_algorithm_and_the_front() -> None:
+def test_the_chart_names_every_algorithm_and_the_front() -> None:
     drawn = trade_off_chart(POINTS, "median_seconds", "sensitivity", translator())
     assert all(f">{point.name}<" in drawn for point in POINTS)
     assert "on the front: quick, best" in drawn

@@ -1,4 +1,4 @@
-"""Whatever names, notices and reasons hold, it is shown as text: on every page, in every field."""
+"""Names, notices and reasons are shown as text: on every page, in every field."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -32,7 +32,7 @@ ATTACK = (
     "</script><script>evil()</script>\"'><img src=x onerror=evil()>{{ 7 * 191 }}{% raw %}\0\x0b"
 )
 OURS = ("kind", "outcome", "audience")
-"""Fields that hold words of ours, never anybody's text."""
+"""Fields that hold only our words, never text of others."""
 
 
 class Skeleton(HTMLParser):
@@ -53,16 +53,16 @@ def skeleton(html: str) -> list[tuple[str, ...]]:
 
 
 def attacked(value: Any) -> Any:
-    """The value with an attack at the end of every text in it; pictures and our words stay."""
+    """The value with an attack at the end of every text in it; charts and our words stay."""
     match value:
         case Markup() | Translator():
             return value
         case str():
             return value + ATTACK if value else value
         case list() | tuple():
-            return type(value)([attacked(one) for one in value])
+            return type(value)([attacked(element) for element in value])
         case dict():
-            return {key: attacked(one) for key, one in value.items()}
+            return {key: attacked(element) for key, element in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
     own = [field.name for field in fields(value) if field.name not in OURS]
@@ -82,24 +82,25 @@ def assert_harmless(attacked_page: str, page_itself: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("audience", ["lab", "developer"])
 def test_report_shows_every_text_as_text(audience: Audience, language: Any) -> None:
-    one = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
+    evaluated = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
     document = group_document(
         comparisons=[comparison(rule_effects=rule_effects())],
         plan=plan(verdicts={"One": "failed"}),
     )
     view = png(np.zeros((9, 9), dtype=np.uint8))
-    beside = ReportAttachments(
-        flips=flips_of(one), patches=[Patch("One", "hit", "c", "n", (view, view, view), "solid")]
+    attachments = ReportAttachments(
+        flips=flips_of(evaluated),
+        patches=[Patch("One", "hit", "c", "n", (view, view, view), "solid")],
     )
     content = report_content(
-        document, curves_of(one), beside, audience=audience, language_name=language
+        document, curves_of(evaluated), attachments, audience=audience, language_name=language
     )
     assert_harmless(page(attacked(content)), page(content))
 
 
-def test_names_in_pictures_and_data_of_the_script_are_text() -> None:
+def test_names_in_charts_and_data_of_the_script_are_text() -> None:
     names = [f"{name}{ATTACK}" for name in ("A", "B", "C")]
-    one = evaluation(*(algorithm_result(name, (90, 66)) for name in names))
+    evaluated = evaluation(*(algorithm_result(name, (90, 66)) for name in names))
     plain = evaluation(*(algorithm_result(name[0], (90, 66)) for name in names))
     pages = [
         page(
@@ -107,7 +108,7 @@ def test_names_in_pictures_and_data_of_the_script_are_text() -> None:
                 evaluation_document(it), curves_of(it), ReportAttachments(flips=flips_of(it))
             )
         )
-        for it in (one, plain)
+        for it in (evaluated, plain)
     ]
     assert_harmless(*pages)
 
@@ -121,14 +122,14 @@ def test_curation_page_shows_every_text_as_text() -> None:
     )  # fmt: skip
     cards = [card, replace(card, pictures=())]
     browser = SeriesBrowser([("thick", "thick", 1)], cards, translator("en"))
-    said: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "title": "t", "kind": "k", "lead": "l", "facts": [("a", "b")], "footer": ["f"],
         "version": "1", "sections": [Section("s", "Title", [browser, Paragraphs(["a", "b"])])],
     }  # fmt: skip
     asked = {"style": "curation.css", "script": "curation.js"}
-    hostile = {name: attacked(value) for name, value in said.items()}
+    hostile = {name: attacked(value) for name, value in plain.items()}
     assert_harmless(
-        framed_page(PageFrame(**hostile, **asked)), framed_page(PageFrame(**said, **asked))
+        framed_page(PageFrame(**hostile, **asked)), framed_page(PageFrame(**plain, **asked))
     )
 
 
@@ -141,19 +142,19 @@ def test_page_of_a_composition_shows_every_text_as_text() -> None:
     assert_harmless(render_coverage(hostile), render_coverage(document))
 
 
-def test_nothing_is_escaped_by_hand_outside_the_room_of_pages() -> None:
-    """A text that somebody must remember to escape is forgotten one day."""
+def test_nothing_is_escaped_by_hand_outside_report_pages() -> None:
+    """A text that a developer must remember to escape is forgotten one day."""
     by_hand = re.compile(
         r"import .*\bescape\b|(?<![.\w])escape\(|\bMarkup\(\w?[\"'\w]|html\.escape"
     )
-    found = [
+    places = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"
         for path in PACKAGE.rglob("*.py")
         if not path.is_relative_to(PACKAGE / "report" / "pages")
         for line in path.read_text(encoding="utf-8").splitlines()
         if by_hand.search(line) and "re.escape(" not in line
     ]
-    assert found == []
+    assert places == []
 
 
 def test_templates_let_nothing_through_unescaped() -> None:

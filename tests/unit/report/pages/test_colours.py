@@ -1,4 +1,4 @@
-"""One table of colours, from which every page and picture takes its own."""
+"""One table of colours, from which every page and chart takes its colours."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from nodulebench.report.pages.svg import drawing, label, standalone
 from nodulebench.report.pages.templates import asset
 
 PACKAGE = Path(nodulebench.__file__).parent
-STYLES = ("pictures.css", "blocks.css", "page.css", "portal.css", "curation.css")
+STYLES = ("charts.css", "blocks.css", "page.css", "portal.css", "curation.css")
 
 
 def luminance(code: str) -> float:
@@ -22,14 +22,14 @@ def luminance(code: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(first: str, other: str) -> float:
+    low, high = sorted((luminance(first), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("medium", MEDIA)
-def test_text_and_series_stand_out_from_the_paper(medium: str) -> None:
-    """WCAG 2.2 asks 4.5 for text and 3 for what a picture is understood by."""
+def test_text_and_series_contrast_with_the_paper(medium: str) -> None:
+    """WCAG 2.2 asks 4.5 for text and 3 for what a chart is understood by."""
     colours = palette(medium)
     for name in ("ink", "muted", "accent", "good", "bad", "open"):
         assert contrast(colours[name], colours["paper"]) >= 4.5, name
@@ -43,29 +43,29 @@ def test_every_colour_is_a_variable_on_every_medium() -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_style_sheets_name_colours_of_the_table_alone(style: str) -> None:
+def test_style_sheets_use_only_colours_of_the_table(style: str) -> None:
     css = asset(style)
     assert set(re.findall(r"var\(--([\w-]+)\)", css)) <= set(COLOURS)
     assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", css)) <= {"#000"}  # behind CT images
 
 
-def test_colours_stand_nowhere_else() -> None:
+def test_colours_are_defined_only_in_the_table() -> None:
     """A colour that is written down twice is two colours one day."""
-    found = [
+    places = [
         f"{path.relative_to(PACKAGE)}: {code}"
         for path in PACKAGE.rglob("*.py")
         if path.name != "colours.py"
         for code in re.findall(r"[\"'#:]#[0-9a-fA-F]{6}\b", path.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert places == []
 
 
 def test_variables_are_filled_in_where_readers_know_none() -> None:
     assert with_colours("a{fill:var(--ink)}", "dark") == "a{fill:#e5e9ee}"
-    picture = drawing("picture", 10, 10, [label(1, 2, "<x>", "first")], description="a & b")
-    alone = standalone(picture, medium="print")
-    assert "var(" not in alone
-    assert palette("print")["c2"] in alone
-    assert "&lt;x&gt;" in alone
-    assert 'aria-label="a &amp; b"' in alone
-    assert alone.startswith('<svg xmlns="http://www.w3.org/2000/svg" class="picture"')
+    svg = drawing("picture", 10, 10, [label(1, 2, "<x>", "first")], description="a & b")
+    standalone_svg = standalone(svg, medium="print")
+    assert "var(" not in standalone_svg
+    assert palette("print")["c2"] in standalone_svg
+    assert "&lt;x&gt;" in standalone_svg
+    assert 'aria-label="a &amp; b"' in standalone_svg
+    assert standalone_svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" class="picture"')

@@ -30,23 +30,23 @@ def test_characters_that_no_page_may_hold_are_replaced() -> None:
     assert printable("a\0b\x1f\tc\n") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}\tc\n"
 
 
-def test_compiled_templates_are_kept(tmp_path: Path) -> None:
-    kept = bytecode.BytecodeCache(str(tmp_path))
+def test_compiled_templates_are_cached(tmp_path: Path) -> None:
+    cache = bytecode.BytecodeCache(str(tmp_path))
     for _ in range(2):
         made = Environment(
-            loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=kept, autoescape=True
+            loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=cache, autoescape=True
         )
         assert made.get_template("a").render(y=1) == "x1"
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_nowhere_to_keep_them_does_no_harm(tmp_path: Path) -> None:
-    kept = bytecode.BytecodeCache(str(tmp_path / "not" / "there"))
-    made = Environment(loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=kept, autoescape=True)
+def test_a_cache_that_cannot_be_written_is_not_an_error(tmp_path: Path) -> None:
+    cache = bytecode.BytecodeCache(str(tmp_path / "not" / "there"))
+    made = Environment(loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=cache, autoescape=True)
     assert made.get_template("a").render(y=1) == "x1"
 
 
-def test_no_folder_of_ones_own_means_no_kept_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_own_folder_no_bytecode_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> str:
         raise RuntimeError("not yours")
 

@@ -33,14 +33,14 @@ TRANSLATE = translator()
 
 def tables(blocks: list) -> dict[str, Table]:
     """The tables among blocks and below them, by their caption."""
-    found: dict[str, Table] = {}
+    tables_by_caption: dict[str, Table] = {}
     for block in blocks:
         if isinstance(block, Table):
-            found[block.caption] = block
+            tables_by_caption[block.caption] = block
         for inner in getattr(block, "blocks", ()):
             if isinstance(inner, Table):
-                found[inner.caption or block.title] = inner
-    return found
+                tables_by_caption[inner.caption or block.title] = inner
+    return tables_by_caption
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -54,7 +54,7 @@ def document(**changes):
     return group_document(comparisons=[comparison(**changes)])
 
 
-def test_difference_stands_with_interval_p_values_and_margin() -> None:
+def test_difference_has_interval_p_values_and_margin() -> None:
     table = tables(comparison_blocks(document(), TRANSLATE))["Differences in CPM"]
     assert [cell.text for cell in table.heads] == [
         "Algorithm",
@@ -104,7 +104,7 @@ def test_leaderboard_shows_rank_intervals_and_groups() -> None:
     assert "Kendall's tau with the order in resamples: 0.910 (0.330–1.000)." in table.remark
 
 
-def test_two_algorithms_are_told_one_by_one() -> None:
+def test_two_algorithms_have_a_sentence_each() -> None:
     assert difference_sentences(group_document(), compared(), TRANSLATE) == [
         "Against One, Two changes CPM by −0.045 (−0.065 … −0.025) under center hit (P 0.0004, "
         "adjusted 0.0008). With a margin of 0.05: non-inferiority not shown.",
@@ -113,8 +113,8 @@ def test_two_algorithms_are_told_one_by_one() -> None:
     ]
 
 
-def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
-    found = compared(
+def test_many_algorithms_are_summarised_by_clear_differences() -> None:
+    many = compared(
         differences=[
             difference("A", 0.05, 0.001),
             difference("B", -0.05, 0.001),
@@ -122,7 +122,7 @@ def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
             difference("D", 0.0, 0.9),
         ]
     )
-    assert difference_sentences(group_document(), found, TRANSLATE) == [
+    assert difference_sentences(group_document(), many, TRANSLATE) == [
         "Of 4 algorithms, those with a higher CPM than One under center hit are: A; those with a "
         "lower one: B (adjusted P ≤ 5\N{NO-BREAK SPACE}%)."
     ]
@@ -139,31 +139,31 @@ def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
     ],
 )
 def test_margin_is_answered_by_the_strongest_that_holds(test, answer: str) -> None:
-    one = compared(differences=[difference("Two", 0.1, 0.5, margin=test)]).differences[0]
-    assert margin_answer(one, TRANSLATE) == answer
+    row = compared(differences=[difference("Two", 0.1, 0.5, margin=test)]).differences[0]
+    assert margin_answer(row, TRANSLATE) == answer
 
 
 def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() -> None:
     chart = difference_chart(compared(), "center_hit", "cpm", TRANSLATE)
     assert chart is not None
     assert chart.title == "Difference in CPM from One, center hit"
-    assert ">−0.045 **<" in chart.picture
-    assert ">−0.012 ns<" in chart.picture
+    assert ">−0.045 **<" in chart.svg
+    assert ">−0.012 ns<" in chart.svg
     limit, base = (
-        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.picture)[1])  # type: ignore[index]
+        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.svg)[1])  # type: ignore[index]
         for kind in ("limit", "base")
     )
     assert limit < base
 
 
-def test_margin_lies_above_zero_where_lower_is_better() -> None:
+def test_margin_is_above_zero_where_lower_is_better() -> None:
     worse = difference("Two", 0.5, 0.2, metric="fp_per_case", margin=margin_test())
     chart = difference_chart(
         compared(differences=[worse | {"better": "lower"}]), "center_hit", "fp_per_case", TRANSLATE
     )
     assert chart is not None
     limit, base = (
-        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.picture)[1])  # type: ignore[index]
+        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.svg)[1])  # type: ignore[index]
         for kind in ("limit", "base")
     )
     assert limit > base
@@ -172,18 +172,18 @@ def test_margin_lies_above_zero_where_lower_is_better() -> None:
 def test_rank_chart_needs_three_algorithms() -> None:
     chart = rank_chart(compared(), "center_hit", "cpm", TRANSLATE)
     assert chart is not None
-    assert chart.picture.count(">group 1<") == 2
+    assert chart.svg.count(">group 1<") == 2
     few = comparison()["rankings"]
     few[0]["lines"] = few[0]["lines"][:2]
     assert rank_chart(compared(rankings=few), "center_hit", "cpm", TRANSLATE) is None
 
 
-def test_leading_metric_is_recall_where_there_is_no_cpm() -> None:
-    found = compared(differences=[difference("Two", 0.1, 0.5, metric="recall")])
-    assert leading_metric(found, "center_hit") == "recall"
+def test_leading_metric_without_cpm_is_recall() -> None:
+    recall_only = compared(differences=[difference("Two", 0.1, 0.5, metric="recall")])
+    assert leading_metric(recall_only, "center_hit") == "recall"
 
 
-def test_rule_effects_stand_with_published_and_paired_tests() -> None:
+def test_rule_effects_have_published_and_paired_tests() -> None:
     shown = tables(rule_effect_blocks(document(rule_effects=rule_effects()), TRANSLATE))
     percent = "\N{NO-BREAK SPACE}%"
     assert texts(shown["What the rule does to all algorithms"]) == [
@@ -196,13 +196,13 @@ def test_rule_effects_stand_with_published_and_paired_tests() -> None:
 
 def test_box_plots_carry_the_published_marks() -> None:
     side = rule_effect_blocks(document(rule_effects=rule_effects()), TRANSLATE)[0]
-    assert ">**</text>" in side.blocks[0].picture  # P = 0.0075
+    assert ">**</text>" in side.blocks[0].svg  # P = 0.0075
     assert "unpaired t-tests" in side.remark
 
 
-def test_box_plots_stand_without_marks_before_a_comparison() -> None:
+def test_box_plots_have_no_marks_before_a_comparison() -> None:
     (side,) = rule_effect_blocks(group_document(), TRANSLATE)
-    assert "bracket" not in side.blocks[0].picture
+    assert "bracket" not in side.blocks[0].svg
     assert "t-tests" not in side.remark
 
 

@@ -50,10 +50,10 @@ def shown(page: str) -> set[str]:
 
 
 def test_the_page_speaks_chinese() -> None:
-    found = shown(render_coverage(cover(TEST_SET, DESIGN), "zh"))
-    assert found & {*translator("en").texts("coverage.").values()} == set()
-    assert found & {*catalogue("en", "notices").values()} == set()
-    assert found >= {
+    chinese = shown(render_coverage(cover(TEST_SET, DESIGN), "zh"))
+    assert chinese & {*translator("en").texts("coverage.").values()} == set()
+    assert chinese & {*catalogue("en", "notices").values()} == set()
+    assert chinese >= {
         "x：5 条规则中满足 1 条；其余规则中 1 条为优先项。",
         "优先项，不满足",
         "还需 1,998 例",
@@ -66,7 +66,7 @@ def test_the_page_speaks_chinese() -> None:
         "结节的类型",
     }
     # letters are left for what the design, the tables and the program themselves are called
-    latin = {word for text in found for word in re.findall("[A-Za-z_]{2,}", text)}
+    latin = {word for text in chinese for word in re.findall("[A-Za-z_]{2,}", text)}
     assert latin <= {
         "test", "NoduleBench", "vendor", "beds", "nowhere", "nothing", "GE", "Canon", "mm", "json",
         "coverage", "Wilson", "quot", "lt",

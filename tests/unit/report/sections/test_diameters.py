@@ -22,10 +22,10 @@ def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
     assert len(plain.remarks) == 1
 
 
-def test_diameters_need_none_of_the_pictures_of_groups() -> None:
+def test_diameters_need_none_of_the_charts_of_groups() -> None:
     """They are drawn for every evaluation of LUNA16, which shall not load what it never shows."""
     program = (
         "import sys, nodulebench.report.sections.curves\n"
-        "assert not [one for one in sys.modules if 'comparison' in one or 'box' in one]\n"
+        "assert not [name for name in sys.modules if 'comparison' in name or 'box' in name]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -13,8 +13,8 @@ OPEN = '<details class="notices" open>'
 
 
 def page(notice: Notice, audience: str = "lab") -> str:
-    found = evaluation(replace(algorithm_result("One", (90, 66)), notices=(notice,)))
-    return render_html(evaluation_document(found), curves_of(found), audience=audience)  # type: ignore[arg-type]
+    evaluated = evaluation(replace(algorithm_result("One", (90, 66)), notices=(notice,)))
+    return render_html(evaluation_document(evaluated), curves_of(evaluated), audience=audience)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_doubts_are_open_and_other_notices_are_not(notice: Notice, is_open: bool
 
 def test_a_developers_copy_shows_no_doubt_that_needs_the_reference() -> None:
     slip = Notice("would_be_hit", {"hits": 7531, "nodules": 7532, "given": 0, "slip": "ras"})
-    told = page(slip, "developer")
-    assert OPEN not in told
-    assert "7,531" not in told
-    assert "mirrored" not in told
+    html = page(slip, "developer")
+    assert OPEN not in html
+    assert "7,531" not in html
+    assert "mirrored" not in html

@@ -1,4 +1,4 @@
-"""Error analysis: worst cases, causes of false positives, pictures of nodules."""
+"""Error analysis: worst cases, causes of false positives, image patches of nodules."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ TRANSLATE = translator()
 PNG = b"\x89PNG\r\n\x1a\n"
 CAUSES = pl.DataFrame(
     {
-        "algorithm": ["One"] * 4 + ["Two", "Nobody"],
+        "algorithm": ["One"] * 4 + ["Two", "Other"],
         "cause": ["vessel", "vessel", "scar", "azygos lobe", "noise", "spine"],
     }
 )
@@ -30,7 +30,7 @@ def patch(kind: str, name: str, **facts) -> Patch:
     return Patch("One", kind, "case-1", name, (PNG, PNG, PNG), **facts)
 
 
-def test_worst_cases_stand_with_their_counts() -> None:
+def test_worst_cases_have_their_counts() -> None:
     result = group_document().algorithms[0].rules["center_hit"]
     missed, falses = worst_case_tables(result, TRANSLATE)
     assert missed.caption == "Cases with most nodules missed"
@@ -54,7 +54,7 @@ def test_causes_are_counted_by_algorithm_with_their_share() -> None:
 
 
 def test_causes_of_unknown_algorithms_are_left_out() -> None:
-    assert cause_blocks(CAUSES.filter(algorithm="Nobody"), group_document(), TRANSLATE) == []
+    assert cause_blocks(CAUSES.filter(algorithm="Other"), group_document(), TRANSLATE) == []
 
 
 def test_causes_of_many_algorithms_are_drawn_together() -> None:
@@ -64,16 +64,16 @@ def test_causes_of_many_algorithms_are_drawn_together() -> None:
     causes = pl.DataFrame({"algorithm": [f"A{n}" for n in range(5)], "cause": ["vessel"] * 5})
     chart, table = cause_blocks(causes, document, TRANSLATE)
     assert chart.legend == ()
-    assert ">5<" in chart.picture
+    assert ">5<" in chart.svg
     assert len(table.heads) == 11
 
 
 def test_gallery_shows_missed_nodules_first_with_type_and_size() -> None:
-    found = galleries(
+    shown = galleries(
         [patch("hit", "n1"), patch("missed", "n2", type="part_solid", diameter_mm=6.04)], TRANSLATE
     )
-    assert [one.title for one in found] == ["One: nodules missed", "One: nodules hit"]
-    html = found[0].__html__()
+    assert [gallery.title for gallery in shown] == ["One: nodules missed", "One: nodules hit"]
+    html = shown[0].__html__()
     assert html.count("data:image/png;base64,iVBORw0KGgo=") == 3
     assert "part-solid, 6.0 mm, case-1 / n2" in html
     for view in ("axial", "coronal", "sagittal"):
@@ -93,8 +93,8 @@ def test_gallery_escapes_names() -> None:
 
 
 def test_error_analysis_has_its_place_in_the_report() -> None:
-    beside = ReportAttachments(causes=CAUSES, patches=[patch("missed", "n2")])
-    html = render_html(group_document(), curves_of(evaluation()), attachments=beside)
+    attachments = ReportAttachments(causes=CAUSES, patches=[patch("missed", "n2")])
+    html = render_html(group_document(), curves_of(evaluation()), attachments=attachments)
     part = html[html.index('id="errors"') : html.index('id="test-set"')]
     assert part.index("case-013") < part.index("One: nodules missed")
     assert part.index("One: nodules missed") < part.index("Causes of false positives")

@@ -12,16 +12,18 @@ from nodulebench.report.content import ReportAttachments, report_content
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.verdict import Issued
 
-ONE = evaluation(algorithm_result("Alpha", (90, 66)))
+EVALUATION = evaluation(algorithm_result("Alpha", (90, 66)))
 STATED = Issued("Test laboratory", "2026-17", "A. Bo", "2026-11-15")
 
 
 def document(**changes: str) -> Document:
-    return typed(evaluation_document(ONE).to_json() | {"plan": plan(**changes)})
+    return typed(evaluation_document(EVALUATION).to_json() | {"plan": plan(**changes)})
 
 
-def test_facts_and_signatures_stand_on_the_page() -> None:
-    html = render_html(document(), curves_of(ONE), attachments=ReportAttachments(issued=STATED))
+def test_facts_and_signatures_are_on_the_page() -> None:
+    html = render_html(
+        document(), curves_of(EVALUATION), attachments=ReportAttachments(issued=STATED)
+    )
     head = html[: html.index("</header>")]
     for text in ("Test laboratory", "2026-17", "A. Bo", "2026-11-15"):
         assert f"<dd>{text}</dd>" in head
@@ -32,15 +34,17 @@ def test_facts_and_signatures_stand_on_the_page() -> None:
 
 def test_the_laboratory_of_the_plan_is_named_unless_another_is_stated() -> None:
     planned = document(laboratory="Planned laboratory")
-    assert ("Laboratory", "Planned laboratory") in report_content(planned, curves_of(ONE)).facts
-    found = report_content(planned, curves_of(ONE), ReportAttachments(issued=STATED))
-    assert ("Laboratory", "Test laboratory") in found.facts
+    assert ("Laboratory", "Planned laboratory") in report_content(
+        planned, curves_of(EVALUATION)
+    ).facts
+    content = report_content(planned, curves_of(EVALUATION), ReportAttachments(issued=STATED))
+    assert ("Laboratory", "Test laboratory") in content.facts
 
 
-def test_a_report_that_nobody_issues_has_no_place_to_sign() -> None:
-    content = report_content(document(), curves_of(ONE))
+def test_a_report_that_is_not_issued_has_no_signatures() -> None:
+    content = report_content(document(), curves_of(EVALUATION))
     assert content.signatures is None
-    assert 'id="signatures"' not in render_html(document(), curves_of(ONE))
+    assert 'id="signatures"' not in render_html(document(), curves_of(EVALUATION))
 
 
 @pytest.mark.parametrize(("date", "stated"), [("2026-11-15", "D:20261115"), ("", None)])
@@ -51,9 +55,9 @@ def test_the_date_in_the_pdf_is_the_day_of_issue(
     from nodulebench.report.pdf import render_pdf
 
     path = tmp_path / "report.pdf"
-    beside = ReportAttachments(issued=Issued("Test laboratory", "7", date=date))
-    render_pdf(path, document(), curves_of(ONE), attachments=beside)
+    attachments = ReportAttachments(issued=Issued("Test laboratory", "7", date=date))
+    render_pdf(path, document(), curves_of(EVALUATION), attachments=attachments)
     facts = pypdf.PdfReader(path).metadata
     assert facts is not None
-    found = facts.get("/CreationDate")
-    assert found is None if stated is None else str(found).startswith(stated)
+    created = facts.get("/CreationDate")
+    assert created is None if stated is None else str(created).startswith(stated)

@@ -22,13 +22,13 @@ def document(*rules: str) -> dict[str, Any]:
 
 
 def points(path: str) -> np.ndarray:
-    numbers = [float(one) for one in re.findall(r"-?[\d.]+", path)]
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path)]
     return np.array(numbers).reshape(-1, 2)
 
 
 def boxes(rule: str) -> dict[str, tuple[float, float, float, float]]:
     """The boxes of a sketch by their colour: left, top, right, bottom."""
-    found = {}
+    by_text = {}
     for part in SCHEMES[rule]:
         for kind, x, y, width, height in re.findall(
             r'<rect class="boxed (c\d)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" '
@@ -36,8 +36,8 @@ def boxes(rule: str) -> dict[str, tuple[float, float, float, float]]:
             part,
         ):
             left, top = float(x), float(y)
-            found[kind] = (left, top, left + float(width), top + float(height))
-    return found
+            by_text[kind] = (left, top, left + float(width), top + float(height))
+    return by_text
 
 
 def markers(rule: str) -> list[tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""The answer: one sentence that says what the numbers beside it say."""
+"""The answer: one sentence that agrees with the numbers next to it."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,42 +22,42 @@ HALF_WIDTH = 0.02
 """Of the interval of every difference that `difference` builds."""
 
 
-def told(*algorithms: AlgorithmResult, **fields: Any) -> str:
+def summary(*algorithms: AlgorithmResult, **fields: Any) -> str:
     return " ".join(answer(evaluation_document(evaluation(*algorithms, **fields)), TRANSLATE))
 
 
-def test_one_algorithm_is_told_with_what_it_was_tested_on() -> None:
-    assert told(ALPHA) == (
+def test_one_algorithm_is_summarised_with_its_test_set() -> None:
+    assert summary(ALPHA) == (
         "Alpha reaches a CPM of 0.675 (0.645–0.705): its mean sensitivity at 1/8 to 8 false "
         "positives per case, on 120 nodules in 40 cases of phantoms."
     )
 
 
-def test_without_scores_recall_is_told_under_the_baseline_rule() -> None:
+def test_without_scores_the_summary_is_recall_under_the_baseline_rule() -> None:
     plain = algorithm_result("Alpha", (90, 66), has_scores=False)
-    assert told(plain) == (
+    assert summary(plain) == (
         "Alpha finds 90 of 120 nodules in 40 cases of phantoms: recall 0.750 (0.720–0.780) at "
         "2.500 false positives per case."
     )
-    assert told(plain, baseline_rule="area_overlap").startswith("Alpha finds 66 of 120 nodules")
+    assert summary(plain, baseline_rule="area_overlap").startswith("Alpha finds 66 of 120 nodules")
 
 
-def test_algorithms_that_were_not_compared_are_told_so() -> None:
-    assert told(ALPHA, BETA) == (
+def test_algorithms_that_were_not_compared_are_named_as_such() -> None:
+    assert summary(ALPHA, BETA) == (
         "By CPM the highest of 2 algorithms is Alpha with 0.675 (0.645–0.705) and the lowest Beta "
         "with 0.630 (0.600–0.660). Whether this is more than chance was not tested (nodulebench "
         "compare)."
     )
 
 
-def test_equal_algorithms_are_said_to_be_equal() -> None:
-    assert told(ALPHA, algorithm_result("Twin", (90, 66))) == (
+def test_equal_algorithms_are_called_equal() -> None:
+    assert summary(ALPHA, algorithm_result("Twin", (90, 66))) == (
         "All algorithms have the same CPM, 0.675."
     )
 
 
 def test_algorithms_that_share_the_first_place_are_all_named() -> None:
-    text = told(ALPHA, algorithm_result("Twin", (90, 66)), BETA)
+    text = summary(ALPHA, algorithm_result("Twin", (90, 66)), BETA)
     assert "the highest of 3 algorithms is Alpha and Twin with 0.675" in text
 
 
@@ -74,16 +74,16 @@ def test_algorithms_that_share_the_first_place_are_all_named() -> None:
         ),
     ],
 )
-def test_two_that_were_compared_are_told_by_their_difference(
+def test_two_compared_algorithms_are_summarised_by_their_difference(
     value: float, p: float, sentence: str
 ) -> None:
     assert answer(with_difference(value, p), TRANSLATE) == [sentence]
 
 
 def with_difference(value: float, p: float) -> Document:
-    found = difference("Alpha", value, p) | {"adjusted_p_value": {"holm": p}}
+    row = difference("Alpha", value, p) | {"adjusted_p_value": {"holm": p}}
     document = evaluation_document(evaluation(ALPHA, BETA))
-    return document.with_comparison(compared(baseline="Beta", differences=[found]))
+    return document.with_comparison(compared(baseline="Beta", differences=[row]))
 
 
 @pytest.mark.slow
@@ -103,20 +103,20 @@ def test_a_difference_is_claimed_only_where_the_interval_and_the_p_value_show_it
     [("passed", "is met by"), ("failed", "is not met by"), ("undecided", "gives no verdict on")],
 )
 def test_the_verdict_comes_first(verdict: str, words: str) -> None:
-    first, second = answer(judged(verdict, ALPHA), TRANSLATE)
+    first, second = answer(with_verdict(verdict, ALPHA), TRANSLATE)
     assert first == f"The plan “pivotal test” {words} Alpha."
     assert second.startswith("Alpha reaches a CPM")
 
 
-def test_algorithms_are_told_by_their_verdicts() -> None:
+def test_algorithms_are_summarised_by_their_verdicts() -> None:
     verdicts = {"Alpha": "passed", "Beta": "failed"}
-    assert answer(judged("failed", ALPHA, BETA, verdicts=verdicts), TRANSLATE)[:2] == [
+    assert answer(with_verdict("failed", ALPHA, BETA, verdicts=verdicts), TRANSLATE)[:2] == [
         "The plan “pivotal test” is met by Alpha.",
         "The plan “pivotal test” is not met by Beta.",
     ]
 
 
-def judged(verdict: str, *algorithms: AlgorithmResult, **changes: Any) -> Document:
+def with_verdict(verdict: str, *algorithms: AlgorithmResult, **changes: Any) -> Document:
     content = evaluation_document(evaluation(*algorithms)).to_json()
     return typed(content | {"plan": plan(verdict=verdict, **changes)})
 
@@ -127,7 +127,7 @@ HEIGHTS = st.lists(st.integers(1, 120), min_size=2, max_size=6)
 @given(HEIGHTS)
 def test_the_extremes_are_those_of_the_metrics(hits: list[int]) -> None:
     results = [algorithm_result(f"A{number}", (hit, hit)) for number, hit in enumerate(hits)]
-    text = told(*results)
+    text = summary(*results)
     values = {result.name: result.rules["center_hit"].metrics["cpm"].value for result in results}
     high, low = max(values.values()), min(values.values())
     if high == low:

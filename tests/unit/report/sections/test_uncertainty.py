@@ -40,7 +40,7 @@ def test_expanded_uncertainty_is_half_the_interval() -> None:
     assert "95\N{NO-BREAK SPACE}% interval" in table.remark
 
 
-def test_without_intervals_there_is_no_uncertainty_table() -> None:
+def test_without_intervals_the_uncertainty_table_is_left_out() -> None:
     plain = content()
     for result in plain["algorithms"][0]["rules"].values():
         for metric in result.get("metrics", {}).values():
@@ -52,12 +52,12 @@ def test_without_intervals_there_is_no_uncertainty_table() -> None:
 
 
 def test_sources_say_what_the_intervals_hold() -> None:
-    found = rows(sources_table(document(), TRANSLATE))
-    assert found["Choice of the cases"][1] == "yes"
-    assert found["Reference standard"][1] == "no"
+    shown = rows(sources_table(document(), TRANSLATE))
+    assert shown["Choice of the cases"][1] == "yes"
+    assert shown["Reference standard"][1] == "no"
     # recall 0.750 under center hit, 0.550 under area overlap
-    assert "differs between rules by up to 0.200" in found["Rule for a hit"][0]
-    assert "tolerance" in found["Measured sizes"][0]  # the document has a sweep
+    assert "differs between rules by up to 0.200" in shown["Rule for a hit"][0]
+    assert "tolerance" in shown["Measured sizes"][0]  # the document has a sweep
 
 
 def test_order_of_assignment_is_a_source_where_it_was_measured() -> None:
@@ -69,11 +69,11 @@ def test_order_of_assignment_is_a_source_where_it_was_measured() -> None:
 
 
 def test_numbers_are_traced_to_their_inputs() -> None:
-    found = rows(traceability_table(document(), TRANSLATE))
-    assert found["made from the marks of Alpha"] == ["sha256:" + "ab" * 32]
-    assert found["and the findings of the reference standard"] == ["sha256:01"]
-    assert found["computed by"] == ["NoduleBench 0.1.0"]
-    assert "as the test plan fixed before" not in found
+    shown = rows(traceability_table(document(), TRANSLATE))
+    assert shown["made from the marks of Alpha"] == ["sha256:" + "ab" * 32]
+    assert shown["and the findings of the reference standard"] == ["sha256:01"]
+    assert shown["computed by"] == ["NoduleBench 0.1.0"]
+    assert "as the test plan fixed before" not in shown
 
 
 def test_plan_is_part_of_the_trace() -> None:
@@ -86,25 +86,25 @@ def test_plan_is_part_of_the_trace() -> None:
 def test_metrics_are_named_by_the_standard() -> None:
     table = terms_table(document(), TRANSLATE)
     assert table is not None
-    found = rows(table)
-    assert found["Recall"][0] == "lesion localisation rate"
-    assert found["FP per case"][0] == "non-lesion localisation rate"
-    assert "CPM" not in found  # the standard has no term for it
+    shown = rows(table)
+    assert shown["Recall"][0] == "lesion localisation rate"
+    assert shown["FP per case"][0] == "non-lesion localisation rate"
+    assert "CPM" not in shown  # the standard has no term for it
 
 
 def test_checklist_answers_what_the_evaluation_knows() -> None:
-    found = rows(checklist_table(document(), TRANSLATE))
-    assert len(found) == len(ITEMS)
-    assert found["What kind of study it is"][2] == "Standalone detection performance of Alpha."
-    assert found["Its version"][2].startswith("Alpha 2.1.")
-    assert found["Subgroups and variability"][2].startswith("By Nodule type, Scanner;")
-    assert "no plan was frozen" in found["Analysis fixed beforehand"][2]
+    shown = rows(checklist_table(document(), TRANSLATE))
+    assert len(shown) == len(ITEMS)
+    assert shown["What kind of study it is"][2] == "Standalone detection performance of Alpha."
+    assert shown["Its version"][2].startswith("Alpha 2.1.")
+    assert shown["Subgroups and variability"][2].startswith("By Nodule type, Scanner;")
+    assert "no plan was frozen" in shown["Analysis fixed beforehand"][2]
 
 
-def test_checklist_leaves_open_what_nobody_told() -> None:
-    found = rows(checklist_table(document(), TRANSLATE))
+def test_checklist_leaves_open_what_is_unknown() -> None:
+    shown = rows(checklist_table(document(), TRANSLATE))
     for topic in ("Its training data", "Readers and their experience", "Funding and interests"):
-        assert found[topic][2] == "not known here; to be stated"
+        assert shown[topic][2] == "not known here; to be stated"
     assert {topic for topic, _, _ in ITEMS} >= set(ANSWERS)
 
 
@@ -131,8 +131,8 @@ def test_fairness_is_answered_only_by_groups_of_people() -> None:
 
 
 def test_statement_and_checklist_end_the_report() -> None:
-    found = report_content(document(), curves=empty_curves())
-    assert [section.name for section in found.details][-3:] == [
+    report = report_content(document(), curves=empty_curves())
+    assert [section.name for section in report.details][-3:] == [
         "methods",
         "uncertainty",
         "checklist",

@@ -59,7 +59,7 @@ def test_the_claim_must_lie_above_what_is_unacceptable() -> None:
 
 
 @pytest.mark.slow
-def test_a_gap_too_small_for_any_test_is_told() -> None:
+def test_a_gap_too_small_for_any_test_is_refused() -> None:
     with pytest.raises(InputError) as error:
         size_for_acceptance(unacceptable=0.9, expected=0.9001)
     assert str(error.value) == (
@@ -80,7 +80,7 @@ def test_a_large_acceptance_test_is_the_smallest_of_all() -> None:
     assert (plan.answer, plan.details["allowed_misses"]) == (sizes[first], limit[first])
 
 
-def test_equal_sensitivities_cannot_be_told_apart() -> None:
+def test_equal_sensitivities_cannot_be_distinguished() -> None:
     with pytest.raises(InputError, match=r"sensitivity: 0\.9 is not above the unacceptable"):
         size_for_acceptance(unacceptable=0.9, expected=0.9)
 
@@ -96,7 +96,7 @@ def test_a_curve_of_power_is_that_of_the_limit_at_each_size() -> None:
         assert point.value == pytest.approx(binomial_at_most(allowed[-1], point.size, 0.1))
 
 
-def test_a_chance_of_exactly_alpha_is_kept() -> None:
+def test_a_chance_of_exactly_alpha_is_accepted() -> None:
     # .5^4 = .0625: four of four, and .99^4 = .96
     plan = size_for_acceptance(unacceptable=0.5, expected=0.99, alpha=0.0625, power=0.9)
     assert (plan.answer, plan.details["allowed_misses"]) == (4, 0)

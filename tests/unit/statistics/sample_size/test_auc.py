@@ -51,7 +51,7 @@ def test_correlation_between_the_areas_saves_cases() -> None:
     assert (same.answer or 0) < 0.55 * (apart.answer or 0)
 
 
-def test_equal_areas_cannot_be_told_apart() -> None:
+def test_equal_areas_cannot_be_distinguished() -> None:
     with pytest.raises(InputError, match="expected area: equals the baseline"):
         size_for_auc_difference(baseline=0.8, expected=0.8, correlation=0)
 
@@ -98,15 +98,15 @@ def test_obuchowski_s_variance_with_other_areas_and_ratios() -> None:
 @pytest.mark.parametrize("correlation", [0.0, 0.4])
 def test_power_for_two_areas_by_hand(correlation: float) -> None:
     # A = 1 and A = 2, as many negatives: .0099 e^-.5 x 22 and .0099 e^-2 x 40
-    one, other = (float(stats.norm.cdf(a / np.sqrt(2))) for a in (1, 2))
+    first, other = (float(stats.norm.cdf(a / np.sqrt(2))) for a in (1, 2))
     plan = size_for_auc_difference(
-        baseline=one, expected=other, correlation=correlation, variance="obuchowski"
+        baseline=first, expected=other, correlation=correlation, variance="obuchowski"
     )
     low, high = 0.0099 * np.exp(-0.5) * 22, 0.0099 * np.exp(-2) * 40
     for point in plan.curve:
         if_null = np.sqrt(2 * low * (1 - correlation) / point.size)
         both = low + high - 2 * correlation * np.sqrt(low * high)
-        reach = other - one - stats.norm.ppf(0.975) * if_null
+        reach = other - first - stats.norm.ppf(0.975) * if_null
         assert point.value == pytest.approx(stats.norm.cdf(reach / np.sqrt(both / point.size)))
 
 

@@ -22,14 +22,14 @@ def test_kish_by_hand() -> None:
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.floats(0, 1), st.floats(0, 1))
 def test_the_effect_is_that_of_the_counts_and_grows_with_the_correlation(
-    counts: list[int], one: float, other: float
+    counts: list[int], first: float, other: float
 ) -> None:
     m = np.array(counts)
     kish = (m**2).sum() / m.sum()
-    found = effect(m.mean(), m.std() if m.max() > 1 else 0, one)
-    assert found == pytest.approx(1 + (kish - 1) * one)
-    assert found >= 1 + (m.mean() - 1) * one - 1e-9  # never less than equal numbers have
-    low, high = sorted((one, other))
+    result = effect(m.mean(), m.std() if m.max() > 1 else 0, first)
+    assert result == pytest.approx(1 + (kish - 1) * first)
+    assert result >= 1 + (m.mean() - 1) * first - 1e-9  # never less than equal numbers have
+    low, high = sorted((first, other))
     assert effect(m.mean(), None, low) <= effect(m.mean(), None, high)
 
 
@@ -62,8 +62,8 @@ def test_two_nodules_each_and_the_edges_of_what_is_possible() -> None:
     assert effect(2, 0, 0) == 1
     assert effect(2, 1, 1) == 2.5  # m = 2 + 1 / 2
     assert clustering(1, 0, 0.3, assumed_correlation=0.5).assumption == Notice("one_nodule_each")
-    said = clustering(2, None, 0.5, assumed_correlation=0.3).assumption.values
-    assert said == {
+    values = clustering(2, None, 0.5, assumed_correlation=0.3).assumption.values
+    assert values == {
         "mean": 2,
         "sd": pytest.approx(2**0.5),
         "correlation": 0.5,

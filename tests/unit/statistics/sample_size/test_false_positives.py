@@ -31,13 +31,13 @@ def poisson_at_most(count: int, mean: float) -> float:
 
 def test_poisson_limit_is_the_smallest_of_all() -> None:
     plan = size_for_false_positive_limit(unacceptable=2.0, expected=1.0)
-    found = next(
+    expected = next(
         (cases, count)
         for cases in range(1, 100)
         for count in range(2 * cases, -1, -1)
         if poisson_at_most(count, 2.0 * cases) <= 0.05 and poisson_at_most(count, cases) >= 0.8
     )
-    assert (plan.answer, plan.details["allowed_false_positives"]) == found
+    assert (plan.answer, plan.details["allowed_false_positives"]) == expected
 
 
 def test_negative_binomial_limit_keeps_its_promises_in_simulation() -> None:
@@ -84,29 +84,29 @@ def test_a_negative_binomial_limit_is_the_smallest_of_all(dispersion: float) -> 
             stats.nbinom.cdf(count, cases / dispersion, (rate / (rate + dispersion * rate**2)))
         )
 
-    found = next(
+    expected = next(
         (cases, count)
         for cases in range(1, 100)
         for count in range(3 * cases, -1, -1)
         if at_most(count, cases, 3.0) <= 0.05 and at_most(count, cases, 1.0) >= 0.8
     )
-    assert (plan.answer, plan.details["allowed_false_positives"]) == found
-    assert plan.details["alpha"] == pytest.approx(at_most(found[1], found[0], 3.0))
-    assert plan.details["power"] == pytest.approx(at_most(found[1], found[0], 1.0))
-    assert next(p.value for p in plan.curve if p.size == found[0]) == plan.details["power"]
+    assert (plan.answer, plan.details["allowed_false_positives"]) == expected
+    assert plan.details["alpha"] == pytest.approx(at_most(expected[1], expected[0], 3.0))
+    assert plan.details["power"] == pytest.approx(at_most(expected[1], expected[0], 1.0))
+    assert next(p.value for p in plan.curve if p.size == expected[0]) == plan.details["power"]
 
 
-def test_equal_rates_cannot_be_told_apart() -> None:
+def test_equal_rates_cannot_be_distinguished() -> None:
     with pytest.raises(InputError, match="expected rate: 2 is not below the unacceptable 2"):
         size_for_false_positive_limit(unacceptable=2.0, expected=2.0)
 
 
-def test_a_precision_is_told_for_sizes_around_it() -> None:
+def test_a_precision_is_given_for_sizes_around_the_answer() -> None:
     plan = size_for_false_positives(rate=2.0, half_width=0.2, dispersion=0.5, level=0.9)
     for point in plan.curve:
         assert point.value == pytest.approx(stats.norm.ppf(0.95) * np.sqrt(4 / point.size))
-    one = size_for_false_positives(rate=0.01, half_width=0.2)
-    assert [(point.size, one.answer) for point in one.curve] == [(1, 1), (2, 1)]
+    planned = size_for_false_positives(rate=0.01, half_width=0.2)
+    assert [(point.size, planned.answer) for point in planned.curve] == [(1, 1), (2, 1)]
 
 
 def test_one_case_can_suffice_for_a_limit() -> None:
@@ -119,12 +119,12 @@ def test_the_variance_of_over_dispersed_counts_grows_with_the_square_of_the_rate
     assert size_for_false_positives(rate=3.0, half_width=0.3, dispersion=0.5).answer == 321
 
 
-def test_how_counts_spread_is_told() -> None:
+def test_the_spread_of_counts_is_stated() -> None:
     for asked in (
         {"rate": 2.0, "half_width": 0.2},
         {"unacceptable": 3.0, "expected": 1.0},
     ):
         plan = size_for_false_positives if "rate" in asked else size_for_false_positive_limit
-        for dispersion, told in ((0.5, 0.5), (0.0, None)):
-            found = plan(**asked, dispersion=dispersion)
-            assert Notice("counts_spread", {"dispersion": told}) in found.assumptions
+        for dispersion, stated in ((0.5, 0.5), (0.0, None)):
+            planned = plan(**asked, dispersion=dispersion)
+            assert Notice("counts_spread", {"dispersion": stated}) in planned.assumptions

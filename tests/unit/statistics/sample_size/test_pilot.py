@@ -131,7 +131,7 @@ def test_a_metric_undefined_on_the_pilot_is_undefined() -> None:
         planned(precision, silent, NEW, sizes=(5,), simulations=100)
 
 
-def test_all_wrong_settings_are_told_at_once() -> None:
+def test_all_wrong_settings_are_reported_at_once() -> None:
     with pytest.raises(InputError) as error:
         planned(recall, NEW, OLD, sizes=(9, 3), simulations=10, margin=-1)
     assert str(error.value) == (
@@ -141,7 +141,7 @@ def test_all_wrong_settings_are_told_at_once() -> None:
     )
 
 
-def test_a_metric_without_a_value_is_told() -> None:
+def test_a_metric_without_a_value_is_refused() -> None:
     def sometimes(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
         return recall(of, weight) if len(weight) == 1 else np.full(len(weight), np.nan)
 
@@ -156,14 +156,17 @@ def test_a_metric_without_a_value_is_told() -> None:
             planned(metric, NEW, OLD, sizes=(5,), simulations=100)
 
 
-def test_a_hundred_simulations_are_the_fewest_and_their_error_is_told() -> None:
+def test_a_hundred_simulations_are_the_fewest_and_their_error_is_stated() -> None:
     with pytest.raises(InputError, match="simulations: 99 is below 100"):
         planned(recall, NEW, OLD, sizes=(40,), simulations=99)
     plan = planned(recall, NEW, OLD, sizes=(40,), simulations=100)
-    told = next(
+    simulated = next(
         assumption for assumption in plan.assumptions if assumption.code == "power_simulated"
     )
-    assert told.values == {"error": pytest.approx(0.098), "simulations": 100}  # 1.96 * 0.5 / 10
+    assert simulated.values == {
+        "error": pytest.approx(0.098),
+        "simulations": 100,
+    }  # 1.96 * 0.5 / 10
 
 
 @pytest.mark.parametrize(("lost", "power"), [(0, 0.5), (2, 0.51)])
@@ -207,7 +210,7 @@ def test_two_test_sets_with_a_value_are_the_fewest() -> None:
         planned(defined_in(1), NEW, OLD, sizes=(5,), simulations=100)
 
 
-def test_a_difference_at_the_margin_is_no_success_and_a_power_just_met_suffices() -> None:
+def test_a_difference_at_the_margin_fails_and_a_power_just_met_suffices() -> None:
     equal = planned(recall, NEW, NEW, sizes=(5,), simulations=100)
     assert equal.curve[0].value == 0.0  # never above 0
 
@@ -219,9 +222,9 @@ def test_a_difference_at_the_margin_is_no_success_and_a_power_just_met_suffices(
     assert (plan.curve[0].value, plan.answer) == (0.5, 5)
 
 
-def test_a_thousand_test_sets_are_drawn_unless_told_otherwise() -> None:
+def test_a_thousand_test_sets_are_drawn_by_default() -> None:
     plan = planned(recall, NEW, OLD, sizes=(5,))
-    told = next(
+    simulated = next(
         assumption for assumption in plan.assumptions if assumption.code == "power_simulated"
     )
-    assert told.values["simulations"] == 1000
+    assert simulated.values["simulations"] == 1000

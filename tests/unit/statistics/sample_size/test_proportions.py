@@ -39,7 +39,7 @@ def test_equal_numbers_have_the_design_effect_of_the_mean() -> None:
     assert plan.answer == 379  # 195.92 * 1.93 = 378.1
 
 
-def test_a_correlation_that_nobody_gave_is_a_cautious_one_and_said() -> None:
+def test_a_missing_correlation_is_a_cautious_one_and_is_stated() -> None:
     plan = size_for_sensitivity(sensitivity=0.85, half_width=0.05, nodules_per_patient=3)
     assert plan.details["design_effect"] == pytest.approx(3)  # 1 + (3 + 2 - 1) x 0.5
     assert "which correlate with 0.5 (assumed): design effect 3." in in_english(plan.assumptions[1])

@@ -59,10 +59,10 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_value_of_a_question_or_an_assumption_is_left_out(name: LanguageName) -> None:
-    all_told = [assumption for plan in PLANS for assumption in (plan.question, *plan.assumptions)]
-    said = [translator(name).message(one) for one in all_told]
-    assert [words for words in said if re.search(UNDISCLOSED + r"|[][{}]", words)] == []
-    assert [words[-1] for words in said if words[-1] not in ".?。？"] == []
+    notices = [assumption for plan in PLANS for assumption in (plan.question, *plan.assumptions)]
+    texts = [translator(name).message(notice) for notice in notices]
+    assert [words for words in texts if re.search(UNDISCLOSED + r"|[][{}]", words)] == []
+    assert [words[-1] for words in texts if words[-1] not in ".?。？"] == []
 
 
 @settings(max_examples=50)
@@ -71,7 +71,7 @@ def test_the_search_finds_the_first_size_that_suffices(first: int) -> None:
     assert smallest_size(lambda size: size >= first) == first
 
 
-def test_a_demand_that_no_size_meets_is_told() -> None:
+def test_a_demand_that_no_size_meets_is_refused() -> None:
     with pytest.raises(InputError, match="no size up to 1000000 suffices"):
         smallest_size(lambda _: False)
 
@@ -149,7 +149,7 @@ RIGHT: dict[Callable[..., Plan], dict[str, float]] = {
         (size_for_auc_difference, "power", "power", OPEN),
     ],
 )
-def test_every_setting_has_its_limits_and_they_are_told(
+def test_every_setting_has_its_limits_and_they_are_stated(
     asked: Callable[..., Plan], setting: str, name: str, limits: str
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -157,7 +157,7 @@ def test_every_setting_has_its_limits_and_they_are_told(
     assert str(error.value) == f"{name}: -7 {limits}"
 
 
-def test_a_limit_belongs_to_a_range_and_not_to_what_lies_between() -> None:
+def test_a_limit_belongs_to_a_range_and_not_to_an_open_interval() -> None:
     for value in (2.0, 3.0):
         check_range("x", value, 2, 3)
         with pytest.raises(InputError, match=rf"x: {value:g} is not above 2 and below 3\."):
@@ -168,7 +168,7 @@ def test_a_limit_belongs_to_a_range_and_not_to_what_lies_between() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "unsaid"),
+    ("asked", "defaults"),
     [
         (size_for_sensitivity, {"nodules_per_patient": 1.0, "level": 0.95}),
         (size_for_acceptance, {"alpha": 0.05, "power": 0.8}),
@@ -185,32 +185,37 @@ def test_a_limit_belongs_to_a_range_and_not_to_what_lies_between() -> None:
         ),
     ],
 )
-def test_what_is_not_said_is_the_usual(asked: Callable[..., Plan], unsaid: dict[str, Any]) -> None:
-    assert asked(**RIGHT[asked]) == asked(**RIGHT[asked], **unsaid)
+def test_defaults_are_the_usual_values(
+    asked: Callable[..., Plan], defaults: dict[str, Any]
+) -> None:
+    assert asked(**RIGHT[asked]) == asked(**RIGHT[asked], **defaults)
 
 
-def told(plan: Plan) -> dict[str, dict[str, Any]]:
+def assumptions_of(plan: Plan) -> dict[str, dict[str, Any]]:
     return {assumption.code: dict(assumption.values) for assumption in plan.assumptions}
 
 
-def test_the_test_that_is_planned_is_told_with_its_sides() -> None:
+def test_the_planned_test_is_stated_with_its_sides() -> None:
     apart = {"difference": 0.1, "discordance": 0.2}
-    assert told(size_for_paired_detection(**apart))["test_sided"] == {"sides": 2, "alpha": 0.05}
+    assert assumptions_of(size_for_paired_detection(**apart))["test_sided"] == {
+        "sides": 2,
+        "alpha": 0.05,
+    }
     assert size_for_paired_detection(**apart).method.code == "mcnemar_connor"
     close = size_for_paired_detection(**apart, margin=0.05, alpha=0.1)
-    assert told(close)["test_sided"] == {"sides": 1, "alpha": 0.05}
+    assert assumptions_of(close)["test_sided"] == {"sides": 1, "alpha": 0.05}
     assert close.method.code == "paired_non_inferiority"
     areas = RIGHT[size_for_auc_difference]
     for is_one_sided, sides in ((True, 1), (False, 2)):
         plan = size_for_auc_difference(**areas, is_one_sided=is_one_sided)
-        assert told(plan)["test_sided"] == {"sides": sides, "alpha": 0.05}
+        assert assumptions_of(plan)["test_sided"] == {"sides": sides, "alpha": 0.05}
 
 
 def test_half_an_alpha_on_one_side_is_an_alpha_on_two() -> None:
     areas = RIGHT[size_for_auc_difference]
     two = size_for_auc_difference(**areas, alpha=0.1)
-    one = size_for_auc_difference(**areas, alpha=0.05, is_one_sided=True)
-    assert two.curve == one.curve
+    plan = size_for_auc_difference(**areas, alpha=0.05, is_one_sided=True)
+    assert two.curve == plan.curve
 
 
 def test_a_whole_number_is_not_rounded_up() -> None:
@@ -226,15 +231,15 @@ def test_a_whole_number_is_not_rounded_up() -> None:
         )
         assert plan.answer == plan.details["independent_nodules"] == 120
         assert plan.details["patients"] == 100
-    alone = size_for_paired_detection(difference=0.1, discordance=0.2)
-    assert alone.details["patients"] == alone.answer == 155
+    single = size_for_paired_detection(difference=0.1, discordance=0.2)
+    assert single.details["patients"] == single.answer == 155
     ratio = size_for_auc(auc=0.9, half_width=0.05, negatives_per_positive=3)
     assert ratio.details["negatives"] == 3 * (ratio.answer or 0)
     wanted = NormalDist().inv_cdf(0.975) * math.sqrt(2 / 90)
     assert size_for_false_positives(rate=2.0, half_width=wanted).answer == 90
 
 
-@pytest.mark.parametrize("asked", RIGHT, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("asked", RIGHT, ids=lambda function: function.__name__)
 def test_who_asks_for_exactly_what_a_size_gives_gets_that_size(asked: Callable[..., Plan]) -> None:
     plan = asked(**RIGHT[asked])
     given = value_at(plan, plan.answer)

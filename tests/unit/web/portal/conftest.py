@@ -13,7 +13,7 @@ pytest.importorskip("fastapi", reason="the extra 'portal' is not installed")
 
 from builders.portal import Browser, make_person, make_tiny_benchmark, open_site, signed_in
 from builders.postgres import Server, postgres_server, programs
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database import database
 from nodulebench.web.portal.site import Site
 
@@ -37,32 +37,32 @@ def site(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
 
 
 @pytest.fixture
-def organiser(site: Site) -> Visitor:
+def organiser(site: Site) -> User:
     return make_person(site, "olga", "organiser")
 
 
 @pytest.fixture
-def ada(site: Site) -> Visitor:
+def ada(site: Site) -> User:
     return make_person(site, "ada", "participant")
 
 
 @pytest.fixture
-def lin(site: Site) -> Visitor:
+def lin(site: Site) -> User:
     return make_person(site, "lin", "participant")
 
 
 @pytest.fixture
-def benchmark(site: Site, organiser: Visitor) -> str:
+def benchmark(site: Site, organiser: User) -> str:
     return make_tiny_benchmark(site, organiser)
 
 
 @pytest.fixture
-def as_organiser(site: Site, organiser: Visitor) -> Browser:
+def as_organiser(site: Site, organiser: User) -> Browser:
     return signed_in(site, organiser.login)
 
 
 @pytest.fixture
-def as_ada(site: Site, ada: Visitor) -> Browser:
+def as_ada(site: Site, ada: User) -> Browser:
     return signed_in(site, ada.login)
 
 

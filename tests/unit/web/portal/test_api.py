@@ -11,7 +11,7 @@ import uvicorn
 from builders.portal import BROKEN, GOOD, Browser, work_off
 from nodulebench.core.errors import InputError
 from nodulebench.web.client import Client
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.benchmarks.releases import digest_releases, release
 from nodulebench.web.portal.site import Site
@@ -67,7 +67,7 @@ def test_a_program_checks_submits_and_reads(
 
 @pytest.mark.slow
 def test_a_download_goes_on_where_it_broke_off(
-    site: Site, address: str, as_ada: Browser, organiser: Visitor, benchmark: str, tmp_path: Path
+    site: Site, address: str, as_ada: Browser, organiser: User, benchmark: str, tmp_path: Path
 ) -> None:
     content = bytes(range(256)) * 300
     (site.downloads / "subset").mkdir(parents=True)
@@ -100,7 +100,7 @@ def test_what_the_client_is_told_when_something_is_wrong(
         Client(address).leaderboard("guess")
     with pytest.raises(InputError, match="cannot be reached"):
         Client("http://127.0.0.1:9").benchmarks()
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="not the address"):
         Client("file:///etc/passwd").benchmarks()
 
 

@@ -32,7 +32,7 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.web.portal import middleware as counter
+from nodulebench.web.portal import middleware
 from nodulebench.web.portal.accounts.credentials import (
     AT_ONCE,
     MOST_PER_ADDRESS,
@@ -40,7 +40,7 @@ from nodulebench.web.portal.accounts.credentials import (
     Refusals,
 )
 from nodulebench.web.portal.accounts.service import DeniedError, make_link
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import ROUTERS, make_app
 from nodulebench.web.portal.database.event_log import latest_events
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
@@ -48,7 +48,7 @@ from nodulebench.web.portal.middleware import UploadLimiter
 from nodulebench.web.portal.site import Settings, Site
 from nodulebench.web.portal.submissions import archive, jobs, worker
 from nodulebench.web.portal.submissions import service as entries
-from nodulebench.web.portal.submissions.service import received, sweep_uploads
+from nodulebench.web.portal.submissions.service import store_upload, sweep_uploads
 
 TRICKS = (
     "../../portal.key",
@@ -94,7 +94,7 @@ def sent(browser: Browser, benchmark: str, how: str, name: str, content: bytes):
 
 @pytest.mark.slow
 def test_nobody_reads_the_reference_by_any_route_id_or_trick(
-    site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor, benchmark: str
+    site: Site, organiser: User, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     """Every page that can be read, with every id there is and every trick, by three people."""
     as_lin = signed_in(site, lin.login)
@@ -175,7 +175,7 @@ def test_a_check_answers_alike_whether_marks_hit_or_miss(as_ada: Browser, benchm
 def test_a_hostile_archive_is_refused_and_written_down(
     site: Site,
     as_ada: Browser,
-    ada: Visitor,
+    ada: User,
     benchmark: str,
     how: str,
     name: str,
@@ -301,7 +301,7 @@ def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
 
     passwords = Passwords()
     monkeypatch.setitem(passwords.__dict__, "_hash", Slow())
-    threads = [Thread(target=passwords.fits, args=("x", "y")) for _ in range(20)]
+    threads = [Thread(target=passwords.is_correct, args=("x", "y")) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -321,12 +321,12 @@ def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch
 
 
 def test_one_account_has_one_place_and_all_together_a_few() -> None:
-    """Eight files of two people at a counter of three places: two at once, never more of one."""
-    places, most, of_one = UploadLimiter(at_once=3, of_one=1), [0], [0]
+    """Eight files of two people at a counter of three limiter: two at once, never more of one."""
+    limiter, most, of_one = UploadLimiter(at_once=3, per_account=1), [0], [0]
     taken: list[str] = []
 
     async def send(account: str) -> None:
-        async with places.place(account):
+        async with limiter.slot(account):
             taken.append(account)
             most[0] = max(most[0], len(taken))
             of_one[0] = max(of_one[0], taken.count(account))
@@ -343,34 +343,34 @@ def test_one_account_has_one_place_and_all_together_a_few() -> None:
 
 
 def test_who_waits_too_long_for_a_place_is_told_to_come_again() -> None:
-    places = UploadLimiter(at_once=1, waits_s=0.02)
+    limiter = UploadLimiter(at_once=1, waits_s=0.02)
 
     async def second() -> None:
-        async with places.place("ada"):
+        async with limiter.slot("ada"):
             with pytest.raises(DeniedError, match="busy"):
-                async with places.place("lin"):
+                async with limiter.slot("lin"):
                     pass
-        async with places.place("lin"):  # the place is free again
+        async with limiter.slot("lin"):  # the place is free again
             pass
 
     anyio.run(second)
 
 
 def test_a_full_disk_takes_no_file(
-    site: Site, as_ada: Browser, ada: Visitor, benchmark: str, monkeypatch: pytest.MonkeyPatch
+    site: Site, as_ada: Browser, ada: User, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counter, "free_bytes", lambda _: 100)
+    monkeypatch.setattr(middleware, "free_bytes", lambda _: 100)
     answer = as_ada.send(benchmark, "validate", GOOD)
     assert answer.status_code == 507
     assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "disk_full")
-    monkeypatch.setattr(counter, "free_bytes", lambda _: 1_000_000)
+    monkeypatch.setattr(middleware, "free_bytes", lambda _: 1_000_000)
     assert as_ada.send(benchmark, "validate", GOOD).status_code == 200
 
 
 def test_no_more_is_kept_of_one_account_than_the_site_says(
-    site: Site, organiser: Visitor, ada: Visitor
+    site: Site, organiser: User, ada: User
 ) -> None:
-    small = Site(replace(site.settings, most_kept=2 * len(GOOD)), site.database, site.key)
+    small = Site(replace(site.settings, account_quota=2 * len(GOOD)), site.database, site.key)
     benchmark = make_tiny_benchmark(small, organiser)
     as_ada, as_organiser = signed_in(small, ada.login), signed_in(small, organiser.login)
     sizes = [as_ada.send(benchmark, "submit", GOOD).status_code for _ in range(3)]
@@ -407,7 +407,7 @@ def test_what_a_killed_server_left_behind_is_swept(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_ada.send(benchmark, "submit", GOOD)
-    with received(site, "x.csv", io.BytesIO(b"x")) as young:
+    with store_upload(site, "x.csv", io.BytesIO(b"x")) as young:
         left = site.upload("0" * 16)
         left.mkdir()
         (left / "marks.csv").write_text("x")
@@ -439,7 +439,7 @@ def test_cancelling_kills_an_evaluation_that_says_nothing(
         jobs.cancel(site, "olga", begun[0])
 
     monkeypatch.setattr(worker, "score", endless)
-    monkeypatch.setattr(worker, "LOOK_S", 0.02)
+    monkeypatch.setattr(worker, "POLL_S", 0.02)
     teller, at = Thread(target=cancelling), monotonic()
     teller.start()
     assert work_off(site) == 1
@@ -447,5 +447,5 @@ def test_cancelling_kills_an_evaluation_that_says_nothing(
     assert monotonic() - at < 600
     with site.database.reading() as session:
         job = session.scalars(select(Job)).one()
-        assert (job.state, job.problems["kept"]) == ("cancelled", "cancelled")
+        assert (job.state, job.problems["operator_message"]) == ("cancelled", "cancelled")
         assert session.scalar(select(Result.id)) is None

@@ -20,7 +20,7 @@ from builders.portal import (
     work_off,
 )
 from nodulebench.core.errors import InputError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.backup import back_up, restore
 from nodulebench.web.portal.database.event_log import check_log
@@ -64,7 +64,7 @@ def test_a_restored_site_is_the_same_on_the_other_database(
 
 
 def test_a_database_that_holds_a_site_is_left_as_it_is(
-    site: Site, organiser: Visitor, tmp_path: Path
+    site: Site, organiser: User, tmp_path: Path
 ) -> None:
     back_up(site, tmp_path / "site.zip")
     taken = Settings(tmp_path / "new", site.settings.database_url, passwords=CHEAP)
@@ -110,12 +110,12 @@ def _no_backup(rows: dict[str, bytes]) -> None:
         (_first_event_gone, "gap"),
         (_new_column, "later version"),
         (_new_table, "later version"),
-        (_no_backup, "no backup"),
+        (_no_backup, "not a backup"),
     ],
 )
 def test_what_cannot_be_restored_leaves_nothing_behind(
     site: Site,
-    organiser: Visitor,
+    organiser: User,
     tmp_path: Path,
     change: Callable[[dict[str, bytes]], None],
     told: str,
@@ -135,7 +135,7 @@ def test_what_cannot_be_restored_leaves_nothing_behind(
 
 
 def test_what_is_not_there_is_not_called_damaged(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a file"):
         restore(tmp_path / "x.zip", Settings(tmp_path / "new"))
 
 

@@ -13,7 +13,7 @@ from builders.portal import GOOD, NODULES, SET, Browser, make_person, signed_in,
 from nodulebench.security.keys import new_person_key, read_private_key
 from nodulebench.security.statements import signed_statement
 from nodulebench.web.portal.accounts.service import close_account
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.site import Site
 
 
@@ -135,7 +135,7 @@ def test_a_print_is_signed_as_a_file(
 
 
 @pytest.mark.slow
-def test_who_may_have_one(site: Site, as_ada: Browser, lin: Visitor, benchmark: str) -> None:
+def test_who_may_have_one(site: Site, as_ada: Browser, lin: User, benchmark: str) -> None:
     entry, page = certified(as_ada, benchmark)
     as_lin = signed_in(site, lin.login)
     assert as_lin.post(f"{entry}/certificate", entry).status_code == 404
@@ -165,7 +165,7 @@ def test_names_that_are_kept_back_stand_in_no_certificate(
 
 @pytest.mark.slow
 def test_a_closed_account_takes_its_name_from_certificates(
-    site: Site, as_ada: Browser, ada: Visitor, organiser: Visitor, benchmark: str
+    site: Site, as_ada: Browser, ada: User, organiser: User, benchmark: str
 ) -> None:
     _, page = certified(as_ada, benchmark)
     close_account(site, ada.account, organiser.account)

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import pytest
 
 from builders.portal import BETTER, GOOD, SET, Browser, signed_in, work_off
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import parse_event
 from nodulebench.web.portal.database.models import Benchmark, Worker, now
 from nodulebench.web.portal.leaderboards.reuse import uses_of
@@ -59,14 +59,14 @@ def test_looks_are_counted_and_flatter(site: Site, as_ada: Browser, benchmark: s
     work_off(site)
     with site.database.reading() as session:
         (first,) = uses_of(session, session.get_one(Benchmark, benchmark))
-    assert (first.who, first.looks, first.optimism) == ("Ada", 1, 0.0)
+    assert (first.who, first.evaluations, first.optimism) == ("Ada", 1, 0.0)
     assert first.needed == pytest.approx(NormalDist().inv_cdf(0.975))
     as_ada.send(benchmark, "submit", BETTER)
     as_ada.send(benchmark, "submit", BETTER)  # the same again tells nothing more
     work_off(site)
     with site.database.reading() as session:
         (second,) = uses_of(session, session.get_one(Benchmark, benchmark))
-    assert second.looks == 2
+    assert second.evaluations == 2
     assert second.optimism == pytest.approx(0.5642, abs=1e-4)  # 1/sqrt(pi), the larger of two
     assert second.needed is None  # metrics in full: a second look has no bound
 
@@ -120,7 +120,7 @@ def test_what_is_said_of_one_benchmark_stands_there_alone(
 
 @pytest.mark.slow
 def test_a_history_shows_entries_in_their_order_and_baselines(
-    site: Site, as_ada: Browser, lin: Visitor, benchmark: str
+    site: Site, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     assert "<h2>History" not in as_ada.get("/entries").text
     paths = [as_ada.send(benchmark, "submit", one).headers["location"] for one in (GOOD, BETTER)]

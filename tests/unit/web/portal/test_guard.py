@@ -7,8 +7,8 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount
 
 from builders.portal import ADDRESS, Browser, make_person, make_tiny_benchmark, signed_in
-from nodulebench.web.portal.accounts.roles import GIVEN, ROLES, RULES, may
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.roles import ASSIGNABLE_ROLES, ROLES, RULES, may
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import ROUTERS, make_app
 from nodulebench.web.portal.site import Site
 
@@ -16,8 +16,8 @@ ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(r
 
 
 ROOMS = {
-    "room": "/projects/0/room/",
-    "exam_room": "/exams/0/room/",
+    "project_session": "/projects/0/session/",
+    "exam_session": "/exams/0/session/",
     "view": "/entries/0/view/",
 }
 """Applications of their own behind one door; what they tell is tried in tests of their own."""
@@ -33,7 +33,7 @@ def test_there_is_nothing_beside_the_routes(site: Site) -> None:
     assert {name for name in names if name} <= set(RULES)
 
 
-def test_a_route_without_a_rule_is_nobodys(site: Site, organiser: Visitor) -> None:
+def test_a_route_without_a_rule_is_nobodys(site: Site, organiser: User) -> None:
     app = make_app(site)
 
     @app.get("/forgotten", name="forgotten")
@@ -50,9 +50,12 @@ def test_a_route_without_a_rule_is_nobodys(site: Site, organiser: Visitor) -> No
 
 @pytest.fixture
 def everybody(site: Site) -> dict[str, Browser]:
-    for role in GIVEN:
+    for role in ASSIGNABLE_ROLES:
         make_person(site, f"a.{role}", role)
-    return {"public": Browser(site), **{role: signed_in(site, f"a.{role}") for role in GIVEN}}
+    return {
+        "public": Browser(site),
+        **{role: signed_in(site, f"a.{role}") for role in ASSIGNABLE_ROLES},
+    }
 
 
 @pytest.mark.slow
@@ -90,7 +93,7 @@ def test_every_role_at_every_room(site: Site, everybody: dict[str, Browser]) -> 
         assert answer.status_code == expected, (role, name)
 
 
-def test_a_form_needs_the_secret_of_its_session(site: Site, as_ada: Browser, lin: Visitor) -> None:
+def test_a_form_needs_the_secret_of_its_session(site: Site, as_ada: Browser, lin: User) -> None:
     other = signed_in(site, lin.login).secret("/account")
     for data in ({}, {"csrf": ""}, {"csrf": "guess"}, {"csrf": other}):
         answer = as_ada.client.post("/account/tokens", data={**data, "name": "x"})
@@ -111,13 +114,13 @@ def test_a_form_of_another_site_is_refused(as_ada: Browser, headers: dict[str, s
     assert as_ada.client.post("/account/tokens", data=data, headers=own).status_code == 200
 
 
-def test_signing_in_needs_the_secret_that_came_with_its_form(site: Site, ada: Visitor) -> None:
+def test_signing_in_needs_the_secret_that_came_with_its_form(site: Site, ada: User) -> None:
     browser = Browser(site)
     given = {"login": ada.login, "password": "x", "csrf": "guess"}
     assert browser.client.post("/sign-in", data=given).status_code == 403
 
 
-def test_signing_in_makes_a_new_cookie(site: Site, ada: Visitor) -> None:
+def test_signing_in_makes_a_new_cookie(site: Site, ada: User) -> None:
     """A cookie that somebody else planted is worth nothing afterwards."""
     browser = Browser(site)
     browser.client.cookies.set("nodulebench", "planted")
@@ -128,7 +131,7 @@ def test_signing_in_makes_a_new_cookie(site: Site, ada: Visitor) -> None:
     assert planted.get("/account").status_code == 303
 
 
-def test_cookies_and_headers(site: Site, ada: Visitor) -> None:
+def test_cookies_and_headers(site: Site, ada: User) -> None:
     browser = Browser(site)
     cookie = browser.sign_in(ada.login).headers["set-cookie"].lower()
     assert "httponly" in cookie
@@ -175,9 +178,7 @@ def test_a_token_acts_for_its_account_until_it_is_ended(site: Site, as_ada: Brow
     assert program.client.get("/account", headers=headers).status_code == 303
 
 
-def test_what_is_too_large_is_refused_as_it_comes(
-    site: Site, organiser: Visitor, ada: Visitor
-) -> None:
+def test_what_is_too_large_is_refused_as_it_comes(site: Site, organiser: User, ada: User) -> None:
     from dataclasses import replace
 
     small = Site(replace(site.settings, largest_upload=1000), site.database, site.key)

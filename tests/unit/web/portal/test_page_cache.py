@@ -7,7 +7,7 @@ import pytest
 
 from builders.portal import GOOD, Browser, signed_in, work_off
 from nodulebench.web.portal import page_cache as kept_pages
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.benchmarks import routes as benchmark_route
 from nodulebench.web.portal.page_cache import PageCache
@@ -49,7 +49,7 @@ def test_a_page_is_made_once_until_something_happens(
 
 
 def test_a_change_that_another_process_made_is_seen_at_once(
-    site: Site, organiser: Visitor, page: str
+    site: Site, organiser: User, page: str
 ) -> None:
     """Two applications of one site, as two processes are."""
     public, as_organiser = Browser(site), signed_in(site, organiser.login)
@@ -59,7 +59,7 @@ def test_a_change_that_another_process_made_is_seen_at_once(
 
 
 def test_who_is_signed_in_gets_their_own_and_leaves_nothing(
-    site: Site, organiser: Visitor, as_ada: Browser, page: str, made: list[str]
+    site: Site, organiser: User, as_ada: Browser, page: str, made: list[str]
 ) -> None:
     as_organiser = signed_in(site, organiser.login)
     app = make_app(site)
@@ -117,7 +117,7 @@ def test_a_page_with_a_form_is_not_kept(
     site: Site, monkeypatch: pytest.MonkeyPatch, made: list[str], page: str
 ) -> None:
     """Its secret is one visitor's: such a page is made anew for each."""
-    real = benchmark_route.rendered
+    real = benchmark_route.render_page
 
     def with_form(request, *more, **values):
         answer = real(request, *more, **values)
@@ -125,7 +125,7 @@ def test_a_page_with_a_form_is_not_kept(
         answer.headers["content-length"] = str(len(answer.body))
         return answer
 
-    monkeypatch.setattr(benchmark_route, "rendered", with_form)
+    monkeypatch.setattr(benchmark_route, "render_page", with_form)
     app = make_app(site)
     secrets = []
     for _ in range(2):

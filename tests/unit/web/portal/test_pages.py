@@ -8,7 +8,7 @@ from builders.portal import GOOD, Browser, make_person, work_off
 from builders.portal import PASSWORD as WORDS
 from nodulebench.core.errors import InputError
 from nodulebench.demo import DETECTORS, DemoChoice
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.demo import PASSWORD, PEOPLE, fill
 from nodulebench.web.portal.serve import organiser_link
 from nodulebench.web.portal.site import Site
@@ -41,7 +41,7 @@ def test_the_browsers_language_counts_until_another_is_chosen(site: Site) -> Non
 
 
 @pytest.mark.parametrize("to", ["//evil", "/\\evil", "https://evil", "evil"])
-def test_one_is_never_sent_elsewhere(site: Site, ada: Visitor, to: str) -> None:
+def test_one_is_never_sent_elsewhere(site: Site, ada: User, to: str) -> None:
     assert Browser(site).get(f"/language/en?to={to}").headers["location"] == "/"
     signed = Browser(site).post("/sign-in", login=ada.login, password=WORDS, next=to)
     assert signed.headers["location"] == "/"
@@ -96,12 +96,12 @@ def test_a_second_factor_is_set_up_by_its_code(site: Site, as_ada: Browser) -> N
     from nodulebench.web.portal.accounts.credentials import code_at, step_at
     from nodulebench.web.portal.database.models import now
 
-    page = as_ada.post("/account/factor/begin", "/account", old=WORDS).text
+    page = as_ada.post("/account/totp/begin", "/account", old=WORDS).text
     secret = page.split('<p class="secret"><code>')[1].split("<")[0]
-    wrong = as_ada.post("/account/factor/confirm", "/account", factor=secret, code="000000")
+    wrong = as_ada.post("/account/totp/confirm", "/account", totp_secret=secret, code="000000")
     assert wrong.status_code == 400
     code = code_at(secret, step_at(now()))
-    as_ada.post("/account/factor/confirm", "/account", factor=secret, code=code)
+    as_ada.post("/account/totp/confirm", "/account", totp_secret=secret, code=code)
     assert Browser(site).sign_in("ada").status_code == 401
     assert Browser(site).sign_in("ada", code=code_at(secret, step_at(now()) + 1)).status_code == 303
 
@@ -138,9 +138,9 @@ def test_the_demonstration_has_a_live_leaderboard(site: Site) -> None:
 
 
 def test_a_site_of_people_is_not_filled_with_those_whose_password_is_known(
-    site: Site, ada: Visitor
+    site: Site, ada: User
 ) -> None:
     assert ada.account
-    with pytest.raises(InputError, match="the site of somebody"):
+    with pytest.raises(InputError, match="contains accounts already"):
         fill(site)
     assert 'href="/benchmarks/' not in Browser(site).get("/").text

@@ -16,7 +16,7 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Benchmark, Result
 from nodulebench.web.portal.leaderboards.rankings import read_ranking, refresh_rankings
 from nodulebench.web.portal.site import Site
@@ -83,7 +83,7 @@ def test_two_entries_beside_each_other(as_ada: Browser, benchmark: str) -> None:
 
 
 def test_a_report_tells_what_the_benchmark_allows(
-    site: Site, as_ada: Browser, as_organiser: Browser, lin: Visitor, benchmark: str
+    site: Site, as_ada: Browser, as_organiser: Browser, lin: User, benchmark: str
 ) -> None:
     """A page of its own, which can reach nothing of the site."""
     missed = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.3,-40,3,-20,0.7\n"

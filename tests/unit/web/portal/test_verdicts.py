@@ -21,12 +21,12 @@ from builders.portal import (
 )
 from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
 from nodulebench.custody.withdrawal import withdraw
-from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 from nodulebench.i18n.translator import portal_translator
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Job
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.scoring import Opening
+from nodulebench.web.portal.submissions.scoring import SealedAccess
 from nodulebench.web.portal.submissions.worker import work
 
 CRITERIA = """name = "accept"
@@ -44,7 +44,7 @@ LIMITS = {
 """For each verdict a limit; the algorithm finds every nodule, or for ``failed`` the first only."""
 OPEN_REASON = "cannot be met with 3 cases even by a perfect result"
 SEALED_REASON = "at least one criterion could not be decided on this test set"
-OPENING = Opening(SECRET, "Bo")
+OPENING = SealedAccess(SECRET, "Bo")
 
 
 @pytest.fixture(params=LIMITS)
@@ -55,7 +55,7 @@ def verdict(request: pytest.FixtureRequest) -> str:
 
 def lay_plan(browser: Browser, benchmark: str, content: bytes, name: str) -> Any:
     page = f"/benchmarks/{benchmark}"
-    return browser.post(f"{page}/terms", page, files={"file": (name, content)}, kind="plan")
+    return browser.post(f"{page}/rules", page, files={"file": (name, content)}, kind="plan")
 
 
 def seal_with_plan(site: Site, folder: Path, verdict: str) -> SealedLab:
@@ -63,7 +63,11 @@ def seal_with_plan(site: Site, folder: Path, verdict: str) -> SealedLab:
     lab = make_lab(folder, f'{PEOPLE}[reuse]\nfeedback = "verdict"\n')
     (folder / "criteria.toml").write_text(CRITERIA.format(limit=LIMITS[verdict]))
     plan = folder / "plan.json"
-    freeze_files(folder / "criteria.toml", lab.bundle, "luna16", out=plan)
+    freeze_files(
+        FreezeOptions(
+            criteria=folder / "criteria.toml", reference=lab.bundle, protocol="luna16", out=plan
+        )
+    )
     lab.seal()
     shutil.move(lab.sealed, site.settings.sets / "sealed")
     return lab
@@ -111,7 +115,7 @@ def test_an_open_benchmark_gives_one_verdict_everywhere(
 
 @pytest.mark.slow
 def test_a_sealed_benchmark_gives_one_verdict_everywhere(
-    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path, verdict: str
+    site: Site, organiser: User, as_ada: Browser, tmp_path: Path, verdict: str
 ) -> None:
     lab = seal_with_plan(site, tmp_path, verdict)
     benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")
@@ -126,7 +130,7 @@ def test_a_sealed_benchmark_gives_one_verdict_everywhere(
 
 @pytest.mark.slow
 def test_a_plan_that_a_withdrawal_outdated_is_told_to_the_organisers_alone(
-    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
+    site: Site, organiser: User, as_ada: Browser, tmp_path: Path
 ) -> None:
     lab = seal_with_plan(site, tmp_path, "passed")
     benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")

@@ -1,1 +1,1 @@
-"""Who may do what: roles, the one table of rules, passwords, sessions, links, second factor."""
+"""Accounts: roles, the access rules of all routes, passwords, sessions, links, second factor."""

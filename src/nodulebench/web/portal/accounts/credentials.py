@@ -1,4 +1,4 @@
-"""Passwords -> argon2 hashes, and whether one fits; what may be a password."""
+"""Passwords, secrets, TOTP codes, and limits on failed attempts."""
 
 import base64
 import hashlib
@@ -20,19 +20,19 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.web.portal.database.models import Attempt, now
 
 SHORTEST, LONGEST, AT_ONCE = 12, 256, 4
-"""Lengths, and how many are hashed at the same time: each takes 64 MiB for a moment."""
+"""Lengths, and the number of simultaneous hashes, each of which needs 64 MiB for a moment."""
 WORDS = (
     *("nodulebench", "benchmark", "leaderboard", "nodule", "radiology", "portal", "luna16"),
     *("organiser", "participant", "password", "qwerty", "asdfgh", "letmein", "welcome", "admin"),
     *("12345", "67890", "54321", "abcde"),
 )
-"""What who guesses tries first; a password has to be more than these."""
+"""What an attacker tries first; a password must contain more than these."""
 _PLACES = BoundedSemaphore(AT_ONCE)
 
 
 @dataclass(frozen=True)
 class Passwords:
-    """How dear it is to try a password."""
+    """The cost of hashing a password."""
 
     time_cost: int = 3
     memory_kib: int = 65536
@@ -43,24 +43,26 @@ class Passwords:
         return PasswordHash((hasher,))
 
     @cached_property
-    def _nobody(self) -> str:
-        """A hash that no password fits, so that an unknown name takes as long as a known one."""
-        return self._hash.hash("nobody's")
+    def _unknown_account_hash(self) -> str:
+        """A hash that no password matches, so that unknown logins take as long as known ones."""
+        return self._hash.hash("of no account")
 
-    def hashed(self, password: str) -> str:
-        """What is kept of a password."""
+    def hash(self, password: str) -> str:
+        """The hash to store for a password."""
         with _PLACES:
             return self._hash.hash(password)
 
-    def fits(self, password: str, kept: str | None) -> bool:
-        """Whether a password is the one that was kept; None takes as long and never fits."""
+    def is_correct(self, password: str, stored_hash: str | None) -> bool:
+        """Whether a password matches a hash; None never matches and takes as long."""
         with _PLACES:
-            found = self._hash.verify(password[: LONGEST + 1], kept or self._nobody)
-        return found and kept is not None
+            is_correct = self._hash.verify(
+                password[: LONGEST + 1], stored_hash or self._unknown_account_hash
+            )
+        return is_correct and stored_hash is not None
 
 
 def password_problem(password: str, login: str) -> str:
-    """The code of what is wrong with a new password; nothing: it may be one."""
+    """The code of the problem of a new password; empty if it is acceptable."""
     if len(password) < SHORTEST:
         return "password_short"
     if len(password) > LONGEST:
@@ -77,31 +79,31 @@ BYTES = 32
 
 
 def new_secret() -> str:
-    """A secret that nobody guesses."""
+    """A random secret that cannot be guessed."""
     return token_urlsafe(BYTES)
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a secret."""
+    """The digest to store for a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two secrets are the same; it takes as long if they are not."""
-    return bool(one) and hmac.compare_digest(one.encode(), other.encode())
+def is_same_secret(secret: str, other: str) -> bool:
+    """Compare two secrets in constant time."""
+    return bool(secret) and hmac.compare_digest(secret.encode(), other.encode())
 
 
 STEP_S, DIGITS, SECRET_BYTES = 30, 6, 20
 ISSUER = "NoduleBench"
 
 
-def new_factor() -> str:
-    """A secret, as apps for codes take it."""
+def new_totp_secret() -> str:
+    """A new TOTP secret in base32, as authenticator apps expect it."""
     return base64.b32encode(token_bytes(SECRET_BYTES)).decode()
 
 
 def code_at(secret: str, step: int, digits: int = DIGITS) -> str:
-    """The code of a step of time (RFC 4226, section 5.3)."""
+    """The code of a time step (RFC 4226, section 5.3)."""
     mac = hmac.new(base64.b32decode(secret), step.to_bytes(8, "big"), hashlib.sha1).digest()
     start = mac[-1] & 0xF
     number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFFFFFF
@@ -109,15 +111,15 @@ def code_at(secret: str, step: int, digits: int = DIGITS) -> str:
 
 
 def step_at(at: datetime) -> int:
-    """The step of time in which a moment lies."""
+    """The time step that contains a moment."""
     return int(at.timestamp()) // STEP_S
 
 
 def used_step(secret: str, code: str, at: datetime, last: int) -> int | None:
-    """The step that a code belongs to: this one or a neighbour, but none that was used before.
+    """The time step of a code: the current one or a neighbour, and later than the last used one.
 
     Returns:
-        The step, to be kept as the last one used; None: the code does not count.
+        The step, to be stored as the last used one; None: the code is not valid.
     """
     given = "".join(code.split())
     now = step_at(at)
@@ -128,19 +130,19 @@ def used_step(secret: str, code: str, at: datetime, last: int) -> int | None:
 
 
 def address_of(secret: str, login: str) -> str:
-    """The address by which apps take the secret over."""
+    """The ``otpauth`` URL that an authenticator app imports."""
     label = quote(f"{ISSUER}:{login}")
     return f"otpauth://totp/{label}?" + urlencode({"secret": secret, "issuer": ISSUER})
 
 
 WHILE = timedelta(minutes=15)
 MOST_PER_NAME, MOST_PER_ADDRESS = 10, 60
-OF_ONE = 64
-"""The prefix of IPv6 that one customer has."""
+IPV6_PREFIX = 64
+"""The IPv6 prefix that one customer usually has."""
 
 
 def is_throttled(session: Transaction, login: str, address: str) -> bool:
-    """Whether too many attempts failed of late on a name or from an address."""
+    """Whether too many recent attempts failed for a login or from an address."""
     since = now() - WHILE
     most = {_aim("login", login): MOST_PER_NAME, _from(address): MOST_PER_ADDRESS}
     return any(
@@ -151,23 +153,23 @@ def is_throttled(session: Transaction, login: str, address: str) -> bool:
 
 
 def count_failure(session: Transaction, login: str, address: str) -> None:
-    """One more attempt failed; those of long ago are forgotten."""
+    """Count a failed attempt and delete old ones."""
     session.execute(delete(Attempt).where(Attempt.at <= now() - WHILE))
     session.add_all([Attempt(aim=_aim("login", login)), Attempt(aim=_from(address))])
 
 
 def forget_failures(session: Transaction, login: str) -> None:
-    """Somebody signed in: what failed on the name counts no more."""
+    """Delete the failed attempts of a login after a successful sign-in."""
     session.execute(delete(Attempt).where(Attempt.aim == _aim("login", login)))
 
 
 def _from(address: str) -> str:
-    """Where an attempt came from; of IPv6 the network, for whoever has one address has them all."""
+    """The source of an attempt; for IPv6 the network, whose addresses belong to one customer."""
     try:
         known = ip_address(address)
     except ValueError:
         return _aim("address", address)
-    network = ip_network((known, OF_ONE), strict=False) if known.version == 6 else known
+    network = ip_network((known, IPV6_PREFIX), strict=False) if known.version == 6 else known
     return _aim("address", str(network))
 
 
@@ -176,21 +178,21 @@ def _aim(kind: str, value: str) -> str:
 
 
 EVERY_S = 60.0
-"""Of one account and one reason, no more than one event in this time."""
+"""Maximum rate: one event per account and reason in this time."""
 
 
 class Refusals:
-    """What was refused of late, by account and reason."""
+    """Recent refusals by account and reason."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}
+        self._recorded: dict[tuple[str, str], tuple[float, int]] = {}
 
     def due(self, account: str, code: str) -> int:
-        """Count one more; how many an event shall tell now, 0: none yet."""
+        """Count a refusal; return how many refusals to log now, 0: none yet."""
         at = monotonic()
         with self._lock:
-            told_at, kept = self._told.get((account, code), (float("-inf"), 0))
-            is_due = at - told_at >= EVERY_S
-            self._told[account, code] = (at, 0) if is_due else (told_at, kept + 1)
-        return kept + 1 if is_due else 0
+            last_recorded, count = self._recorded.get((account, code), (float("-inf"), 0))
+            is_due = at - last_recorded >= EVERY_S
+            self._recorded[account, code] = (at, 0) if is_due else (last_recorded, count + 1)
+        return count + 1 if is_due else 0

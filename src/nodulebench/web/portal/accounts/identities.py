@@ -1,10 +1,10 @@
-"""People of a provider and accounts of the site: joined by issuer and subject, never by a name."""
+"""Links between users of an OpenID provider and accounts: by issuer and subject, never by name."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.web.portal.accounts.credentials import count_failure, is_throttled
-from nodulebench.web.portal.accounts.oidc import Person
+from nodulebench.web.portal.accounts.oidc import ProviderPerson
 from nodulebench.web.portal.accounts.service import (
     MOST_NAME,
     DeniedError,
@@ -16,17 +16,17 @@ from nodulebench.web.portal.database.models import Account, Identity, new_id
 from nodulebench.web.portal.site import Site
 
 
-def sign_in_as(site: Site, person: Person, agent: str, *, is_open: bool) -> Signed:
-    """Begin a session of the account that a person of the provider has here.
+def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool) -> Signed:
+    """Begin a session of the account that belongs to a user of the provider.
 
     Args:
         site: the site.
-        person: who came back from the provider.
-        agent: what the browser calls itself.
-        is_open: whether who has no account may make one.
+        person: who was authenticated by the provider.
+        agent: the user agent of the browser.
+        is_open: whether a new account may be made.
 
     Raises:
-        DeniedError: if there is none; also where a login, a name or a mail would fit.
+        DeniedError: if there is no such account, even if a login, a name or a mail would match.
     """
     with site.database.writing() as session:
         account = _account_of(session, person)
@@ -41,14 +41,14 @@ def sign_in_as(site: Site, person: Person, agent: str, *, is_open: bool) -> Sign
 
 
 def record_refusal(site: Site, address: str, why: str) -> None:
-    """Write down that an answer did not count, and count it against where it came from."""
+    """Log an invalid response and count it for the address that sent it."""
     with site.database.writing() as session:
         count_failure(session, _aim(address), address)
     site.refuse("", "oidc_wrong", why=why[:80])
 
 
-def record_refusals(site: Site, address: str) -> None:
-    """Refuse another answer from where too many did not count: each costs the provider a look."""
+def require_not_throttled(site: Site, address: str) -> None:
+    """Refuse responses from an address with many failures: each causes provider requests."""
     with site.database.reading() as session:
         if is_throttled(session, _aim(address), address):
             raise DeniedError("too_many_attempts", 429)
@@ -58,11 +58,11 @@ def _aim(address: str) -> str:
     return f"by a provider, from {address}"
 
 
-def connect(site: Site, account: str, person: Person) -> None:
-    """From now on a person of the provider is this account.
+def connect(site: Site, account: str, person: ProviderPerson) -> None:
+    """Connect a user of the provider with an account.
 
     Raises:
-        DeniedError: if they are another account already.
+        DeniedError: if another account is connected with them already.
     """
     with site.acting(account, "identity_connected", by=person.issuer) as session:
         if _account_of(session, person) is not None:
@@ -71,10 +71,10 @@ def connect(site: Site, account: str, person: Person) -> None:
 
 
 def disconnect(site: Site, account: str) -> None:
-    """No person of a provider is this account any more.
+    """Disconnect an account from the provider.
 
     Raises:
-        DeniedError: if nobody could sign in to it then.
+        DeniedError: if there would be no way left to sign in.
     """
     with site.acting(account, "identity_ended") as session:
         if session.get_one(Account, account).password is None:
@@ -84,17 +84,17 @@ def disconnect(site: Site, account: str) -> None:
 
 
 def identities_of(session: Transaction, account: str) -> list[Identity]:
-    """Who of which provider an account is."""
+    """The provider users that an account is connected with."""
     return list(session.scalars(select(Identity).where(Identity.account_id == account)))
 
 
-def _account_of(session: Transaction, person: Person) -> Account | None:
-    found = session.get(Identity, (person.issuer, person.subject))
-    return None if found is None else session.get(Account, found.account_id)
+def _account_of(session: Transaction, person: ProviderPerson) -> Account | None:
+    identity = session.get(Identity, (person.issuer, person.subject))
+    return None if identity is None else session.get(Account, identity.account_id)
 
 
-def _made(site: Site, session: Transaction, person: Person) -> Account:
-    """A participant whose login is a number: what the provider calls them is theirs to change."""
+def _made(site: Site, session: Transaction, person: ProviderPerson) -> Account:
+    """A participant with a random login, because users can change their name at the provider."""
     login = f"oidc-{new_id()}"
     is_name = bool(person.name.strip()) and person.name.isprintable()
     name = person.name.strip()[:MOST_NAME] if is_name else login
@@ -103,5 +103,5 @@ def _made(site: Site, session: Transaction, person: Person) -> Account:
     return session.get_one(Account, account)
 
 
-def _identity(person: Person, account: str) -> Identity:
+def _identity(person: ProviderPerson, account: str) -> Identity:
     return Identity(issuer=person.issuer, subject=person.subject, account_id=account)

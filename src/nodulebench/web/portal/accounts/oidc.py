@@ -1,8 +1,8 @@
-"""Signing in by a provider of OpenID Connect: who somebody is, as the provider signed it.
+"""Sign-in with OpenID Connect.
 
-Authorization code with PKCE. A secret in a cookie of the browser makes state, nonce and verifier,
-so that an answer counts only for the browser, and the session, that asked. Nothing is believed but
-a token with the signature of the provider, for this site, for this very question.
+Authorization code flow with PKCE. State, nonce and verifier are derived from a secret in a cookie,
+so that a response is valid only for the browser, and the session, that made the request. A token
+must be signed by the provider, for this site and for this authorization request.
 """
 
 import base64
@@ -22,7 +22,7 @@ from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry, decode
 
 from nodulebench.core.json_types import JsonObject
-from nodulebench.web.portal.accounts.credentials import digest_of, new_secret, same
+from nodulebench.web.portal.accounts.credentials import digest_of, is_same_secret, new_secret
 
 KNOWN: Final = "/.well-known/openid-configuration"
 RETURN: Final = "/sign-in/oidc/return"
@@ -37,7 +37,7 @@ ALGORITHMS: Final = (
     "ES384",
     "EdDSA",
 )
-"""Signatures by a key that only the provider has; never one by a shared secret, or none."""
+"""Signatures with a private key of the provider; never with a shared secret, and never none."""
 ASKED: Final = "openid profile"
 MOST_BYTES, WAITS_S, LEEWAY_S, KNOWN_S, KEYS_S = 256 * 1024, 10.0, 60, 3600.0, 60.0
 MOST_SUBJECT = 255
@@ -45,33 +45,32 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class OidcError(Exception):
-    """An answer of the provider, or one that pretends to be, that does not count; and why."""
+    """A response of the provider, real or pretended, that is not valid; with the reason."""
 
 
-class AwayError(OidcError):
+class ProviderUnreachableError(OidcError):
     """The provider does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Whom a site believes, and as whom it is known there."""
+    """A trusted provider, and how the site is registered there."""
 
     issuer: str
     client: str
     secret: str = ""
-    """Nothing: a public client, which PKCE alone protects."""
+    """Empty: a public client, protected by PKCE only."""
     name: str = ""
-    """What people call it; nothing: its host."""
+    """Display name; empty: the host name."""
 
     @property
     def shown(self) -> str:
-        """What pages call it."""
         return self.name or urlsplit(self.issuer).hostname or self.issuer
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """Somebody as the provider knows them: only issuer and subject together say who it is."""
+class ProviderPerson:
+    """A user of the provider; only issuer and subject together identify them."""
 
     issuer: str
     subject: str
@@ -79,12 +78,12 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What binds an answer to the browser that asked, all made of one secret."""
+class AuthorizationRequest:
+    """Values that bind a response to the browser that asked, all derived from one secret."""
 
     secret: str
     session: str = ""
-    """What a session keeps to itself, where somebody is signed in."""
+    """The secret of the session, if someone is signed in."""
 
     def _made(self, what: str) -> str:
         key = (digest_of(self.secret) + self.session).encode()
@@ -93,176 +92,181 @@ class Question:
 
     @property
     def state(self) -> str:
-        """Comes back with the answer."""
+        """Returned with the response."""
         return self._made("state")
 
     @property
     def nonce(self) -> str:
-        """Stands in the signed token."""
+        """Contained in the signed token."""
         return self._made("nonce")
 
     @property
     def verifier(self) -> str:
-        """Shows that who fetches the token is who asked (RFC 7636)."""
+        """Proves that the token is requested by the browser that began (RFC 7636)."""
         return self._made("verifier")
 
     @property
     def challenge(self) -> str:
-        """What the provider is told of the verifier."""
+        """The digest of the verifier, which the provider receives first."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def new_question(session: str) -> Question:
-    """A question that nobody has asked yet."""
-    return Question(new_secret(), session)
+def new_authorization_request(session: str) -> AuthorizationRequest:
+    return AuthorizationRequest(new_secret(), session)
 
 
 @dataclass
 class Oidc:
-    """A provider, asked about itself when it is first needed."""
+    """The OpenID Connect client; reads the provider's configuration on first use."""
 
     provider: Provider
     address: str
-    """How people reach the site."""
+    """URL of the site."""
     _lock: Lock = field(default_factory=Lock)
-    _known: JsonObject = field(default_factory=dict)
-    _known_at: float = float("-inf")
+    _stored_configuration: JsonObject = field(default_factory=dict)
+    _configuration_at: float = float("-inf")
     _keys: KeySet | None = None
     _keys_at: float = float("-inf")
 
-    def asking(self, question: Question) -> str:
-        """Where a browser is sent to.
+    def authorization_url(self, authorization: AuthorizationRequest) -> str:
+        """The URL at the provider that the browser is sent to.
 
         Raises:
-            OidcError: if the provider is away, or is not who it should be.
+            OidcError: if the provider cannot be reached or is not the expected one.
         """
         asked = {
             "response_type": "code",
             "client_id": self.provider.client,
             "redirect_uri": self.address + RETURN,
             "scope": ASKED,
-            "state": question.state,
-            "nonce": question.nonce,
-            "code_challenge": question.challenge,
+            "state": authorization.state,
+            "nonce": authorization.nonce,
+            "code_challenge": authorization.challenge,
             "code_challenge_method": "S256",
         }
         at = self._endpoint("authorization_endpoint")
         return f"{at}{'&' if urlsplit(at).query else '?'}{urlencode(asked)}"
 
-    def answered(self, question: Question, answer: dict[str, str]) -> Person:
-        """Who came back from the provider.
+    def identify(
+        self, authorization: AuthorizationRequest, answer: dict[str, str]
+    ) -> ProviderPerson:
+        """Verify a response and return the user of the provider.
 
         Args:
-            question: as the cookie of the browser makes it.
-            answer: what the address says that the browser came back by.
+            authorization: derived from the cookie of the browser.
+            answer: query parameters of the return URL.
 
         Raises:
-            OidcError: if anything about it does not fit.
+            OidcError: if any part of the response is not valid.
         """
-        if not same(answer.get("state", ""), question.state):
+        if not is_same_secret(answer.get("state", ""), authorization.state):
             raise OidcError("state")
-        known = self._about()
-        told = answer.get("iss", "")
-        is_told = bool(known.get("authorization_response_iss_parameter_supported"))
-        if told != self.provider.issuer and (told or is_told):
+        known = self._configuration()
+        issuer = answer.get("iss", "")
+        names_issuer = bool(known.get("authorization_response_iss_parameter_supported"))
+        if issuer != self.provider.issuer and (issuer or names_issuer):
             raise OidcError("issuer of the answer")
         if not answer.get("code"):
             raise OidcError(f"no code: {answer.get('error', '')[:80]}")
-        found = self._fetched(answer["code"], question)
-        return self._person(str(found.get("id_token", "")), question)
+        token = self._fetch_tokens(answer["code"], authorization)
+        return self._person(str(token.get("id_token", "")), authorization)
 
-    def _person(self, token: str, question: Question) -> Person:
+    def _person(self, token: str, authorization: AuthorizationRequest) -> ProviderPerson:
         issuer, client = self.provider.issuer, self.provider.client
         wanted = JWTClaimsRegistry(
             leeway=LEEWAY_S,
             iss={"essential": True, "value": issuer},
             aud={"essential": True, "value": client},
-            nonce={"essential": True, "value": question.nonce},
+            nonce={"essential": True, "value": authorization.nonce},
             **{name: {"essential": True} for name in ("sub", "exp", "iat")},  # type: ignore[arg-type]
         )
         try:
-            claims = self._decoded(token)
+            claims = self._verified_claims(token)
             wanted.validate(claims)
         except (JoseError, ValueError, TypeError) as error:
             raise OidcError(f"token: {type(error).__name__}") from error
         others = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
         if claims.get("azp", client if len(others) == 1 else "") != client:
-            raise OidcError("token: made for somebody else")
+            raise OidcError("token: made for another client")
         if not isinstance(claims["nonce"], str) or len(claims["sub"]) > MOST_SUBJECT:
             raise OidcError("token: form")
-        return Person(issuer, claims["sub"], str(claims.get("name") or ""))
+        return ProviderPerson(issuer, claims["sub"], str(claims.get("name") or ""))
 
-    def _decoded(self, token: str) -> JsonObject:
+    def _verified_claims(self, token: str) -> JsonObject:
         try:
             return dict(decode(token, self._key_set(), algorithms=ALGORITHMS).claims)
         except InvalidKeyIdError:  # the provider may have new keys
             return dict(decode(token, self._key_set(is_new=True), algorithms=ALGORITHMS).claims)
 
     def _key_set(self, *, is_new: bool = False) -> KeySet:
-        """The keys of the provider; asked for anew no more than once a minute."""
+        """The keys of the provider; refreshed at most once a minute."""
         with self._lock:
             age = monotonic() - self._keys_at
             if self._keys is None or age > KNOWN_S or (is_new and age > KEYS_S):
-                found = self._asked(self._endpoint("jwks_uri"))
-                self._keys, self._keys_at = KeySet.import_key_set(found), monotonic()  # type: ignore[arg-type]
+                keys = self._fetch_json(self._endpoint("jwks_uri"))
+                self._keys, self._keys_at = KeySet.import_key_set(keys), monotonic()  # type: ignore[arg-type]
             return self._keys
 
-    def _fetched(self, code: str, question: Question) -> JsonObject:
-        """The tokens that a code is worth, once, to who asked."""
+    def _fetch_tokens(self, code: str, authorization: AuthorizationRequest) -> JsonObject:
+        """Exchange a code for tokens, which works once."""
         sent = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self.address + RETURN,
             "client_id": self.provider.client,
-            "code_verifier": question.verifier,
+            "code_verifier": authorization.verifier,
         }
         headers = {}
-        ways = self._about().get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        ways = self._configuration().get(
+            "token_endpoint_auth_methods_supported", ["client_secret_basic"]
+        )
         if self.provider.secret and "client_secret_basic" in ways:
             both = f"{quote(self.provider.client, '')}:{quote(self.provider.secret, '')}"
             headers["Authorization"] = f"Basic {base64.b64encode(both.encode()).decode()}"
         elif self.provider.secret:
             sent["client_secret"] = self.provider.secret
-        return self._asked(self._endpoint("token_endpoint"), urlencode(sent).encode(), headers)
+        return self._fetch_json(self._endpoint("token_endpoint"), urlencode(sent).encode(), headers)
 
     def _endpoint(self, name: str) -> str:
-        address = self._about().get(name)
+        address = self._configuration().get(name)
         if not isinstance(address, str) or not is_safe(address, self.provider.issuer):
             raise OidcError(f"{name} of the provider")
         return address
 
-    def _about(self) -> JsonObject:
-        """What the provider says of itself, under the very name that it is believed by."""
-        if monotonic() - self._known_at > KNOWN_S:
-            found = self._asked(self.provider.issuer.rstrip("/") + KNOWN)
-            if found.get("issuer") != self.provider.issuer:
+    def _configuration(self) -> JsonObject:
+        """The configuration of the provider; its issuer must be exactly the trusted one."""
+        if monotonic() - self._configuration_at > KNOWN_S:
+            configuration = self._fetch_json(self.provider.issuer.rstrip("/") + KNOWN)
+            if configuration.get("issuer") != self.provider.issuer:
                 raise OidcError("issuer of the provider")
-            self._known, self._known_at = found, monotonic()
-        return self._known
+            self._stored_configuration, self._configuration_at = configuration, monotonic()
+        return self._stored_configuration
 
-    def _asked(
+    def _fetch_json(
         self, address: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> JsonObject:
-        """A JSON object from an address of the provider: no redirects, and not without end."""
-        said = {"Accept": "application/json", **(headers or {})}
-        request = urllib.request.Request(address, body, said)  # noqa: S310 - is_safe
+        """A JSON object from a provider URL; without redirects, limited in size and time."""
+        all_headers = {"Accept": "application/json", **(headers or {})}
+        request = urllib.request.Request(address, body, all_headers)  # noqa: S310 - is_safe
         try:
             with _OPENER.open(request, timeout=WAITS_S) as answer:
                 content: bytes = answer.read(MOST_BYTES + 1)
         except (OSError, HTTPException) as error:
-            raise AwayError(f"{urlsplit(address).path}: {type(error).__name__}") from error
+            raise ProviderUnreachableError(
+                f"{urlsplit(address).path}: {type(error).__name__}"
+            ) from error
         try:
-            found = json.loads(content) if len(content) <= MOST_BYTES else None
+            document = json.loads(content) if len(content) <= MOST_BYTES else None
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             raise OidcError(f"answer of {urlsplit(address).path}")
-        return found
+        return document
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: who answers is who was asked."""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects, so that the response comes from the requested host."""
 
     def redirect_request(
         self,
@@ -276,11 +280,11 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return
 
 
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay)
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
 
 
 def is_safe(address: str, issuer: str = "") -> bool:
-    """Whether an address is by https; a provider on this machine may do without."""
+    """Whether a URL uses https; a provider on this machine may use http."""
     parts, home = urlsplit(address), urlsplit(issuer or address)
     is_here = parts.hostname in LOOPBACK and home.hostname in LOOPBACK
     return parts.scheme == "https" or (parts.scheme == "http" and is_here)

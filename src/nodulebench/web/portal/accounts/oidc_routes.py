@@ -1,4 +1,4 @@
-"""Signing in by a provider: there and back, and which of its people an account is."""
+"""Pages of signing in with a provider and of connecting an account with it."""
 
 import logging
 
@@ -7,118 +7,119 @@ from starlette.responses import RedirectResponse, Response
 
 from nodulebench.web.portal.accounts import identities
 from nodulebench.web.portal.accounts.oidc import (
-    AwayError,
+    AuthorizationRequest,
     Oidc,
     OidcError,
-    Person,
-    Question,
-    new_question,
+    ProviderPerson,
+    ProviderUnreachableError,
+    new_authorization_request,
 )
 from nodulebench.web.portal.accounts.routes import MOST_PASSWORD, is_registration_open, with_cookie
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor, cookie_name
+from nodulebench.web.portal.accounts.users import User, cookie_name
 from nodulebench.web.portal.database.models import Account
-from nodulebench.web.portal.guard import AtSite, By, Sent, exact_field
-from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser, SentForm, exact_field
+from nodulebench.web.portal.page import redirect, render_page
 from nodulebench.web.portal.site import Site
 
 router = APIRouter(include_in_schema=False)
 LOG = logging.getLogger("nodulebench.web.portal")
 OIDC, LASTS_S = "oidc", 600
-"""As long as somebody needs to sign in elsewhere."""
-GIVEN = ("state", "code", "iss", "error")
+"""Enough time to sign in at the provider."""
+ANSWER_FIELDS = ("state", "code", "iss", "error")
 
 
 @router.get("/sign-in/oidc", name="oidc_begin")
-def oidc_begin(request: Request, site: AtSite, by: By) -> Response:
-    """Go to the provider; who is signed in connects from the page of the account."""
+def oidc_begin(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
+    """Go to the provider; people who are signed in connect from their account page."""
     if by.is_signed_in:
-        return see("/account")
-    question = new_question("")
-    to = RedirectResponse(_asking(request, question), 303)
-    return _with_question(site, to, question)
+        return redirect("/account")
+    authorization = new_authorization_request("")
+    to = RedirectResponse(_authorization_url(request, authorization), 303)
+    return _with_authorization_cookie(site, to, authorization)
 
 
 @router.post("/account/oidc/connect", name="oidc_connect")
-def oidc_connect(request: Request, site: AtSite, by: By, form: Sent) -> Response:
-    """A page with the way to the provider, bound to this session; the password is asked for.
+def oidc_connect(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
+    """Show a link to the provider that is bound to this session; requires the password.
 
-    A page and no redirect: forms of the site lead nowhere else.
+    This is a page and not a redirect, because forms of the site must not lead to other sites.
     """
-    if not by.session:  # a token asks for a program, which has no browser
+    if not by.session:  # a token belongs to a program, which has no browser
         raise DeniedError("not_allowed", 403)
     with site.database.reading() as session:
-        kept = session.get_one(Account, by.account).password
-    if not site.settings.passwords.fits(exact_field(form, "old", MOST_PASSWORD), kept):
+        stored_hash = session.get_one(Account, by.account).password
+    if not site.settings.passwords.is_correct(exact_field(form, "old", MOST_PASSWORD), stored_hash):
         raise DeniedError("password_wrong", 403)
-    question = new_question(by.csrf)
-    page = rendered(request, "oidc.html", to=_asking(request, question))
-    return _with_question(site, page, question)
+    authorization = new_authorization_request(by.csrf)
+    page = render_page(request, "oidc.html", to=_authorization_url(request, authorization))
+    return _with_authorization_cookie(site, page, authorization)
 
 
 @router.post("/account/oidc/end", name="oidc_end")
-def oidc_end(site: AtSite, by: By) -> Response:
-    """Sign in by the provider no longer."""
+def oidc_end(site: CurrentSite, by: CurrentUser) -> Response:
     identities.disconnect(site, by.account)
-    return see("/account")
+    return redirect("/account")
 
 
 @router.get("/sign-in/oidc/return", name="oidc_return")
-def oidc_return(request: Request, site: AtSite, by: By) -> Response:
-    """Back from the provider: begin a session, or connect the account of this one."""
+def oidc_return(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
+    """Handle the return from the provider: begin a session, or connect the current account."""
     oidc, address = _of(request), request.client.host if request.client else ""
-    identities.record_refusals(site, address)
-    question = Question(request.cookies.get(cookie_name(site, OIDC), ""), by.csrf)
-    given = {name: request.query_params.get(name, "") for name in GIVEN}
+    identities.require_not_throttled(site, address)
+    authorization = AuthorizationRequest(request.cookies.get(cookie_name(site, OIDC), ""), by.csrf)
+    given = {name: request.query_params.get(name, "") for name in ANSWER_FIELDS}
     try:
-        if not question.secret or by.is_signed_in != bool(by.session):
+        if not authorization.secret or by.is_signed_in != bool(by.session):
             raise OidcError("no browser")
-        person = oidc.answered(question, given)
-    except AwayError as error:
+        person = oidc.identify(authorization, given)
+    except ProviderUnreachableError as error:
         raise DeniedError("oidc_away", 502) from error
     except OidcError as error:
         identities.record_refusal(site, address, str(error))
         raise DeniedError("oidc_wrong", 403) from error
-    answer = _connected(site, by, person) if by.session else _entered(request, site, person)
+    answer = _connected(site, by, person) if by.session else _signed_in_as(request, site, person)
     answer.delete_cookie(cookie_name(site, OIDC), path="/", secure=site.settings.is_secure)
     return answer
 
 
 def _of(request: Request) -> Oidc:
-    """The provider of the site; a site that has none has none of these pages."""
+    """The OpenID Connect client of the site; without a provider these pages do not exist."""
     oidc: Oidc | None = request.app.state.oidc
     if oidc is None:
         raise DeniedError("not_found", 404)
     return oidc
 
 
-def _asking(request: Request, question: Question) -> str:
+def _authorization_url(request: Request, authorization: AuthorizationRequest) -> str:
     oidc = _of(request)
     try:
-        return oidc.asking(question)
+        return oidc.authorization_url(authorization)
     except OidcError as error:
         LOG.error("the provider of accounts: %s", error)
         raise DeniedError("oidc_away", 502) from error
 
 
-def _with_question(site: Site, answer: Response, question: Question) -> Response:
+def _with_authorization_cookie(
+    site: Site, answer: Response, authorization: AuthorizationRequest
+) -> Response:
     answer.set_cookie(
         cookie_name(site, OIDC),
-        question.secret,
+        authorization.secret,
         max_age=LASTS_S,
         httponly=True,
-        samesite="lax",  # it has to come along when the provider sends the browser back
+        samesite="lax",  # the provider redirects the browser back from another site
         secure=site.settings.is_secure,
         path="/",
     )
     return answer
 
 
-def _connected(site: Site, by: Visitor, person: Person) -> Response:
+def _connected(site: Site, by: User, person: ProviderPerson) -> Response:
     identities.connect(site, by.account, person)
-    return see("/account")
+    return redirect("/account")
 
 
-def _entered(request: Request, site: Site, person: Person) -> Response:
+def _signed_in_as(request: Request, site: Site, person: ProviderPerson) -> Response:
     agent, is_open = request.headers.get("user-agent", ""), is_registration_open(site)
     return with_cookie(site, identities.sign_in_as(site, person, agent, is_open=is_open), "/")

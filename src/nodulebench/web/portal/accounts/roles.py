@@ -1,6 +1,6 @@
-"""Roles of people on the site, and the one table that says which of them may use which route.
+"""Roles of accounts, and the one table that says which roles may use which route.
 
-A route that has no line here is nobody's: it answers as if it were not there.
+A route without an entry here is not available to anyone: it responds with "not found".
 """
 
 from typing import Final, Literal, get_args
@@ -16,10 +16,10 @@ Role = Literal[
     "public",
 ]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-GIVEN: Final = tuple(role for role in ROLES if role != "public")
-"""Those that an account can have; everybody is the public."""
+ASSIGNABLE_ROLES: Final = tuple(role for role in ROLES if role != "public")
+"""The roles that an account can have; "public" includes everyone."""
 PUBLIC: Final = frozenset(ROLES)
-SIGNED_IN: Final = frozenset(GIVEN)
+SIGNED_IN: Final = frozenset(ASSIGNABLE_ROLES)
 PARTICIPANTS: Final[frozenset[Role]] = frozenset({"participant", "organiser"})
 ORGANISERS: Final[frozenset[Role]] = frozenset({"organiser"})
 OPERATORS: Final[frozenset[Role]] = frozenset({"organiser", "operator"})
@@ -27,7 +27,7 @@ READERS: Final[frozenset[Role]] = frozenset({"reader", "team_leader", "arbitrato
 AUDITORS: Final[frozenset[Role]] = frozenset({"organiser", "auditor"})
 
 RULES: Final[dict[str, frozenset[Role]]] = {
-    # what everybody sees
+    # public pages
     "home": PUBLIC,
     "static": PUBLIC,
     "health": PUBLIC,
@@ -45,7 +45,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "compare": SIGNED_IN,
     "download": SIGNED_IN,
     "download_sums": SIGNED_IN,
-    "download_terms": SIGNED_IN,
+    "download_rules": SIGNED_IN,
     # accounts
     "sign_in_page": PUBLIC,
     "sign_in": PUBLIC,
@@ -61,9 +61,9 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "account": SIGNED_IN,
     "change_password": SIGNED_IN,
     "end_session": SIGNED_IN,
-    "begin_factor": SIGNED_IN,
-    "confirm_factor": SIGNED_IN,
-    "remove_factor": SIGNED_IN,
+    "begin_totp": SIGNED_IN,
+    "confirm_totp": SIGNED_IN,
+    "remove_totp": SIGNED_IN,
     "make_token": SIGNED_IN,
     "end_token": SIGNED_IN,
     "close_own_account": SIGNED_IN,
@@ -104,7 +104,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "new_benchmark": ORGANISERS,
     "change_benchmark": ORGANISERS,
     "rescore": ORGANISERS,
-    "lay_down": ORGANISERS,
+    "save_rules": ORGANISERS,
     "release": ORGANISERS,
     "end_release": ORGANISERS,
     "announce": ORGANISERS,
@@ -112,7 +112,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     # annotation projects and exams
     "projects": READERS | AUDITORS,
     "project": READERS | AUDITORS,
-    "room": READERS,
+    "project_session": READERS,
     "new_project_page": ORGANISERS,
     "new_project": ORGANISERS,
     "assign_person": ORGANISERS,
@@ -123,7 +123,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "project_files": ORGANISERS,
     "project_reference": ORGANISERS,
     "exam": READERS | AUDITORS,
-    "exam_room": READERS,
+    "exam_session": READERS,
     "new_exam_page": ORGANISERS,
     "new_exam": ORGANISERS,
     "end_exam": ORGANISERS,
@@ -132,9 +132,8 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "verify_log": AUDITORS,
     "log_events": AUDITORS,
 }
-"""Route -> who may use it. This is the only place that decides it."""
+"""Route -> roles that may use it. Access is decided only here."""
 
 
 def may(roles: frozenset[str], route: str) -> bool:
-    """Whether somebody with these roles may use a route."""
     return bool(RULES.get(route, frozenset()) & roles)

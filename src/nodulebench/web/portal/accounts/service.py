@@ -1,4 +1,4 @@
-"""Accounts: made by links that work once, signed in to, ended. Each is an action of the log."""
+"""Accounts: made by links, signed in to, closed. Each action is an event of the log."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from nodulebench.web.portal.accounts.credentials import (
     password_problem,
     used_step,
 )
-from nodulebench.web.portal.accounts.roles import GIVEN, Role
+from nodulebench.web.portal.accounts.roles import ASSIGNABLE_ROLES, Role
 from nodulebench.web.portal.database.models import (
     Account,
     Certificate,
@@ -34,13 +34,13 @@ from nodulebench.web.portal.site import Site
 
 LINK_LASTS = timedelta(days=7)
 IDLE, WHOLE = timedelta(hours=12), timedelta(days=7)
-"""How long a session lasts that nobody uses, and one that is used."""
+"""Lifetime of a session that is not used, and of any session."""
 MOST_NAME = 80
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{2,63}", re.ASCII)
 
 
 class DeniedError(Exception):
-    """Something that is not allowed or not right, by the code of its words."""
+    """An action that is refused; ``code`` selects the message."""
 
     def __init__(self, code: str, status: int = 400) -> None:
         super().__init__(code)
@@ -50,14 +50,14 @@ class DeniedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Somebody who just signed in: the secret of the cookie, which is kept nowhere else."""
+    """A new session; its secret is stored only in the cookie."""
 
     secret: str
     account: str
 
 
 def make_link(site: Site, roles: tuple[Role, ...], made_by: str, account: str | None = None) -> str:
-    """A link's secret: for a new account with these roles, or a new password of an old one."""
+    """Make a link for a new account with these roles, or for a new password; return its secret."""
     secret, link = new_secret(), new_id()
     action = "invited" if account is None else "reset_offered"
     with site.acting(made_by, action, link=link, of=account, roles=" ".join(roles)) as session:
@@ -77,51 +77,51 @@ def make_link(site: Site, roles: tuple[Role, ...], made_by: str, account: str | 
 
 
 def find_link(session: Transaction, secret: str) -> Invitation:
-    """The link of a secret, if it can still be used.
+    """The invitation of a link that can still be used.
 
     Raises:
         DeniedError: if it cannot.
     """
-    found = session.get(Invitation, digest_of(secret))
-    if found is None or found.used_at is not None or found.expires_at <= now():
+    invitation = session.get(Invitation, digest_of(secret))
+    if invitation is None or invitation.used_at is not None or invitation.expires_at <= now():
         raise DeniedError("link_ended", 404)
-    return found
+    return invitation
 
 
 def use_link(site: Site, secret: str, login: str, name: str, password: str) -> str:
-    """Make the account of a link, or set the password that it is for; the account's id.
+    """Make the account of a link, or set its new password; return the id of the account.
 
     Raises:
-        DeniedError: if the link has ended, the login is taken, or the password may not be one.
+        DeniedError: if the link has expired, the login is taken, or the password is not acceptable.
     """
-    with site.database.reading() as session:  # hashing takes long: nobody waits for it
+    with site.database.reading() as session:  # hashing takes long: keep it out of the transaction
         link = find_link(session, secret)
         known = None if link.account_id is None else session.get(Account, link.account_id)
     login = login.strip().lower() if known is None else known.login
     _require_free_name(login, name if known is None else known.name)
     _require_strong_password(password, login)
-    hashed = site.settings.passwords.hashed(password)
+    password_hash = site.settings.passwords.hash(password)
     with site.database.writing() as session:
         link = find_link(session, secret)
         link.used_at = now()
         if link.account_id is None:
-            return new_account(site, session, login, name, hashed, link.roles, link.id)
+            return new_account(site, session, login, name, password_hash, link.roles, link.id)
         account = session.get_one(Account, link.account_id)
-        account.password = hashed
-        account.factor = None  # who lost both gets in by the organiser's link
+        account.password = password_hash
+        account.totp_secret = None  # an organiser's link helps people who lost both
         session.execute(delete(Session).where(Session.account_id == account.id))
         site.record(session, account.id, "password_reset", link=link.id)
         return account.id
 
 
 def register(site: Site, login: str, name: str, password: str) -> str:
-    """An account that somebody makes alone, as a participant, where an organiser opened that."""
+    """Make a participant's own account, if an organiser has opened registration."""
     login = login.strip().lower()
     _require_free_name(login, name)
     _require_strong_password(password, login)
-    hashed = site.settings.passwords.hashed(password)
+    password_hash = site.settings.passwords.hash(password)
     with site.database.writing() as session:
-        return new_account(site, session, login, name, hashed, ["participant"], "")
+        return new_account(site, session, login, name, password_hash, ["participant"], "")
 
 
 def sign_in(
@@ -130,7 +130,7 @@ def sign_in(
     """Begin a session.
 
     Raises:
-        DeniedError: if name, password and code do not fit, in the same words whichever does not.
+        DeniedError: if login, password or code are wrong; the message does not say which one.
     """
     login = login.strip().lower()[:LONGEST]
     with site.database.reading() as session:
@@ -142,25 +142,30 @@ def sign_in(
                 pass
         raise DeniedError("too_many_attempts", 429)
     is_open = account is not None and account.closed_at is None
-    kept = account.password if account is not None and is_open else None
-    is_right = site.settings.passwords.fits(password, kept)
+    stored_hash = account.password if account is not None and is_open else None
+    is_right = site.settings.passwords.is_correct(password, stored_hash)
     with site.database.writing() as session:
-        found = None if account is None else session.get_one(Account, account.id)
-        if found is None or not is_right or found.password != kept or not _has_factor(found, code):
+        current = None if account is None else session.get_one(Account, account.id)
+        if (
+            current is None
+            or not is_right
+            or current.password != stored_hash
+            or not _is_totp_valid(current, code)
+        ):
             count_failure(session, login, address)
-            site.record(session, "", "sign_in_failed", of=found.id if found else None)
+            site.record(session, "", "sign_in_failed", of=current.id if current else None)
             refused = True
         else:
             forget_failures(session, login)
-            secret, refused = begin_session(session, found.id, agent), False
-            site.record(session, found.id, "signed_in")
-    if refused or found is None:
+            secret, refused = begin_session(session, current.id, agent), False
+            site.record(session, current.id, "signed_in")
+    if refused or current is None:
         raise DeniedError("sign_in_wrong", 401)
-    return Signed(secret, found.id)
+    return Signed(secret, current.id)
 
 
 def begin_session(session: Transaction, account: str, agent: str) -> str:
-    """A new session of an account; its secret, which is kept nowhere else."""
+    """Begin a session of an account; return its secret, which is stored nowhere else."""
     secret = new_secret()
     session.add(
         Session(digest=digest_of(secret), account_id=account, csrf=new_secret(), agent=agent[:200])
@@ -169,29 +174,29 @@ def begin_session(session: Transaction, account: str, agent: str) -> str:
 
 
 def set_password(site: Site, account: str, old: str, new: str, keep: str) -> None:
-    """Change one's own password; all other sessions end.
+    """Change the password of an account and end its other sessions.
 
     Args:
         site: the site.
-        account: whose.
-        old: the password so far.
-        new: the one from now on.
-        keep: digest of the session that goes on.
+        account: id of the account.
+        old: the current password.
+        new: the new password.
+        keep: digest of the session that continues.
     """
     with site.database.reading() as session:
-        found = session.get_one(Account, account)
-    if not site.settings.passwords.fits(old, found.password):
+        stored = session.get_one(Account, account)
+    if not site.settings.passwords.is_correct(old, stored.password):
         raise DeniedError("password_wrong", 403)
-    _require_strong_password(new, found.login)
-    hashed = site.settings.passwords.hashed(new)
+    _require_strong_password(new, stored.login)
+    password_hash = site.settings.passwords.hash(new)
     with site.acting(account, "password_changed") as session:
-        session.get_one(Account, account).password = hashed
+        session.get_one(Account, account).password = password_hash
         others = (Session.account_id == account) & (Session.digest != keep)
         session.execute(delete(Session).where(others))
 
 
 def new_token(site: Site, account: str, name: str) -> str:
-    """A token by which programs act for an account; it is kept nowhere but with whom it is for."""
+    """Make a token for programs of an account; only its digest is stored."""
     secret = new_secret()
     with site.acting(account, "token_made", token=digest_of(secret)[:16]) as session:
         session.add(Token(digest=digest_of(secret), account_id=account, name=name))
@@ -199,34 +204,34 @@ def new_token(site: Site, account: str, name: str) -> str:
 
 
 def close_account(site: Site, account: str, by: str) -> None:
-    """End an account: its name and password go, its entries are shown as withdrawn by nobody."""
+    """Close an account: delete its name and password; its entries appear without a name."""
     with site.acting(by, "account_closed", of=account) as session:
-        found = session.get_one(Account, account)
-        _require_another_organiser(session, found, [])
-        found.closed_at, found.password, found.factor = now(), None, None
-        found.login, found.name, found.roles = f"closed-{found.id}", "", []
+        closing = session.get_one(Account, account)
+        _require_another_organiser(session, closing, [])
+        closing.closed_at, closing.password, closing.totp_secret = now(), None, None
+        closing.login, closing.name, closing.roles = f"closed-{closing.id}", "", []
         _forget_certificates(session, account)
         session.execute(delete(Identity).where(Identity.account_id == account))
         _end_all(session, account)
 
 
 def _forget_certificates(session: Transaction, account: str) -> None:
-    """Empty the certificates that name somebody; their numbers are not given again."""
+    """Empty the certificates that contain the name of an account; their numbers stay in use."""
     results = select(Result.id).join(Entry).where(Entry.account_id == account)
     named = select(Certificate).where(Certificate.result_id.in_(results))
-    for one in session.scalars(named):
-        one.content = {}
+    for certificate in session.scalars(named):
+        certificate.content = {}
 
 
 def change_roles(site: Site, account: str, roles: tuple[str, ...], by: str) -> None:
-    """Give an account other roles; its sessions end, so that none goes on with the old ones."""
-    chosen: list[str] = [role for role in GIVEN if role in roles]
+    """Change the roles of an account and end its sessions, which still have the old roles."""
+    chosen: list[str] = [role for role in ASSIGNABLE_ROLES if role in roles]
     with site.acting(by, "roles_changed", of=account, roles=" ".join(chosen)) as session:
-        found = session.get(Account, account)
-        if found is None or found.closed_at is not None:
+        stored = session.get(Account, account)
+        if stored is None or stored.closed_at is not None:
             raise DeniedError("not_found", 404)
-        _require_another_organiser(session, found, chosen)
-        found.roles = chosen
+        _require_another_organiser(session, stored, chosen)
+        stored.roles = chosen
         if account != by:
             session.execute(delete(Session).where(Session.account_id == account))
 
@@ -236,32 +241,34 @@ def new_account(
     session: Transaction,
     login: str,
     name: str,
-    hashed: str | None,
+    password_hash: str | None,
     roles: list[str],
     link: str,
 ) -> str:
-    """An account, written down; its id.
+    """Make an account and log it; return its id.
 
     Raises:
         DeniedError: if the login is taken.
     """
     if session.scalar(select(Account.id).where(Account.login == login)) is not None:
         raise DeniedError("login_taken", 409)
-    account = Account(id=new_id(), login=login, name=name.strip(), roles=roles, password=hashed)
+    account = Account(
+        id=new_id(), login=login, name=name.strip(), roles=roles, password=password_hash
+    )
     session.add(account)
     session.flush()
     site.record(session, account.id, "account_made", link=link or None, roles=" ".join(roles))
     return account.id
 
 
-def _has_factor(account: Account, code: str) -> bool:
-    """Whether the code of the second factor counts, which it does once."""
-    if account.factor is None:
+def _is_totp_valid(account: Account, code: str) -> bool:
+    """Whether the TOTP code is valid; each code is valid once."""
+    if account.totp_secret is None:
         return True
-    step = used_step(account.factor, code, now(), account.factor_step)
+    step = used_step(account.totp_secret, code, now(), account.totp_step)
     if step is None:
         return False
-    account.factor_step = step
+    account.totp_step = step
     return True
 
 
@@ -279,11 +286,11 @@ def _require_strong_password(password: str, login: str) -> None:
 
 
 def _require_another_organiser(session: Transaction, account: Account, roles: list[str]) -> None:
-    """Somebody has to be able to open the site to others."""
+    """Keep at least one organiser."""
     if "organiser" not in account.roles or "organiser" in roles:
         return
     open_ones = session.scalars(select(Account).where(Account.closed_at.is_(None)))
-    if not any("organiser" in one.roles for one in open_ones if one.id != account.id):
+    if not any("organiser" in other.roles for other in open_ones if other.id != account.id):
         raise DeniedError("last_organiser", 409)
 
 

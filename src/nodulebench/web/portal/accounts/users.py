@@ -1,4 +1,4 @@
-"""A request -> who makes it: by the cookie of a session, by a token, or nobody who is known."""
+"""The user of a request: by session cookie, by token, or anonymous."""
 
 from dataclasses import dataclass
 
@@ -11,87 +11,84 @@ from nodulebench.web.portal.database.models import Session, Token, now
 from nodulebench.web.portal.site import Site
 
 SEEN_EVERY_S = 60
-"""A session is written down as seen no more often than this."""
+"""The time of last use is stored at most this often."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
-    """Who makes a request."""
+class User:
+    """The user who makes a request."""
 
     account: str = ""
-    """The id of the account; nothing: nobody who is signed in."""
+    """The id of the account; empty: not signed in."""
     login: str = ""
     name: str = ""
     roles: frozenset[str] = frozenset({"public"})
     session: str = ""
-    """Digest of the session; nothing: a token, or nobody."""
+    """Digest of the session; empty: a token, or not signed in."""
     csrf: str = ""
-    """What the forms of this session hold."""
-    has_factor: bool = False
+    """The form secret of this session."""
+    has_totp: bool = False
 
     @property
     def is_signed_in(self) -> bool:
-        """Whether it is known who it is."""
         return bool(self.account)
 
     @property
     def is_organiser(self) -> bool:
-        """Whether everything of the desk is theirs."""
         return "organiser" in self.roles
 
 
-NOBODY = Visitor()
+ANONYMOUS = User()
 
 
 def cookie_name(site: Site, what: str = "") -> str:
-    """A cookie of the site, that of the session where nothing is said.
+    """Name of a cookie of the site; without ``what`` the session cookie.
 
-    By https one that no other host can set.
+    With https it has the prefix ``__Host-``, so that no other host can set it.
     """
     name = f"nodulebench-{what}" if what else "nodulebench"
     return f"__Host-{name}" if site.settings.is_secure else name
 
 
-def find_visitor(site: Site, request: HTTPConnection) -> Visitor:
-    """Who makes a request."""
+def find_user(site: Site, request: HTTPConnection) -> User:
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return _by_token(site, secret.strip())
     secret = request.cookies.get(cookie_name(site), "")
-    return _by_session(site, secret) if secret else NOBODY
+    return _by_session(site, secret) if secret else ANONYMOUS
 
 
-def _by_session(site: Site, secret: str) -> Visitor:
+def _by_session(site: Site, secret: str) -> User:
     digest, at = digest_of(secret), now()
     with site.database.reading() as session:
-        found = session.get(Session, digest)
-        if found is None or found.account.closed_at is not None:
-            return NOBODY
-        if found.seen_at < at - IDLE or found.created_at < at - WHOLE:
-            return NOBODY
-        account = found.account
-        seen = (at - found.seen_at).total_seconds()
-        visitor = Visitor(
+        stored = session.get(Session, digest)
+        if stored is None or stored.account.closed_at is not None:
+            return ANONYMOUS
+        if stored.seen_at < at - IDLE or stored.created_at < at - WHOLE:
+            return ANONYMOUS
+        account = stored.account
+        seen = (at - stored.seen_at).total_seconds()
+        user = User(
             account.id,
             account.login,
             account.name,
             frozenset({*account.roles, "public"}),
             digest,
-            found.csrf,
-            account.factor is not None,
+            stored.csrf,
+            account.totp_secret is not None,
         )
     if seen > SEEN_EVERY_S:
         with site.database.writing() as session:
             session.execute(update(Session).where(Session.digest == digest).values(seen_at=at))
-    return visitor
+    return user
 
 
-def _by_token(site: Site, secret: str) -> Visitor:
+def _by_token(site: Site, secret: str) -> User:
     with site.database.reading() as session:
         of_secret = select(Token).where(Token.digest == digest_of(secret))
-        found = session.scalar(of_secret.where(Token.ended_at.is_(None)))
-        if found is None or found.account.closed_at is not None:
-            return NOBODY
-        account = found.account
+        token = session.scalar(of_secret.where(Token.ended_at.is_(None)))
+        if token is None or token.account.closed_at is not None:
+            return ANONYMOUS
+        account = token.account
         roles = frozenset({*account.roles, "public"})
-        return Visitor(account.id, account.login, account.name, roles)
+        return User(account.id, account.login, account.name, roles)

@@ -1,4 +1,4 @@
-"""The organiser's dashboard: queue and workers, test sets and their use, exports, announcements."""
+"""The organiser's dashboard: queue, workers, use of test sets, exports, announcements, log."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -24,10 +24,10 @@ from nodulebench.web.portal.database.models import (
     Result,
     now,
 )
-from nodulebench.web.portal.guard import AtSite, By, Sent, field
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser, SentForm, field
 from nodulebench.web.portal.leaderboards.leaderboard import reason_in_english
 from nodulebench.web.portal.leaderboards.reuse import all_uses
-from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.page import redirect, render_page
 from nodulebench.web.portal.projects.service import all_progress
 from nodulebench.web.portal.submissions import jobs
 from nodulebench.web.portal.submissions.jobs import living_workers
@@ -43,45 +43,48 @@ ENTRIES = {
     "bytes": pl.Int64,
     **dict.fromkeys(("digest", "state", "result", "verdict", "verdict_reason"), pl.String),
 }
-"""The columns of the table of all entries."""
+"""Columns of the table of all entries."""
 
 
 @router.get("/dashboard", name="dashboard")
-def dashboard(request: Request, site: AtSite, by: By) -> Response:
-    """How the site stands."""
+def dashboard(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
     with site.database.reading() as session:
         last = select(Job).options(joinedload(Job.entry).joinedload(Entry.benchmark))
         count = select(Job.state, func.count()).group_by(Job.state)
-        told = select(Announcement).where(Announcement.ended_at.is_(None))
+        announcements = select(Announcement).where(Announcement.ended_at.is_(None))
         everything = session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc()))
         people = select(func.count()).where(Account.closed_at.is_(None))
         uses, unread = all_uses(session)
         values = {
             "workers": living_workers(session),
-            "sets": [(one, is_sealed(site.settings.sets / one)) for one in test_sets(site)],
+            "sets": [(name, is_sealed(site.settings.sets / name)) for name in test_sets(site)],
             "uses": uses,
             "unread": unread,
             "jobs": list(session.scalars(last.order_by(Job.created_at.desc()).limit(MOST_JOBS))),
             "counts": {state: number for state, number in session.execute(count)},  # noqa: C416
-            "told": list(session.scalars(told.order_by(Announcement.created_at.desc()))),
-            "benchmarks": [(one, state_of(one)) for one in everything],
+            "announcements_shown": list(
+                session.scalars(announcements.order_by(Announcement.created_at.desc()))
+            ),
+            "benchmarks": [(benchmark, state_of(benchmark)) for benchmark in everything],
             "people": session.scalar(people),
             "projects": all_progress(site, session, by.account) if by.is_organiser else [],
         }
-    return rendered(request, "dashboard.html", states=("waiting", "running", *jobs.ENDED), **values)
+    return render_page(
+        request, "dashboard.html", states=("waiting", "running", *jobs.ENDED), **values
+    )
 
 
 @router.get("/dashboard/entries.csv", name="entries_table")
-def entries_table(site: AtSite) -> Response:
-    """Every entry of every benchmark as a table for a spreadsheet; no cell is a formula."""
+def entries_table(site: CurrentSite) -> Response:
+    """All entries as CSV; cells are escaped so that a spreadsheet runs no formula."""
     with site.database.reading() as session:
-        found = select(Entry, Job.state, Result)
-        found = found.join(Benchmark, Entry.benchmark_id == Benchmark.id)
+        query = select(Entry, Job.state, Result)
+        query = query.join(Benchmark, Entry.benchmark_id == Benchmark.id)
         of_version = (Job.entry_id == Entry.id) & (Job.version == Benchmark.version)
-        found = found.outerjoin(Job, of_version)
+        query = query.outerjoin(Job, of_version)
         scored = (Result.entry_id == Entry.id) & (Result.version == Benchmark.version)
-        found = found.outerjoin(Result, scored).order_by(Entry.created_at)
-        rows = [_row(*one) for one in session.execute(found)]
+        query = query.outerjoin(Result, scored).order_by(Entry.created_at)
+        rows = [_row(*row) for row in session.execute(query)]
     headers = {"Content-Disposition": 'attachment; filename="entries.csv"'}
     table = pl.DataFrame(rows, schema=ENTRIES)
     return Response(csv_content(table), headers=headers, media_type="text/csv")
@@ -109,22 +112,19 @@ def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, ob
 
 
 @router.post("/jobs/{job_id}/cancel", name="cancel_job")
-def cancel_job(site: AtSite, by: By, job_id: str) -> Response:
-    """End a job."""
+def cancel_job(site: CurrentSite, by: CurrentUser, job_id: str) -> Response:
     jobs.cancel(site, by.account, job_id)
-    return see("/dashboard")
+    return redirect("/dashboard")
 
 
 @router.post("/jobs/{job_id}/retry", name="retry_job")
-def retry_job(site: AtSite, by: By, job_id: str) -> Response:
-    """Put a job into the queue again."""
+def retry_job(site: CurrentSite, by: CurrentUser, job_id: str) -> Response:
     jobs.retry(site, by.account, job_id)
-    return see("/dashboard")
+    return redirect("/dashboard")
 
 
 @router.post("/announcements", name="announce")
-def announce(site: AtSite, by: By, form: Sent) -> Response:
-    """Tell everybody something."""
+def announce(site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
     text, about = field(form, "text"), field(form, "benchmark") or None
     if not text:
         raise DeniedError("field_form")
@@ -132,18 +132,17 @@ def announce(site: AtSite, by: By, form: Sent) -> Response:
         if about is not None and session.get(Benchmark, about) is None:
             raise DeniedError("not_found", 404)
         session.add(Announcement(text=text, benchmark_id=about))
-    return see("/dashboard")
+    return redirect("/dashboard")
 
 
 @router.post("/announcements/{announcement_id}/end", name="end_announcement")
-def end_announcement(site: AtSite, by: By, announcement_id: str) -> Response:
-    """Tell it no longer."""
+def end_announcement(site: CurrentSite, by: CurrentUser, announcement_id: str) -> Response:
     with site.acting(by.account, "announcement_ended", announcement=announcement_id) as session:
-        found = session.get(Announcement, announcement_id)
-        if found is None:
+        announcement = session.get(Announcement, announcement_id)
+        if announcement is None:
             raise DeniedError("not_found", 404)
-        found.ended_at = now()
-    return see("/dashboard")
+        announcement.ended_at = now()
+    return redirect("/dashboard")
 
 
 A_PAGE = 100
@@ -151,39 +150,39 @@ Number = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
 
 
 @router.get("/log", name="log")
-def log(request: Request, site: AtSite, before: Number = None) -> Response:
-    """The last events, or those before one."""
+def log(request: Request, site: CurrentSite, before: Number = None) -> Response:
+    """Show the latest events, or those before an event."""
     with site.database.reading() as session:
         events = latest_events(session, before, A_PAGE)
-    return rendered(request, "log.html", events=events, found=None)
+    return render_page(request, "log.html", events=events, log_check=None)
 
 
 @router.get("/log/events.jsonl", name="log_events")
-def log_events(site: AtSite) -> Response:
-    """Every event as it was signed, one a line: for who keeps the log elsewhere, too."""
+def log_events(site: CurrentSite) -> Response:
+    """All events as they were signed, one per line, for copies of the log stored elsewhere."""
 
     def lines() -> Iterator[bytes]:
         before = 0
         while True:
             with site.database.reading() as session:
-                found = stored_events(session, before, A_PAGE)
-            if not found:
+                events = stored_events(session, before, A_PAGE)
+            if not events:
                 return
-            before = found[-1].number
-            yield b"".join(one.content for one in found)
+            before = events[-1].number
+            yield b"".join(event.content for event in events)
 
     headers = {"Content-Disposition": 'attachment; filename="events.jsonl"'}
     return StreamingResponse(lines(), headers=headers, media_type="application/jsonl")
 
 
 @router.post("/log/verify", name="verify_log")
-def verify_log(request: Request, site: AtSite, by: By) -> Response:
-    """Whether every event is as it was written, and none is missing."""
+def verify_log(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
+    """Verify that no event was changed and none is missing."""
     with site.database.reading() as session:
-        found = check_log(session, site.key)
+        check = check_log(session, site.key)
         events = latest_events(session, None, A_PAGE)
     with site.acting(
-        by.account, "log_verified", events=len(found.events), problems=len(found.problems)
+        by.account, "log_verified", events=len(check.events), problems=len(check.problems)
     ):
         pass
-    return rendered(request, "log.html", events=events, found=found)
+    return render_page(request, "log.html", events=events, log_check=check)

@@ -1,1 +1,1 @@
-"""What an organiser lays down for a benchmark: candidates, folds, criteria, files to download."""
+"""Benchmarks: their rules, rule files (candidates, folds, criteria), and released files."""

@@ -1,8 +1,8 @@
-"""Files that an organiser releases: from one folder of the machine alone, each by its digest.
+"""Released files: only from the download folder, each with its digest.
 
-Nothing of a sealed set is released: not from inside of one, and no file that one of the sealed sets
-of this site lists by its digest, wherever a copy of it lies. A worker makes the digests; until it
-has, and when a file was changed since, it is not given out.
+No file of a sealed set is released: neither from inside a sealed set nor any copy of a file that a
+sealed set of this site lists by digest. A worker computes the digests. A file without a digest, or
+changed since, cannot be downloaded.
 """
 
 from collections.abc import Iterator
@@ -16,38 +16,38 @@ from nodulebench.core.errors import NoduleBenchError
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.manifests import file_digest, read_manifest
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Benchmark, Release, now
 from nodulebench.web.portal.site import Site
 
 ReleaseKind = Literal["scans", "nodules", "other"]
 KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
-"""Scans or parts of them; additional nodules of an observer study; anything else."""
+"""Scans or parts of them; additional nodules of an observer study; other files."""
 
 
 def releasable(site: Site) -> list[str]:
-    """The files and folders that can be released: those of one place, no others."""
+    """Names of the files and folders in the download folder."""
     place = site.downloads
     return sorted(
         path.name for path in (place.iterdir() if place.is_dir() else ()) if path.name[0] != "."
     )
 
 
-def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> int:
-    """Release a file, or every file of a folder; how many.
+def release(site: Site, by: User, benchmark: str, name: str, kind: str) -> int:
+    """Release a file, or all files of a folder; return their number.
 
     Raises:
-        DeniedError: if there is no such file, or it is, or may be, of a sealed set.
+        DeniedError: if it does not exist, or belongs or may belong to a sealed set.
     """
     if name not in releasable(site) or kind not in KINDS:
         raise DeniedError("not_found", 404)
     root = site.downloads.resolve()
-    found = list(_files(root, root / name))
+    files = list(_files(root, root / name))
     with site.database.writing() as session:
         if session.get(Benchmark, benchmark) is None:
             raise DeniedError("not_found", 404)
         released = {release.file for release in open_releases(session, benchmark)}
-        new = [(file, path) for file, path in found if file not in released]
+        new = [(file, path) for file, path in files if file not in released]
         for file, path in new:
             facts = path.stat()
             session.add(
@@ -63,8 +63,8 @@ def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> in
     return len(new)
 
 
-def end_release(site: Site, by: Visitor, benchmark: str, name: str) -> None:
-    """Give a file, or the files of a folder, out no longer."""
+def end_release(site: Site, by: User, benchmark: str, name: str) -> None:
+    """End the release of a file or of the files of a folder."""
     with site.acting(by.account, "release_ended", benchmark=benchmark) as session:
         for release in open_releases(session, benchmark):
             if release.file.partition("/")[0] == name:
@@ -72,67 +72,66 @@ def end_release(site: Site, by: Visitor, benchmark: str, name: str) -> None:
 
 
 def open_releases(session: Transaction, benchmark: str) -> list[Release]:
-    """What is released for a benchmark, by name."""
-    found = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
-    return list(session.scalars(found.order_by(Release.file)))
+    """The released files of a benchmark, by name."""
+    query = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
+    return list(session.scalars(query.order_by(Release.file)))
 
 
 def released_file(site: Site, session: Transaction, benchmark: str, release_id: str) -> Release:
-    """A file that is given out now.
+    """A released file that can be downloaded now.
 
     Raises:
-        DeniedError: if there is none, it has no digest yet, or it was changed since it had.
+        DeniedError: if it does not exist, has no digest yet, or was changed since.
     """
-    found = session.get(Release, release_id)
-    if found is None or found.benchmark_id != benchmark or found.ended_at is not None:
+    release = session.get(Release, release_id)
+    if release is None or release.benchmark_id != benchmark or release.ended_at is not None:
         raise DeniedError("not_found", 404)
-    if not found.digest or not _is_unchanged(site, found):
+    if not release.digest or not _is_unchanged(site, release):
         raise DeniedError("file_not_ready", 409)
-    return found
+    return release
 
 
-def release_path(site: Site, found: Release) -> Path:
-    """Where a released file lies."""
-    return site.downloads.resolve() / found.file
+def release_path(site: Site, release: Release) -> Path:
+    return site.downloads.resolve() / release.file
 
 
 def digest_releases(site: Site) -> int:
-    """Make the digests that are missing, and end what a sealed set lists as its own; how many."""
+    """Compute missing digests and end releases of sealed files; return the number of digests."""
     with site.database.reading() as session:
         due = session.scalars(select(Release).where(Release.digest == ""))
-        waiting = [one for one in due if one.ended_at is None]
+        waiting = [release for release in due if release.ended_at is None]
     sealed = set(_sealed_digests(site)) if waiting else set()
     made = 0
-    for one in waiting:
-        if not _is_unchanged(site, one):
+    for release in waiting:
+        if not _is_unchanged(site, release):
             continue
-        digest = file_digest(release_path(site, one))
+        digest = file_digest(release_path(site, release))
         is_refused = digest in sealed
-        facts = {"release": one.id, "digest": digest}
+        facts = {"release": release.id, "digest": digest}
         with site.acting(
             "", "release_refused" if is_refused else "release_ready", **facts
         ) as write:
-            kept = write.get_one(Release, one.id)
-            kept.digest, kept.ended_at = digest, now() if is_refused else kept.ended_at
+            stored = write.get_one(Release, release.id)
+            stored.digest, stored.ended_at = digest, now() if is_refused else stored.ended_at
         made += 1
     return made
 
 
-def _is_unchanged(site: Site, found: Release) -> bool:
-    path = release_path(site, found)
+def _is_unchanged(site: Site, release: Release) -> bool:
+    path = release_path(site, release)
     try:
         facts = path.stat(follow_symlinks=False)
     except OSError:
         return False
-    is_same = (facts.st_size, facts.st_mtime_ns) == (found.size, found.changed)
+    is_same = (facts.st_size, facts.st_mtime_ns) == (release.size, release.changed)
     return is_same and path.is_file() and path.resolve() == path
 
 
 def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
-    """Every plain file of what was chosen, with its place in the folder of downloads.
+    """All regular files of a selection, with their paths in the download folder.
 
     Raises:
-        DeniedError: if something in it is no plain file of that folder, or is of a sealed set.
+        DeniedError: if something is not a regular file of that folder, or belongs to a sealed set.
     """
     inside = sorted(chosen.rglob("*")) if chosen.is_dir() and not chosen.is_symlink() else []
     for path in (chosen, *inside):
@@ -148,11 +147,11 @@ def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _sealed_digests(site: Site) -> Iterator[str]:
-    """What the sealed sets of this site list as theirs."""
+    """The digests of all files of the sealed sets of this site."""
     with site.database.reading() as session:
         used = session.scalars(select(Benchmark.reference).where(Benchmark.is_sealed)).all()
     lying = site.settings.sets.iterdir() if site.settings.sets.is_dir() else ()
-    for folder in {*map(Path, used), *(one.resolve() for one in lying)}:
+    for folder in {*map(Path, used), *(folder.resolve() for folder in lying)}:
         if is_sealed(folder):
             try:
                 yield from read_manifest(folder).files.values()

@@ -1,4 +1,4 @@
-"""A benchmark and its leaderboard; making and changing benchmarks."""
+"""Pages of benchmarks: leaderboard, making and changing benchmarks, rule files, downloads."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -30,129 +30,129 @@ from nodulebench.web.portal.benchmarks.releases import (
 )
 from nodulebench.web.portal.benchmarks.releases import release as release_files
 from nodulebench.web.portal.benchmarks.rules import FILES, RuleFile, rule_file_path
-from nodulebench.web.portal.benchmarks.save_rules import kind_of, save_rules, take_away
+from nodulebench.web.portal.benchmarks.save_rules import kind_of, remove_rules, save_rules
 from nodulebench.web.portal.benchmarks.service import (
     TRACKS,
+    BenchmarkOptions,
     BenchmarkRules,
     find_benchmark,
     make_benchmark,
     problem_text,
+    rescore_entries,
     rules_of,
-    score_again,
     state_of,
     test_sets,
 )
 from nodulebench.web.portal.database.models import Announcement, Benchmark
-from nodulebench.web.portal.guard import AtSite, By, Sent, field
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser, SentForm, field
 from nodulebench.web.portal.leaderboards.leaderboard import Board, BoardChoice, board_of
-from nodulebench.web.portal.page import language_of, rendered, see
+from nodulebench.web.portal.page import language_of, redirect, render_page
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
 router = APIRouter(include_in_schema=False)
 Chosen = Annotated[BoardChoice, Depends()]
-"""Which leaderboard a request asks for."""
+"""The leaderboard that a request asks for."""
 
 
 @router.get("/benchmarks/new", name="new_benchmark_page")
-def new_benchmark_page(request: Request, site: AtSite) -> Response:
-    """The form for a new benchmark."""
+def new_benchmark_page(request: Request, site: CurrentSite) -> Response:
     return _form(request, site)
 
 
 @router.post("/benchmarks/new", name="new_benchmark")
-def new_benchmark(request: Request, site: AtSite, by: By, form: Sent) -> Response:
-    """Make a benchmark of a test set."""
+def new_benchmark(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
     given = {name: field(form, name) for name in ("title", "about", "test_set", "protocol")}
     try:
-        made = make_benchmark(
-            site,
-            by,
+        options = BenchmarkOptions(
             **given,
             rules=_rules(form),
             opens_at=_time(form, "opens_at"),
             closes_at=_time(form, "closes_at"),
         )
+        benchmark_id = make_benchmark(site, by, options)
     except NoduleBenchError as error:
         return _form(request, site, 422, wrong=problem_text(error, site), given=given)
-    return see(f"/benchmarks/{made}")
+    return redirect(f"/benchmarks/{benchmark_id}")
 
 
 @router.get("/benchmarks/{benchmark_id}", name="benchmark")
-def benchmark(
+def benchmark_page(
     request: Request,
-    site: AtSite,
-    by: By,
+    site: CurrentSite,
+    by: CurrentUser,
     benchmark_id: str,
     choice: Chosen,
 ) -> Response:
-    """A benchmark with its leaderboard: a track, under a rule, ordered by a metric."""
+    """Show a benchmark with its leaderboard for a track and a rule, ordered by a metric."""
     with site.database.reading() as session:
-        found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, choice)
-    return _page(request, site, found, board)
+        benchmark = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, benchmark, by, choice)
+    return _page(request, site, benchmark, board)
 
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
 def leaderboard_table(
-    site: AtSite,
-    by: By,
+    site: CurrentSite,
+    by: CurrentUser,
     benchmark_id: str,
     choice: Chosen,
 ) -> Response:
-    """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
+    """The leaderboard as CSV; cells are escaped so that a spreadsheet runs no formula."""
     with site.database.reading() as session:
-        found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, choice)
+        benchmark = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, benchmark, by, choice)
     headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
     return Response(csv_content(board.table), headers=headers, media_type="text/csv")
 
 
 @router.post("/benchmarks/{benchmark_id}/change", name="change_benchmark")
-def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
+def change_benchmark(
+    site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
+) -> Response:
     """Show or hide a benchmark, and change its dates and rules."""
     with site.acting(by.account, "benchmark_changed", benchmark=benchmark_id) as session:
-        found = session.get(Benchmark, benchmark_id)
-        if found is None:
+        benchmark = session.get(Benchmark, benchmark_id)
+        if benchmark is None:
             raise DeniedError("not_found", 404)
-        found.is_shown = field(form, "shown") == "yes"
-        found.about = field(form, "about")
-        found.opens_at, found.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
-        found.rules = _rules(form, rules_of(found)).model_dump(mode="json")
-    return see(f"/benchmarks/{benchmark_id}")
+        benchmark.is_shown = field(form, "shown") == "yes"
+        benchmark.about = field(form, "about")
+        benchmark.opens_at, benchmark.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
+        benchmark.rules = _rules(form, rules_of(benchmark)).model_dump(mode="json")
+    return redirect(f"/benchmarks/{benchmark_id}")
 
 
-@router.post("/benchmarks/{benchmark_id}/terms", name="lay_down")
+@router.post("/benchmarks/{benchmark_id}/rules", name="save_rules")
 def save_rule_files(
-    request: Request, site: AtSite, by: By, form: Sent, benchmark_id: str
+    request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Lay down candidates, folds or acceptance criteria, or ask for them no longer."""
+    """Upload a rule file (candidates, folds or acceptance criteria), or remove it."""
     kind, file = kind_of(field(form, "kind")), form.get("file")
     if field(form, "end") == "yes":
-        take_away(site, by, benchmark_id, kind)
-        return see(f"/benchmarks/{benchmark_id}")
+        remove_rules(site, by, benchmark_id, kind)
+        return redirect(f"/benchmarks/{benchmark_id}")
     if not isinstance(file, UploadFile) or not file.filename:
         raise DeniedError("file_missing")
     try:
         save_rules(site, by, benchmark_id, kind, file.filename, file.file)
     except InputError as error:
         with site.database.reading() as session:
-            found = find_benchmark(session, by, benchmark_id)
-            board = board_of(site, session, found, by)
-        return _page(request, site, found, board, 422, wrong=error.problems)
-    return see(f"/benchmarks/{benchmark_id}")
+            benchmark = find_benchmark(session, by, benchmark_id)
+            board = board_of(site, session, benchmark, by)
+        return _page(request, site, benchmark, board, 422, wrong=error.problems)
+    return redirect(f"/benchmarks/{benchmark_id}")
 
 
 @router.post("/benchmarks/{benchmark_id}/rescore", name="rescore")
-def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
-    """Score every entry anew under a new version, after the test set was corrected."""
-    score_again(site, by, benchmark_id)
-    return see(f"/benchmarks/{benchmark_id}")
+def rescore(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
+    """Score all entries again under a new version, after a correction of the test set."""
+    rescore_entries(site, by, benchmark_id)
+    return redirect(f"/benchmarks/{benchmark_id}")
 
 
 def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
     choices = {"sets": test_sets(site), "protocols": NAMES, "folders": scan_folders(site)}
-    return rendered(
+    return render_page(
         request, "new_benchmark.html", status, **{"wrong": "", "given": {}, **choices, **values}
     )
 
@@ -160,21 +160,21 @@ def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Res
 def _page(
     request: Request,
     site: Site,
-    found: Benchmark,
+    benchmark: Benchmark,
     board: Board,
     status: int = 200,
     wrong: Sequence[Problem] = (),
 ) -> Response:
     with site.database.reading() as session:
-        released = open_releases(session, found.id)
-        told = select(Announcement).where(
-            Announcement.ended_at.is_(None), Announcement.benchmark_id == found.id
+        released = open_releases(session, benchmark.id)
+        announcements = select(Announcement).where(
+            Announcement.ended_at.is_(None), Announcement.benchmark_id == benchmark.id
         )
-        announced = list(session.scalars(told.order_by(Announcement.created_at.desc())))
+        announced = list(session.scalars(announcements.order_by(Announcement.created_at.desc())))
     values = {
-        "benchmark": found,
+        "benchmark": benchmark,
         "board": board,
-        "state": state_of(found),
+        "state": state_of(benchmark),
         "wrong": wrong,
         "released": released,
         "announced": announced,
@@ -182,16 +182,16 @@ def _page(
         "kinds": KINDS,
         "folders": scan_folders(site),
     }
-    return rendered(request, "benchmark.html", status, rules=rules_of(found), **values)
+    return render_page(request, "benchmark.html", status, rules=rules_of(benchmark), **values)
 
 
 def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
-    """What a form says; what was laid down stays."""
-    laid = {} if old is None else {kind: getattr(old, kind) for kind in FILES}
+    """The rules in a form; rule files stay as they are."""
+    rule_files = {} if old is None else {kind: getattr(old, kind) for kind in FILES}
     try:
         return BenchmarkRules.model_validate(
             {
-                **laid,
+                **rule_files,
                 "tracks": [track for track in TRACKS if track in form.getlist("tracks")]
                 or TRACKS[:1],
                 "cross_validates": field(form, "cross_validates") == "yes",
@@ -208,7 +208,7 @@ def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
 
 
 def _time(form: FormData, name: str) -> datetime | None:
-    """A date and time of a form, in UTC; None: it was left out."""
+    """A date and time of a form, in UTC; None if the field is empty."""
     text = field(form, name, 40)
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
@@ -217,8 +217,8 @@ def _time(form: FormData, name: str) -> datetime | None:
 
 
 @router.get("/test-sets/{name}", name="test_set")
-def composition(request: Request, site: AtSite, name: str, design: str = "") -> Response:
-    """The composition of an open test set, and how far it is what a design asks for."""
+def composition(request: Request, site: CurrentSite, name: str, design: str = "") -> Response:
+    """Show the composition of an open test set, compared with a design."""
     if name not in test_sets(site):
         raise DeniedError("not_found", 404)
     place = site.settings.sets / name
@@ -231,69 +231,71 @@ def composition(request: Request, site: AtSite, name: str, design: str = "") -> 
         except NoduleBenchError as error:
             wrong = problem_text(error, site)
     values = {"name": name, "design": chosen or "", "designs": DESIGNS, "wrong": wrong}
-    return rendered(request, "test_set.html", 422 if wrong else 200, parts=parts, **values)
+    return render_page(request, "test_set.html", 422 if wrong else 200, parts=parts, **values)
 
 
 FROM_THE_BEGINNING = ("", "bytes=0-")
 FILE_POLICY = "sandbox; default-src 'none'"
-"""Of files of others: nothing in them runs."""
+"""Nothing in a downloaded file may run in the browser."""
 
 
 @router.get("/benchmarks/{benchmark_id}/files/SHA256SUMS", name="download_sums")
-def download_sums(site: AtSite, by: By, benchmark_id: str) -> Response:
-    """The digests of all released files, as ``sha256sum --check`` reads them."""
+def download_sums(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
+    """The digests of all released files, for ``sha256sum --check``."""
     with site.database.reading() as session:
-        found = open_releases(session, find_benchmark(session, by, benchmark_id).id)
-    lines = [f"{one.digest.removeprefix('sha256:')}  {one.file}\n" for one in found if one.digest]
+        releases = open_releases(session, find_benchmark(session, by, benchmark_id).id)
+    lines = [
+        f"{release.digest.removeprefix('sha256:')}  {release.file}\n"
+        for release in releases
+        if release.digest
+    ]
     return PlainTextResponse("".join(lines))
 
 
 @router.get("/benchmarks/{benchmark_id}/files/{release_id}", name="download")
 def download(
-    request: Request, site: AtSite, by: By, benchmark_id: str, release_id: str
+    request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, release_id: str
 ) -> Response:
-    """A released file, or the part of it that is asked for."""
+    """Send a released file, or the requested part of it."""
     with site.database.reading() as session:
         find_benchmark(session, by, benchmark_id)
-        found = released_file(site, session, benchmark_id, release_id)
+        release = released_file(site, session, benchmark_id, release_id)
     if request.headers.get("range", "") in FROM_THE_BEGINNING:
-        with site.acting(by.account, "downloaded", release=found.id, digest=found.digest):
+        with site.acting(by.account, "downloaded", release=release.id, digest=release.digest):
             pass
-    path = release_path(site, found)
-    return _file(request, path, found.digest, path.name)
+    path = release_path(site, release)
+    return _file(request, path, release.digest, path.name)
 
 
-@router.get("/benchmarks/{benchmark_id}/terms/{kind}", name="download_terms")
+@router.get("/benchmarks/{benchmark_id}/rules/{kind}", name="download_rules")
 def download_rule_file(
-    request: Request, site: AtSite, by: By, benchmark_id: str, kind: str
+    request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, kind: str
 ) -> Response:
-    """The candidates or the folds that a benchmark asks for."""
-    laid_kind = kind_of(kind)
+    """Send the candidate list or the folds of a benchmark."""
+    rule_kind = kind_of(kind)
     with site.database.reading() as session:
         rules = rules_of(find_benchmark(session, by, benchmark_id))
-    laid: RuleFile | None = getattr(rules, laid_kind)
-    if laid is None or laid_kind == "plan":  # a plan holds digests of the reference
+    rule_file: RuleFile | None = getattr(rules, rule_kind)
+    if rule_file is None or rule_kind == "plan":  # a plan contains digests of the reference
         raise DeniedError("not_found", 404)
-    path = rule_file_path(site, benchmark_id, laid_kind, laid.version)
-    return _file(request, path, laid.digest, path.name)
+    path = rule_file_path(site, benchmark_id, rule_kind, rule_file.version)
+    return _file(request, path, rule_file.digest, path.name)
 
 
 @router.post("/benchmarks/{benchmark_id}/releases", name="release")
-def release(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
-    """Release a file or a folder of the folder of downloads."""
+def release(site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str) -> Response:
     release_files(site, by, benchmark_id, field(form, "file"), field(form, "kind"))
-    return see(f"/benchmarks/{benchmark_id}")
+    return redirect(f"/benchmarks/{benchmark_id}")
 
 
 @router.post("/benchmarks/{benchmark_id}/releases/end", name="end_release")
-def end(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
-    """Give it out no longer."""
+def end(site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str) -> Response:
     end_release(site, by, benchmark_id, field(form, "file"))
-    return see(f"/benchmarks/{benchmark_id}")
+    return redirect(f"/benchmarks/{benchmark_id}")
 
 
 def _file(request: Request, path: Path, digest: str, name: str) -> Response:
-    """A file under its digest, so that a download that broke off goes on where it was."""
+    """A file with its digest as ETag, so that an interrupted download can continue."""
     tag = f'"{digest}"'
     headers = {
         "ETag": tag,

@@ -1,4 +1,4 @@
-"""A file that was laid down for a benchmark: its version and its digest, which results repeat."""
+"""Rule files of a benchmark: candidate lists, folds and acceptance criteria, in versions."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -27,37 +27,36 @@ FILES: dict[Kind, str] = {
     "folds": "folds-{version}.csv",
     "plan": "plan-{version}.json",
 }
-"""What can be laid down, and the name that each version of it has."""
+"""The kinds of rule files, and the file name of a version."""
 
 
 class RuleFile(ConfigModel):
-    """One version of a file; older versions stay, for the entries that were made under them."""
+    """A version of a rule file; older versions remain for the entries accepted under them."""
 
     version: Annotated[int, Field(ge=1)]
     digest: str
     count: int
-    """Candidates, folds, or criteria in it."""
+    """Number of candidates, folds, or criteria."""
 
 
 def rule_file_path(site: Site, benchmark: str, kind: Kind, version: int) -> Path:
-    """Where a version of a file lies."""
-    return site.benchmark(benchmark) / "terms" / FILES[kind].format(version=version)
+    return site.benchmark(benchmark) / "rules" / FILES[kind].format(version=version)
 
 
 def write_candidates(source: Path, cases: pl.DataFrame, target: Path) -> int:
-    """Write the places of a candidate list, and nothing that tells which are nodules; how many.
+    """Write the positions of a candidate list without their classes; return their number.
 
     Args:
-        source: LUNA16's candidates.csv or candidates_V2.csv, or a table like it.
-        cases: of the test set; candidates elsewhere are left out.
-        target: where the list that people get goes.
+        source: LUNA16's candidates.csv or candidates_V2.csv, or a similar table.
+        cases: of the test set; candidates of other cases are left out.
+        target: the list for participants.
 
     Raises:
         InputError: if it cannot be read, or has no candidate in these cases.
     """
     listed = read_candidates(source, cases)
     if listed.is_empty():
-        what, remedy = "lists no candidate of this test set.", "Is it of another one?"
+        what, remedy = "has no candidate of this test set.", "Check that it belongs to this set."
         raise InputError.at(source.name, what, remedy)
     places = {"seriesuid": "case_id", "coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
     write_csv(listed.select(**{name: pl.col(column) for name, column in places.items()}), target)
@@ -65,7 +64,7 @@ def write_candidates(source: Path, cases: pl.DataFrame, target: Path) -> int:
 
 
 def candidate_problems(marks: Path, listed: Path, cases: pl.DataFrame) -> tuple[Problem, ...]:
-    """Marks that are no candidates, candidates without a score, and those with several.
+    """Marks that are not candidates, and candidates without a score or with several.
 
     Raises:
         InputError: if the marks cannot be read.
@@ -76,18 +75,18 @@ def candidate_problems(marks: Path, listed: Path, cases: pl.DataFrame) -> tuple[
 def write_frozen(
     source: Path, reference: Path, protocol: str, target: Path, *, is_sealed: bool
 ) -> int:
-    """Freeze criteria, or take a plan that was frozen before; how many criteria it has.
+    """Freeze criteria, or accept a frozen plan; return the number of criteria.
 
     Args:
-        source: criteria in TOML, or a plan that ``nodulebench test-plan freeze`` wrote.
+        source: criteria in TOML, or a plan of ``nodulebench test-plan freeze``.
         reference: the test set.
         protocol: of the benchmark.
-        target: where the plan goes.
-        is_sealed: whether the test set is; then nothing but a frozen plan can be taken.
+        target: the file of the plan.
+        is_sealed: whether the test set is sealed; then only a frozen plan is accepted.
 
     Raises:
-        InputError: if the criteria cannot be decided by the protocol on this test set, or the plan
-            was frozen for another number of cases than a sealed set has.
+        InputError: if the protocol cannot decide the criteria on this test set, or the plan was
+            frozen for another number of cases than the sealed set has.
     """
     plan = _plan(source, reference, protocol, is_sealed=is_sealed)
     write_plan(plan, target)
@@ -106,8 +105,8 @@ def _plan(source: Path, reference: Path, protocol: str, *, is_sealed: bool) -> T
             raise InputError.at(source.name, what, "Freeze it for the set as it is now.")
         return plan
     if is_sealed:
-        remedy = "Freeze them with 'nodulebench test-plan freeze', and send the plan."
-        raise InputError.at(source.name, "is no frozen plan, and the test set is sealed.", remedy)
+        remedy = "Freeze them with 'nodulebench test-plan freeze', and upload the plan."
+        raise InputError.at(source.name, "must be a frozen plan: the test set is sealed.", remedy)
     return freeze_plan(read_criteria(source), read_reference(reference), chosen, source=source.name)
 
 
@@ -117,21 +116,21 @@ ANSWERS: tuple[Answer, ...] = ("no", "folds", "yes")
 
 
 class Training(ConfigModel):
-    """What who submits says of training on the test set, as it was checked."""
+    """The checked statement of a participant about training on the test set."""
 
     answer: Answer = ""
-    """Nothing: it was not said."""
+    """Empty: not stated."""
     folds: str = ""
-    """Digest of the folds, where they were shown."""
+    """Digest of the folds, if they were submitted."""
     count: int = 0
-    """How many folds."""
+    """Number of folds."""
 
 
 def checked_folds(path: Path, cases: pl.DataFrame) -> pl.DataFrame:
-    """A table of folds that tests every case once, on a network that never saw its patient.
+    """Read folds that test each case once, with a network that was not trained on its patient.
 
     Raises:
-        InputError: with every problem, as ``nodulebench folds check`` tells them.
+        InputError: with every problem, as ``nodulebench folds check`` reports them.
     """
     folds = read_folds([path])
     raise_problems([*fold_problems(folds, Reference("test set", cases, NODULES.empty()))])
@@ -139,21 +138,24 @@ def checked_folds(path: Path, cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def write_folds(source: Path, cases: pl.DataFrame, target: Path) -> int:
-    """Write the folds that a benchmark asks for; how many there are."""
+    """Write the folds of a benchmark; return their number."""
     tested = _tested(checked_folds(source, cases))
     write_csv(tested.select("fold", seriesuid="case_id"), target)
     return tested["fold"].n_unique()
 
 
-def require_same_folds(folds: pl.DataFrame, laid: pl.DataFrame, source: str) -> None:
-    """Refuse folds that divide the cases in another way than those of the benchmark.
+def require_same_folds(folds: pl.DataFrame, expected: pl.DataFrame, source: str) -> None:
+    """Require folds that divide the cases as those of the benchmark do.
 
-    Names of folds do not matter.
+    The names of the folds may differ.
     """
     pairs = (
-        _tested(folds).join(laid, on="case_id", suffix="_laid").select("fold", "fold_laid").unique()
+        _tested(folds)
+        .join(expected, on="case_id", suffix="_expected")
+        .select("fold", "fold_expected")
+        .unique()
     )
-    if not pairs.height == pairs["fold"].n_unique() == pairs["fold_laid"].n_unique():
+    if not pairs.height == pairs["fold"].n_unique() == pairs["fold_expected"].n_unique():
         what = "divides the cases in another way than the folds of this benchmark."
         raise InputError.at(source, what, "Cross-validate by the folds that can be downloaded.")
 
@@ -163,23 +165,22 @@ def _tested(folds: pl.DataFrame) -> pl.DataFrame:
 
 
 class AcceptedRules(ConfigModel):
-    """Under what an entry was taken; it stays so, whatever is laid down later."""
+    """The rules under which an entry was accepted; later changes do not affect it."""
 
     candidates: RuleFile | None = None
     training: Training = Training()
 
     @property
-    def said(self) -> JsonObject:
-        """What is not empty, as rows and receipts hold it."""
+    def content(self) -> JsonObject:
+        """The values that are not empty, as stored in rows and receipts."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def accepted_rules(entry: Entry) -> AcceptedRules:
-    """Under what an entry was taken."""
-    return AcceptedRules.model_validate(entry.terms)
+    return AcceptedRules.model_validate(entry.accepted_rules)
 
 
 def track_of(entry: Entry) -> str:
-    """What an entry is ranked among: its track, and of candidate lists the very version."""
+    """The track an entry is ranked in; with candidates, the track of their version."""
     listed = accepted_rules(entry).candidates
     return entry.track if listed is None else f"{entry.track}-{listed.version}"

@@ -1,4 +1,4 @@
-"""A file of an organiser -> the next version of what a benchmark asks for, kept by its digest."""
+"""Save uploaded rule files as new versions of the rules of a benchmark."""
 
 import shutil
 import tempfile
@@ -11,7 +11,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.io.atomic import create_once, make_folder
 from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import (
     FILES,
     Kind,
@@ -24,7 +24,7 @@ from nodulebench.web.portal.benchmarks.rules import (
 from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.checks import without_match
+from nodulebench.web.portal.submissions.checks import with_plain_names
 from nodulebench.web.portal.submissions.service import file_name
 
 if TYPE_CHECKING:
@@ -32,59 +32,59 @@ if TYPE_CHECKING:
 
 
 def kind_of(name: str) -> Kind:
-    """What can be laid down, by its name.
+    """The kind of rule file with a name.
 
     Raises:
-        DeniedError: if it is nothing of that sort.
+        DeniedError: if there is no such kind.
     """
-    found = next((kind for kind in FILES if kind == name), None)
-    if found is None:
+    kind = next((known for known in FILES if known == name), None)
+    if kind is None:
         raise DeniedError("not_found", 404)
-    return found
+    return kind
 
 
 def save_rules(
-    site: Site, by: Visitor, benchmark: str, kind: Kind, name: str, content: BinaryIO
+    site: Site, by: User, benchmark: str, kind: Kind, name: str, content: BinaryIO
 ) -> RuleFile:
-    """Lay a file down for a benchmark as the next version of its kind.
+    """Save a file as the next version of a rule file.
 
-    Entries that were made under an older version keep it.
+    Entries that were accepted under an older version keep it.
 
     Raises:
-        InputError: if the file is not what it should be.
+        InputError: if the file is not valid.
         DeniedError: if there is no such benchmark.
     """
-    found = _found(site, benchmark)
+    stored = _benchmark(site, benchmark)
     with tempfile.TemporaryDirectory(dir=site.settings.storage) as place:
-        source, target = Path(place) / file_name(name), Path(place) / "laid.down"
+        source, target = Path(place) / file_name(name), Path(place) / "checked"
         with source.open("xb") as file:
             shutil.copyfileobj(content, file)
         try:
-            count = _written(site, found, kind, source, target)
+            count = _written(site, stored, kind, source, target)
         except InputError as error:
-            raise InputError(without_match(error.problems, place)) from error
+            raise InputError(with_plain_names(error.problems, place)) from error
         digest = file_digest(target)
-        laid = RuleFile(version=_newest(site, benchmark, kind) + 1, digest=digest, count=count)
-        path = rule_file_path(site, benchmark, kind, laid.version)
+        rule_file = RuleFile(version=_newest(site, benchmark, kind) + 1, digest=digest, count=count)
+        path = rule_file_path(site, benchmark, kind, rule_file.version)
         make_folder(path.parent)
         if not create_once(path, target.read_bytes()):
-            raise DeniedError("form_old", 409)  # somebody else was faster
-    _set(site, by, benchmark, kind, laid)
-    return laid
+            raise DeniedError("form_old", 409)  # another request saved this version first
+    _set(site, by, benchmark, kind, rule_file)
+    return rule_file
 
 
-def take_away(site: Site, by: Visitor, benchmark: str, kind: Kind) -> None:
-    """Ask for it no longer; entries that were made under it keep it."""
-    _found(site, benchmark)
+def remove_rules(site: Site, by: User, benchmark: str, kind: Kind) -> None:
+    """Remove a rule; entries that were accepted under it keep it."""
+    _benchmark(site, benchmark)
     _set(site, by, benchmark, kind, None)
 
 
-def _found(site: Site, benchmark: str) -> Benchmark:
+def _benchmark(site: Site, benchmark: str) -> Benchmark:
     with site.database.reading() as session:
-        found = session.get(Benchmark, benchmark)
-    if found is None:
+        stored = session.get(Benchmark, benchmark)
+    if stored is None:
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
 def _written(site: Site, benchmark: Benchmark, kind: Kind, source: Path, target: Path) -> int:
@@ -98,7 +98,7 @@ def _written(site: Site, benchmark: Benchmark, kind: Kind, source: Path, target:
 
 def _open_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame:
     cases = known_cases(site, benchmark)
-    if cases is None:  # a list would tell which cases there are
+    if cases is None:  # a list would disclose the cases
         raise DeniedError("sealed_tells_no_cases", 409)
     return cases
 
@@ -110,12 +110,13 @@ def _newest(site: Site, benchmark: str, kind: Kind) -> int:
     return version
 
 
-def _set(site: Site, by: Visitor, benchmark: str, kind: Kind, laid: RuleFile | None) -> None:
-    told: dict[str, Fact] = {"benchmark": benchmark, "kind": kind}
-    facts = told if laid is None else {**told, "version": laid.version, "digest": laid.digest}
-    action = "terms_ended" if laid is None else "terms_laid"
+def _set(site: Site, by: User, benchmark: str, kind: Kind, rule_file: RuleFile | None) -> None:
+    facts: dict[str, Fact] = {"benchmark": benchmark, "kind": kind}
+    if rule_file is not None:
+        facts |= {"version": rule_file.version, "digest": rule_file.digest}
+    action = "terms_ended" if rule_file is None else "terms_laid"
     with site.database.writing() as session:
-        found = session.get_one(Benchmark, benchmark, with_for_update=True)
-        changed = rules_of(found).model_copy(update={kind: laid})
-        found.rules = changed.model_dump(mode="json")
+        stored = session.get_one(Benchmark, benchmark, with_for_update=True)
+        changed = rules_of(stored).model_copy(update={kind: rule_file})
+        stored.rules = changed.model_dump(mode="json")
         site.record(session, by.account, action, **facts)

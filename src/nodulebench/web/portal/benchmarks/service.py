@@ -1,9 +1,10 @@
-"""Benchmarks: a test set of the machine and a protocol -> something that people submit to.
+"""Benchmarks: a test set and a protocol that people submit to.
 
-Of an open test set the table of cases is kept apart when the benchmark is made, so that checking a
-submission never opens the reference. Of a sealed set nothing is kept but where it lies.
+The case table of an open test set is stored separately when the benchmark is made, so that checking
+a submission never opens the reference. Of a sealed set only its location is stored.
 """
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -22,7 +23,7 @@ from nodulebench.io.bundle import is_sealed
 from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import read_parquet, write_parquet
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import RuleFile
 from nodulebench.web.portal.database.models import Benchmark, Entry, new_id, now
 from nodulebench.web.portal.site import Site
@@ -40,33 +41,32 @@ class BenchmarkRules(ConfigModel):
 
     tracks: tuple[Track, ...] = ("detection",)
     feedback: Literal["metrics", "cases", "images"] = "metrics"
-    """What who submits gets: metrics and curves, single nodules and marks as well, these over the
-    images."""
+    """What submitters see: metrics and curves; also single nodules and marks; also their images."""
     scans: str = ""
-    """The folder of scans in which entries are reviewed; nothing: the images of the test set."""
+    """The folder of scans for case review; empty: the images of the test set."""
     takes_algorithms: bool = False
-    """Whether algorithms may be sent in as well as marks; they are run apart from everything."""
+    """Whether algorithms may be submitted as well as marks; they run in isolation."""
     is_anonymous: bool = False
-    """Whether others see a number in place of a name."""
+    """Whether others see a number instead of a name."""
     per_week: Annotated[int, Field(ge=1)] | None = None
     in_all: Annotated[int, Field(ge=1)] | None = None
-    """How many entries an account may have scored; None: as many as it likes."""
+    """Maximum number of entries per account; None: no limit."""
     cross_validates: bool = False
-    """Whether who trained on the test set has to cross-validate, and to say whether they did."""
+    """Whether training on the test set requires cross-validation and a statement about it."""
     candidates: RuleFile | None = None
-    """The candidates of the track of false-positive reduction, which is closed without them."""
+    """The candidates of the false-positive reduction track, which is closed without them."""
     folds: RuleFile | None = None
-    """The folds to cross-validate by; None: one's own."""
+    """The folds to cross-validate by; None: participants choose their own."""
     plan: RuleFile | None = None
-    """The frozen plan by which entries are judged; None: there are no acceptance criteria."""
+    """The frozen plan that evaluates entries; None: no acceptance criteria."""
 
     @property
     def open_tracks(self) -> tuple[Track, ...]:
-        """The tracks that something can be sent in for."""
+        """The tracks that accept entries."""
         return tuple(track for track in self.tracks if track == "detection" or self.candidates)
 
     def listed_for(self, track: str) -> RuleFile | None:
-        """The candidates that entries of a track score; None: they have marks of their own.
+        """The candidates that entries of a track score; None: entries have their own marks.
 
         Raises:
             DeniedError: if the track is not open.
@@ -77,37 +77,40 @@ class BenchmarkRules(ConfigModel):
 
 
 def rules_of(benchmark: Benchmark) -> BenchmarkRules:
-    """What was chosen for a benchmark."""
     return BenchmarkRules.model_validate(benchmark.rules)
 
 
 def test_sets(site: Site) -> list[str]:
-    """The names of test sets that benchmarks can be made of: folders of one place, no others."""
+    """The names of the available test sets: folders in one place."""
     place = site.settings.sets
     if not place.is_dir():
         return []
     return sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
 
 
-def make_benchmark(
-    site: Site,
-    by: Visitor,
-    *,
-    title: str,
-    test_set: str,
-    protocol: str,
-    about: str = "",
-    rules: BenchmarkRules | None = None,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
-) -> str:
-    """Make a benchmark of a test set; its id.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchmarkOptions:
+    """What an organiser chooses for a new benchmark."""
+
+    title: str
+    test_set: str
+    """One of ``test_sets``."""
+    protocol: str
+    """Name of a packaged protocol."""
+    about: str = ""
+    rules: BenchmarkRules = field(default_factory=BenchmarkRules)
+    opens_at: datetime | None = None
+    closes_at: datetime | None = None
+
+
+def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
+    """Make a benchmark of a test set and return its id.
 
     Raises:
-        DeniedError: if there is no such test set or protocol.
+        DeniedError: if the test set or the protocol does not exist.
         InputError: if the test set cannot be read.
     """
-    title = title.strip()
+    title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
     if not title or len(title) > MOST_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     if test_set not in test_sets(site) or protocol not in NAMES:
@@ -115,82 +118,82 @@ def make_benchmark(
     place, benchmark = site.settings.sets / test_set, new_id()
     sealed = is_sealed(place)
     if not sealed:
-        _keep_cases(site, benchmark, place)
+        _store_cases(site, benchmark, place)
     facts = {"benchmark": benchmark, "protocol": load_protocol(protocol).digest}
     with site.acting(by.account, "benchmark_made", **facts, sealed=sealed) as session:
         session.add(
             Benchmark(
                 id=benchmark,
                 title=title,
-                about=about,
+                about=options.about,
                 reference=str(place.resolve()),
                 is_sealed=sealed,
                 protocol=protocol,
-                rules=(rules or BenchmarkRules()).model_dump(mode="json"),
-                opens_at=opens_at,
-                closes_at=closes_at,
+                rules=options.rules.model_dump(mode="json"),
+                opens_at=options.opens_at,
+                closes_at=options.closes_at,
             )
         )
     return benchmark
 
 
-def score_again(site: Site, by: Visitor, benchmark: str) -> int:
-    """Begin a new version of a benchmark, and score every entry under it; how many.
+def rescore_entries(site: Site, by: User, benchmark: str) -> int:
+    """Begin a new version of a benchmark and score all entries under it; return their number.
 
-    Older results stay, each with its version. Nothing changes where the test set cannot be read.
+    Older results remain, each with its version. If the test set cannot be read, nothing changes.
 
     Raises:
         DeniedError: if there is no such benchmark.
         InputError: if its test set cannot be read.
     """
     with site.database.reading() as session:
-        found = session.get(Benchmark, benchmark)
-    if found is None:
+        stored = session.get(Benchmark, benchmark)
+    if stored is None:
         raise DeniedError("not_found", 404)
-    if not found.is_sealed:
-        _keep_cases(site, benchmark, Path(found.reference))
+    if not stored.is_sealed:
+        _store_cases(site, benchmark, Path(stored.reference))
     with site.database.writing() as session:
-        found = session.scalars(
+        stored = session.scalars(
             select(Benchmark).where(Benchmark.id == benchmark).with_for_update()
         ).one()
-        found.version += 1
+        stored.version += 1
         counted = select(Entry).where(Entry.benchmark_id == benchmark)
         entries = session.scalars(counted.where(Entry.withdrawn_at.is_(None))).all()
         for entry in entries:
-            enqueue(session, entry.id, found.version)
-        version = found.version
+            enqueue(session, entry.id, stored.version)
+        version = stored.version
         site.record(session, by.account, "scored_anew", benchmark=benchmark, version=version)
     return len(entries)
 
 
-def _keep_cases(site: Site, benchmark: str, place: Path) -> None:
-    """Keep the table of cases of an open test set, and nothing else of it."""
+def _store_cases(site: Site, benchmark: str, place: Path) -> None:
+    """Store the case table of an open test set, and nothing else of it."""
     cases = without_images(read_reference(place).cases)
     make_folder(site.benchmark(benchmark))
     write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
 
 
-def find_benchmark(session: Transaction, visitor: Visitor, benchmark: str) -> Benchmark:
-    """A benchmark that somebody may see.
+def find_benchmark(session: Transaction, user: User, benchmark: str) -> Benchmark:
+    """A benchmark that a user may see.
 
     Raises:
-        DeniedError: if there is none; the same where it is hidden.
+        DeniedError: if there is none, or it is hidden from them.
     """
-    found = session.get(Benchmark, benchmark)
-    if found is None or not (found.is_shown or visitor.is_organiser):
+    stored = session.get(Benchmark, benchmark)
+    if stored is None or not (stored.is_shown or user.is_organiser):
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
 def known_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame | None:
-    """The table of cases that was kept; None: nothing may be told of them."""
+    """The stored case table; None for a sealed set, whose cases are not disclosed."""
     if benchmark.is_sealed:
         return None
     return read_parquet(site.benchmark(benchmark.id) / CASES_FILE)
 
 
 def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
-    """Whether entries are taken now."""
+    """Whether entries are accepted now."""
     at = at or now()
     if benchmark.opens_at is not None and at < benchmark.opens_at:
         return "before"
@@ -198,5 +201,5 @@ def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
 
 
 def problem_text(error: NoduleBenchError, site: Site) -> str:
-    """What an organiser is told of a test set that cannot be used; without places of the disk."""
+    """The message about a test set that cannot be used, without paths of the disk."""
     return str(error).replace(f"{site.settings.sets}/", "")

@@ -1,1 +1,1 @@
-"""What the site remembers: tables, their migrations, and the hash-chained log, in one database."""
+"""The database of a site: tables, migrations, and the hash-chained event log."""

@@ -1,7 +1,7 @@
-"""Database: an address -> transactions that read, and transactions that write.
+"""Database connections: transactions for reading and for writing.
 
-SQLite runs with a write-ahead log; who writes takes its place at the beginning of a transaction,
-so that two writers wait for each other instead of failing.
+SQLite runs with a write-ahead log. A writing transaction takes the lock when it begins, so that two
+writers wait for each other instead of failing.
 """
 
 import logging
@@ -24,13 +24,13 @@ from nodulebench.core.errors import InputError, first_line
 LOG = logging.getLogger("nodulebench.web.portal")
 AGAIN_S = 0.5
 UNREACHED = (OperationalError, InterfaceError)
-"""The database is away, or went away; what was not answered may have happened, or not."""
+"""The database cannot be reached; an unanswered transaction may or may not have happened."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 WRITES = "nodulebench_writes"
 _UNBOUND_ROWS = "PRAGMA foreign_key_check"
 _PRAGMAS = (
     "journal_mode=WAL",
-    "synchronous=FULL",  # a receipt is not given for what a power cut would take away
+    "synchronous=FULL",  # a receipt must survive a power cut
     "busy_timeout=30000",
     "foreign_keys=ON",
 )
@@ -40,7 +40,7 @@ class Database:
     """The database of a site."""
 
     def __init__(self, url: str) -> None:
-        """Connect when first asked.
+        """Prepare connections; the first is made on first use.
 
         Args:
             url: ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``.
@@ -48,7 +48,7 @@ class Database:
         self.is_sqlite = url.startswith("sqlite:")
         if not self.is_sqlite and not url.startswith("postgresql"):
             what = f"'{url.partition(':')[0]}' is neither sqlite nor postgresql."
-            raise InputError.at("--database", what, "Give postgresql://USER@HOST/NAME.")
+            raise InputError.at("--database", what, "Use postgresql://USER@HOST/NAME.")
         if url.startswith("postgresql:"):
             url = url.replace("postgresql:", "postgresql+psycopg:", 1)
         self.engine = create_engine(url, pool_size=20, max_overflow=40, pool_pre_ping=True)
@@ -65,15 +65,15 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """A transaction that happens wholly, or not at all where something is raised in it."""
+        """A transaction that is rolled back if the block raises."""
         with Transaction(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
     def migrate(self, patience_s: float = 0.0) -> None:
-        """Bring the tables to the newest form.
+        """Upgrade the tables to the newest revision.
 
         Args:
-            patience_s: how long a database that is away is waited for.
+            patience_s: how long to wait for a database that cannot be reached.
         """
         until = monotonic() + patience_s
         while True:
@@ -90,7 +90,7 @@ class Database:
                     away = error
             if monotonic() > until:
                 what = f"cannot be reached: {str(away.orig).strip()}"
-                remedy = "Start it, or look at the address and who may connect."
+                remedy = "Start it, or check its address and who may connect."
                 raise InputError.at("--database", what, remedy) from away
             LOG.warning("the database is away: %s", first_line(away))
             sleep(AGAIN_S)
@@ -100,10 +100,12 @@ class Database:
         config.set_main_option("script_location", str(MIGRATIONS))
         scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
 
-        def steps(revision: Any, _: MigrationContext) -> Any:
-            return scripts._upgrade_revs("heads", revision)  # as alembic's own command does
+        def transactions(revision: Any, _: MigrationContext) -> Any:
+            return scripts._upgrade_revs(
+                "heads", revision
+            )  # as the upgrade command of alembic does
 
-        context = EnvironmentContext(config, scripts, fn=steps)
+        context = EnvironmentContext(config, scripts, fn=transactions)
         with (
             self._writer.connect() as connection,
             _unbound(connection, self.is_sqlite),
@@ -113,19 +115,19 @@ class Database:
             context.configure(connection=connection, render_as_batch=True)
             context.run_migrations()
             if self.is_sqlite and connection.exec_driver_sql(_UNBOUND_ROWS).first():
-                raise InputError.at("--database", "has rows that belong to nothing.")
+                raise InputError.at("--database", "contains rows that refer to missing rows.")
 
     def close(self) -> None:
-        """Give back every connection."""
+        """Close every connection."""
         self.engine.dispose()
 
 
 @contextmanager
 def _unbound(connection: Connection, is_sqlite: bool) -> Iterator[None]:
-    """Let SQLite make tables anew that rows of others belong to; they are looked at afterwards.
+    """Let SQLite rebuild tables that others refer to; references are checked afterwards.
 
-    It changes a table by copying it into a new one and dropping the old, which its own check of
-    foreign keys refuses as soon as there are rows, and which cannot be left out in a transaction.
+    SQLite changes a table by copying it and dropping the old one. Its foreign-key check refuses
+    that as soon as there are rows, and cannot be switched off within a transaction.
     """
     raw: Any = connection.connection.dbapi_connection
     if is_sqlite:
@@ -138,7 +140,7 @@ def _unbound(connection: Connection, is_sqlite: bool) -> Iterator[None]:
 
 
 def _prepare(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # BEGIN is said by ourselves
+    connection.isolation_level = None  # we send BEGIN ourselves
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
 

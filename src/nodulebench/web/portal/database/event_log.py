@@ -1,7 +1,7 @@
-"""The one log of the site: every action in a hash-chained, signed event, in its own transaction.
+"""The event log of the site: every action is a hash-chained, signed event.
 
-An action and its event are written together or not at all. The site signs with its own key and
-names the account that it acts for.
+An action and its event are written in one transaction. The site signs with its own key and names
+the account it acts for.
 """
 
 from collections.abc import Mapping
@@ -21,15 +21,15 @@ from nodulebench.security.keys import PrivateKey
 from nodulebench.web.portal.database.models import StoredEvent, StoredHead
 
 SITE = "portal"
-"""Who signs: the site itself."""
+"""The signer: the site itself."""
 _LOCK = 0x6E6F6475
 
 
 class PortalEvent(FactEvent):
-    """One thing that was done on the site, which signs it."""
+    """An action on the site, signed by the site."""
 
     account: str
-    """The id of the account that acted; nothing: nobody who was signed in."""
+    """The id of the account that acted; empty: no one was signed in."""
     action: str
 
 
@@ -49,8 +49,8 @@ class SqlStore:
         Args:
             session: the transaction.
             events: the table of events.
-            heads: the table of heads.
-            of_event: what the rows of this log have in common, where a table holds several.
+            heads: the table of log heads.
+            of_event: columns that select the rows of this log, if a table holds several logs.
             of_head: the same for its head.
         """
         self._session = session
@@ -58,34 +58,34 @@ class SqlStore:
         self._of_event, self._of_head = of_event or {}, of_head or {"id": 1}
 
     def read(self, first: int = 1) -> list[Stored]:
-        """The events from a number on, by number."""
+        """Events from a number on, in order."""
         rows = self._own().where(self._events.number >= first).order_by(self._events.number)
-        return [self._stored(one) for one in self._session.scalars(rows)]
+        return [self._stored(row) for row in self._session.scalars(rows)]
 
     def read_one(self, number: int) -> Stored | None:
-        """One event; None: it is not there."""
-        found = self._session.scalar(self._own().where(self._events.number == number))
-        return None if found is None else self._stored(found)
+        """An event; None if it does not exist."""
+        row = self._session.scalar(self._own().where(self._events.number == number))
+        return None if row is None else self._stored(row)
 
     def read_last(self) -> Stored | None:
-        """The last event; None: there is none."""
-        found = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
-        return None if found is None else self._stored(found)
+        """The last event; None if there is none."""
+        row = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
+        return None if row is None else self._stored(row)
 
     def append(self, number: int, content: bytes) -> bool:
-        """Keep one more event; nobody else can take its number while the log is locked."""
+        """Store an event; while the log is locked, no one else can take its number."""
         self._session.add(self._events(**self._of_event, number=number, content=content))
         self._session.flush()
         return True
 
     def read_head(self) -> bytes | None:
-        """What is kept as the head; None: nothing."""
+        """The stored head; None if there is none."""
         head = self._session.scalar(select(self._heads).filter_by(**self._of_head))
         content: bytes | None = None if head is None else head.content
         return content
 
     def write_head(self, content: bytes) -> None:
-        """Keep a head in the place of an older one."""
+        """Replace the stored head."""
         self._session.merge(self._heads(**self._of_head, content=content))
         self._session.flush()
 
@@ -100,11 +100,11 @@ class SqlStore:
         return "head of the log" if number is None else f"event {number}"
 
     def strangers(self) -> list[str]:
-        """Nothing else can lie in the table."""
+        """Always empty: the table holds only events."""
         return []
 
     def lock(self) -> None:
-        """Let one transaction write at a time; SQLite lets no two write anyway."""
+        """Serialise writing transactions; SQLite allows only one writer anyway."""
         if self._session.get_bind().dialect.name == "postgresql":
             self._session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
@@ -112,14 +112,14 @@ class SqlStore:
 def record(
     session: Transaction, key: PrivateKey, account: str, action: str, **facts: Fact
 ) -> PortalEvent:
-    """Write down an action in the transaction that does it.
+    """Log an action in the transaction that performs it.
 
     Args:
         session: the transaction.
         key: of the site.
-        account: the id of who acts; nothing: nobody who is signed in.
-        action: what is done, one of ``ACTIONS``.
-        facts: ids and digests that say with what; never a secret, a password or a name.
+        account: the id of the acting account; empty: no one is signed in.
+        action: one of ``ACTIONS``.
+        facts: ids and digests; never a secret, a password or a name.
     """
     store = SqlStore(session)
     store.lock()
@@ -127,7 +127,7 @@ def record(
     last = store.read_last()
     before = None if last is None else parse_event(last.content)
     if last is not None and before is None:
-        log.read()  # says what was changed
+        log.read()  # raises an error that names the change
     event = PortalEvent(
         number=1 if before is None else before.number + 1,
         at=datetime.now(UTC),
@@ -145,27 +145,27 @@ def record(
 
 
 def check_log(session: Transaction, key: PrivateKey) -> LogCheck[PortalEvent]:
-    """Every event, and whatever is wrong with the log."""
+    """Verify the log: its events and their problems."""
     return _log(SqlStore(session), key).check()
 
 
 def latest_events(session: Transaction, before: int | None, count: int) -> list[PortalEvent]:
-    """Events before a number, the last ones first; None: the last there are."""
+    """The last events before a number, newest first; None: the newest of all."""
     rows = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(count)
     if before is not None:
         rows = rows.where(StoredEvent.number < before)
-    read = (parse_event(one.content) for one in session.scalars(rows))
-    return [one for one in read if one is not None]
+    read = (parse_event(row.content) for row in session.scalars(rows))
+    return [event for event in read if event is not None]
 
 
 def stored_events(session: Transaction, after: int, count: int) -> list[StoredEvent]:
-    """Events after a number as they are kept, in their order."""
+    """Stored events after a number, in order."""
     rows = select(StoredEvent).where(StoredEvent.number > after).order_by(StoredEvent.number)
     return list(session.scalars(rows.limit(count)))
 
 
 def parse_event(content: bytes) -> PortalEvent | None:
-    """An event from its bytes; None: they are not as it would be written."""
+    """An event from its bytes; None if they are not in the canonical form."""
     try:
         event = PortalEvent.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
-"""The tables of the site; the same on SQLite and PostgreSQL.
+"""The tables of a site; the same on SQLite and PostgreSQL.
 
-Secrets stand here as digests only: of session cookies, links and tokens, SHA-256; of passwords,
-argon2. Keys that open a sealed set are never here.
+Secrets are stored only as digests: session cookies, links and tokens as SHA-256, passwords as
+argon2. Keys of sealed sets are never stored.
 """
 
 from datetime import UTC, datetime
@@ -34,92 +34,90 @@ NAMING = {
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A time with its zone, kept in UTC by databases that have zones and those that have none."""
+    """A time with time zone, stored in UTC without one."""
 
     impl = DateTime(timezone=False)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """The time as the database keeps it."""
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """The time with its zone."""
         return None if value is None else value.replace(tzinfo=UTC)
 
 
 def now() -> datetime:
-    """This moment, in UTC."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 def new_id() -> str:
-    """An id that nobody guesses."""
+    """A random id."""
     return token_hex(8)
 
 
 class Base(DeclarativeBase):
-    """What every table has in common."""
+    """The base of all tables."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {datetime: UtcTime, JsonObject: JSON, list[str]: JSON, str: String}  # noqa: RUF012
 
 
 class SiteExam(Base):
-    """An exam on scans of the site; its key lies in the storage."""
+    """An exam on scans of the site; its key is in the storage folder."""
 
     __tablename__ = "exam"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     title: Mapped[str]
     images: Mapped[str]
-    """The folder of its scans, within that of all scans."""
+    """Name of its scan folder."""
     rules: Mapped[JsonObject]
     """``ExamRules``."""
     made_by: Mapped[str] = mapped_column(ForeignKey("account.id"))
-    """Who knows the key."""
+    """The account that knows the key."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     ended_at: Mapped[datetime | None]
 
 
 class ExamEdit(Base):
-    """One edit of what somebody draws in an exam, or that it was handed in."""
+    """An edit of a candidate's reading in an exam, or its submission."""
 
     __tablename__ = "exam_edit"
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"))
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"))
-    of_case: Mapped[str]
+    case_id: Mapped[str]
     content: Mapped[JsonObject]
     created_at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "exam_id", "account_id", "id"),)
 
 
 class ExamResult(Base):
-    """The sheet of somebody who handed in everything; there is one for an exam and an account."""
+    """The result of a finished exam; one per exam and account."""
 
     __tablename__ = "exam_result"
     exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"), primary_key=True)
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), primary_key=True)
     has_passed: Mapped[bool]
     sheet: Mapped[JsonObject]
-    """As it stands in ``exam.json``, with every nodule that was missed."""
+    """As in ``exam.json``, including the missed nodules."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     account: Mapped["Account"] = relationship()
 
 
 class AnnotationProject(Base):
-    """An annotation project whose people are accounts; its roster and cases lie in the storage."""
+    """An annotation project whose people are accounts; its roster is in the storage folder."""
 
     __tablename__ = "project"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     title: Mapped[str]
     images: Mapped[str]
-    """The folder of its scans, within that of all scans; no page shows where that is."""
+    """Name of its scan folder; no page shows its path."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class ProjectExam(Base):
-    """Which exam of the site the readers of a project have passed."""
+    """The exam that readers of a project must have passed."""
 
     __tablename__ = "project_exam"
     project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
@@ -138,7 +136,7 @@ class ProjectMember(Base):
 
 
 class ProjectEvent(Base):
-    """The bytes of one event of a project's log."""
+    """The bytes of an event of a project's log."""
 
     __tablename__ = "project_event"
     project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
@@ -155,13 +153,13 @@ class ProjectHead(Base):
 
 
 class ProjectEdit(Base):
-    """One edit of what somebody draws and says in a project, or that it was handed in."""
+    """An edit of a reading in a project, or its submission."""
 
     __tablename__ = "project_edit"
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     project_id: Mapped[str] = mapped_column(ForeignKey("project.id"))
     person: Mapped[str]
-    of_case: Mapped[str]
+    case_id: Mapped[str]
     content: Mapped[JsonObject]
     created_at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "project_id", "person", "id"),)
@@ -173,27 +171,27 @@ class Account(Base):
     __tablename__ = "account"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     login: Mapped[str] = mapped_column(unique=True)
-    """What is typed to sign in; small letters."""
+    """The name for signing in, in lower case."""
     name: Mapped[str]
-    """What others see."""
+    """The name that others see."""
     roles: Mapped[list[str]]
     password: Mapped[str | None]
-    """argon2; None: nobody can sign in."""
-    factor: Mapped[str | None]
-    """The secret of the second factor; None: there is none."""
-    factor_step: Mapped[int] = mapped_column(default=0)
-    """The last step of the second factor that was used, which counts only once."""
+    """argon2 hash; None: no sign-in by password."""
+    totp_secret: Mapped[str | None]
+    """Secret of the second factor; None: not set up."""
+    totp_step: Mapped[int] = mapped_column(default=0)
+    """The last time step whose code was used; each code is valid once."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     closed_at: Mapped[datetime | None]
 
 
 class Session(Base):
-    """Somebody who is signed in, on one device."""
+    """A session of an account on one device."""
 
     __tablename__ = "session"
     digest: Mapped[str] = mapped_column(primary_key=True)
     id: Mapped[str] = mapped_column(unique=True, default=new_id)
-    """What pages call it by; the digest stays here."""
+    """The id that pages use; the digest is not shown."""
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
     csrf: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -203,14 +201,14 @@ class Session(Base):
 
 
 class Invitation(Base):
-    """A link that works once: for a new account, or for a new password of an old one."""
+    """A link that works once: for a new account, or for a new password of an account."""
 
     __tablename__ = "invitation"
     digest: Mapped[str] = mapped_column(primary_key=True)
     id: Mapped[str] = mapped_column(unique=True, default=new_id)
     roles: Mapped[list[str]]
     account_id: Mapped[str | None] = mapped_column(ForeignKey("account.id"))
-    """Whose password it sets; None: it makes an account."""
+    """The account whose password it sets; None: it makes an account."""
     made_by: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime]
@@ -218,7 +216,7 @@ class Invitation(Base):
 
 
 class Token(Base):
-    """What a program signs its requests with."""
+    """A token that authorises requests of programs."""
 
     __tablename__ = "token"
     digest: Mapped[str] = mapped_column(primary_key=True)
@@ -232,7 +230,7 @@ class Token(Base):
 
 
 class Identity(Base):
-    """Who of a provider an account is: by issuer and subject, which never change."""
+    """The user of a provider that an account belongs to: issuer and subject never change."""
 
     __tablename__ = "identity"
     issuer: Mapped[str] = mapped_column(primary_key=True)
@@ -242,18 +240,18 @@ class Identity(Base):
 
 
 class Attempt(Base):
-    """A failed attempt to sign in or to use a link, counted by what it was aimed at."""
+    """A failed attempt to sign in or to use a link."""
 
     __tablename__ = "attempt"
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     aim: Mapped[str]
-    """Digest of a login or of an address."""
+    """Digest of the login or address that it counts for."""
     at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "aim", "at"),)
 
 
 class Setting(Base):
-    """What an organiser chose for the whole site."""
+    """A setting of the whole site."""
 
     __tablename__ = "setting"
     name: Mapped[str] = mapped_column(primary_key=True)
@@ -268,14 +266,14 @@ class Benchmark(Base):
     title: Mapped[str]
     about: Mapped[str] = mapped_column(Text, default="")
     reference: Mapped[str]
-    """Where the test set lies on the machine of the workers; no page shows it."""
+    """Path of the test set on the machine of the workers; no page shows it."""
     is_sealed: Mapped[bool] = mapped_column(default=False)
     protocol: Mapped[str]
-    """Name of a published protocol, or the text of one in TOML."""
+    """Name of a packaged protocol, or a protocol in TOML."""
     rules: Mapped[JsonObject]
-    """``BenchmarkRules``: tracks, quota, feedback, what is released."""
+    """``BenchmarkRules``."""
     version: Mapped[int] = mapped_column(default=1)
-    """One more each time the reference or protocol is corrected, so that all is scored anew."""
+    """Increases when reference or protocol are corrected and all entries are scored again."""
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]
     is_shown: Mapped[bool] = mapped_column(default=True)
@@ -283,25 +281,25 @@ class Benchmark(Base):
 
 
 class Entry(Base):
-    """One submission to a benchmark."""
+    """A submission to a benchmark."""
 
     __tablename__ = "entry"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     benchmark_id: Mapped[str] = mapped_column(ForeignKey("benchmark.id"), index=True)
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
     name: Mapped[str]
-    """What the algorithm is called."""
+    """Name of the algorithm."""
     track: Mapped[str] = mapped_column(default="detection")
     kind: Mapped[str] = mapped_column(default="marks")
-    """marks, or an algorithm that is run."""
+    """marks or algorithm."""
     file: Mapped[str]
-    """The name that it was sent under."""
+    """Name of the uploaded file."""
     digest: Mapped[str]
     size: Mapped[int] = mapped_column(BigInteger)
     declared: Mapped[JsonObject]
-    """What who submits says of it: description, training data, intended use."""
-    terms: Mapped[JsonObject] = mapped_column(default=dict)
-    """``entries.Terms``: the candidate list it scores, and what was checked of its training."""
+    """Statements of the submitter: description, training data, link."""
+    accepted_rules: Mapped[JsonObject] = mapped_column(default=dict)
+    """``AcceptedRules``: the candidate list it scores, and the statement about training."""
     receipt: Mapped[JsonObject]
     is_baseline: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -311,22 +309,22 @@ class Entry(Base):
 
 
 class Job(Base):
-    """Work for a worker: one entry under one version of its benchmark."""
+    """Work for a worker: to score one entry under one version of its benchmark."""
 
     __tablename__ = "job"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     entry_id: Mapped[str] = mapped_column(ForeignKey("entry.id"))
     version: Mapped[int]
     state: Mapped[str] = mapped_column(default="waiting", index=True)
-    """waiting, running, done, failed, cancelled."""
+    """waiting, running, done, failed or cancelled."""
     claim: Mapped[str] = mapped_column(default="")
-    """Whose it is now; another one with each claim."""
+    """The current claim; a new id with each claim."""
     worker: Mapped[str] = mapped_column(default="")
     lease_until: Mapped[datetime | None]
     attempts: Mapped[int] = mapped_column(default=0)
     progress: Mapped[JsonObject]
     problems: Mapped[JsonObject]
-    """Why it failed: ``told`` for who submitted, ``kept`` for who organises."""
+    """Why it failed: ``messages`` for the submitter, ``operator_message`` for organisers."""
     is_cancelling: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
     ended_at: Mapped[datetime | None]
@@ -335,25 +333,25 @@ class Job(Base):
 
 
 class Result(Base):
-    """What a job found; one for an entry and a version, never two. A ``Certificate`` states it."""
+    """The result of a job; one per entry and version. A ``Certificate`` states it."""
 
     __tablename__ = "result"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     entry_id: Mapped[str] = mapped_column(ForeignKey("entry.id"))
     version: Mapped[int]
     folder: Mapped[str]
-    """Its result folder, within the storage of the site."""
+    """Its result folder, within the results of the site."""
     digest: Mapped[str]
     """Of evaluation.json, or of the feedback of a sealed set."""
     metrics: Mapped[JsonObject]
-    """What a leaderboard shows: ``scoring.Summary``."""
+    """What a leaderboard shows: ``scoring.summary``."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     entry: Mapped[Entry] = relationship()
     __table_args__ = (UniqueConstraint("entry_id", "version"),)
 
 
 class Certificate(Base):
-    """A signed statement of what was found for an entry; there is one for a result."""
+    """A signed statement of a result; at most one per result."""
 
     __tablename__ = "certificate"
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -364,26 +362,26 @@ class Certificate(Base):
 
 
 class Release(Base):
-    """A file that an organiser released to those who are signed in."""
+    """A file that an organiser released to people who are signed in."""
 
     __tablename__ = "release"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     benchmark_id: Mapped[str] = mapped_column(ForeignKey("benchmark.id"), index=True)
     file: Mapped[str]
-    """Its place in the folder of downloads; no other file can be reached."""
+    """Its path in the download folder."""
     kind: Mapped[str]
     """scans, nodules or other."""
     size: Mapped[int] = mapped_column(BigInteger)
     changed: Mapped[int] = mapped_column(BigInteger)
-    """When the file was changed last, in nanoseconds; one that changed since is not given out."""
+    """Modification time in nanoseconds; a file that changed since cannot be downloaded."""
     digest: Mapped[str] = mapped_column(default="")
-    """SHA-256; nothing: a worker has not got to it, and the file is not given out yet."""
+    """SHA-256; empty: not computed yet, so the file cannot be downloaded."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     ended_at: Mapped[datetime | None]
 
 
 class Worker(Base):
-    """A worker process that said not long ago that it lives."""
+    """A worker process with its last heartbeat."""
 
     __tablename__ = "worker"
     name: Mapped[str] = mapped_column(primary_key=True)
@@ -394,7 +392,7 @@ class Worker(Base):
 
 
 class Announcement(Base):
-    """What an organiser tells everybody."""
+    """A message of an organiser to everyone."""
 
     __tablename__ = "announcement"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
@@ -405,7 +403,7 @@ class Announcement(Base):
 
 
 class StoredEvent(Base):
-    """The bytes of one event of the log."""
+    """The bytes of an event of the log."""
 
     __tablename__ = "event"
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

@@ -1,1 +1,1 @@
-"""Exams on the site: keys that nobody sees, rooms in which they are sat, and who passed."""
+"""Exams for readers: secret keys, exam sessions, and results."""

@@ -1,4 +1,4 @@
-"""Exams: made by organisers, sat by readers, and who passed."""
+"""Pages of exams."""
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
@@ -17,8 +17,8 @@ from nodulebench.web.portal.exams.service import (
     rules_of,
 )
 from nodulebench.web.portal.exams.sessions import exam_status
-from nodulebench.web.portal.guard import AtSite, By, Sent, field
-from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser, SentForm, field
+from nodulebench.web.portal.page import redirect, render_page
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
@@ -26,14 +26,12 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/exams/new", name="new_exam_page")
-def new_exam_page(request: Request, site: AtSite) -> Response:
-    """The form for a new exam."""
+def new_exam_page(request: Request, site: CurrentSite) -> Response:
     return _form(request, site, {})
 
 
 @router.post("/exams/new", name="new_exam")
-def new_exam(request: Request, site: AtSite, by: By, form: Sent) -> Response:
-    """Make an exam of a key and a folder of scans."""
+def new_exam(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
     given = {name: field(form, name) for name in ("title", "images", "pass_mark")}
     key = form.get("key")
     if not isinstance(key, UploadFile) or not key.filename:
@@ -42,37 +40,36 @@ def new_exam(request: Request, site: AtSite, by: By, form: Sent) -> Response:
         made = make_exam(site, by.account, **given, key=key.file)
     except NoduleBenchError as error:
         return _form(request, site, given, 422, wrong=str(error))
-    return see(f"/exams/{made}")
+    return redirect(f"/exams/{made}")
 
 
 @router.get("/exams/{exam_id}", name="exam")
-def exam(request: Request, site: AtSite, by: By, exam_id: str) -> Response:
-    """An exam: to who sits it how they stand, to organisers and auditors who passed."""
+def exam_page(request: Request, site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
+    """Show an exam: to candidates their status, to organisers and auditors who passed."""
     with site.database.reading() as session:
-        found = find_exam(session, exam_id)
-        stand = exam_status(session, found, by)
-        sees_all = may(by.roles, "exam_sheets") and stand is None
-        if stand is None and not sees_all:
+        exam = find_exam(session, exam_id)
+        status = exam_status(session, exam, by)
+        sees_all = may(by.roles, "exam_sheets") and status is None
+        if status is None and not sees_all:
             raise DeniedError("not_found", 404)
         results = (
             [(result.account, result) for result in results_of(session, exam_id)]
             if sees_all
             else []
         )
-    values = {"stand": stand, "sees_all": sees_all, "results": results, "metrics": PASS_METRICS}
-    return rendered(request, "exam.html", exam=found, rules=rules_of(found), **values)
+    values = {"status": status, "sees_all": sees_all, "results": results, "metrics": PASS_METRICS}
+    return render_page(request, "exam.html", exam=exam, rules=rules_of(exam), **values)
 
 
 @router.post("/exams/{exam_id}/end", name="end_exam")
-def end(site: AtSite, by: By, exam_id: str) -> Response:
-    """Let nobody begin or go on with an exam."""
+def end(site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
     end_exam(site, by.account, exam_id)
-    return see(f"/exams/{exam_id}")
+    return redirect(f"/exams/{exam_id}")
 
 
 @router.get("/exams/{exam_id}/exam.json", name="exam_sheets")
-def exam_sheets(site: AtSite, by: By, exam_id: str) -> Response:
-    """Who passed, as ``annotate review start --exam`` takes it; nothing of where nodules lie."""
+def exam_sheets(site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
+    """Who passed, as ``annotate review start --exam`` reads it; without positions of nodules."""
     with site.database.reading() as session:
         if exam_status(session, find_exam(session, exam_id), by) is not None:
             raise DeniedError("not_allowed", 403)
@@ -85,4 +82,4 @@ def _form(
     request: Request, site: Site, given: dict[str, str], status: int = 200, wrong: str = ""
 ) -> Response:
     folders = scan_folders(site)
-    return rendered(request, "new_exam.html", status, folders=folders, given=given, wrong=wrong)
+    return render_page(request, "new_exam.html", status, folders=folders, given=given, wrong=wrong)

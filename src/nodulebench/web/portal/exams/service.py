@@ -1,4 +1,4 @@
-"""Exams come to the site: a key, which no page and no answer holds, and the scans it is about."""
+"""Exams: a secret key, which no page or response contains, and the scans it belongs to."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from nodulebench.web.portal.benchmarks.service import MOST_TITLE
 from nodulebench.web.portal.database.models import ExamResult, SiteExam, new_id, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
-from nodulebench.web.viewer.evaluation import shown_place
+from nodulebench.web.viewer.evaluation import shown_position
 from nodulebench.web.viewer.exam import Exam, exam_of
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of, tiles_of
 
@@ -29,21 +29,21 @@ KEY = "key.csv"
 def make_exam(
     site: Site, by: str, *, title: str, images: str, key: BinaryIO, pass_mark: str = ""
 ) -> str:
-    """Make an exam of a panel's key and a folder of scans; its id.
+    """Make an exam of a panel's key and a folder of scans; return its id.
 
-    Every scan is read, so that nobody waits for it in the exam, and the key is laid over it.
+    All scans are read now, so that candidates need not wait, and to check the key against them.
 
     Args:
         site: the site.
-        by: the account that makes it, which cannot sit it.
-        title: what it is called.
+        by: the account that makes it, which cannot take it.
+        title: display name.
         images: the folder of its scans.
         key: the panel's nodules slice by slice, NIFDC CSV.
-        pass_mark: what precision, recall and Dice have to exceed; nothing: what is usual.
+        pass_mark: minimum of precision, recall and Dice; empty: the default.
 
     Raises:
-        DeniedError: if the title, the pass mark or the folder is none.
-        InputError: if the key cannot be read, or key and scans do not go together.
+        DeniedError: if title, pass mark or folder are not valid.
+        InputError: if the key cannot be read, or does not match the scans.
     """
     title = title.strip()
     if not title or len(title) > MOST_TITLE or not title.isprintable():
@@ -66,61 +66,60 @@ def make_exam(
 
 
 def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Problem]:
-    """Nodules of the key that lie outside of their scan: everybody would fail."""
+    """Nodules of the key outside of their scan, which no candidate could find."""
     slices = exam.key.slices
     for case_id in exam.case_ids:
         tiles = tiles_of(scans[case_id], voxels)
         own = () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True)
-        outside = {one["nodule_id"]: one for one in own if not _is_inside(one, tiles)}
-        for name, one in outside.items():
+        outside = {nodule["nodule_id"]: nodule for nodule in own if not _is_inside(nodule, tiles)}
+        for name, nodule in outside.items():
             yield Problem(
                 f"key, sequence '{case_id}', nodule '{name}'",
-                f"slice {one['slice_index']} lies outside of the scan.",
+                f"slice {nodule['slice_index']} is outside of the scan.",
                 "Slices count from 0 at the feet; millimetres are those of the scan (LPS).",
             )
 
 
-def _is_inside(one: JsonObject, tiles: Tiles) -> bool:
-    place, size = shown_place(one, tiles), np.array(tiles.volume.shape[::-1])
+def _is_inside(nodule: JsonObject, tiles: Tiles) -> bool:
+    place, size = shown_position(nodule, tiles), np.array(tiles.volume.shape[::-1])
     return bool(np.all((place >= -0.5) & (place <= size - 0.5)))
 
 
 def find_exam(session: Transaction, exam_id: str) -> SiteExam:
-    """An exam.
+    """An exam by its id.
 
     Raises:
         DeniedError: if there is none.
     """
-    found = session.get(SiteExam, exam_id)
-    if found is None:
+    exam = session.get(SiteExam, exam_id)
+    if exam is None:
         raise DeniedError("not_found", 404)
-    return found
+    return exam
 
 
 def end_exam(site: Site, by: str, exam_id: str) -> None:
-    """Let nobody begin or go on with an exam; who has handed in keeps their sheet."""
+    """Close an exam; results of candidates who submitted everything remain."""
     with site.acting(by, "exam_ended", exam=exam_id) as session:
-        found = find_exam(session, exam_id)
-        found.ended_at = found.ended_at or now()
+        exam = find_exam(session, exam_id)
+        exam.ended_at = exam.ended_at or now()
 
 
 def rules_of(exam: SiteExam) -> ExamRules:
-    """What it takes to pass."""
     return ExamRules.model_validate(exam.rules)
 
 
 SHEET_FIELDS = ("candidate", "has_passed", "failed", "pass_mark", "rule", "counts", "metrics")
-"""What of a sheet others may see: nothing of it says where a nodule of the key lies."""
+"""The fields of a sheet that others may see: none contains the position of a nodule."""
 
 
 def results_of(session: Transaction, exam_id: str) -> list[ExamResult]:
-    """Everybody's result of an exam, the newest first."""
+    """The results of an exam, newest first."""
     rows = select(ExamResult).where(ExamResult.exam_id == exam_id)
     return list(session.scalars(rows.order_by(ExamResult.created_at.desc())))
 
 
 def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str] | None:
-    """The accounts that passed an exam; None: none is asked for."""
+    """The accounts that passed an exam; None: no exam is required."""
     if exam_id is None:
         return None
     return frozenset(
@@ -129,11 +128,11 @@ def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str]
 
 
 def disclosed_sheet(result: ExamResult, candidate: str = "") -> JsonObject:
-    """A result as ``exam.json`` has it, without the nodules that were missed.
+    """A result as in ``exam.json``, without the missed nodules.
 
     Args:
         result: of an account.
-        candidate: who they are where it is used; nothing: as they sign in.
+        candidate: name to use instead of the login; empty: the login.
     """
-    told = {name: result.sheet[name] for name in SHEET_FIELDS}
-    return {**told, "candidate": candidate} if candidate else told
+    disclosed = {name: result.sheet[name] for name in SHEET_FIELDS}
+    return {**disclosed, "candidate": candidate} if candidate else disclosed

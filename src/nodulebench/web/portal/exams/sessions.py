@@ -1,4 +1,4 @@
-"""The rooms in which accounts sit exams; the sheet of each is a row as soon as all is handed in."""
+"""Exam sessions of accounts; a result is stored when everything is submitted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.annotation.exam import ExamSheet, sheet_json
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import ExamEdit, ExamResult, SiteExam
 from nodulebench.web.portal.exams.service import KEY, find_exam, rules_of
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.drafts import SqlDrafts
-from nodulebench.web.portal.viewer_access.gateway import Recent, Steps
+from nodulebench.web.portal.viewer_access.gateway import LruCache, StepTransactions
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.drafts import Drafts
 from nodulebench.web.viewer.exam import Exam, ExamSession, exam_of
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import Voxels
 
-ROUTE = "exam_room"
-MOST_ROOMS, MOST_EXAMS = 200, 20
-"""That are held open; whoever comes back later gets theirs anew."""
+ROUTE = "exam_session"
+MOST_SESSIONS, MOST_EXAMS = 200, 20
+"""Sessions in memory; others are opened again when needed."""
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What all rooms of an exam have in common."""
+class SharedExam:
+    """What all sessions of an exam share."""
 
     exam: Exam
     scans: Mapping[str, Scan]
@@ -38,101 +38,103 @@ class Shared:
 
 
 class SiteExamSession(ExamSession):
-    """The room of one account in one exam."""
+    """The session of an account in an exam."""
 
-    def __init__(self, folder: Path, shared: Shared, steps: Steps, visitor: Visitor) -> None:
-        own = {"exam_id": steps.of, "account_id": visitor.account}
-        drafts = SqlDrafts(steps, ExamEdit, **own)
-        name = visitor.login
+    def __init__(
+        self, folder: Path, shared: SharedExam, transactions: StepTransactions, user: User
+    ) -> None:
+        own = {"exam_id": transactions.of, "account_id": user.account}
+        drafts = SqlDrafts(transactions, ExamEdit, **own)
+        name = user.login
         super().__init__(folder, shared.scans, drafts, name, shared.exam, shared.voxels)
-        self._steps = steps
-        self._account = visitor.account
+        self._transactions = transactions
+        self._account = user.account
 
-    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
+    def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Freeze the reading of a sequence; nothing of it leaves the database."""
-        drafts.hand_in(self.draft_key(number))
+        drafts.submit(self.draft_key(number))
 
-    def keep(self, sheet: ExamSheet) -> None:
-        """Write the result down, once, with an event of the site."""
-        own = {"exam_id": self._steps.of, "account_id": self._account}
-        with self._steps.acting() as session:
+    def save_sheet(self, sheet: ExamSheet) -> None:
+        """Store the result once, with an event of the site."""
+        own = {"exam_id": self._transactions.of, "account_id": self._account}
+        with self._transactions.acting() as session:
             if session.get(ExamResult, own) is None:
-                told = sheet_json(sheet)
-                session.add(ExamResult(**own, has_passed=sheet.has_passed, sheet=told))
-                site, facts = self._steps.site, {"exam": self._steps.of}
+                content = sheet_json(sheet)
+                session.add(ExamResult(**own, has_passed=sheet.has_passed, sheet=content))
+                site, facts = self._transactions.site, {"exam": self._transactions.of}
                 site.record(session, self._account, "exam_sat", **facts, passed=sheet.has_passed)
 
 
 class ExamSessions:
-    """Every account's room in every exam of a site."""
+    """All exam sessions of a site."""
 
     route = ROUTE
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._shared: Recent[Shared] = Recent(MOST_EXAMS)
-        self._rooms: Recent[SiteExamSession] = Recent(MOST_ROOMS)
+        self._shared: LruCache[SharedExam] = LruCache(MOST_EXAMS)
+        self._sessions: LruCache[SiteExamSession] = LruCache(MOST_SESSIONS)
 
-    def of(self, name: str, visitor: Visitor) -> SiteExamSession:
-        """The room of somebody in an exam.
+    def of(self, name: str, user: User) -> SiteExamSession:
+        """The session of a user in an exam.
 
         Raises:
             DeniedError: if there is no such exam, it has ended, or they know its key.
         """
         with self.site.database.reading() as session:
-            found = find_exam(session, name)
-            result = session.get(ExamResult, (name, visitor.account))
-        if not may_sit(found, visitor):
+            exam = find_exam(session, name)
+            result = session.get(ExamResult, (name, user.account))
+        if not may_sit(exam, user):
             raise DeniedError("exam_known", 403)
-        if found.ended_at is not None and result is None:
+        if exam.ended_at is not None and result is None:
             raise DeniedError("exam_ended", 409)
-        shared = self._shared.of(name, lambda: self._open(found))
-        return self._rooms.of((name, visitor.account), lambda: self._room(shared, name, visitor))
+        shared = self._shared.of(name, lambda: self._open(exam))
+        return self._sessions.of((name, user.account), lambda: self._session(shared, name, user))
 
-    def _open(self, found: SiteExam) -> Shared:
-        exam = exam_of(self.site.exam(found.id) / KEY, rules_of(found))
-        scans = scans_of(images_of(self.site, found.images), exam.case_ids)
-        return Shared(exam, scans, Voxels(voxels_of(self.site)))
+    def _open(self, stored: SiteExam) -> SharedExam:
+        exam = exam_of(self.site.exam(stored.id) / KEY, rules_of(stored))
+        scans = scans_of(images_of(self.site, stored.images), exam.case_ids)
+        return SharedExam(exam, scans, Voxels(voxels_of(self.site)))
 
-    def _room(self, shared: Shared, exam_id: str, visitor: Visitor) -> SiteExamSession:
-        folder = self.site.exam(exam_id) / visitor.account
-        return SiteExamSession(folder, shared, Steps(self.site, exam_id), visitor)
+    def _session(self, shared: SharedExam, exam_id: str, user: User) -> SiteExamSession:
+        folder = self.site.exam(exam_id) / user.account
+        return SiteExamSession(folder, shared, StepTransactions(self.site, exam_id), user)
 
 
-def may_sit(exam: SiteExam, visitor: Visitor) -> bool:
-    """Whether somebody cannot know the key: neither who made it, nor an organiser."""
-    return exam.made_by != visitor.account and not visitor.is_organiser
+def may_sit(exam: SiteExam, user: User) -> bool:
+    """Whether a user cannot know the key: neither its author nor an organiser."""
+    return exam.made_by != user.account and not user.is_organiser
 
 
 ExamStatus = Literal["open", "begun", "passed", "failed", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An exam, and how somebody stands in it."""
+class ExamLine:
+    """An exam with the status of a user."""
 
     exam: SiteExam
-    stand: ExamStatus | None
-    """None: it is not theirs to sit."""
+    status: ExamStatus | None
+    """None: they cannot take it."""
 
 
-def exams_for(session: Transaction, visitor: Visitor) -> list[Line]:
-    """The exams that concern somebody, the newest first."""
-    found = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
-    lines = [Line(one, exam_status(session, one, visitor)) for one in found]
-    oversees = bool({"organiser", "auditor"} & visitor.roles)
-    return [line for line in lines if oversees or line.stand not in (None, "ended")]
+def exams_for(session: Transaction, user: User) -> list[ExamLine]:
+    """The exams that concern a user, newest first."""
+    exams = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
+    lines = [ExamLine(exam, exam_status(session, exam, user)) for exam in exams]
+    oversees = bool({"organiser", "auditor"} & user.roles)
+    return [line for line in lines if oversees or line.status not in (None, "ended")]
 
 
-def exam_status(session: Transaction, exam: SiteExam, visitor: Visitor) -> ExamStatus | None:
-    """How somebody stands in an exam; None: it is not theirs to sit."""
-    if not may(visitor.roles, ROUTE) or not may_sit(exam, visitor):
+def exam_status(session: Transaction, exam: SiteExam, user: User) -> ExamStatus | None:
+    """The status of a user in an exam; None: they cannot take it."""
+    if not may(user.roles, ROUTE) or not may_sit(exam, user):
         return None
-    result = session.get(ExamResult, (exam.id, visitor.account))
+    result = session.get(ExamResult, (exam.id, user.account))
     if result is not None:
         return "passed" if result.has_passed else "failed"
     if exam.ended_at is not None:
         return "ended"
-    own = {"exam_id": exam.id, "account_id": visitor.account}
+    own = {"exam_id": exam.id, "account_id": user.account}
     edits = session.scalar(select(func.count()).select_from(ExamEdit).filter_by(**own))
     return "begun" if edits else "open"

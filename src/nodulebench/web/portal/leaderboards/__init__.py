@@ -1,1 +1,1 @@
-"""What entries came to: leaderboards, ranks, pages, histories, certificates, use of test sets."""
+"""Leaderboards, rankings, entry pages, histories, certificates, and the use of test sets."""

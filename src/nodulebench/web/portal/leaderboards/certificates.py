@@ -1,4 +1,4 @@
-"""A result -> its certificate: a numbered and dated statement of what was found, signed."""
+"""Certificates: numbered, dated and signed statements of results."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +13,7 @@ from nodulebench.report.pages.colours import palette
 from nodulebench.report.pdf import FONTS, MONOSPACED, typeset
 from nodulebench.security.statements import signed_print, signed_statement
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import track_of
 from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import Certificate, Entry, Result, now
@@ -25,16 +25,16 @@ from nodulebench.web.portal.submissions.service import find_entry, find_own, is_
 SCHEMA = "nodulebench/certificate@1"
 
 
-def certify(site: Site, by: Visitor, entry: str) -> int:
-    """The number of the certificate of what was found for an entry; it is made once.
+def certify(site: Site, by: User, entry: str) -> int:
+    """Make the certificate of an entry, or find it; return its number.
 
     Raises:
-        DeniedError: if the entry is somebody else's, was withdrawn, or has no result that counts.
+        DeniedError: if the entry belongs to someone else, was withdrawn, or has no valid result.
     """
     with site.database.writing() as session:
-        SqlStore(session).lock()  # so that no two take one number
-        found = find_own(session, by, entry)
-        result = None if found.withdrawn_at else result_of(session, found)
+        SqlStore(session).lock()  # so that two certificates never get the same number
+        own = find_own(session, by, entry)
+        result = None if own.withdrawn_at else result_of(session, own)
         if result is None:
             raise DeniedError("not_certified", 409)
         known = certificate_of(session, result)
@@ -42,8 +42,8 @@ def certify(site: Site, by: Visitor, entry: str) -> int:
             return known.number
         number = (session.scalar(select(func.max(Certificate.number))) or 0) + 1
         at = now()
-        told = _stated(site, found, result, number, at.isoformat(timespec="seconds"))
-        content = signed_statement("certificate", told, site.key)
+        statement = _stated(site, own, result, number, at.isoformat(timespec="seconds"))
+        content = signed_statement("certificate", statement, site.key)
         session.add(Certificate(number=number, result_id=result.id, content=content, created_at=at))
         facts = {"entry": entry, "number": number, "result": result.digest}
         site.record(session, by.account, "certified", **facts)
@@ -51,50 +51,50 @@ def certify(site: Site, by: Visitor, entry: str) -> int:
 
 
 def certificate_of(session: Transaction, result: Result) -> Certificate | None:
-    """The certificate of a result; None: none was asked for."""
+    """The certificate of a result; None if there is none."""
     return session.scalar(select(Certificate).where(Certificate.result_id == result.id))
 
 
 def find_certificate(
-    session: Transaction, visitor: Visitor, number: int
+    session: Transaction, user: User, number: int
 ) -> tuple[Certificate, Entry, Result]:
-    """A certificate that somebody may see, with what it is about.
+    """A certificate that a user may see, with its entry and result.
 
     Raises:
-        DeniedError: if there is none; the same where names are kept from them, or were removed.
+        DeniedError: if there is none, its names are hidden from them, or it was emptied.
     """
-    found = session.get(Certificate, number)
-    if found is None or not found.content:
+    certificate = session.get(Certificate, number)
+    if certificate is None or not certificate.content:
         raise DeniedError("not_found", 404)
-    result = session.get_one(Result, found.result_id)
-    entry = find_entry(session, visitor, result.entry_id)
-    if is_nameless(entry, visitor):
+    result = session.get_one(Result, certificate.result_id)
+    entry = find_entry(session, user, result.entry_id)
+    if is_nameless(entry, user):
         raise DeniedError("not_found", 404)
-    return found, entry, result
+    return certificate, entry, result
 
 
 def rank_statement(entry: Entry, result: Result) -> str:
-    """Whether what a certificate says still counts: counts, superseded or withdrawn."""
+    """Whether a certificate is still valid: counts, superseded or withdrawn."""
     if entry.withdrawn_at is not None:
         return "withdrawn"
     return "counts" if result.version == entry.benchmark.version else "superseded"
 
 
-def print_certificate(site: Site, found: Certificate, translate: Translator) -> bytes:
-    """A certificate on paper, signed as a file of its own.
+def print_certificate(site: Site, certificate: Certificate, translate: Translator) -> bytes:
+    """A certificate as a signed PDF.
 
     Raises:
-        InputError: if what sets the page is not installed.
+        InputError: if typst is not installed.
     """
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
-        typeset(folder / "made.pdf", "certificate.typ", _printed(found, translate), folder)
+        typeset(folder / "made.pdf", "certificate.typ", _printed(certificate, translate), folder)
         return signed_print((folder / "made.pdf").read_bytes(), site.key)
 
 
-def facts_of(told: JsonObject, translate: Translator) -> list[tuple[str, str]]:
-    """What a certificate is about: names and values, in their order."""
-    entry, benchmark = told["entry"], told["benchmark"]
+def facts_of(statement: JsonObject, translate: Translator) -> list[tuple[str, str]]:
+    """The facts that a certificate states: names and values, in order."""
+    entry, benchmark = statement["entry"], statement["benchmark"]
     version = translate("portal.version", version=benchmark["version"])
     return [
         (translate("portal.algorithm"), entry["algorithm"]),
@@ -102,42 +102,44 @@ def facts_of(told: JsonObject, translate: Translator) -> list[tuple[str, str]]:
         (translate("portal.benchmark"), f"{benchmark['title']} · {version}"),
         (translate("portal.protocol"), benchmark["protocol"]),
         (translate("portal.sent"), _in_utc(entry["sent"])),
-        (translate("portal.certificate.scored"), _in_utc(told["result"]["at"])),
-        (translate("portal.certificate.scorer"), f"NoduleBench {told['result']['scorer']}"),
+        (translate("portal.certificate.scored"), _in_utc(statement["result"]["at"])),
+        (translate("portal.certificate.scorer"), f"NoduleBench {statement['result']['scorer']}"),
         *(
-            (translate("portal.trained"), translate(f"portal.trained.{one}"))
-            for one in _trained(told)
+            (translate("portal.trained"), translate(f"portal.trained.{text}"))
+            for text in _trained(statement)
         ),
-        *((translate("portal.verdict"), verdict) for verdict in _verdict(told, translate)),
+        *((translate("portal.verdict"), verdict) for verdict in _verdict(statement, translate)),
     ]
 
 
-def digests_of(told: JsonObject, translate: Translator) -> list[tuple[str, str]]:
-    """The digests that a certificate names."""
+def digests_of(statement: JsonObject, translate: Translator) -> list[tuple[str, str]]:
+    """The digests in a certificate."""
     return [
-        (translate("portal.digest"), told["entry"]["digest"]),
-        (translate("portal.result_digest"), told["result"]["digest"]),
+        (translate("portal.digest"), statement["entry"]["digest"]),
+        (translate("portal.result_digest"), statement["result"]["digest"]),
         *(
             (translate(f"portal.digest_of.{kind}"), digest)
-            for kind, digest in told["digests"].items()
+            for kind, digest in statement["digests"].items()
         ),
     ]
 
 
 def _in_utc(at: str) -> str:
-    """A time of a statement as people read it."""
     return at.replace("T", " ").replace("+00:00", " UTC")
 
 
-def _trained(told: JsonObject) -> list[str]:
-    answer = told["terms"].get("training", {}).get("answer")
+def _trained(statement: JsonObject) -> list[str]:
+    answer = statement["accepted_rules"].get("training", {}).get("answer")
     return [answer] if answer else []
 
 
-def _verdict(told: JsonObject, translate: Translator) -> list[str]:
-    if not told["verdict"]:
+def _verdict(statement: JsonObject, translate: Translator) -> list[str]:
+    if not statement["verdict"]:
         return []
-    verdict, reason = translate(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
+    verdict, reason = (
+        translate(f"portal.verdict.{statement['verdict']}"),
+        statement.get("verdict_reason"),
+    )
     if not reason:
         return [verdict]
     return [translate("portal.verdict_because", verdict=verdict, reason=translate.message(reason))]
@@ -167,7 +169,7 @@ def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> J
             "digest": entry.digest,
             "is_baseline": entry.is_baseline,
         },
-        "terms": entry.terms,
+        "accepted_rules": entry.accepted_rules,
         "result": {
             "digest": result.digest,
             "at": result.created_at.isoformat(timespec="seconds"),
@@ -180,8 +182,8 @@ def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> J
     }
 
 
-def _printed(found: Certificate, translate: Translator) -> JsonObject:
-    told = found.content["certificate"]
+def _printed(certificate: Certificate, translate: Translator) -> JsonObject:
+    statement = certificate.content["certificate"]
     rows = [
         [
             translate.word(reading["rule"]),
@@ -189,15 +191,15 @@ def _printed(found: Certificate, translate: Translator) -> JsonObject:
             decimals(reading["value"]),
             _bounds(reading),
         ]
-        for reading in told["readings"]
+        for reading in statement["readings"]
     ]
     return {
-        "title": translate("portal.certificate.heading", number=found.number),
-        "lead": translate("portal.certificate.lead", site=told["site"]),
-        "date": told["at"][:10],
+        "title": translate("portal.certificate.heading", number=certificate.number),
+        "lead": translate("portal.certificate.lead", site=statement["site"]),
+        "date": statement["at"][:10],
         "facts": [
-            (translate("portal.certificate.date"), _in_utc(told["at"])),
-            *facts_of(told, translate),
+            (translate("portal.certificate.date"), _in_utc(statement["at"])),
+            *facts_of(statement, translate),
         ],
         "heads": [
             translate("portal.rule"),
@@ -206,11 +208,11 @@ def _printed(found: Certificate, translate: Translator) -> JsonObject:
             translate("portal.interval"),
         ],
         "rows": rows,
-        "digests": digests_of(told, translate),
+        "digests": digests_of(statement, translate),
         "no_approval": translate("portal.certificate.no_approval"),
         "verify": translate("portal.certificate.verify"),
-        "key": found.content["key"],
-        "code": found.content["code"],
+        "key": certificate.content["key"],
+        "code": certificate.content["code"],
         "language": translate.name,
         "fonts": FONTS,
         "mono": MONOSPACED,
@@ -218,13 +220,13 @@ def _printed(found: Certificate, translate: Translator) -> JsonObject:
     }
 
 
-def _title(one: JsonObject, translate: Translator) -> str:
+def _title(reading: JsonObject, translate: Translator) -> str:
     return translate.metric(
-        f"{one['metric']}/{one['point']}" if one["point"] else one["metric"]
+        f"{reading['metric']}/{reading['point']}" if reading["point"] else reading["metric"]
     ).title
 
 
-def _bounds(one: JsonObject) -> str:
-    if one["low"] is None or one["high"] is None:
+def _bounds(reading: JsonObject) -> str:
+    if reading["low"] is None or reading["high"] is None:
         return ""
-    return f"{decimals(one['low'])}–{decimals(one['high'])}"
+    return f"{decimals(reading['low'])}–{decimals(reading['high'])}"

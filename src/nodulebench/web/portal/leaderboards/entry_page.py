@@ -1,4 +1,4 @@
-"""A kept result -> what the page of its entry shows of it: metrics, the curve, single misses."""
+"""What the page of an entry shows of its result: metrics, the curve, single errors, the history."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,57 +19,62 @@ from nodulebench.report.charts.lines import Step, history_chart
 from nodulebench.report.charts.svg import Axis, nice_ticks
 from nodulebench.report.content import Audience
 from nodulebench.report.pages.cells import NOTHING
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
-from nodulebench.web.portal.leaderboards.leaderboard import Line, board_of, readings_of, strata_of
+from nodulebench.web.portal.leaderboards.leaderboard import (
+    BoardLine,
+    board_of,
+    readings_of,
+    strata_of,
+)
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import shown_name
 
 MOST_CACHED = 128
-"""Curves of results that a process keeps, tens of kilobytes each: reading one costs 0.1 s."""
+"""Cached curves per process, some ten kilobytes each: reading one takes 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ResultView:
     """What is shown of a result, under one rule and of one part of the cohort."""
 
     rules: list[str]
     rule: str
     strata: list[str]
     stratum: str
-    """Nothing: the whole cohort."""
+    """Empty: the whole cohort."""
     readings: list[JsonObject]
     froc: Markup = NOTHING
-    """The curve as a block of a report; nothing where no curve is kept."""
+    """The curve as a block of a report; empty if no curve is stored."""
     misses: tuple[Markup, ...] = ()
-    """Blocks about single nodules and marks; nothing where they are not told."""
+    """Blocks about single nodules and marks; empty if they are not disclosed."""
 
 
-def audience_of(entry: Entry, visitor: Visitor) -> Audience:
-    """As whom somebody reads of an entry; only ``lab`` knows single nodules and marks."""
-    is_own = visitor.is_organiser or visitor.account == entry.account_id
-    is_told = is_own and rules_of(entry.benchmark).feedback != "metrics"
-    return "lab" if is_told else "developer"
+def audience_of(entry: Entry, user: User) -> Audience:
+    """As whom a user sees an entry; only ``lab`` sees single nodules and marks."""
+    is_own = user.is_organiser or user.account == entry.account_id
+    sees_errors = is_own and rules_of(entry.benchmark).feedback != "metrics"
+    return "lab" if sees_errors else "developer"
 
 
-def shown_of(
+def view_of_result(
     site: Site,
     entry: Entry,
     result: Result,
-    visitor: Visitor,
+    user: User,
     translate: Translator,
     *,
     rule: str = "",
     stratum: str = "",
-) -> Shown:
-    """What a visitor sees of a result.
+) -> ResultView:
+    """The view of a result for a user.
 
     Args:
         site: the site.
-        entry: whose result it is.
-        result: what was found.
-        visitor: who looks.
+        entry: of the result.
+        result: of the entry.
+        user: who reads the page.
         translate: the translator of their language.
         rule: one of its rules; anything else: the first.
         stratum: a part of the cohort; anything else: the whole.
@@ -81,53 +86,53 @@ def shown_of(
     readings = [reading for reading in readings_of(result, part) if reading["rule"] == chosen]
     folder = site.results / result.folder
     if not (folder / EVALUATION).is_file():
-        return Shown(rules, chosen, strata, part, readings)
-    name, audience = shown_name(entry, visitor), audience_of(entry, visitor)
+        return ResultView(rules, chosen, strata, part, readings)
+    name, audience = shown_name(entry, user), audience_of(entry, user)
     froc, misses = _blocks(folder, audience, translate.name, name, chosen)
-    return Shown(rules, chosen, strata, part, readings, froc, misses)
+    return ResultView(rules, chosen, strata, part, readings, froc, misses)
 
 
 @lru_cache(MOST_CACHED)
 def _blocks(
     folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
 ) -> tuple[Markup, tuple[Markup, ...]]:
-    """The curve and the errors of a result, as a page has them; a result is never changed."""
+    """The curve and the errors of a result as HTML; cached, because a result never changes."""
     translate = portal_translator(language)
-    found = read_excerpt(folder, audience, translate, name=name, rule=rule)
-    froc = NOTHING if found.froc is None else found.froc.__html__()
-    return froc, tuple(miss.__html__() for miss in found.misses)
+    excerpt = read_excerpt(folder, audience, translate, name=name, rule=rule)
+    froc = NOTHING if excerpt.froc is None else excerpt.froc.__html__()
+    return froc, tuple(miss.__html__() for miss in excerpt.misses)
 
 
 LEAST, MOST = 2, 40
-"""Entries that make a history; of more the last ones are shown."""
+"""Number of entries that make a history; only the last ones are shown."""
 
 
 def history_of(
     site: Site,
     session: Transaction,
     benchmark: Benchmark,
-    visitor: Visitor,
+    user: User,
     account: str,
     translate: Translator,
 ) -> Chart | None:
-    """How an account's entries of the first track and rule went on; None: there are too few.
+    """A chart of an account's entries of the first track and rule; None: there are too few.
 
-    Baselines are shown beside them. Whose names are kept back from a visitor has no history.
+    Baselines are shown next to them. Accounts with hidden names have no history.
     """
-    board = board_of(site, session, benchmark, visitor)
+    board = board_of(site, session, benchmark, user)
     of_account = select(Entry.id).where(
         Entry.benchmark_id == benchmark.id, Entry.account_id == account
     )
     own = set(session.scalars(of_account))
     valued = [line for line in board.lines if line.value is not None]
-    lines = sorted((one for one in valued if one.entry in own), key=lambda one: one.at)[-MOST:]
+    lines = sorted((line for line in valued if line.entry in own), key=lambda line: line.at)[-MOST:]
     if len(lines) < LEAST or not all(line.who for line in lines):
         return None
     metric = translate.metric(board.by.name).title
     others = [
-        (one.value, one.name)
-        for one in valued
-        if one.is_baseline and one.entry not in own and one.value is not None
+        (line.value, line.name)
+        for line in valued
+        if line.is_baseline and line.entry not in own and line.value is not None
     ]
     ends = [end for line in lines for end in (line.value, line.low, line.high) if end is not None]
     ends += [value for value, _ in others]
@@ -135,14 +140,14 @@ def history_of(
     axis = Axis(metric, low, high, nice_ticks(low, high))
     title = translate("portal.history.of", who=lines[0].who, metric=metric)
     lower = is_lower_better(board.by.metric)
-    steps = [_step(line) for line in lines]
-    drawn = history_chart(steps, axis, title, others=others, is_lower_better=lower)
+    transactions = [_step(line) for line in lines]
+    drawn = history_chart(transactions, axis, title, others=others, is_lower_better=lower)
     return Chart(title, drawn, remarks=(translate("portal.history.remark"),))
 
 
-def _step(line: Line) -> Step:
+def _step(line: BoardLine) -> Step:
     bounds = ""
     if line.low is not None and line.high is not None:
         bounds = f" ({decimals(line.low)}–{decimals(line.high)})"
-    told = f"{line.name}, {line.at:%Y-%m-%d}: {decimals(line.value)}{bounds}"
-    return Step(line.value or 0.0, line.low, line.high, line.name, told)
+    label = f"{line.name}, {line.at:%Y-%m-%d}: {decimals(line.value)}{bounds}"
+    return Step(line.value or 0.0, line.low, line.high, line.name, label)

@@ -1,4 +1,4 @@
-"""Results of a benchmark -> the lines of its leaderboard, best first, under one rule and metric."""
+"""The leaderboard of a benchmark: its entries under one rule, ordered by one metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import in_english, translator
 from nodulebench.metrics import is_lower_better
 from nodulebench.report.pages.templates import page
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import accepted_rules, track_of
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
@@ -32,29 +32,29 @@ TABLE = {
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
     **dict.fromkeys(("stratum", "track", "training", "verdict", "verdict_reason"), pl.String),
 }
-"""The columns of a leaderboard as a table."""
+"""Columns of a leaderboard as a table."""
 
 
 class Reading(NamedTuple):
-    """A metric, at a point where it is read at several."""
+    """A metric, at one operating point if it has several."""
 
     metric: str
     point: str = ""
 
     @property
     def name(self) -> str:
-        """As results name it: ``sensitivity_at_fp_rate/1``."""
+        """The name in results: ``sensitivity_at_fp_rate/1``."""
         return f"{self.metric}/{self.point}" if self.point else self.metric
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One entry on a leaderboard."""
+class BoardLine:
+    """An entry on a leaderboard."""
 
     entry: str
     name: str
     who: str
-    """Nothing where names are kept back."""
+    """Empty if names are hidden."""
     at: datetime
     is_own: bool
     is_baseline: bool
@@ -68,27 +68,27 @@ class Line:
     """All its metrics under the rule, by name."""
     best_rank: int | None = None
     worst_rank: int | None = None
-    """The interval of its rank; None: it was not made yet, or not for this metric."""
+    """The interval of its rank; None: not computed yet, or not for this metric."""
     group: str = ""
-    """Entries with the same letters cannot be told apart from the best of their group."""
+    """Entries with the same group do not differ significantly from the best of the group."""
     training: str = ""
-    """What is said of training on the test set: no, folds (cross-validated), or yes."""
+    """Statement about training on the test set: no, folds (cross-validated), or yes."""
     folds: int = 0
-    """How many folds, where they were shown."""
+    """Number of folds, if they were submitted."""
     verdict: Verdict | None = None
-    """By the acceptance criteria; None: there are none."""
+    """By the acceptance criteria; None: no criteria."""
     verdict_reason: JsonObject | None = None
-    """Why the verdict is undecided, as a notice; None: it is not."""
+    """Why the verdict is undecided, as a notice; None: it is decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardChoice:
-    """Which leaderboard of a benchmark is asked for."""
+    """The requested leaderboard of a benchmark."""
 
     rule: str = ""
     """One of its rules; anything else: the first."""
     metric: str = ""
-    """What orders, as results name it; anything else: the CPM, or the first."""
+    """The metric that orders; anything else: the CPM, or the first."""
     track: str = ""
     """One of its tracks; anything else: the first."""
     stratum: str = ""
@@ -103,22 +103,22 @@ class Board:
     """A leaderboard under one rule, ordered by one metric."""
 
     tracks: list[str]
-    """Those that are open or have entries; of candidate lists each version apart."""
+    """Open tracks and tracks with entries; one for each version of a candidate list."""
     track: str
     rules: list[str]
     rule: str
     strata: list[str]
-    """Parts of the cohort that some entry has metrics of, as ``type=solid``."""
+    """Parts of the cohort for which an entry has metrics, as ``type=solid``."""
     stratum: str
-    """Nothing: the whole cohort."""
+    """Empty: the whole cohort."""
     readings: list[Reading]
-    """Every metric that some entry has under the rule."""
+    """Every metric that an entry has under the rule."""
     by: Reading
-    lines: list[Line]
+    lines: list[BoardLine]
 
     @property
     def table(self) -> pl.DataFrame:
-        """Every metric of every entry, a row for each; a row for a verdict without metrics."""
+        """All metrics of all entries, one per row; one row for a verdict without metrics."""
         rows = [
             {
                 "rank": line.rank,
@@ -144,16 +144,16 @@ def board_of(
     site: Site,
     session: Transaction,
     benchmark: Benchmark,
-    visitor: Visitor,
+    user: User,
     choice: BoardChoice = FIRST,
 ) -> Board:
-    """The leaderboard of a benchmark.
+    """Make the leaderboard of a benchmark.
 
     Args:
         site: the site.
         session: a transaction.
-        benchmark: of which.
-        visitor: who looks; names may be kept back from them.
+        benchmark: the benchmark.
+        user: who reads it; names may be hidden from them.
         choice: which of its leaderboards.
     """
     scored = session.scalars(
@@ -165,35 +165,37 @@ def board_of(
     ).all()
     tracks = _tracks(benchmark, scored)
     of_track = choice.track if choice.track in tracks else tracks[0]
-    found = [one for one in scored if track_of(one.entry) == of_track]
-    strata = strata_of(found)
+    results = [result for result in scored if track_of(result.entry) == of_track]
+    strata = strata_of(results)
     part = choice.stratum if choice.stratum in strata else ""
     rules = list(
-        dict.fromkeys(reading["rule"] for result in found for reading in readings_of(result))
+        dict.fromkeys(reading["rule"] for result in results for reading in readings_of(result))
     )
     chosen = choice.rule if choice.rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
             Reading(reading["metric"], reading["point"])
-            for result in found
+            for result in results
             for reading in readings_of(result, part)
             if reading["rule"] == chosen
         )
     )
     order = _ordering(readings, choice.metric)
-    lines = [_line(result, visitor, chosen, order, part) for result in found]
+    lines = [_line(result, user, chosen, order, part) for result in results]
     ranking = None if part else read_ranking(site, session, benchmark, of_track)
     ranks = {} if ranking is None or ranking.metric != order.name else ranking.rules.get(chosen, {})
-    ranked = [_with_interval(one, ranks.get(one.entry)) for one in _ranked(lines, order)]
+    ranked = [_with_interval(line, ranks.get(line.entry)) for line in _ranked(lines, order)]
     return Board(tracks, of_track, rules, chosen, strata, part, readings, order, ranked)
 
 
 def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
-    """What can be looked at: what is open now, then what entries were made under."""
+    """The open tracks, then the tracks of accepted entries."""
     rules = rules_of(benchmark)
-    laid = rules.candidates
+    candidates = rules.candidates
     now = [
-        open_track if open_track == "detection" or laid is None else f"{open_track}-{laid.version}"
+        open_track
+        if open_track == "detection" or candidates is None
+        else f"{open_track}-{candidates.version}"
         for open_track in rules.open_tracks
     ]
     return list(dict.fromkeys([*now, *(track_of(result.entry) for result in results)])) or [
@@ -201,16 +203,16 @@ def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _with_interval(line: Line, found: JsonObject | None) -> Line:
-    """The line with what is known of its rank; uses ranked apart have their own letters."""
-    if found is None or line.rank is None:
+def _with_interval(line: BoardLine, rank: JsonObject | None) -> BoardLine:
+    """The line with the interval of its rank; each intended use has its own group letter."""
+    if rank is None or line.rank is None:
         return line
-    group = chr(ord("A") + found["use"]) + str(found["group"])
-    return replace(line, best_rank=found["best"], worst_rank=found["worst"], group=group)
+    group = chr(ord("A") + rank["use"]) + str(rank["group"])
+    return replace(line, best_rank=rank["best"], worst_rank=rank["worst"], group=group)
 
 
 def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
-    """What was read of a result, of the whole cohort or of one part of it."""
+    """The metrics of a result, of the whole cohort or of one part of it."""
     if not stratum:
         readings: list[JsonObject] = result.metrics.get("readings", [])
         return readings
@@ -218,18 +220,18 @@ def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
 
 
 def strata_of(results: Sequence[Result]) -> list[str]:
-    """The parts of the cohort that some result has metrics of, as ``type=solid``."""
+    """The parts of the cohort for which a result has metrics, as ``type=solid``."""
     return list(dict.fromkeys(part["stratum"] for result in results for part in _parts(result)))
 
 
 def _parts(result: Result) -> list[JsonObject]:
-    """Readings of parts of the cohort; results of before have none."""
+    """Metrics of parts of the cohort; older results have none."""
     readings: list[JsonObject] = result.metrics.get("strata", [])
     return readings
 
 
 def _ordering(readings: Sequence[Reading], by: str) -> Reading:
-    """The metric that orders: the one asked for, the CPM, or the first that is better when high."""
+    """The metric that orders: the requested one, the CPM, or the first where higher is better."""
     named = {reading.name: reading for reading in readings}
     if by in named:
         return named[by]
@@ -239,19 +241,19 @@ def _ordering(readings: Sequence[Reading], by: str) -> Reading:
     return next(higher, readings[0] if readings else Reading("cpm"))
 
 
-def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str) -> Line:
+def _line(result: Result, user: User, rule: str, by: Reading, stratum: str) -> BoardLine:
     entry = result.entry
     withdrawn = entry.withdrawn_at is not None
     under = [reading for reading in readings_of(result, stratum) if reading["rule"] == rule]
     training = accepted_rules(entry).training
-    readings = {Reading(one["metric"], one["point"]).name: one for one in under}
+    readings = {Reading(reading["metric"], reading["point"]).name: reading for reading in under}
     own = {} if withdrawn else readings.get(by.name, {})
-    return Line(
+    return BoardLine(
         entry=entry.id,
-        name=shown_name(entry, visitor),
-        who=shown_account(entry, visitor),
+        name=shown_name(entry, user),
+        who=shown_account(entry, user),
         at=entry.created_at,
-        is_own=bool(visitor.account) and visitor.account == entry.account_id,
+        is_own=bool(user.account) and user.account == entry.account_id,
         is_baseline=entry.is_baseline,
         is_withdrawn=withdrawn,
         rank=None,
@@ -267,26 +269,28 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
 
 
 def reason_in_english(reason: JsonObject | None) -> str:
-    """Why a verdict is undecided, for tables and programs; nothing: it is decided."""
+    """Why a verdict is undecided, for tables and programs; empty: it is decided."""
     return in_english(reason) if reason else ""
 
 
-def _ranked(lines: list[Line], by: Reading) -> list[Line]:
+def _ranked(lines: list[BoardLine], by: Reading) -> list[BoardLine]:
     """Best first; equal values share a rank, and those without a value come last."""
     sign = 1.0 if is_lower_better(by.metric) else -1.0
-    found = [line for line in lines if line.value is not None]
-    valued = sorted(found, key=lambda one: sign * (one.value or 0.0))
-    values = [one.value for one in valued]
-    ranked = [replace(one, rank=values.index(one.value) + 1) for one in valued]
+    unsorted = [line for line in lines if line.value is not None]
+    valued = sorted(unsorted, key=lambda line: sign * (line.value or 0.0))
+    values = [line.value for line in valued]
+    ranked = [replace(line, rank=values.index(line.value) + 1) for line in valued]
     return [*ranked, *(line for line in lines if line.value is None)]
 
 
 def badge_of(result: Result | None) -> str:
-    """An entry's metric that orders its leaderboard, as a small picture; a dash without one."""
-    found = [] if result is None else readings_of(result)
-    by = _ordering([Reading(one["metric"], one["point"]) for one in found], "")
-    one = next((one for one in found if (one["metric"], one["point"]) == by), {})
-    words = f"{translator('en').metric(by.name).title} {decimals(one.get('value'))}"
-    if one.get("low") is not None and one.get("high") is not None:
-        words += f" ({decimals(one['low'])}–{decimals(one['high'])})"
+    """The ordering metric of an entry as an SVG badge; a dash without a value."""
+    readings = [] if result is None else readings_of(result)
+    by = _ordering([Reading(reading["metric"], reading["point"]) for reading in readings], "")
+    reading = next(
+        (reading for reading in readings if (reading["metric"], reading["point"]) == by), {}
+    )
+    words = f"{translator('en').metric(by.name).title} {decimals(reading.get('value'))}"
+    if reading.get("low") is not None and reading.get("high") is not None:
+        words += f" ({decimals(reading['low'])}–{decimals(reading['high'])})"
     return page("portal/badge.html", words=words)

@@ -1,7 +1,7 @@
-"""Kept results -> ranks with their intervals and ties, and two entries beside each other.
+"""Rankings with intervals and ties, and comparisons of two entries, from stored results.
 
-Both follow from result folders alone, so that what is written here can be thrown away: a ranking
-belongs to the very results that it names, and is made anew by a worker when these change.
+Both are computed from result folders only, so the files written here are a cache. A ranking is
+valid for exactly the results that it lists; a worker computes it again when they change.
 """
 
 import json
@@ -26,12 +26,12 @@ from nodulebench.web.portal.site import Site
 
 RANKING, COMPARED = "ranking-{track}.json", "compared"
 Ranks = dict[str, JsonObject]
-"""By entry: best and worst rank of the interval, group of those that are not told apart."""
+"""By entry: best and worst rank of the interval, and the group of entries that do not differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What is known of the order of a leaderboard."""
+    """The ranking of a leaderboard."""
 
     metric: str
     rules: dict[str, Ranks]
@@ -40,9 +40,9 @@ class Ranking:
 def counted_results(
     session: Transaction, benchmark: Benchmark, track: str | None = None
 ) -> list[Result]:
-    """The results that a leaderboard ranks: of the version that counts, not withdrawn.
+    """The results that a leaderboard ranks: of the current version and not withdrawn.
 
-    Of one track alone where one is named; results of others are of other marks.
+    Tracks are ranked separately, because their marks differ.
     """
     counted = (
         select(Result)
@@ -52,19 +52,23 @@ def counted_results(
         .order_by(Result.id)
         .options(joinedload(Result.entry))
     )
-    found = list(session.scalars(counted))
-    return found if track is None else [one for one in found if track_of(one.entry) == track]
+    results = list(session.scalars(counted))
+    return (
+        results
+        if track is None
+        else [result for result in results if track_of(result.entry) == track]
+    )
 
 
 def read_ranking(
     site: Site, session: Transaction, benchmark: Benchmark, track: str = "detection"
 ) -> Ranking | None:
-    """The ranking of the results of a track as they are now; None: none was made of these yet."""
-    kept = _cached(_place(site, benchmark.id, track))
+    """The ranking of the current results of a track; None: not computed yet."""
+    stored = _cached(_place(site, benchmark.id, track))
     results = counted_results(session, benchmark, track)
-    if kept is None or kept["results"] != [result.id for result in results]:
+    if stored is None or stored["results"] != [result.id for result in results]:
         return None
-    return Ranking(kept["metric"], kept["rules"])
+    return Ranking(stored["metric"], stored["rules"])
 
 
 def _place(site: Site, benchmark: str, track: str) -> Path:
@@ -72,32 +76,36 @@ def _place(site: Site, benchmark: str, track: str) -> Path:
 
 
 def refresh_rankings(site: Site) -> int:
-    """Rank every benchmark whose results are others than those that were ranked; how many."""
+    """Rank every benchmark whose results have changed; return the number of new rankings."""
     made = 0
     with site.database.reading() as session:
         due = [
-            (one.id, track, results)
-            for one in session.scalars(select(Benchmark))
-            for track, results in _by_track(counted_results(session, one)).items()
-            if len(results) > 1 and read_ranking(site, session, one, track) is None
+            (benchmark.id, track, results)
+            for benchmark in session.scalars(select(Benchmark))
+            for track, results in _by_track(counted_results(session, benchmark)).items()
+            if len(results) > 1 and read_ranking(site, session, benchmark, track) is None
         ]
     for benchmark, track, results in due:
         folders = {result.entry_id: site.results / result.folder for result in results}
         open_ones = {name: path for name, path in folders.items() if (path / EVALUATION).is_file()}
         if len(open_ones) > 1:
             metric, rules = _ranked(open_ones)
-            told = {"results": [result.id for result in results], "metric": metric, "rules": rules}
+            content = {
+                "results": [result.id for result in results],
+                "metric": metric,
+                "rules": rules,
+            }
             make_folder(site.benchmark(benchmark))
-            replace_whole(_place(site, benchmark, track), canonical(told))
+            replace_whole(_place(site, benchmark, track), canonical(content))
             made += 1
     return made
 
 
 def _by_track(results: Sequence[Result]) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
+    by_track: dict[str, list[Result]] = {}
     for result in results:
-        found.setdefault(track_of(result.entry), []).append(result)
-    return found
+        by_track.setdefault(track_of(result.entry), []).append(result)
+    return by_track
 
 
 def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
@@ -120,21 +128,21 @@ def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
     return metric, rules
 
 
-def compared(site: Site, one: Result, other: Result) -> list[JsonObject]:
-    """The paired differences of two entries, one for each metric; made once, from kept results.
+def compared(site: Site, first: Result, other: Result) -> list[JsonObject]:
+    """The paired differences of two entries, one per metric; computed once from stored results.
 
     Raises:
-        DeniedError: if their results do not allow it.
+        DeniedError: if their results cannot be compared.
     """
-    file = site.settings.storage / COMPARED / f"{one.id}-{other.id}.json"
-    kept = _cached(file)
-    if kept is None:
-        folders = [site.results / result.folder for result in (one, other)]
+    file = site.settings.storage / COMPARED / f"{first.id}-{other.id}.json"
+    content = _cached(file)
+    if content is None:
+        folders = [site.results / result.folder for result in (first, other)]
         if not all((folder / EVALUATION).is_file() for folder in folders):
             raise DeniedError("not_comparable", 409)
         choice = ComparisonChoice("", permutations=0, is_within_use=False)
-        found = compare_folders(folders[0], folders[1], choice)
-        kept = {
+        comparison = compare_folders(folders[0], folders[1], choice)
+        content = {
             "differences": [
                 {
                     "rule": difference.rule,
@@ -147,19 +155,19 @@ def compared(site: Site, one: Result, other: Result) -> list[JsonObject]:
                     "high": difference.comparison.difference.soundly.high,
                     "p": difference.comparison.p_value,
                 }
-                for difference in found.differences
+                for difference in comparison.differences
                 if difference.comparison is not None
             ]
         }
         make_folder(file.parent)
-        replace_whole(file, canonical(kept))
-    differences: list[JsonObject] = kept["differences"]
+        replace_whole(file, canonical(content))
+    differences: list[JsonObject] = content["differences"]
     return differences
 
 
 def _cached(path: Path) -> JsonObject | None:
     try:
-        kept: JsonObject = json.loads(path.read_bytes())
+        content: JsonObject = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return None
-    return kept
+    return content

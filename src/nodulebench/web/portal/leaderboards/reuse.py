@@ -1,7 +1,7 @@
-"""How often each account has looked at a test set, and how far the best of its looks may flatter.
+"""How often each account was evaluated on a test set, and how optimistic its best result may be.
 
-Of a sealed set the log of its custody says it; of an open one the entries that were scored. What
-follows from it for a claim is ``custody.feedback``'s, the same that developers are told.
+For a sealed set the custody log is counted, for an open one the scored entries. The consequences
+for claims come from ``custody.feedback``, as developers see them.
 """
 
 from collections.abc import Iterator
@@ -20,51 +20,51 @@ from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Account, Benchmark, Entry, Result
 
 ONE_SIDED = 0.975
-"""Level of the bounds, as of the lower end of a 95% interval."""
+"""Confidence level of the bounds: the lower end of a 95% interval."""
 DEVELOPER = "account "
-"""How scoring names an account to a sealed set."""
+"""Prefix of an account's developer name in the log of a sealed set."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """How one account stands to one test set."""
+class TestSetUse:
+    """The use of a test set by an account."""
 
     benchmark: str
     title: str
     who: str
-    """Name of the account, or of a developer who looked elsewhere."""
-    looks: int
+    """Name of the account, or of a developer who was evaluated elsewhere."""
+    evaluations: int
     allowed: int | None
     optimism: float
-    """Standard errors by which the best of so many looks flatters, at most, on average."""
+    """Upper bound of the mean optimism of the best of so many evaluations, in standard errors."""
     needed: float | None
-    """Standard errors that a 95% bound has to keep away; None: no bound holds."""
+    """Distance of a valid 95% bound, in standard errors; None: no bound is valid."""
 
 
-def uses_of(session: Transaction, benchmark: Benchmark) -> list[Use]:
-    """Every account that has looked at the test set of a benchmark; most looks first.
+def uses_of(session: Transaction, benchmark: Benchmark) -> list[TestSetUse]:
+    """Every account that was evaluated on the test set of a benchmark; most evaluations first.
 
     Raises:
         InputError: if a sealed set cannot be read.
     """
-    found = _sealed(session, benchmark) if benchmark.is_sealed else _open(session, benchmark)
-    return sorted(found, key=lambda one: (-one.looks, one.who))
+    uses = _sealed(session, benchmark) if benchmark.is_sealed else _open(session, benchmark)
+    return sorted(uses, key=lambda use: (-use.evaluations, use.who))
 
 
-def all_uses(session: Transaction) -> tuple[list[Use], list[str]]:
-    """The uses of every benchmark, and the titles of those whose sealed set cannot be read."""
-    found: list[Use] = []
+def all_uses(session: Transaction) -> tuple[list[TestSetUse], list[str]]:
+    """The uses of all benchmarks, and the titles of those whose sealed set cannot be read."""
+    uses: list[TestSetUse] = []
     unread: list[str] = []
-    for one in session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc())):
+    for benchmark in session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc())):
         try:
-            found += uses_of(session, one)
+            uses += uses_of(session, benchmark)
         except InputError:
-            unread.append(one.title)
-    return found, unread
+            unread.append(benchmark.title)
+    return uses, unread
 
 
-def _open(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
-    """Metrics in full tell so much that after the first look no bound holds."""
+def _open(session: Transaction, benchmark: Benchmark) -> Iterator[TestSetUse]:
+    """Full metrics disclose so much that no bound is valid after the first evaluation."""
     count = func.count(func.distinct(Entry.digest))
     rows = (
         select(Account.name, Account.id, count)
@@ -74,30 +74,32 @@ def _open(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
         .group_by(Account.id, Account.name)
     )
     allowed = rules_of(benchmark).in_all
-    for name, account, looks in session.execute(rows):
-        yield _use(benchmark, name or account, looks, allowed, Answers(None))
+    for name, account, evaluations in session.execute(rows):
+        yield _use(benchmark, name or account, evaluations, allowed, Answers(None))
 
 
-def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
-    found = read_audit(Path(benchmark.reference))
-    raise_problems(found.problems)
-    events, reuse = found.events, found.policy.reuse
-    for use in found.uses:
+def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[TestSetUse]:
+    audit = read_audit(Path(benchmark.reference))
+    raise_problems(audit.problems)
+    events, reuse = audit.events, audit.policy.reuse
+    for use in audit.uses:
         account = session.get(Account, use.developer.removeprefix(DEVELOPER))
         who = use.developer if account is None else account.name or account.id
         answers = answers_of(reuse, use.developer, events)
-        yield _use(benchmark, who, len(use.looks), use.allowed, answers)
+        yield _use(benchmark, who, len(use.evaluations), use.allowed, answers)
 
 
-def _use(benchmark: Benchmark, who: str, looks: int, allowed: int | None, answers: Answers) -> Use:
-    told = budget_statement(BudgetStatus(looks, allowed or looks, answers))
-    usual = deviations(ONE_SIDED, 0) if looks == 1 else None
-    return Use(
+def _use(
+    benchmark: Benchmark, who: str, evaluations: int, allowed: int | None, answers: Answers
+) -> TestSetUse:
+    statement = budget_statement(BudgetStatus(evaluations, allowed or evaluations, answers))
+    usual = deviations(ONE_SIDED, 0) if evaluations == 1 else None
+    return TestSetUse(
         benchmark.id,
         benchmark.title,
         who,
-        looks,
+        evaluations,
         allowed,
-        told.get("optimism_standard_errors", 0.0),
-        told.get("bound_standard_errors", usual),
+        statement.get("optimism_standard_errors", 0.0),
+        statement.get("bound_standard_errors", usual),
     )

@@ -1,4 +1,4 @@
-"""Certificates: asking for one, its page, its signed statement, and its print."""
+"""Pages of certificates."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from nodulebench.core.optional_packages import is_installed
 from nodulebench.i18n.translator import portal_translator
-from nodulebench.web.portal.guard import AtSite, By
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser
 from nodulebench.web.portal.leaderboards.certificates import (
     certify,
     digests_of,
@@ -16,54 +16,56 @@ from nodulebench.web.portal.leaderboards.certificates import (
     print_certificate,
     rank_statement,
 )
-from nodulebench.web.portal.page import language_of, rendered, see
+from nodulebench.web.portal.page import language_of, redirect, render_page
 
 router = APIRouter(include_in_schema=False)
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 @router.post("/entries/{entry_id}/certificate", name="certify")
-def ask(site: AtSite, by: By, entry_id: str) -> Response:
-    """Make the certificate of an entry; the same one when it is asked for again."""
-    return see(f"/certificates/{certify(site, by, entry_id)}")
+def ask(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
+    """Make the certificate of an entry, or show the existing one."""
+    return redirect(f"/certificates/{certify(site, by, entry_id)}")
 
 
 @router.get("/certificates/{number}", name="certificate")
-def certificate(request: Request, site: AtSite, by: By, number: Number) -> Response:
-    """What a certificate says, and whether it still counts."""
+def certificate(request: Request, site: CurrentSite, by: CurrentUser, number: Number) -> Response:
+    """Show a certificate and whether it is still valid."""
     translate = portal_translator(language_of(request))
     with site.database.reading() as session:
-        found, entry, result = find_certificate(session, by, number)
-        told = found.content["certificate"]
+        stored, entry, result = find_certificate(session, by, number)
+        statement = stored.content["certificate"]
         values = {
             "entry": entry.id,
             "number": number,
-            "at": found.created_at,
-            "told": told,
-            "content": found.content,
+            "at": stored.created_at,
+            "statement": statement,
+            "content": stored.content,
             "standing": rank_statement(entry, result),
-            "facts": facts_of(told, translate),
-            "digests": digests_of(told, translate),
+            "facts": facts_of(statement, translate),
+            "digests": digests_of(statement, translate),
             "has_print": is_installed("typst"),
         }
-    return rendered(request, "certificate.html", **values)
+    return render_page(request, "certificate.html", **values)
 
 
 @router.get("/certificates/{number}/statement.json", name="certificate_statement")
-def certificate_statement(site: AtSite, by: By, number: Number) -> Response:
-    """The signed statement, for ``nodulebench verify``."""
+def certificate_statement(site: CurrentSite, by: CurrentUser, number: Number) -> Response:
+    """Send the signed statement, for ``nodulebench verify``."""
     with site.database.reading() as session:
-        found, _, _ = find_certificate(session, by, number)
+        stored, _, _ = find_certificate(session, by, number)
     name = f'attachment; filename="certificate-{number}.json"'
-    return JSONResponse(found.content, headers={"Content-Disposition": name})
+    return JSONResponse(stored.content, headers={"Content-Disposition": name})
 
 
 @router.get("/certificates/{number}/certificate.pdf", name="certificate_print")
-def certificate_print(request: Request, site: AtSite, by: By, number: Number) -> Response:
-    """The certificate on paper, signed as well."""
+def certificate_print(
+    request: Request, site: CurrentSite, by: CurrentUser, number: Number
+) -> Response:
+    """Send the certificate as a signed PDF."""
     with site.database.reading() as session:
-        found, _, _ = find_certificate(session, by, number)
-    content = print_certificate(site, found, portal_translator(language_of(request)))
+        stored, _, _ = find_certificate(session, by, number)
+    content = print_certificate(site, stored, portal_translator(language_of(request)))
     name = f'attachment; filename="certificate-{number}.pdf"'
     headers = {"Content-Disposition": name}
     return Response(content, headers=headers, media_type="application/pdf")

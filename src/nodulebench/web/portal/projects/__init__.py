@@ -1,1 +1,1 @@
-"""Annotation projects on the site: their log in its database, accounts as people, their rooms."""
+"""Annotation projects on the site: logs in the database, accounts as people, reading sessions."""

@@ -1,4 +1,4 @@
-"""Accounts as people of a project: who may be whom, and who takes part."""
+"""Accounts as people of a project: which account may be which person."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from nodulebench.web.portal.accounts.roles import Role
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.database.models import Account, ProjectExam, ProjectMember
 from nodulebench.web.portal.exams.service import passed_accounts
-from nodulebench.web.portal.projects.store import Books
+from nodulebench.web.portal.projects.store import ProjectAccess
 from nodulebench.web.portal.site import Site
 
 NEEDS: Final[Mapping[RosterRole, Role]] = {
@@ -25,47 +25,47 @@ NEEDS: Final[Mapping[RosterRole, Role]] = {
     "organiser": "organiser",
     "commission": "auditor",
 }
-"""What an account has to be on the site for each role of a roster; for others nothing."""
+"""The role that an account needs for each role of a roster; other roles need none."""
 
 
 def needed(person: Person) -> frozenset[str]:
-    """The roles that the account of a person has."""
+    """The roles that the account of a person needs."""
     return frozenset(NEEDS[role] for role in person.roles if role in NEEDS)
 
 
 def reads(person: Person) -> bool:
-    """Whether somebody reads, reviews or arbitrates, and must not see what organisers see."""
+    """Whether a person reads, reviews or arbitrates, and must not see what organisers see."""
     return bool(set(person.roles) & set(READING_ROLES))
 
 
-def may_be(person: Person, roles: frozenset[str]) -> bool:
+def can_be(person: Person, roles: frozenset[str]) -> bool:
     """Whether an account with these roles can be a person.
 
-    Organisers can take all readings with them, so that none of them can be a reader.
+    Organisers can download all readings, so they cannot be readers.
     """
     return needed(person) <= roles and not (reads(person) and "organiser" in roles)
 
 
 def exam_of_project(session: Transaction, project_id: str) -> str | None:
-    """The exam of the site that who reads in a project has passed; None: there is none."""
-    found = session.get(ProjectExam, project_id)
-    return None if found is None else found.exam_id
+    """The exam that readers of a project must have passed; None: no exam of the site."""
+    project_exam = session.get(ProjectExam, project_id)
+    return None if project_exam is None else project_exam.exam_id
 
 
 def has_passed(person: Person, account: str, passed: frozenset[str] | None) -> bool:
-    """Whether an account can read as a person, as far as an exam of the site goes.
+    """Whether an account meets the exam requirement of a person.
 
     Args:
-        person: who they would be.
-        account: who they are.
-        passed: the accounts that passed; None: no exam of the site is asked for.
+        person: whom they would be.
+        account: id of the account.
+        passed: the accounts that passed; None: no exam of the site is required.
     """
     return passed is None or not reads(person) or account in passed
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody who takes part."""
+    """An account that takes part in a project."""
 
     account: str
     login: str
@@ -77,74 +77,76 @@ def account_of(site: Site, login: str) -> str:
     """The account of a login.
 
     Raises:
-        InputError: if nobody has it.
+        InputError: if there is no such login.
     """
     with site.database.reading() as session:
-        found = session.scalar(select(Account.id).where(Account.login == login))
-    if found is None:
+        account = session.scalar(select(Account.id).where(Account.login == login))
+    if account is None:
         remedy = "Make an account by a link of the page 'People'."
-        raise InputError.at(f"login '{login}'", "is nobody's.", remedy)
-    return found
+        raise InputError.at(f"login '{login}'", "has no account.", remedy)
+    return account
 
 
 def members_of(session: Transaction, project_id: str) -> dict[str, Member]:
-    """Who takes part in a project, by person."""
+    """The accounts of a project, by person."""
     rows = select(ProjectMember).where(ProjectMember.project_id == project_id)
     return {
-        one.person: Member(one.account_id, one.account.login, one.account.name, one.person)
-        for one in session.scalars(rows)
+        member.person: Member(
+            member.account_id, member.account.login, member.account.name, member.person
+        )
+        for member in session.scalars(rows)
     }
 
 
 def person_of(session: Transaction, project_id: str, account: str) -> str | None:
-    """Who an account is in a project; None: nobody."""
+    """The person of an account in a project; None if it takes no part."""
     own = select(ProjectMember.person).where(
         ProjectMember.project_id == project_id, ProjectMember.account_id == account
     )
     return session.scalar(own)
 
 
-def is_blind(session: Transaction, books: Books, account: str) -> bool:
-    """Whether somebody reads in a project, whatever else they have become since."""
-    person = person_of(session, books.project_id, account)
-    return person is not None and reads(books.base.workflow.roster.person(person))
+def is_blind(session: Transaction, access: ProjectAccess, account: str) -> bool:
+    """Whether an account reads in a project, regardless of roles it got since."""
+    person = person_of(session, access.project_id, account)
+    return person is not None and reads(access.base.workflow.roster.person(person))
 
 
-def assign(books: Books, by: str, person_id: str, account: str) -> None:
-    """Let an account be a person of a project; nothing: let nobody be.
+def assign(access: ProjectAccess, by: str, person_id: str, account: str) -> None:
+    """Assign an account to a person of a project; empty: remove the account.
 
     Raises:
         InputError: if the roster has no such person.
-        DeniedError: if the account cannot be, has not passed the exam, is somebody else there, or
-            the person has taken steps: what was read by one is not read on by another.
+        DeniedError: if the account lacks roles, has not passed the exam, or is another person,
+            or if the person has acted already: two accounts must not share one reading.
     """
-    person = books.base.workflow.roster.person(person_id)
-    facts = {"project": books.project_id, "person": person_id, "of": account or None}
-    with books.acting() as session:
-        events = books.on(session).log.read()
-        before = members_of(session, books.project_id).get(person_id)
+    person = access.base.workflow.roster.person(person_id)
+    facts = {"project": access.project_id, "person": person_id, "of": account or None}
+    with access.acting() as session:
+        events = access.on(session).log.read()
+        before = members_of(session, access.project_id).get(person_id)
         if before is not None and before.account == account:
             return
         if before is not None and any(event.actor_id == person_id for event in events):
             raise DeniedError("person_acted", 409)
         session.execute(
             delete(ProjectMember).where(
-                ProjectMember.project_id == books.project_id, ProjectMember.person == person_id
+                ProjectMember.project_id == access.project_id, ProjectMember.person == person_id
             )
         )
         if account:
-            found = session.get(Account, account)
-            if found is None or found.closed_at is not None:
+            stored = session.get(Account, account)
+            if stored is None or stored.closed_at is not None:
                 raise DeniedError("not_found", 404)
-            if not may_be(person, frozenset(found.roles)):
+            if not can_be(person, frozenset(stored.roles)):
                 raise DeniedError("person_roles", 409)
-            exam_id = exam_of_project(session, books.project_id)
+            exam_id = exam_of_project(session, access.project_id)
             if not has_passed(person, account, passed_accounts(session, exam_id)):
                 raise DeniedError("person_exam", 409)
-            if person_of(session, books.project_id, account) is not None:
+            if person_of(session, access.project_id, account) is not None:
                 raise DeniedError("person_twice", 409)
             session.add(
-                ProjectMember(project_id=books.project_id, account_id=account, person=person_id)
+                ProjectMember(project_id=access.project_id, account_id=account, person=person_id)
             )
             session.flush()
-        books.site.record(session, by, "project_assigned", **facts)
+        access.site.record(session, by, "project_assigned", **facts)

@@ -1,4 +1,4 @@
-"""Projects come to the site, made there or on the command line, and leave it as folders again."""
+"""Projects: made on the site or imported from a folder, and exported to a folder again."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,64 +43,85 @@ from nodulebench.web.portal.database.models import (
 )
 from nodulebench.web.portal.exams.service import disclosed_sheet, find_exam, results_of
 from nodulebench.web.portal.projects.members import Member, exam_of_project, is_blind, members_of
-from nodulebench.web.portal.projects.store import Books, books_of, project_folder, tell_step
+from nodulebench.web.portal.projects.store import (
+    ProjectAccess,
+    project_access,
+    project_folder,
+    record_step,
+)
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.findings import grid_of
 from nodulebench.web.viewer.scans import scans_in, scans_of, tiles_of
 
 EXAM = "exam.json"
-"""Beside a project that leaves the site: who passed the exam that it asks for."""
+"""File of an exported project: who passed the required exam."""
 
 
-def make_project(
-    site: Site,
-    by: str,
-    *,
-    title: str,
-    images: str,
-    roster: bytes,
-    cases: bytes = b"",
-    workflow: str = "nifdc-2022",
-    exam: bytes = b"",
-    exam_id: str = "",
-) -> str:
-    """Make a project of a roster and scans; its id.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProjectOptions:
+    """What an organiser chooses and uploads for a new project."""
+
+    title: str
+    images: str
+    """The folder of its scans, one of ``scan_folders``."""
+    roster: bytes
+    """TOML of people, teams and rules, as ``annotate review start`` takes it."""
+    cases: bytes = b""
+    """Table of cases; empty: the table is made from the scans."""
+    workflow: str = "nifdc-2022"
+    """Name of a packaged workflow."""
+    exam: bytes = b""
+    """``exam.json``: only people who passed can read, review and arbitrate."""
+    exam_id: str = ""
+    """An exam of the site instead: only accounts that passed it can."""
+
+
+def make_project(site: Site, by: str, options: ProjectOptions) -> str:
+    """Make a project of a roster and scans and return its id.
 
     Args:
         site: the site.
-        by: the account that makes it.
-        title: what it is called.
-        images: the folder of its scans.
-        roster: TOML of people, teams and rules, as ``annotate review start`` takes it.
-        cases: table of cases; nothing: what the folder of scans says of itself.
-        workflow: the name of a published workflow.
-        exam: ``exam.json``: only who passed can read, review and arbitrate.
-        exam_id: an exam of the site, in place of that: only accounts that passed it can.
+        by: id of the account that makes it.
+        options: what was chosen and uploaded.
 
     Raises:
-        DeniedError: if the title or the folder is none.
-        InputError: if roster, cases and scans do not go together.
+        DeniedError: if the title is not valid or the folder does not exist.
+        InputError: if roster, cases and scans do not match.
     """
-    place = images_of(site, images)
+    images = images_of(site, options.images)
     with TemporaryDirectory() as scratch:
-        given = Path(scratch)
-        for name, content in (("roster.toml", roster), ("cases.csv", cases), (EXAM, exam)):
-            (given / name).write_bytes(content)
-        options = StartProjectOptions(
-            folder=given / "project",
-            roster=given / "roster.toml",
-            cases=given / "cases.csv" if cases else _cases(site, place, given / "scans.csv"),
-            workflow=workflow,
-            exam=given / EXAM if exam else None,
-            is_examined_later=bool(exam_id),
+        folder = Path(scratch)
+        files = (
+            ("roster.toml", options.roster),
+            ("cases.csv", options.cases),
+            (EXAM, options.exam),
         )
-        handle = start_project(options)
-        return take_project(site, by, handle, title=title, images=images, exam_id=exam_id)
+        for name, content in files:
+            (folder / name).write_bytes(content)
+        start = StartProjectOptions(
+            folder=folder / "project",
+            roster=folder / "roster.toml",
+            cases=folder / "cases.csv"
+            if options.cases
+            else _cases(site, images, folder / "scans.csv"),
+            workflow=options.workflow,
+            exam=folder / EXAM if options.exam else None,
+            is_examined_later=bool(options.exam_id),
+        )
+        handle = start_project(start)
+        return take_project(
+            site,
+            by,
+            handle,
+            title=options.title,
+            images=options.images,
+            exam_id=options.exam_id,
+        )
 
 
 def _cases(site: Site, images: Path, file: Path) -> Path:
-    """A table of the scans of a folder: its own, or one that is made by reading them all."""
+    """The case table of a folder of scans; made by reading the scans if there is none."""
     if case_table_of(images) is not None:
         return images
     voxels = voxels_of(site)
@@ -113,24 +134,24 @@ def _cases(site: Site, images: Path, file: Path) -> Path:
 def take_project(
     site: Site, by: str, handle: ProjectHandle, *, title: str, images: str, exam_id: str = ""
 ) -> str:
-    """Take a project over that was begun elsewhere, with its log; its id.
+    """Import a project with its log; return its id.
 
     Raises:
-        DeniedError: if the title, the folder of scans or the exam is none.
-        InputError: if its log does not hold, its people sign with keys, a scan is missing, or
-            nobody says who passed the exam that it asks for.
+        DeniedError: if title, scan folder or exam are not valid.
+        InputError: if its log is not valid, its people sign with keys, a scan is missing, or the
+            required exam has no results.
     """
     title = title.strip()
     if not title or len(title) > MOST_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     if handle.workflow.roster.keys:
-        what = "names keys, which stay with their people: nobody could sign on a site."
-        raise InputError.at(str(handle.folder), what, "Leave the keys out, or use 'read' at home.")
+        what = "names personal keys, which cannot sign on a site."
+        raise InputError.at(str(handle.folder), what, "Remove the keys, or use 'read' locally.")
     if handle.workflow.rules.requires_exam and handle.passed is None and not exam_id:
-        what = "asks for an exam, and does not say who passed it."
-        raise InputError.at(str(handle.folder), what, "Make it anew, with an exam of the site.")
+        what = "requires an exam, but does not say who passed it."
+        raise InputError.at(str(handle.folder), what, "Make it again with an exam of the site.")
     raise_problems(audit_project(handle).problems)
-    wanted = (handle.repeats.get(one, one) for one in handle.workflow.cases["case_id"])
+    wanted = (handle.repeats.get(case_id, case_id) for case_id in handle.workflow.cases["case_id"])
     scans_of(images_of(site, images), wanted)
     project_id = new_id()
     folder = project_folder(site, project_id)
@@ -145,44 +166,46 @@ def take_project(
         if exam_id:
             exam = find_exam(session, exam_id)
             session.add(ProjectExam(project_id=project_id, exam_id=exam.id))
-        for one in store.read():
-            session.add(ProjectEvent(project_id=project_id, number=one.number, content=one.content))
-            tell_step(site, session, by, project_id, one)
+        for event in store.read():
+            session.add(
+                ProjectEvent(project_id=project_id, number=event.number, content=event.content)
+            )
+            record_step(site, session, by, project_id, event)
         head = store.read_head()
         if head is not None:
             session.add(ProjectHead(project_id=project_id, content=head))
     return project_id
 
 
-def write_out(books: Books, folder: Path) -> ProjectHandle:
-    """Write a project as the folder that every command of ``annotate review`` takes.
+def write_project(access: ProjectAccess, folder: Path) -> ProjectHandle:
+    """Write a project as a folder for the commands of ``annotate review``.
 
     Raises:
-        InputError: if the folder is there, or the log does not hold.
+        InputError: if the folder exists, or the log is not valid.
     """
     if folder.exists():
-        raise InputError.at(str(folder), "is there already.", "Name a new folder.")
-    with books.looking() as session:
-        handle = books.on(session)
-        raise_problems(project_problems(books, session))
+        raise InputError.at(str(folder), "exists already.", "Name a new folder.")
+    with access.reading() as session:
+        handle = access.on(session)
+        raise_problems(project_problems(access, session))
         with staged_folder(folder, last=PROJECT, is_new=True) as stage:
             for name in (PROJECT, CASES):
                 copyfile(handle.folder / name, stage / name)
             store, source = FolderStore(stage / EVENTS), handle.log.log.store
             make_folder(stage / EVENTS)
-            for one in source.read():
-                store.append(one.number, one.content)
+            for event in source.read():
+                store.append(event.number, event.content)
             head = source.read_head()
             if head is not None:
                 store.write_head(head)
-            sheets = _sheets(session, books.project_id)
+            sheets = _sheets(session, access.project_id)
             if sheets is not None:
                 write_json(sheets, stage / EXAM)
     return open_project(folder)
 
 
 def _sheets(session: Transaction, project_id: str) -> list[JsonObject] | None:
-    """The results of an exam of the site by who people are in a project; None: it asks for none."""
+    """The results of the required exam of the site by person; None: no exam is required."""
     exam_id = exam_of_project(session, project_id)
     if exam_id is None:
         return None
@@ -195,51 +218,51 @@ def _sheets(session: Transaction, project_id: str) -> list[JsonObject] | None:
     ]
 
 
-def project_problems(books: Books, session: Transaction) -> Iterator[Problem]:
-    """What is wrong with the log of a project: by itself, and by what the log of the site says."""
-    handle = books.on(session)
+def project_problems(access: ProjectAccess, session: Transaction) -> Iterator[Problem]:
+    """Problems of the log of a project, in itself and compared with the log of the site."""
+    handle = access.on(session)
     yield from audit_project(handle).problems
-    told = {
+    problems = {
         (event.facts.get("number"), event.facts.get("digest"))
-        for event in check_log(session, books.site.key).events
-        if event.action == "project_step" and event.facts.get("project") == books.project_id
+        for event in check_log(session, access.site.key).events
+        if event.action == "project_step" and event.facts.get("project") == access.project_id
     }
     for stored in handle.log.log.store.read():
-        if (stored.number, bytes_digest(stored.content)) not in told:
-            yield Problem(stored.where, "is not what the log of the site tells of it.")
+        if (stored.number, bytes_digest(stored.content)) not in problems:
+            yield Problem(stored.where, "differs from the log of the site.")
 
 
 def find_project(session: Transaction, project_id: str) -> AnnotationProject:
-    """A project.
+    """A project by its id.
 
     Raises:
         DeniedError: if there is none.
     """
-    found = session.scalar(select(AnnotationProject).where(AnnotationProject.id == project_id))
-    if found is None:
+    project = session.scalar(select(AnnotationProject).where(AnnotationProject.id == project_id))
+    if project is None:
         raise DeniedError("not_found", 404)
-    return found
+    return project
 
 
-def open_books(site: Site, project_id: str, account: str) -> Books:
-    """A project for an account, whoever that is in it.
+def open_project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
+    """Open a project for an account.
 
     Raises:
         DeniedError: if there is none.
     """
     with site.database.reading() as session:
         find_project(session, project_id)
-    return books_of(site, project_id, account)
+    return project_access(site, project_id, account)
 
 
 def state_of(
-    books: Books, session: Transaction, handle: ProjectHandle, *, checks: bool
+    access: ProjectAccess, session: Transaction, handle: ProjectHandle, *, checks: bool
 ) -> tuple[list[str] | None, list[Batch], int]:
-    """What is wrong with the log, batches, and how many cases none has; None: it was not checked.
+    """Problems of the log (None: not checked), batches, and the number of cases in no batch.
 
-    Checking it all takes as long as both logs are; what is shown is checked in any case.
+    A full check takes time proportional to both logs; displayed parts are always checked.
     """
-    problems = [str(problem) for problem in project_problems(books, session)] if checks else None
+    problems = [str(problem) for problem in project_problems(access, session)] if checks else None
     try:
         return problems, list(handle.batches().values()), len(unread_cases(handle))
     except InputError as error:
@@ -247,39 +270,39 @@ def state_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a project is, as the desk shows it."""
+class ProjectProgress:
+    """The progress of a project, for the dashboard."""
 
     project: AnnotationProject
-    is_told: bool
-    """Not to who reads in it, or where its log does not hold."""
+    is_visible: bool
+    """Hidden from readers of the project, and if its log is not valid."""
     batches: int = 0
     released: int = 0
     read: int = 0
     to_read: int = 0
     disputes: int = 0
     unread: int = 0
-    """Cases that no batch has."""
+    """Cases in no batch."""
 
 
-def all_progress(site: Site, session: Transaction, account: str) -> list[Progress]:
-    """How far each project is, the newest first; nothing of those in which the account reads."""
-    found = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
-    return [_progress(site, session, one, account) for one in session.scalars(found)]
+def all_progress(site: Site, session: Transaction, account: str) -> list[ProjectProgress]:
+    """The progress of each project, newest first; hidden where the account is a reader."""
+    query = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
+    return [_progress(site, session, project, account) for project in session.scalars(query)]
 
 
 def _progress(
     site: Site, session: Transaction, project: AnnotationProject, account: str
-) -> Progress:
+) -> ProjectProgress:
     try:
-        books = books_of(site, project.id, account)
-    except InputError:  # its page says what is wrong
-        return Progress(project, is_told=False)
-    if is_blind(session, books, account):
-        return Progress(project, is_told=False)
-    problems, batches, unread = state_of(books, session, books.on(session), checks=False)
+        access = project_access(site, project.id, account)
+    except InputError:  # the page of the project shows the problems
+        return ProjectProgress(project, is_visible=False)
+    if is_blind(session, access, account):
+        return ProjectProgress(project, is_visible=False)
+    problems, batches, unread = state_of(access, session, access.on(session), checks=False)
     lines = [line_of(batch, {}) for batch in batches]
-    return Progress(
+    return ProjectProgress(
         project,
         not problems,
         len(lines),
@@ -292,7 +315,7 @@ def _progress(
 
 
 def line_of(batch: Batch, members: dict[str, Member]) -> JsonObject:
-    """A batch as the table of a project shows it."""
+    """A batch as a row of the project page."""
     order = batch.order
     absent = [reader_id for reader_id in batch.reader_ids if reader_id not in members]
     return {

@@ -1,7 +1,7 @@
-"""The log of a project as rows, and steps that are one transaction: log, draft and site together.
+"""The log of a project as rows; log, draft and site log change in one transaction.
 
-The state machine is that of ``annotate``; here is only where its events lie. Each of them is told
-in the log of the site by its digest, which the site signs.
+The state machine is that of ``annotate``; only the storage of its events is defined here. The site
+log contains the digest of each event, signed by the site.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from nodulebench.security.event_log.store import Stored
 from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import ProjectEvent, ProjectHead
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.gateway import Steps
+from nodulebench.web.portal.viewer_access.gateway import StepTransactions
 
 
 class ProjectStore(SqlStore):
-    """The events of one project within a transaction; each is an action of the site, too."""
+    """The events of a project within a transaction; each is also logged by the site."""
 
     def __init__(self, session: Transaction, site: Site, project_id: str, account: str) -> None:
         of_project = {"project_id": project_id}
@@ -30,10 +30,10 @@ class ProjectStore(SqlStore):
         self._site, self._project_id, self._account = site, project_id, account
 
     def append(self, number: int, content: bytes) -> bool:
-        """Keep one more event, and write down in the log of the site which."""
+        """Store an event and log its digest on the site."""
         super().append(number, content)
-        one = Stored(self.where(number), number, content)
-        tell_step(self._site, self._session, self._account, self._project_id, one)
+        event = Stored(self.where(number), number, content)
+        record_step(self._site, self._session, self._account, self._project_id, event)
         return True
 
     def where(self, number: int | None = None) -> str:
@@ -41,35 +41,36 @@ class ProjectStore(SqlStore):
         return f"project {self._project_id} {super().where(number)}"
 
 
-def tell_step(site: Site, session: Transaction, account: str, project_id: str, one: Stored) -> None:
-    """Write down in the log of the site which event a project's log has got."""
-    digest = bytes_digest(one.content)
+def record_step(
+    site: Site, session: Transaction, account: str, project_id: str, event: Stored
+) -> None:
+    """Log the digest of a project's event on the site."""
+    digest = bytes_digest(event.content)
     facts = {"project": project_id, "digest": digest}
-    site.record(session, account, "project_step", **facts, number=one.number)
+    site.record(session, account, "project_step", **facts, number=event.number)
 
 
 def project_folder(site: Site, project_id: str) -> Path:
-    """Where the roster, the rules and the cases of a project lie, which never change."""
+    """The folder of the roster, the rules and the cases of a project, which never change."""
     return site.project(project_id) / "project"
 
 
 @dataclass(frozen=True)
-class Books(Steps):
-    """A project for one account: looks at it, and steps in it."""
+class ProjectAccess(StepTransactions):
+    """Access of an account to a project."""
 
     account: str
     base: ProjectHandle
-    """The project with nothing in its log."""
+    """The project with an empty log."""
 
     @property
     def project_id(self) -> str:
-        """The id of the project."""
         return self.of
 
     @contextmanager
     def handle(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
-        """The project for a look or a step."""
-        with self.acting() if acts else self.looking() as session:
+        """The project for reading or for a step."""
+        with self.acting() if acts else self.reading() as session:
             yield self.on(session)
 
     def on(self, session: Transaction) -> ProjectHandle:
@@ -79,10 +80,10 @@ class Books(Steps):
         return replace(self.base, log=annotation_log(store, self.base.log.log.root, None, index))
 
 
-def books_of(site: Site, project_id: str, account: str) -> Books:
-    """A project for an account.
+def project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
+    """Open the access of an account to a project.
 
     Raises:
         InputError: if its files are damaged.
     """
-    return Books(site, project_id, account, open_project(project_folder(site, project_id)))
+    return ProjectAccess(site, project_id, account, open_project(project_folder(site, project_id)))

@@ -1,4 +1,4 @@
-"""An archive that somebody sent -> a folder of plain files, within limits, or a reason why not."""
+"""Unpack an uploaded archive safely into a folder of regular files."""
 
 import shutil
 import stat
@@ -15,7 +15,7 @@ _SEND = "Pack the folder again as an ordinary zip file, without links."
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive, by its content; a workbook is one, too, and stays whole."""
+    """Whether a file is a zip archive, by its content; workbooks and npz files are not unpacked."""
     if path.suffix.lower() in (".xlsx", ".npz"):
         return False
     with path.open("rb") as file:
@@ -23,26 +23,26 @@ def is_archive(path: Path) -> bool:
 
 
 class ArchiveError(InputError):
-    """An archive that is not taken, and why."""
+    """An archive that is refused."""
 
 
 def unpack(
     path: Path, folder: Path, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
 ) -> Path:
-    """Write the files of an archive into a new folder; what is larger than it says is refused.
+    """Write the files of an archive into a new folder, within limits of size and number.
 
-    The folder is there when all of it is, and not before.
+    The folder appears only when it is complete.
 
     Returns:
         The folder, or the only folder in it.
 
     Raises:
-        ArchiveError: if it is damaged, too large, or holds what is no plain file.
+        ArchiveError: if it is damaged, too large, or holds anything but regular files.
     """
     part = folder.with_name(f".{folder.name}.{token_hex(4)}")
     try:
         _unpack(path, part, most_bytes, most_files)
-        with suppress(OSError):  # somebody else was faster, with the same archive
+        with suppress(OSError):  # another process unpacked the same archive first
             part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -50,7 +50,7 @@ def unpack(
 
 
 def inside_of(folder: Path) -> Path:
-    """What was sent, of a folder that was unpacked: the folder, or the only one in it."""
+    """The submitted folder within an unpacked archive: the folder, or the only one in it."""
     inside = list(folder.iterdir()) if folder.is_dir() else []
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
@@ -59,10 +59,10 @@ def _unpack(path: Path, folder: Path, most_bytes: int, most_files: int) -> None:
     folder.mkdir(parents=True)
     try:
         with zipfile.ZipFile(path) as archive:
-            parts = [one for one in archive.infolist() if not one.is_dir()]
-            if len(parts) > most_files or sum(one.file_size for one in parts) > most_bytes:
+            parts = [member for member in archive.infolist() if not member.is_dir()]
+            if len(parts) > most_files or sum(member.file_size for member in parts) > most_bytes:
                 raise ArchiveError.at(path.name, "holds more than is taken.", "Send less.")
-            targets = [_target(folder, one, path.name) for one in parts]
+            targets = [_target(folder, member, path.name) for member in parts]
             left = most_bytes
             for part, target in zip(parts, targets, strict=True):
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def _unpack(path: Path, folder: Path, most_bytes: int, most_files: int) -> None:
 
 
 def _target(folder: Path, part: zipfile.ZipInfo, name: str) -> Path:
-    """Where a file goes: inside, under its own name."""
+    """The target of a member: inside the folder, under its own name."""
     inner = PurePosixPath(part.filename.replace("\\", "/"))
     kind = stat.S_IFMT(part.external_attr >> 16)
     is_plain = kind in (0, stat.S_IFREG)

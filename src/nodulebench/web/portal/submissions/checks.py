@@ -1,6 +1,6 @@
-"""A submission beside what a benchmark asks for -> everything that is wrong with it.
+"""Check submissions against the rules of a benchmark.
 
-The reference is never opened: files are looked through beside the table of cases alone.
+The reference is never opened: files are checked with the case table only.
 """
 
 from collections.abc import Iterable
@@ -28,41 +28,41 @@ from nodulebench.web.portal.submissions.archive import ArchiveError
 from nodulebench.web.portal.submissions.service import (
     ALGORITHM,
     UNPACKED,
-    Received,
+    Upload,
     algorithm_of,
     marks_of,
 )
 
 
 def check_submission(
-    site: Site, benchmark: Benchmark, sent: Received, track: str = "detection"
+    site: Site, benchmark: Benchmark, sent: Upload, track: str = "detection"
 ) -> Checked:
-    """Everything that is wrong with what was sent; the reference is never opened.
+    """All problems of an upload; the reference is never opened.
 
-    Messages name files as they were sent, not where they lie.
+    Messages name files as they were uploaded, without paths of the site.
     """
     try:
         folder = algorithm_of(sent.path)
         if folder is not None and track == "detection":
-            found = _checked_algorithm(benchmark, folder)
+            check = _checked_algorithm(benchmark, folder)
         else:
             cases = known_cases(site, benchmark)
-            found = check_without_reference(marks_of(sent.path), cases, benchmark.protocol)
-            laid = rules_of(benchmark).listed_for(track)
-            if laid is not None and cases is not None and not found.problems:
-                listed = rule_file_path(site, benchmark.id, "candidates", laid.version)
+            check = check_without_reference(marks_of(sent.path), cases, benchmark.protocol)
+            candidates = rules_of(benchmark).listed_for(track)
+            if candidates is not None and cases is not None and not check.problems:
+                listed = rule_file_path(site, benchmark.id, "candidates", candidates.version)
                 wrong = candidate_problems(marks_of(sent.path), listed, cases)
-                found = replace(found, problems=wrong)
+                check = replace(check, problems=wrong)
     except InputError as error:
-        found = Checked(sent.path, problems=tuple(error.problems))
+        check = Checked(sent.path, problems=tuple(error.problems))
         if isinstance(error, ArchiveError):
             site.refuse(sent.by, "archive", digest=sent.digest)
-    problems = without_match(found.problems, str(sent.path.parent))
-    return replace(found, path=sent.path, problems=problems)
+    problems = with_plain_names(check.problems, str(sent.path.parent))
+    return replace(check, path=sent.path, problems=problems)
 
 
-def without_match(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
-    """Problems that name files as they were sent, not where they lie."""
+def with_plain_names(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
+    """Problems with the uploaded names of files instead of paths of the site."""
 
     def plain(text: str) -> str:
         return text.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", "")
@@ -75,42 +75,42 @@ def without_match(problems: Iterable[Problem], place: str) -> tuple[Problem, ...
 def declared_training(
     site: Site, benchmark: Benchmark, answer: Answer, folds: Path | None
 ) -> Training:
-    """What is said of training on the test set, with the folds that show it.
+    """The checked statement about training on the test set.
 
     Args:
         site: the site.
         benchmark: the benchmark.
-        answer: what was said.
-        folds: the folds that were sent; None: those of the benchmark, where it has any.
+        answer: of the participant.
+        folds: the submitted folds; None: those of the benchmark, if it has any.
 
     Raises:
-        InputError: if the folds do not test every case once, unseen.
-        DeniedError: if the rules of the benchmark want more than was said.
+        InputError: if the folds do not test every case once with an untrained network.
+        DeniedError: if the rules of the benchmark require another answer.
     """
     rules, cases = rules_of(benchmark), known_cases(site, benchmark)
-    if cases is None:  # nobody could train on a sealed set
+    if cases is None:  # cases of a sealed set cannot be trained on
         return Training()
     if rules.cross_validates and answer in ("", "yes"):
         raise DeniedError("training_unsaid" if not answer else "training_unfolded", 422)
     if answer != "folds":
         return Training(answer=answer)
-    laid = rules.folds
+    own_folds = rules.folds
     if folds is None:
-        if laid is None:
+        if own_folds is None:
             raise DeniedError("folds_missing", 422)
-        return Training(answer=answer, folds=laid.digest, count=laid.count)
+        return Training(answer=answer, folds=own_folds.digest, count=own_folds.count)
     try:
         given = checked_folds(folds, cases)
-        if laid is not None:
-            own = read_folds([rule_file_path(site, benchmark.id, "folds", laid.version)])
+        if own_folds is not None:
+            own = read_folds([rule_file_path(site, benchmark.id, "folds", own_folds.version)])
             require_same_folds(given, own, folds.name)
     except InputError as error:
-        raise InputError(without_match(error.problems, str(folds.parent))) from error
+        raise InputError(with_plain_names(error.problems, str(folds.parent))) from error
     return Training(answer=answer, folds=file_digest(folds), count=given["fold"].n_unique())
 
 
 def _checked_algorithm(benchmark: Benchmark, folder: Path) -> Checked:
-    """Whether an algorithm could be run, by its manifest alone."""
+    """Check the manifest of an algorithm."""
     if not rules_of(benchmark).takes_algorithms:
         what = "is an algorithm, and this benchmark takes marks."
         raise InputError.at(folder.name, what, "Run it, and send its marks.")

@@ -1,7 +1,7 @@
-"""The queue: jobs in the database, claimed by one worker at a time, for as long as it lives.
+"""The job queue in the database: one worker claims a job for as long as it sends heartbeats.
 
-A claim lasts while its worker says so; whose worker died is claimed by the next. What a job found
-is written only under the claim that found it, so that nothing is scored twice.
+The job of a dead worker is claimed by the next one. A result is accepted only under the current
+claim, so that nothing is scored twice.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ OPEN, ENDED = ("waiting", "running"), ("done", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A job that a worker has, under its claim."""
+    """A job that a worker has claimed."""
 
     job: str
     claim: str
@@ -34,23 +34,22 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What was found for an entry."""
+    """The result of scoring an entry."""
 
     folder: str
-    """Its result folder, within the results of the site."""
+    """Its result folder, relative to the results of the site."""
     digest: str
     metrics: JsonObject
 
 
 def enqueue(session: Transaction, entry: str, version: int) -> Job:
-    """Put the scoring of an entry into the queue."""
     job = Job(entry_id=entry, version=version, progress={}, problems={})
     session.add(job)
     return job
 
 
 def claim(site: Site, worker: str) -> Claimed | None:
-    """Take the oldest job that nobody has; None: there is none."""
+    """Claim the oldest waiting job; None: there is none."""
     with site.database.writing() as session:
         at = now()
         is_lost = and_(Job.state == "running", Job.lease_until < at)
@@ -58,7 +57,11 @@ def claim(site: Site, worker: str) -> Claimed | None:
         for job in session.scalars(waiting.limit(8).with_for_update(skip_locked=True)):
             if job.is_cancelling or job.attempts >= MOST_ATTEMPTS:
                 state = "cancelled" if job.is_cancelling else "failed"
-                _end(job, state, {} if job.is_cancelling else {"kept": "workers died over it"})
+                _end(
+                    job,
+                    state,
+                    {} if job.is_cancelling else {"operator_message": "workers died over it"},
+                )
                 site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
                 continue
             job.state, job.worker, job.claim = "running", worker, new_id()
@@ -73,7 +76,7 @@ def claim(site: Site, worker: str) -> Claimed | None:
 
 
 def beat(site: Site, claimed: Claimed, progress: JsonObject | None = None) -> bool:
-    """Say that the work goes on, and how far it is; whether it shall."""
+    """Extend the claim and store the progress; return whether to go on."""
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None:
@@ -85,14 +88,14 @@ def beat(site: Site, claimed: Claimed, progress: JsonObject | None = None) -> bo
 
 
 def is_wanted(site: Site, claimed: Claimed) -> bool:
-    """Whether the work shall go on: the job is still the claim's, and nobody cancelled it."""
+    """Whether to go on: the claim is still valid and the job was not cancelled."""
     with site.database.reading() as session:
         job = session.get(Job, claimed.job)
         return job is not None and job.claim == claimed.claim and not job.is_cancelling
 
 
-def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
-    """Write down what a job found; False: the job is another's by now, or was cancelled."""
+def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
+    """Store the result of a job; False: the claim is no longer valid, or the job was cancelled."""
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None or job.is_cancelling:
@@ -101,68 +104,66 @@ def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
             Result(
                 entry_id=claimed.entry,
                 version=claimed.version,
-                folder=found.folder,
-                digest=found.digest,
-                metrics=found.metrics,
+                folder=scored.folder,
+                digest=scored.digest,
+                metrics=scored.metrics,
             )
         )
         _end(job, "done", {})
-        facts = {"job": job.id, "entry": job.entry_id, "result": found.digest}
+        facts = {"job": job.id, "entry": job.entry_id, "result": scored.digest}
         site.record(session, "", "scored", **facts)
         return True
 
 
-def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> bool:
-    """Write down that a job cannot be done, and why; or that it was cancelled.
-
-    Whether that was written: not where the job is another's by now.
+def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: str) -> bool:
+    """End a job as failed, or as cancelled; False if the claim is no longer valid.
 
     Args:
         site: the site.
         claimed: the job.
-        told: problems that who submitted may know, in lines.
-        kept: what only those who run the site may know.
+        messages: problems that the submitter may see, one per line.
+        operator_message: what only the people who run the site may see.
     """
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None:
             return False
         state = "cancelled" if job.is_cancelling else "failed"
-        _end(job, state, {"told": told, "kept": kept})
+        _end(job, state, {"messages": messages, "operator_message": operator_message})
         site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
         return True
 
 
 def cancel(site: Site, by: str, job: str) -> None:
-    """End a job that waits; tell the worker of one that runs."""
+    """Cancel a waiting job, or ask the worker of a running job to stop."""
     with site.acting(by, "job_cancel_asked", job=job) as session:
-        found = _found(session, job)
-        if found.state not in OPEN:
+        stored = _locked_job(session, job)
+        if stored.state not in OPEN:
             raise DeniedError("job_ended", 409)
-        found.is_cancelling = True
-        if found.state == "waiting":
-            _end(found, "cancelled", {})
+        stored.is_cancelling = True
+        if stored.state == "waiting":
+            _end(stored, "cancelled", {})
 
 
 def retry(site: Site, by: str, job: str) -> None:
-    """Put a job that failed or was cancelled into the queue again."""
+    """Queue a failed or cancelled job again."""
     with site.acting(by, "job_retried", job=job) as session:
-        found = _found(session, job)
-        if found.state not in ("failed", "cancelled"):
+        stored = _locked_job(session, job)
+        if stored.state not in ("failed", "cancelled"):
             raise DeniedError("job_open", 409)
-        found.state, found.attempts, found.is_cancelling = "waiting", 0, False
-        found.claim, found.ended_at, found.problems = "", None, {}
+        stored.state, stored.attempts, stored.is_cancelling = "waiting", 0, False
+        stored.claim, stored.ended_at, stored.problems = "", None, {}
 
 
-def _found(session: Transaction, job: str) -> Job:
-    found = session.scalar(select(Job).where(Job.id == job).with_for_update())
-    if found is None:
+def _locked_job(session: Transaction, job: str) -> Job:
+    stored = session.scalar(select(Job).where(Job.id == job).with_for_update())
+    if stored is None:
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
 def _held(session: Transaction, claimed: Claimed) -> Job | None:
-    """The job, if it is still the claim's."""
+    """The job, if the claim is still valid."""
     mine = select(Job).where(Job.id == claimed.job, Job.claim == claimed.claim)
     return session.scalar(mine.where(Job.state == "running").with_for_update())
 
@@ -174,31 +175,31 @@ def _end(job: Job, state: str, problems: JsonObject) -> None:
 
 HEARTBEAT_S = 10.0
 SILENT = timedelta(seconds=60)
-"""Who has said nothing for so long is not shown."""
+"""Workers without a heartbeat for so long are not shown."""
 GONE = timedelta(days=1)
-"""Who has said nothing for so long is forgotten."""
+"""Workers without a heartbeat for so long are deleted."""
 
 
 def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
-    """Write down that a worker lives, and forget those who are long gone."""
+    """Store a heartbeat of a worker, and delete workers that are long gone."""
     with site.database.writing() as session:
-        found = session.get(Worker, name)
-        if found is None:
+        stored = session.get(Worker, name)
+        if stored is None:
             session.add(Worker(name=name, opens_sealed=opens_sealed))
             session.execute(delete(Worker).where(Worker.seen_at < now() - GONE))
         else:
-            found.seen_at = now()
+            stored.seen_at = now()
 
 
 def record_end(site: Site, name: str) -> None:
-    """Write down that a worker has ended."""
+    """Remove a worker that has ended."""
     with site.database.writing() as session:
         session.execute(delete(Worker).where(Worker.name == name))
 
 
 def living_workers(session: Transaction) -> list[tuple[Worker, Job | None]]:
-    """The workers that live, each with the job that it has."""
+    """The running workers, each with its job."""
     living = select(Worker).where(Worker.seen_at > now() - SILENT).order_by(Worker.started_at)
     running = select(Job).where(Job.state == "running").options(joinedload(Job.entry))
-    at_work = {one.worker: one for one in session.scalars(running.join(Entry))}
-    return [(one, at_work.get(one.name)) for one in session.scalars(living)]
+    at_work = {job.worker: job for job in session.scalars(running.join(Entry))}
+    return [(worker, at_work.get(worker.name)) for worker in session.scalars(living)]

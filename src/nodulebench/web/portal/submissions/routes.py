@@ -1,4 +1,4 @@
-"""Submissions: looked through as often as one likes without a score, then sent in."""
+"""Pages of submissions: check without a score, submit, and the pages of entries."""
 
 import json
 import shutil
@@ -23,10 +23,9 @@ from nodulebench.evaluation.report import ReportChoice, write_report
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import NOBODY, Visitor
+from nodulebench.web.portal.accounts.users import ANONYMOUS, User
 from nodulebench.web.portal.benchmarks.rules import (
     ANSWERS,
-    AcceptedRules,
     Answer,
     Training,
     accepted_rules,
@@ -39,59 +38,65 @@ from nodulebench.web.portal.benchmarks.service import (
     state_of,
 )
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result
-from nodulebench.web.portal.guard import AtSite, By, Sent, field
+from nodulebench.web.portal.guard import CurrentSite, CurrentUser, SentForm, field
 from nodulebench.web.portal.leaderboards.certificates import certificate_of
-from nodulebench.web.portal.leaderboards.entry_page import audience_of, history_of, shown_of
+from nodulebench.web.portal.leaderboards.entry_page import audience_of, history_of, view_of_result
 from nodulebench.web.portal.leaderboards.leaderboard import badge_of
 from nodulebench.web.portal.leaderboards.rankings import compared, counted_results
-from nodulebench.web.portal.page import language_of, rendered, see
+from nodulebench.web.portal.page import language_of, redirect, render_page
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions import service as entries
 from nodulebench.web.portal.submissions.checks import check_submission, declared_training
 from nodulebench.web.portal.submissions.jobs import ENDED
 from nodulebench.web.portal.submissions.scoring import disclosed_digests
 from nodulebench.web.portal.submissions.service import (
-    Received,
+    SubmitOptions,
+    Upload,
     file_name,
     find_entry,
     find_own,
     is_nameless,
-    received,
     require_open,
     result_of,
     shown_account,
     shown_name,
+    store_upload,
     submit,
 )
 from nodulebench.web.portal.viewer_access.reviews import review_place
 
 router = APIRouter(include_in_schema=False)
-DECLARED = ("about", "training", "link")
-"""What who submits can say of an algorithm."""
+FREE_TEXTS = ("about", "training", "link")
+"""Fields of the form that describe an algorithm."""
 FOLDS = "folds"
-"""The folder beside the marks that keeps a table of folds."""
+"""Subfolder of an upload with a table of folds."""
 
 
 @router.get("/benchmarks/{benchmark_id}/submit", name="submit_page")
-def submit_page(request: Request, site: AtSite, by: By, benchmark_id: str) -> Response:
-    """The form for a submission."""
+def submit_page(
+    request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str
+) -> Response:
     return _form_page(request, site, by, benchmark_id)
 
 
 @router.post("/benchmarks/{benchmark_id}/validate", name="validate")
-def validate(request: Request, site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
-    """Everything that is wrong with a file, without a score; nothing is kept of it."""
+def validate(
+    request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
+) -> Response:
+    """Check a file without scoring or storing it."""
     return _answer(request, site, by, form, benchmark_id, is_sent=False)
 
 
 @router.post("/benchmarks/{benchmark_id}/submit", name="submit")
-def send(request: Request, site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
-    """Send a file in: it is looked through, kept, and waits for its score."""
+def send(
+    request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
+) -> Response:
+    """Check and submit a file."""
     return _answer(request, site, by, form, benchmark_id, is_sent=True)
 
 
 def _answer(
-    request: Request, site: Site, by: Visitor, form: FormData, benchmark_id: str, *, is_sent: bool
+    request: Request, site: Site, by: User, form: FormData, benchmark_id: str, *, is_sent: bool
 ) -> Response:
     file = form.get("file")
     if not isinstance(file, UploadFile) or not file.filename:
@@ -100,63 +105,55 @@ def _answer(
         benchmark = find_benchmark(session, by, benchmark_id)
         if is_sent:
             require_open(session, by, benchmark)
-    given = {name: field(form, name) for name in ("name", "track", "trained", *DECLARED)}
+    given = {name: field(form, name) for name in ("name", "track", *FREE_TEXTS)}
     track = given["track"] or next(iter(rules_of(benchmark).open_tracks), TRACKS[0])
-    told: dict[str, object] = {"given": given, "file": file.filename}
-    with received(site, file.filename, file.file, by.account) as sent:
+    options = SubmitOptions(**{**given, "track": track}, trained=_answer_of(form))
+    given["trained"] = options.trained
+    values: dict[str, object] = {"given": given, "file": file.filename}
+    with store_upload(site, file.filename, file.file, by.account) as sent:
         try:
-            found, training = _looked(site, benchmark, sent, form, track)
-            told["found"] = found
-            if not is_sent or found.problems:
-                status = 422 if found.problems else 200
-                return _form_page(request, site, by, benchmark_id, status, **told)
-            declared = {name: given[name] for name in DECLARED if given[name]}
-            entry = submit(
-                site,
-                by,
-                benchmark_id,
-                sent,
-                name=given["name"],
-                track=track,
-                declared=declared,
-                terms=AcceptedRules(training=training),
-            )
+            check, training = _check(site, benchmark, sent, options, _folds(form, sent))
+            values["check"] = check
+            if not is_sent or check.problems:
+                status = 422 if check.problems else 200
+                return _form_page(request, site, by, benchmark_id, status, **values)
+            entry = submit(site, by, benchmark_id, sent, options, training=training)
         except DeniedError as error:
-            told["code"] = error.code
-            return _form_page(request, site, by, benchmark_id, error.status, **told)
-    return see(f"/entries/{entry.id}")
+            values["code"] = error.code
+            return _form_page(request, site, by, benchmark_id, error.status, **values)
+    return redirect(f"/entries/{entry.id}")
 
 
-def _looked(
-    site: Site, benchmark: Benchmark, sent: Received, form: FormData, track: str
+def _check(
+    site: Site, benchmark: Benchmark, sent: Upload, options: SubmitOptions, folds: Path | None
 ) -> tuple[Checked, Training]:
-    """What is wrong with the marks, and with what is said of training on the test set."""
-    found = check_submission(site, benchmark, sent, track)
+    """Problems of the marks and of the statement about training on the test set."""
+    check = check_submission(site, benchmark, sent, options.track)
     try:
-        return found, declared_training(site, benchmark, _answer_of(form), _folds(form, sent))
+        return check, declared_training(site, benchmark, options.trained, folds)
     except InputError as error:
-        return replace(found, problems=(*found.problems, *error.problems)), Training()
+        return replace(check, problems=(*check.problems, *error.problems)), Training()
 
 
 def _answer_of(form: FormData) -> Answer:
-    said = field(form, "trained")
-    return next((answer for answer in ANSWERS if answer == said), "")
+    stated = field(form, "trained")
+    return next((answer for answer in ANSWERS if answer == stated), "")
 
 
-def _folds(form: FormData, sent: Received) -> Path | None:
-    """The table of folds that was sent beside the marks, kept with them; None: there is none."""
+def _folds(form: FormData, sent: Upload) -> Path | None:
+    """Store the uploaded table of folds with the marks; None: there is none."""
     file = form.get("folds")
     if not isinstance(file, UploadFile) or not file.filename:
         return None
     path = sent.path.parent / FOLDS / file_name(file.filename)
     path.parent.mkdir()
-    with path.open("xb") as kept:
-        shutil.copyfileobj(file.file, kept)
+    with path.open("xb") as target:
+        shutil.copyfileobj(file.file, target)
     return path
 
 
 def _form_page(
-    request: Request, site: Site, by: Visitor, benchmark_id: str, status: int = 200, **told: object
+    request: Request, site: Site, by: User, benchmark_id: str, status: int = 200, **shown: object
 ) -> Response:
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
@@ -169,80 +166,88 @@ def _form_page(
         "cases": None if cases is None else cases.height,
         "largest": site.settings.largest_upload,
     }
-    empty: dict[str, object] = {"found": None, "given": {}, "code": "", "file": ""}
-    return rendered(request, "submit.html", status, **{**empty, **told}, **values)
+    empty: dict[str, object] = {"check": None, "given": {}, "code": "", "file": ""}
+    return render_page(request, "submit.html", status, **{**empty, **shown}, **values)
 
 
 REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "script-src 'unsafe-inline'"
 )
-"""Of a report, which itself names the only script that may run."""
+"""For reports, which themselves name the only script that may run."""
 EVERY_S = 0.5
 LONGEST_S, SILENT_S = 600, 20.0
-"""After that a browser asks again."""
+"""After this time the browser connects again."""
 
 
 @router.get("/entries", name="own_entries")
-def own_entries(request: Request, site: AtSite, by: By) -> Response:
-    """One's own entries, the newest first, with their jobs."""
+def own_entries(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
+    """Show the user's own entries, newest first, with their jobs."""
     with site.database.reading() as session:
         own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
-        lines = [(one, one.benchmark, job_of(session, one)) for one in session.scalars(own)]
+        lines = [(entry, entry.benchmark, job_of(session, entry)) for entry in session.scalars(own)]
         translate = portal_translator(language_of(request))
-        found = {benchmark.id: benchmark for _, benchmark, _ in lines}.values()
-        drawn = [(one, history_of(site, session, one, by, by.account, translate)) for one in found]
-    histories = [(one, chart) for one, chart in drawn if chart is not None]
-    return rendered(request, "entries.html", lines=lines, histories=histories)
+        benchmarks = {benchmark.id: benchmark for _, benchmark, _ in lines}.values()
+        drawn = [
+            (benchmark, history_of(site, session, benchmark, by, by.account, translate))
+            for benchmark in benchmarks
+        ]
+    histories = [(benchmark, chart) for benchmark, chart in drawn if chart is not None]
+    return render_page(request, "entries.html", lines=lines, histories=histories)
 
 
 @router.get("/entries/{entry_id}", name="entry")
-def entry(
-    request: Request, site: AtSite, by: By, entry_id: str, rule: str = "", stratum: str = ""
+def entry_page(
+    request: Request,
+    site: CurrentSite,
+    by: CurrentUser,
+    entry_id: str,
+    rule: str = "",
+    stratum: str = "",
 ) -> Response:
-    """What is known of an entry, as far as the visitor may know it: under a rule, of a part."""
+    """Show an entry as far as the user may see it, under a rule and for a part of the cohort."""
     translate = portal_translator(language_of(request))
     with site.database.reading() as session:
-        found = find_entry(session, by, entry_id)
-        is_own = by.is_organiser or by.account == found.account_id
+        entry = find_entry(session, by, entry_id)
+        is_own = by.is_organiser or by.account == entry.account_id
         values: JsonObject = {
-            "entry": found,
-            "benchmark": found.benchmark,
-            "name": shown_name(found, by),
-            "who": shown_account(found, by),
-            "declared": {} if is_nameless(found, by) else found.declared,
-            "terms": accepted_rules(found),
-            "job": job_of(session, found) if is_own else None,
-            "result": None if found.withdrawn_at else result_of(session, found),
-            "others": _comparable(session, found, by),
-            "versions": versions_of(session, found) if is_own else [],
+            "entry": entry,
+            "benchmark": entry.benchmark,
+            "name": shown_name(entry, by),
+            "who": shown_account(entry, by),
+            "declared": {} if is_nameless(entry, by) else entry.declared,
+            "accepted_rules": accepted_rules(entry),
+            "job": job_of(session, entry) if is_own else None,
+            "result": None if entry.withdrawn_at else result_of(session, entry),
+            "others": _comparable(session, entry, by),
+            "versions": versions_of(session, entry) if is_own else [],
         }
         result = values["result"]
-        values["has_report"] = _has_report(site, found, result, by)
-        values["has_view"] = review_place(site, found, result, by) is not None
+        values["has_report"] = _has_report(site, entry, result, by)
+        values["has_view"] = review_place(site, entry, result, by) is not None
         values["history"] = (
             None
             if result is None
-            else history_of(site, session, found.benchmark, by, found.account_id, translate)
+            else history_of(site, session, entry.benchmark, by, entry.account_id, translate)
         )
         values["certificate"] = None if result is None else certificate_of(session, result)
-        values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
+        values["has_certificate"] = values["certificate"] is not None and not is_nameless(entry, by)
         values["has_print"] = is_installed("typst")
-        values["is_public"] = result is not None and found.benchmark.is_shown
+        values["is_public"] = result is not None and entry.benchmark.is_shown
         values["digests"] = {} if result is None else disclosed_digests(result.metrics)
         choice = {"rule": rule, "stratum": stratum}
         values["shown"] = (
-            None if result is None else shown_of(site, found, result, by, translate, **choice)
+            None if result is None else view_of_result(site, entry, result, by, translate, **choice)
         )
-    return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
+    return render_page(request, "entry.html", is_own=is_own, ended=ENDED, **values)
 
 
 @router.get("/entries/{entry_id}/badge.svg", name="badge")
-def badge(site: AtSite, entry_id: str) -> Response:
-    """A small picture of what everybody may know of an entry, for pages of others."""
+def badge(site: CurrentSite, entry_id: str) -> Response:
+    """A public badge of an entry, for other sites."""
     with site.database.reading() as session:
-        found = find_entry(session, NOBODY, entry_id)
-        result = None if found.withdrawn_at else result_of(session, found)
+        entry = find_entry(session, ANONYMOUS, entry_id)
+        result = None if entry.withdrawn_at else result_of(session, entry)
     headers = {
         "Cache-Control": "public, max-age=300",
         "Cross-Origin-Resource-Policy": "cross-origin",
@@ -251,29 +256,29 @@ def badge(site: AtSite, entry_id: str) -> Response:
 
 
 @router.get("/entries/{entry_id}/report", name="report")
-def report(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
-    """The whole report of an entry; single nodules are in it where the benchmark tells them."""
+def report(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
+    """Send the report of an entry; it contains single nodules if the benchmark discloses them."""
     path = _report(request, site, by, entry_id)
-    # a page of its own, with its own script: it cannot reach anything of the site
+    # the sandbox policy separates the report and its script from the site
     return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 @router.get("/entries/{entry_id}/report.pdf", name="report_print")
-def report_print(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
-    """The same on paper."""
+def report_print(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
+    """Send the report as PDF."""
     path = _report(request, site, by, entry_id, is_print=True)
     return FileResponse(path, filename=f"report-{entry_id}.pdf")
 
 
 def _report(
-    request: Request, site: Site, by: Visitor, entry_id: str, *, is_print: bool = False
+    request: Request, site: Site, by: User, entry_id: str, *, is_print: bool = False
 ) -> Path:
-    """The file of a report, made when it is first asked for."""
+    """The file of a report; made on first request."""
     with site.database.reading() as session:
-        found = find_entry(session, by, entry_id)
-        result = None if found.withdrawn_at else result_of(session, found)
-        audience = audience_of(found, by)
-        has_report = _has_report(site, found, result, by)
+        entry = find_entry(session, by, entry_id)
+        result = None if entry.withdrawn_at else result_of(session, entry)
+        audience = audience_of(entry, by)
+        has_report = _has_report(site, entry, result, by)
     if result is None or not has_report:
         raise DeniedError("not_found", 404)
     choice = ReportChoice(audience=audience, language=language_of(request), is_pdf=is_print)
@@ -285,8 +290,8 @@ def _report(
 
 
 @router.get("/compare", name="compare")
-def compare(request: Request, site: AtSite, by: By, one: str, other: str) -> Response:
-    """Two entries of one benchmark beside each other, with their paired differences."""
+def compare(request: Request, site: CurrentSite, by: CurrentUser, one: str, other: str) -> Response:
+    """Compare two entries of a benchmark by paired differences."""
     with site.database.reading() as session:
         entries = [find_entry(session, by, entry_id) for entry_id in (one, other)]
         results = [None if each.withdrawn_at else result_of(session, each) for each in entries]
@@ -297,47 +302,48 @@ def compare(request: Request, site: AtSite, by: By, one: str, other: str) -> Res
         raise DeniedError("not_comparable", 409)
     differences = compared(site, first, second)
     values = {"benchmark": benchmark, "entries": (one, other), "names": names}
-    return rendered(request, "compare.html", differences=differences, **values)
+    return render_page(request, "compare.html", differences=differences, **values)
 
 
 @router.get("/entries/{entry_id}/receipt", name="receipt")
-def receipt(site: AtSite, by: By, entry_id: str) -> Response:
-    """The signed receipt of an entry."""
+def receipt(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
+    """Send the signed receipt of an entry."""
     with site.database.reading() as session:
-        found = find_own(session, by, entry_id).receipt
+        signed = find_own(session, by, entry_id).receipt
     headers = {"Content-Disposition": f'attachment; filename="receipt-{entry_id}.json"'}
-    return JSONResponse(found, headers=headers)
+    return JSONResponse(signed, headers=headers)
 
 
 @router.post("/entries/{entry_id}/withdraw", name="withdraw")
-def withdraw(site: AtSite, by: By, entry_id: str) -> Response:
-    """Take an entry back."""
+def withdraw(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
     entries.withdraw(site, by, entry_id)
-    return see(f"/entries/{entry_id}")
+    return redirect(f"/entries/{entry_id}")
 
 
 @router.post("/entries/{entry_id}/baseline", name="mark_baseline")
-def mark_baseline(site: AtSite, by: By, form: Sent, entry_id: str) -> Response:
-    """Say that an entry of one's own is a baseline, to compare with; or that it is none.
+def mark_baseline(site: CurrentSite, by: CurrentUser, form: SentForm, entry_id: str) -> Response:
+    """Mark the user's own entry as a baseline, or remove the mark.
 
-    Not of somebody else: whose a baseline is, is no secret, and their name may be.
+    Not for entries of others: the name of a baseline is public, but theirs may be hidden.
     """
-    is_one = field(form, "baseline") == "yes"
-    with site.acting(by.account, "baseline_marked", entry=entry_id, baseline=is_one) as session:
-        found = find_own(session, by, entry_id)
-        if found.account_id != by.account:
+    is_baseline = field(form, "baseline") == "yes"
+    with site.acting(
+        by.account, "baseline_marked", entry=entry_id, baseline=is_baseline
+    ) as session:
+        entry = find_own(session, by, entry_id)
+        if entry.account_id != by.account:
             raise DeniedError("not_allowed", 403)
-        found.is_baseline = is_one
-    return see(f"/entries/{entry_id}")
+        entry.is_baseline = is_baseline
+    return redirect(f"/entries/{entry_id}")
 
 
 @router.get("/entries/{entry_id}/progress", name="progress")
-async def progress(site: AtSite, by: By, entry_id: str) -> Response:
-    """How far the job of an entry is, told as it goes on."""
-    first = await run_in_threadpool(_standing, site, by, entry_id)
-    told = _told(site, by, entry_id, first)
-    headers = {"X-Accel-Buffering": "no"}  # a proxy passes on what is told when it is told
-    return StreamingResponse(told, headers=headers, media_type="text/event-stream")
+async def progress(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
+    """Send the progress of a job as server-sent events."""
+    first = await run_in_threadpool(_job_progress, site, by, entry_id)
+    events = _progress_events(site, by, entry_id, first)
+    headers = {"X-Accel-Buffering": "no"}  # a proxy must not buffer the events
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
 
 
 def job_of(session: Transaction, entry: Entry) -> Job | None:
@@ -347,39 +353,43 @@ def job_of(session: Transaction, entry: Entry) -> Job | None:
 
 
 def versions_of(session: Transaction, entry: Entry) -> list[Result]:
-    """Every result of an entry, one for each version of its benchmark."""
-    found = select(Result).where(Result.entry_id == entry.id).order_by(Result.version)
-    return list(session.scalars(found))
+    """The results of an entry, one for each version of its benchmark."""
+    query = select(Result).where(Result.entry_id == entry.id).order_by(Result.version)
+    return list(session.scalars(query))
 
 
-def _has_report(site: Site, entry: Entry, result: Result | None, by: Visitor) -> bool:
-    """Whether there is a report for a visitor; it names its algorithm on every page."""
-    is_kept = result is not None and (site.results / result.folder / EVALUATION).is_file()
-    return is_kept and not is_nameless(entry, by)
+def _has_report(site: Site, entry: Entry, result: Result | None, by: User) -> bool:
+    """Whether a user may see a report, which names its algorithm on every page."""
+    has_folder = result is not None and (site.results / result.folder / EVALUATION).is_file()
+    return has_folder and not is_nameless(entry, by)
 
 
-def _comparable(session: Transaction, entry: Entry, by: Visitor) -> list[tuple[str, str]]:
-    """The other entries of the same benchmark that can be compared: ids, and names as shown."""
+def _comparable(session: Transaction, entry: Entry, by: User) -> list[tuple[str, str]]:
+    """The other entries of the benchmark: ids and displayed names."""
     counted = counted_results(session, entry.benchmark)
-    others = [one.entry for one in counted if one.entry_id != entry.id]
-    return sorted(((other.id, shown_name(other, by)) for other in others), key=lambda one: one[1])
+    others = [result.entry for result in counted if result.entry_id != entry.id]
+    return sorted(
+        ((other.id, shown_name(other, by)) for other in others), key=lambda named: named[1]
+    )
 
 
-async def _told(site: Site, by: Visitor, entry_id: str, first: JsonObject) -> AsyncIterator[str]:
-    """An event for each change, until the job has ended; proxies end what is silent for long."""
+async def _progress_events(
+    site: Site, by: User, entry_id: str, first: JsonObject
+) -> AsyncIterator[str]:
+    """Yield an event for each change until the job ends, and keep the connection alive."""
     before: JsonObject | None = None
-    found, told_at = first, monotonic()
+    current, sent_at = first, monotonic()
     for _ in range(int(LONGEST_S / EVERY_S)):
-        if found != before or monotonic() - told_at > SILENT_S:
-            yield f"data: {json.dumps(found)}\n\n" if found != before else ": \n\n"
-            before, told_at = found, monotonic()
-        if found["state"] in ENDED:
+        if current != before or monotonic() - sent_at > SILENT_S:
+            yield f"data: {json.dumps(current)}\n\n" if current != before else ": \n\n"
+            before, sent_at = current, monotonic()
+        if current["state"] in ENDED:
             return
         await anyio.sleep(EVERY_S)
-        found = await run_in_threadpool(_standing, site, by, entry_id)
+        current = await run_in_threadpool(_job_progress, site, by, entry_id)
 
 
-def _standing(site: Site, by: Visitor, entry_id: str) -> JsonObject:
+def _job_progress(site: Site, by: User, entry_id: str) -> JsonObject:
     with site.database.reading() as session:
         job = job_of(session, find_own(session, by, entry_id))
         if job is None:

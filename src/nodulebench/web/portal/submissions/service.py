@@ -1,4 +1,4 @@
-"""Entries: what somebody sends -> kept on disk, looked through, written down with a receipt."""
+"""Entries: store uploads, accept submissions with a signed receipt, and decide who sees what."""
 
 import re
 import shutil
@@ -17,8 +17,8 @@ from nodulebench.io.atomic import make_folder, settle_all
 from nodulebench.io.manifests import file_digest
 from nodulebench.security.statements import signed_statement
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.rules import AcceptedRules
+from nodulebench.web.portal.accounts.users import User
+from nodulebench.web.portal.benchmarks.rules import AcceptedRules, Answer, Training
 from nodulebench.web.portal.benchmarks.service import rules_of, state_of
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result, new_id, now
@@ -37,16 +37,16 @@ MOST_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
 UNPACKED = "unpacked"
 LEFT_S = 24 * 3600
-"""What is older than this, and no entry, is nobody's."""
+"""Older uploads without an entry are deleted."""
 ALGORITHM, MANIFEST = "algorithm", "algorithm.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """What was sent, on the disk of the site."""
+class Upload:
+    """An uploaded file in the storage of the site."""
 
     entry: str
-    """The id that it would have as an entry."""
+    """The id that its entry will have."""
     path: Path
     digest: str
     size: int
@@ -55,8 +55,8 @@ class Received:
 
 
 @contextmanager
-def received(site: Site, name: str, content: BinaryIO, by: str = "") -> Iterator[Received]:
-    """Keep what is sent, for as long as it takes to become an entry; else it is removed."""
+def store_upload(site: Site, name: str, content: BinaryIO, by: str = "") -> Iterator[Upload]:
+    """Store an upload; remove it after the block unless it has become an entry."""
     entry = new_id()
     folder = site.upload(entry)
     make_folder(folder)
@@ -66,8 +66,8 @@ def received(site: Site, name: str, content: BinaryIO, by: str = "") -> Iterator
             shutil.copyfileobj(content, file, CHUNK)
         if path.stat().st_size > site.settings.largest_upload:
             raise DeniedError("too_large", 413)
-        yield Received(entry, path, file_digest(path), path.stat().st_size, by)
-    except UNREACHED:  # it may be an entry all the same; if not, it is swept
+        yield Upload(entry, path, file_digest(path), path.stat().st_size, by)
+    except UNREACHED:  # it may have become an entry; otherwise the sweep removes it
         raise
     except BaseException:
         _forget_unless_entry(site, entry)
@@ -83,13 +83,13 @@ def _forget_unless_entry(site: Site, entry: str) -> None:
 
 
 def file_name(given: str) -> str:
-    """A name for a file that somebody sent: its endings tell what it is, the rest is theirs."""
+    """A safe name for an uploaded file that keeps its suffixes."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", given.replace("\\", "/").rpartition("/")[2])
     return plain.lstrip(".")[-100:].lstrip(".") or "marks"
 
 
 def marks_of(path: Path) -> Path:
-    """The file or folder of marks that was sent; an archive is unpacked beside it, once.
+    """The uploaded file or folder of marks; an archive is unpacked next to it, once.
 
     Raises:
         InputError: if an archive cannot be unpacked.
@@ -103,50 +103,80 @@ def marks_of(path: Path) -> Path:
 
 
 def forget_unpacked(site: Site, entry: str) -> None:
-    """Remove what an archive was unpacked into, when it is judged; the archive stays."""
+    """Remove the unpacked files of a scored entry; the archive remains."""
     shutil.rmtree(site.upload(entry) / UNPACKED, ignore_errors=True)
 
 
 def sweep_uploads(site: Site) -> int:
-    """Remove what was sent and became no entry, for its server was killed; how many."""
+    """Remove uploads without an entry that killed servers left behind; return their number."""
     folder, before = site.settings.storage / "uploads", now().timestamp() - LEFT_S
     old = [path for path in folder.glob("*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
-        left = [one for one in old if session.get(Entry, one.name) is None]
-    for one in left:
-        shutil.rmtree(one, ignore_errors=True)
+        left = [folder for folder in old if session.get(Entry, folder.name) is None]
+    for upload in left:
+        shutil.rmtree(upload, ignore_errors=True)
     return len(left)
 
 
 def algorithm_of(path: Path) -> Path | None:
-    """The folder of an algorithm that was sent; None: it is marks."""
-    found = marks_of(path)
-    is_one = found.is_dir() and (found / MANIFEST).is_file() and not any(found.glob("marks.*"))
-    return found if is_one else None
+    """The folder of a submitted algorithm; None if marks were submitted."""
+    marks = marks_of(path)
+    is_algorithm = (
+        marks.is_dir() and (marks / MANIFEST).is_file() and not any(marks.glob("marks.*"))
+    )
+    return marks if is_algorithm else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubmitOptions:
+    """What a participant states about a submission; the form and the API both fill it."""
+
+    name: str
+    """Of the algorithm."""
+    about: str = ""
+    training: str = ""
+    """The training data, in free text."""
+    link: str = ""
+    track: str = "detection"
+    trained: Answer = ""
+    """Whether it was trained on the test set: no, folds (cross-validated) or yes."""
+
+    @property
+    def declared(self) -> JsonObject:
+        """The free texts that are not empty, by name."""
+        texts = {"about": self.about, "training": self.training, "link": self.link}
+        return {name: text for name, text in texts.items() if text}
 
 
 def submit(
     site: Site,
-    by: Visitor,
+    by: User,
     benchmark: str,
-    sent: Received,
+    sent: Upload,
+    options: SubmitOptions,
     *,
-    name: str,
-    track: str = "detection",
-    declared: JsonObject | None = None,
-    terms: AcceptedRules | None = None,
+    training: Training | None = None,
     is_baseline: bool = False,
 ) -> Entry:
-    """Make an entry of what was sent, put its job into the queue, and sign a receipt.
+    """Make an entry of an upload, queue its job, and sign a receipt.
+
+    Args:
+        site: the site.
+        by: who submits.
+        benchmark: its id.
+        sent: the checked upload.
+        options: what the participant states.
+        training: the checked statement about training on the test set.
+        is_baseline: never taken from a request: only organisers submit baselines.
 
     Raises:
-        DeniedError: if the benchmark takes nothing now, or nothing more from this account.
+        DeniedError: if the benchmark accepts no entries now, or no more from this account.
     """
-    name = name.strip()
+    name, track = options.name.strip(), options.track
     if not name or len(name) > MOST_NAME or not name.isprintable():
         raise DeniedError("name_form")
     kind = "marks" if algorithm_of(sent.path) is None else ALGORITHM
-    settle_all(sent.path.parent)  # before anybody has it in writing
+    settle_all(sent.path.parent)  # before the receipt is signed
     with site.database.writing() as session:
         chosen = session.get(Benchmark, benchmark)
         if chosen is None:
@@ -154,9 +184,9 @@ def submit(
         require_open(session, by, chosen)
         _require_quota(site, session, by, sent.size)
         listed = rules_of(chosen).listed_for(track)
-        taken = (terms or AcceptedRules()).model_copy(update={"candidates": listed})
+        accepted = AcceptedRules(candidates=listed, training=training or Training())
         at = now()
-        told = {
+        statement = {
             "schema": RECEIPT,
             "entry": sent.entry,
             "benchmark": benchmark,
@@ -165,7 +195,7 @@ def submit(
             "bytes": sent.size,
             "digest": sent.digest,
             "track": track,
-            "terms": taken.said,
+            "accepted_rules": accepted.content,
             "at": at.isoformat(timespec="seconds"),
         }
         entry = Entry(
@@ -178,9 +208,9 @@ def submit(
             file=sent.path.name,
             digest=sent.digest,
             size=sent.size,
-            declared=declared or {},
-            terms=taken.said,
-            receipt=signed_statement("receipt", told, site.key),
+            declared=options.declared,
+            accepted_rules=accepted.content,
+            receipt=signed_statement("receipt", statement, site.key),
             is_baseline=is_baseline,
             created_at=at,
         )
@@ -192,8 +222,8 @@ def submit(
     return entry
 
 
-def require_open(session: Transaction, by: Visitor, benchmark: Benchmark) -> None:
-    """Refuse an entry that a benchmark does not take: not now, or no more from this account."""
+def require_open(session: Transaction, by: User, benchmark: Benchmark) -> None:
+    """Require that a benchmark accepts entries now, and more of them from this account."""
     state = state_of(benchmark)
     if state != "open":
         raise DeniedError(f"benchmark_{state}", 409)
@@ -207,71 +237,71 @@ def require_open(session: Transaction, by: Visitor, benchmark: Benchmark) -> Non
             raise DeniedError("quota_spent", 429)
 
 
-def _require_quota(site: Site, session: Transaction, by: Visitor, size: int) -> None:
-    """Refuse what is more than is kept of one account; organisers know their disk."""
-    kept = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
-    if not by.is_organiser and kept + size > site.settings.most_kept:
+def _require_quota(site: Site, session: Transaction, by: User, size: int) -> None:
+    """Limit the storage of an account; organisers are exempt."""
+    stored = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
+    if not by.is_organiser and stored + size > site.settings.account_quota:
         raise DeniedError("kept_full", 413)
 
 
-def withdraw(site: Site, by: Visitor, entry: str) -> None:
-    """Take an entry back: it stays, shown as withdrawn, without its metrics.
+def withdraw(site: Site, by: User, entry: str) -> None:
+    """Withdraw an entry: it stays visible, without its metrics.
 
     Raises:
-        DeniedError: if it is somebody else's.
+        DeniedError: if it belongs to someone else.
     """
     with site.acting(by.account, "withdrawn", entry=entry) as session:
-        found = find_own(session, by, entry)
-        found.withdrawn_at = found.withdrawn_at or now()
+        own = find_own(session, by, entry)
+        own.withdrawn_at = own.withdrawn_at or now()
 
 
-def find_entry(session: Transaction, visitor: Visitor, entry: str) -> Entry:
-    """An entry that somebody may see: one's own, or one that has a result.
+def find_entry(session: Transaction, user: User, entry: str) -> Entry:
+    """An entry that a user may see: their own, or one with a result.
 
     Raises:
-        DeniedError: if there is none; the same where it is not for them.
+        DeniedError: if there is none, or it is hidden from them.
     """
-    found = session.get(Entry, entry)
-    if found is None:
+    stored = session.get(Entry, entry)
+    if stored is None:
         raise DeniedError("not_found", 404)
-    if visitor.account == found.account_id or visitor.roles & {"organiser", "operator", "auditor"}:
-        return found
+    if user.account == stored.account_id or user.roles & {"organiser", "operator", "auditor"}:
+        return stored
     scored = select(Result.id).where(Result.entry_id == entry).limit(1)
-    if not found.benchmark.is_shown or session.scalar(scored) is None:
+    if not stored.benchmark.is_shown or session.scalar(scored) is None:
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
-def find_own(session: Transaction, visitor: Visitor, entry: str) -> Entry:
-    """An entry of one's own; of anybody, for an organiser.
+def find_own(session: Transaction, user: User, entry: str) -> Entry:
+    """An entry of the user; organisers may use any entry.
 
     Raises:
-        DeniedError: if there is none; the same where it is somebody else's.
+        DeniedError: if there is none, or it belongs to someone else.
     """
-    found = session.get(Entry, entry)
-    if found is None or not (found.account_id == visitor.account or visitor.is_organiser):
+    stored = session.get(Entry, entry)
+    if stored is None or not (stored.account_id == user.account or user.is_organiser):
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
 def result_of(session: Transaction, entry: Entry) -> Result | None:
-    """The result of an entry under the version of its benchmark that counts."""
+    """The result of an entry under the current version of its benchmark."""
     version = entry.benchmark.version
-    found = select(Result).where(Result.entry_id == entry.id, Result.version == version)
-    return session.scalar(found)
+    query = select(Result).where(Result.entry_id == entry.id, Result.version == version)
+    return session.scalar(query)
 
 
-def is_nameless(entry: Entry, visitor: Visitor) -> bool:
-    """Whether everything by which somebody could tell whose an entry is, is kept from a visitor."""
-    is_known = visitor.account == entry.account_id or visitor.is_organiser
+def is_nameless(entry: Entry, user: User) -> bool:
+    """Whether everything that identifies the submitter is hidden from a user."""
+    is_known = user.account == entry.account_id or user.is_organiser
     return rules_of(entry.benchmark).is_anonymous and not entry.is_baseline and not is_known
 
 
-def shown_account(entry: Entry, visitor: Visitor) -> str:
-    """What somebody sees of whose an entry is; nothing where names are kept back, or gone."""
-    return "" if is_nameless(entry, visitor) else entry.account.name
+def shown_account(entry: Entry, user: User) -> str:
+    """The displayed name of the submitter; empty if it is hidden or deleted."""
+    return "" if is_nameless(entry, user) else entry.account.name
 
 
-def shown_name(entry: Entry, visitor: Visitor) -> str:
-    """What somebody sees of what an entry is called; a number where names are kept back."""
-    return f"#{entry.id[:6]}" if is_nameless(entry, visitor) else entry.name
+def shown_name(entry: Entry, user: User) -> str:
+    """The displayed name of an entry; a number if names are hidden."""
+    return f"#{entry.id[:6]}" if is_nameless(entry, user) else entry.name

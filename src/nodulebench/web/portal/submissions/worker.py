@@ -1,4 +1,4 @@
-"""A worker: takes jobs one after another, says that it lives, and writes down what it found."""
+"""A worker: takes jobs one after another, sends heartbeats, and stores the results."""
 
 import logging
 import os
@@ -28,46 +28,46 @@ from nodulebench.web.portal.submissions.jobs import (
     record_end,
     send_heartbeat,
 )
-from nodulebench.web.portal.submissions.scoring import Opening, drop, score, sweep_results
+from nodulebench.web.portal.submissions.scoring import SealedAccess, drop, score, sweep_results
 from nodulebench.web.portal.submissions.service import forget_unpacked, sweep_uploads
 
-IDLE_S, RANK_S, SWEEP_S, LOOK_S = 0.5, 5.0, 3600.0, 1.0
+IDLE_S, RANK_S, SWEEP_S, POLL_S = 0.5, 5.0, 3600.0, 1.0
 LOG = logging.getLogger("nodulebench.web.portal")
 
 
 class CancelledError(BaseException):
-    """The job is to be ended, or is another's by now; nothing that scores takes it for its own."""
+    """The job was cancelled or its claim is lost; scoring code must not catch this."""
 
 
 def work(
-    site: Site, opening: Opening | None, stop: threading.Event, *, until_empty: bool = False
+    site: Site, access: SealedAccess | None, stop: threading.Event, *, until_empty: bool = False
 ) -> int:
-    """Do jobs until told to stop; how many were done.
+    """Do jobs until asked to stop; return their number.
 
     Args:
         site: the site.
-        opening: how sealed sets are opened; None: they are not.
-        stop: set by whoever wants it to end after the job at hand.
-        until_empty: end when nothing waits.
+        access: opens sealed sets; None: they are not scored.
+        stop: set it to end the worker after the current job.
+        until_empty: end when no job waits.
     """
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
-    ranked_at = swept_at = said_at = float("-inf")
+    ranked_at = swept_at = heartbeat_at = float("-inf")
 
-    def translate() -> None:
-        send_heartbeat(site, name, opens_sealed=opening is not None)
+    def heartbeat() -> None:
+        send_heartbeat(site, name, opens_sealed=access is not None)
 
     while not stop.is_set():
         try:
-            if monotonic() - said_at > HEARTBEAT_S:
-                translate()
-                said_at = monotonic()
+            if monotonic() - heartbeat_at > HEARTBEAT_S:
+                heartbeat()
+                heartbeat_at = monotonic()
             claimed = claim(site, name)
             if claimed is not None:
-                _do(site, claimed, opening, translate)
+                _do(site, claimed, access, heartbeat)
                 done += 1
                 continue
             if until_empty or monotonic() - ranked_at > RANK_S:
-                _keep_up(site)
+                _refresh(site)
                 ranked_at = monotonic()
             if until_empty:
                 break
@@ -75,7 +75,7 @@ def work(
                 sweep_uploads(site)
                 sweep_results(site)
                 swept_at = monotonic()
-        except UNREACHED as error:  # what was at hand is somebody's again when its claim ends
+        except UNREACHED as error:  # the current job is claimed again when its lease ends
             LOG.warning("the database is away: %s", first_line(error))
         stop.wait(IDLE_S)
     with suppress(*UNREACHED):
@@ -83,8 +83,8 @@ def work(
     return done
 
 
-def _keep_up(site: Site) -> None:
-    """Rank what changed, and make digests; the site does without, where that breaks down."""
+def _refresh(site: Site) -> None:
+    """Update rankings and digests; the site works without them if that fails."""
     for each in (refresh_rankings, digest_releases):
         try:
             each(site)
@@ -93,50 +93,50 @@ def _keep_up(site: Site) -> None:
 
 
 def _do(
-    site: Site, claimed: Claimed, opening: Opening | None, translate: Callable[[], object]
+    site: Site, claimed: Claimed, access: SealedAccess | None, heartbeat: Callable[[], object]
 ) -> None:
     def progress(what: str, step: int, of: int) -> None:
         if not beat(site, claimed, {"what": what, "done": step, "of": of}):
             raise CancelledError
 
     try:
-        with _alive(site, claimed, translate):
-            found = score(site, claimed, opening, progress)
+        with _alive(site, claimed, heartbeat):
+            scored = score(site, claimed, access, progress)
     except CancelledError:
-        is_judged = fail(site, claimed, [], "cancelled")
+        has_ended = fail(site, claimed, [], "cancelled")
     except InputError as error:
-        told = [f"{problem.what} {problem.remedy}".strip() for problem in error.problems]
-        is_judged = fail(site, claimed, told, str(error))
-    except UNREACHED:  # the job is not to blame
+        messages = [f"{problem.what} {problem.remedy}".strip() for problem in error.problems]
+        has_ended = fail(site, claimed, messages, str(error))
+    except UNREACHED:  # the job did not cause it
         raise
     except (PanicException, Exception) as error:
         LOG.exception("job %s", claimed.job)
-        is_judged = fail(site, claimed, [], f"{type(error).__name__}: {first_line(error)}")
+        has_ended = fail(site, claimed, [], f"{type(error).__name__}: {first_line(error)}")
     else:
-        is_judged = finish(site, claimed, found)
-        if not is_judged:
-            drop(site, found)
-            is_judged = fail(site, claimed, [], "cancelled")
-    if is_judged:  # else it is another worker's by now, who may be reading what was unpacked
+        has_ended = finish(site, claimed, scored)
+        if not has_ended:
+            drop(site, scored)
+            has_ended = fail(site, claimed, [], "cancelled")
+    if has_ended:  # otherwise another worker may be reading the unpacked files
         forget_unpacked(site, claimed.entry)
 
 
 @contextmanager
-def _alive(site: Site, claimed: Claimed, translate: Callable[[], object]) -> Iterator[None]:
-    """Say every few seconds that the work goes on; end it when it shall not.
+def _alive(site: Site, claimed: Claimed, heartbeat: Callable[[], object]) -> Iterator[None]:
+    """Send heartbeats while the block runs, and interrupt the block when the job is cancelled.
 
-    A signal ends it, also while it waits for a program that it started; signals come to the main
-    thread alone, and work in another one ends when it next tells how far it is.
+    A signal interrupts it, also while it waits for a program. Signals reach only the main thread;
+    work in another thread ends when it next reports progress.
     """
     stop, is_main = threading.Event(), threading.current_thread() is threading.main_thread()
 
-    def tell() -> None:
+    def keep_alive() -> None:
         beaten_at = monotonic()
-        while not stop.wait(LOOK_S):
+        while not stop.wait(POLL_S):
             is_due = monotonic() - beaten_at >= BEAT_S
             try:
                 if is_due:
-                    translate()
+                    heartbeat()
                 goes_on = beat(site, claimed) if is_due else is_wanted(site, claimed)
             except UNREACHED:
                 continue
@@ -152,12 +152,12 @@ def _alive(site: Site, claimed: Claimed, translate: Callable[[], object]) -> Ite
             raise CancelledError
 
     before = signal.signal(signal.SIGUSR1, end) if is_main else None
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    alive = threading.Thread(target=keep_alive, daemon=True)
+    alive.start()
     try:
         yield
     finally:
         stop.set()
-        teller.join()
+        alive.join()
         if is_main:
             signal.signal(signal.SIGUSR1, before)

@@ -1,1 +1,1 @@
-"""Rooms of the workbench behind the site's door: who comes in, and drafts as rows."""
+"""Viewer sessions within the portal: authentication, drafts as rows, and case review."""

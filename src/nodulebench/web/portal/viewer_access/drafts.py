@@ -1,4 +1,4 @@
-"""Drafts of somebody as rows: the same rules as in a folder, for any web process."""
+"""Drafts as rows, with the same rules as drafts in a folder, for several web processes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.config_model import checked
 from nodulebench.core.json_types import JsonObject
-from nodulebench.web.portal.viewer_access.gateway import Steps
+from nodulebench.web.portal.viewer_access.gateway import StepTransactions
 from nodulebench.web.viewer.drafts import (
     ConflictError,
     Draft,
@@ -22,21 +22,21 @@ from nodulebench.web.viewer.drafts import (
 
 
 class SqlDrafts:
-    """What somebody drew and said in a project or an exam and has not handed in, or has.
+    """The drafts of a person in a project or an exam.
 
-    What was read of it once is kept; rows of other processes are read with the next look. Rows of
+    Rows are cached after reading; rows of other processes are read with the next call. The rows of
     a person are written one transaction after another, so that none appears before an older one.
     """
 
-    def __init__(self, steps: Steps, table: type[Any], **own: str) -> None:
-        """Open somebody's drafts.
+    def __init__(self, transactions: StepTransactions, table: type[Any], **own: str) -> None:
+        """Open the drafts of a person.
 
         Args:
-            steps: looks and steps in the project or the exam.
+            transactions: of the project or the exam.
             table: ``ProjectEdit`` or ``ExamEdit``.
-            own: what their rows have in common.
+            own: columns that select their rows.
         """
-        self._steps = steps
+        self._transactions = transactions
         self._table = table
         self._own = own
         self._drafts: dict[str, Draft] = {}
@@ -44,58 +44,58 @@ class SqlDrafts:
         self._lock = Lock()
 
     def every(self) -> Mapping[str, Draft]:
-        """All drafts by what they are of."""
-        with self._steps.looking() as session:
+        """All drafts by case."""
+        with self._transactions.reading() as session:
             return self._read(session)
 
     def of(self, case_id: str) -> Draft:
-        """The draft of a case; an empty one where nothing was done yet."""
+        """The draft of a case; empty before the first edit."""
         return self.every().get(case_id) or Draft()
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Make an edit, unless it was made before, and tell how its finding stands then.
+        """Apply an edit unless it was applied before; return the finding afterwards.
 
         Raises:
-            ConflictError: if the finding was changed meanwhile, or the draft was handed in.
+            ConflictError: if the finding was changed meanwhile, or the draft was submitted.
         """
-        with self._steps.acting() as session:
+        with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
-            kept = draft.findings.get(edit.finding_id or "")
+            stored = draft.findings.get(edit.finding_id or "")
             if require_editable(draft, edit):
-                return kept
+                return stored
             self._add(session, case_id, {"edit": edit.model_dump(mode="json")})
         return applied(edit) if edit.finding_id else None
 
-    def hand_in(self, case_id: str) -> None:
+    def submit(self, case_id: str) -> None:
         """Freeze a draft."""
-        with self.handing_in(case_id):
+        with self.submitting(case_id):
             pass
 
     @contextmanager
-    def handing_in(self, case_id: str) -> Iterator[Draft]:
-        """Freeze a draft in the transaction of what the block does with it.
+    def submitting(self, case_id: str) -> Iterator[Draft]:
+        """Freeze a draft in the same transaction as the actions of the block.
 
         Raises:
-            ConflictError: if it was handed in before.
+            ConflictError: if it was submitted before.
         """
-        with self._steps.acting() as session:
+        with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             if draft.is_submitted:
                 raise ConflictError("submitted")
             yield draft
             self._add(session, case_id, {"submitted": True})
 
-    def _add(self, session: Transaction, case_id: str, told: JsonObject) -> None:
-        session.add(self._table(**self._own, of_case=case_id, content=told))
+    def _add(self, session: Transaction, case_id: str, content: JsonObject) -> None:
+        session.add(self._table(**self._own, case_id=case_id, content=content))
         session.flush()
 
     def _read(self, session: Transaction) -> dict[str, Draft]:
-        """What stands, with the rows that came since it was read last."""
+        """The current drafts, including rows added since the last call."""
         with self._lock:
             table = self._table
             rows = select(table).filter_by(**self._own).where(table.id > self._last)
             for row in session.scalars(rows.order_by(table.id)):
-                draft = self._drafts.setdefault(row.of_case, Draft())
+                draft = self._drafts.setdefault(row.case_id, Draft())
                 if "edit" in row.content:
                     draft.make(checked(Edit, row.content["edit"], f"edit {row.id}"))
                 else:

@@ -1,4 +1,4 @@
-"""The site's own door before rooms of the workbench: who comes in, and into which room."""
+"""Authentication for viewer sessions within the portal."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
@@ -18,56 +18,56 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from nodulebench.i18n.translator import LANGUAGES, Translator, portal_translator
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor, find_visitor
+from nodulebench.web.portal.accounts.users import User, find_user
 from nodulebench.web.portal.guard import SAFE, require_same_site
 from nodulebench.web.portal.middleware import UploadLimiter, takes_file
-from nodulebench.web.portal.page import language_of, see
+from nodulebench.web.portal.page import language_of, redirect
 from nodulebench.web.portal.site import Site
 from nodulebench.web.viewer.app import OWN_PAGE, with_headers, workbench_app
 from nodulebench.web.viewer.session import ReadingSession
 
 
-class Sessions(Protocol):
-    """The rooms of a kind, one for each thing and visitor."""
+class SessionProvider(Protocol):
+    """All viewer sessions of one kind, one for each object and user."""
 
     site: Site
     route: str
-    """By which the table of roles knows them."""
+    """Name of the route in the table of roles."""
 
-    def of(self, name: str, visitor: Visitor) -> ReadingSession:
-        """The room of a visitor in the thing of an id.
+    def of(self, name: str, user: User) -> ReadingSession:
+        """The session of a user for the object with an id.
 
         Raises:
-            DeniedError: if there is no such thing, or they have no part in it.
+            DeniedError: if there is no such object, or they have no access to it.
         """
         ...
 
 
 class SessionGateway:
-    """Lets those into a room who are signed in and have a part in what it is about."""
+    """Admits signed-in users to the sessions that they have access to."""
 
-    def __init__(self, rooms: Sessions, counter: UploadLimiter) -> None:
-        self.rooms = rooms
-        self.counter = counter
+    def __init__(self, sessions: SessionProvider, limiter: UploadLimiter) -> None:
+        self.sessions = sessions
+        self.limiter = limiter
 
     def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
-        """What stands before an app."""
-        return SiteGuard(app, self.rooms, self.counter, portal_translator(translate.name))
+        """Wrap an application with the guard."""
+        return SiteGuard(app, self.sessions, self.limiter, portal_translator(translate.name))
 
 
 class SiteGuard:
-    """Every request of a room: by whom it is made, and whose room it is about."""
+    """The guard of session requests: identifies the user and finds their session."""
 
     def __init__(
-        self, app: ASGIApp, rooms: Sessions, counter: UploadLimiter, translate: Translator
+        self, app: ASGIApp, sessions: SessionProvider, limiter: UploadLimiter, translate: Translator
     ) -> None:
         self._app = app
-        self._rooms = rooms
-        self._counter = counter
-        self._say = translate
+        self._sessions = sessions
+        self._limiter = limiter
+        self._translate = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for the app where somebody may not come in."""
+        """Respond instead of the application if access is denied."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -78,57 +78,59 @@ class SiteGuard:
             await refusal(scope, receive, answer)
             return
         try:
-            async with self._place(request):
+            async with self._upload_slot(request):
                 await self._app(scope, receive, answer)
         except DeniedError as error:
-            await self._told(error)(scope, receive, answer)
+            await self._error_response(error)(scope, receive, answer)
 
     def _enter(self, request: Request) -> Response | None:
-        """Put the room into the request; or say why not."""
-        site = self._rooms.site
-        visitor = find_visitor(site, request)
-        request.state.visitor = visitor
-        if not visitor.session:
+        """Store the session in the request, or return the refusal."""
+        site = self._sessions.site
+        user = find_user(site, request)
+        request.state.user = user
+        if not user.session:
             path = request.url.path
             is_page = request.method == "GET" and path == f"{request.scope['root_path']}/"
             if is_page:
-                return see(f"/sign-in?next={path}")
-            return self._told(DeniedError("sign_in_first", 401))
+                return redirect(f"/sign-in?next={path}")
+            return self._error_response(DeniedError("sign_in_first", 401))
         try:
-            if not may(visitor.roles, self._rooms.route):
+            if not may(user.roles, self._sessions.route):
                 raise DeniedError("not_allowed", 403)
             if request.method not in SAFE:
                 require_same_site(request, site)
                 if request.headers.get(OWN_PAGE[0]) != OWN_PAGE[1]:
                     raise DeniedError("form_old", 403)
-            room = self._rooms.of(request.path_params["of"], visitor)
+            session = self._sessions.of(request.path_params["of"], user)
         except DeniedError as error:
-            site.refuse(visitor.account, error.code, at=request.url.path[:100])
-            return self._told(error)
-        request.state.room = room
+            site.refuse(user.account, error.code, at=request.url.path[:100])
+            return self._error_response(error)
+        request.state.session = session
         return None
 
-    def _place(self, request: Request) -> AbstractAsyncContextManager[None]:
-        """Where a file is taken, if the request brings one: one of an account, a few in all."""
+    def _upload_slot(self, request: Request) -> AbstractAsyncContextManager[None]:
+        """A slot for an upload, if the request brings a file."""
         if request.method in SAFE or not takes_file(request.url.path):
             return nullcontext()
-        return self._counter.place(request.state.visitor.account)
+        return self._limiter.slot(request.state.user.account)
 
-    def _told(self, error: DeniedError) -> Response:
-        words = self._say(f"portal.refused.{error.code}")
+    def _error_response(self, error: DeniedError) -> Response:
+        words = self._translate(f"portal.refused.{error.code}")
         return JSONResponse({"error": error.code, "problem": words}, error.status)
 
 
-def sessions_app(rooms: Sessions, counter: UploadLimiter, home: tuple[str, str]) -> ASGIApp:
-    """Rooms of a kind in every language, to be mounted with an id as ``of``.
+def sessions_app(
+    sessions: SessionProvider, limiter: UploadLimiter, home: tuple[str, str]
+) -> ASGIApp:
+    """The viewer application for sessions of a kind; mount it with an id as ``of``.
 
     Args:
-        rooms: the rooms.
-        counter: how many files are taken at once.
-        home: what the way out leads to, and its address.
+        sessions: of that kind.
+        limiter: of simultaneous uploads.
+        home: name and URL of the page that the viewer returns to.
     """
-    door = SessionGateway(rooms, counter)
-    apps = {name: workbench_app(None, door, name, home=home) for name in LANGUAGES}
+    gateway = SessionGateway(sessions, limiter)
+    apps = {name: workbench_app(None, gateway, name, home=home) for name in LANGUAGES}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await apps[language_of(Request(scope))](scope, receive, send)
@@ -136,35 +138,35 @@ def sessions_app(rooms: Sessions, counter: UploadLimiter, home: tuple[str, str])
     return app
 
 
-Thing = TypeVar("Thing")
+Value = TypeVar("Value")
 
 
-class Recent(Generic[Thing]):
-    """At most so many things, each by its key; safe for several threads."""
+class LruCache(Generic[Value]):
+    """A thread-safe cache of limited size that drops the least recently used value."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self._held: OrderedDict[Hashable, Thing] = OrderedDict()
+        self._held: OrderedDict[Hashable, Value] = OrderedDict()
 
-    def of(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
-        """The thing of a key, made if it is not held; nobody else waits while it is made."""
+    def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key, made if missing; others are not blocked meanwhile."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
                 return self._held[key]
         made = make()
         with self._lock:
-            thing = self._held.setdefault(key, made)  # of two who made it, all have the first
+            first = self._held.setdefault(key, made)  # if two threads made it, both use the first
             self._held.move_to_end(key)
             if len(self._held) > self._most:
                 self._held.popitem(last=False)
-            return thing
+            return first
 
 
 @dataclass(frozen=True)
-class Steps:
-    """What is looked at, and where one step is taken at a time."""
+class StepTransactions:
+    """Transactions of a project or an exam, with one writer at a time."""
 
     site: Site
     of: str
@@ -172,8 +174,8 @@ class Steps:
     _held: local = field(default_factory=local, repr=False, kw_only=True)
 
     @contextmanager
-    def looking(self) -> Iterator[Transaction]:
-        """A transaction that changes nothing, or the one that acts in this thread."""
+    def reading(self) -> Iterator[Transaction]:
+        """A transaction that changes nothing, or the current writing transaction of this thread."""
         held: Transaction | None = getattr(self._held, "session", None)
         if held is not None:
             yield held
@@ -183,7 +185,7 @@ class Steps:
 
     @contextmanager
     def acting(self) -> Iterator[Transaction]:
-        """The one transaction of a step: nobody else takes one there meanwhile."""
+        """A writing transaction; others of the same project or exam wait."""
         held: Transaction | None = getattr(self._held, "session", None)
         if held is not None:
             yield held
@@ -198,7 +200,7 @@ class Steps:
 
 
 def _lock(session: Transaction, name: str) -> None:
-    """Let one transaction act under a name at a time; SQLite lets no two write anyway."""
+    """Serialise transactions under a name; SQLite allows only one writer anyway."""
     if session.get_bind().dialect.name == "postgresql":
         number = int.from_bytes(sha256(name.encode()).digest()[:8], "big", signed=True)
         session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": number})

@@ -1,4 +1,4 @@
-"""Case review of an entry: its nodules and marks over the images, for those who may."""
+"""Case review of an entry: its nodules and marks over the images, for permitted users."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,22 +8,22 @@ from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.io.images.case_images import images_folder
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import find_entry, result_of
-from nodulebench.web.portal.viewer_access.gateway import Recent
-from nodulebench.web.viewer.evaluation import EvaluationLayer, Gallery, evaluated_scans
+from nodulebench.web.portal.viewer_access.gateway import LruCache
+from nodulebench.web.viewer.evaluation import EvaluationLayer, EvaluationSession, evaluated_scans
 from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
 
 VOXELS = "voxels"
-"""Folder of the storage where voxels of scans are kept, which can be thrown away."""
+"""Folder of the storage that caches voxels of scans."""
 
 
 def scan_folders(site: Site) -> list[str]:
-    """The folders of scans that something can be about."""
+    """Names of the available scan folders."""
     place = site.settings.scan_sets
     if not place.is_dir():
         return []
@@ -31,7 +31,7 @@ def scan_folders(site: Site) -> list[str]:
 
 
 def images_of(site: Site, name: str) -> Path:
-    """Where the scans of a folder lie.
+    """The path of a scan folder.
 
     Raises:
         DeniedError: if there is no such folder.
@@ -42,45 +42,44 @@ def images_of(site: Site, name: str) -> Path:
 
 
 def voxels_of(site: Site) -> Path:
-    """Where voxels are kept."""
     return site.settings.storage / VOXELS
 
 
 VIEW = "view"
 HANGINGS = "hangings"
-"""Folder of the storage where it is kept how somebody hangs scans."""
+"""Folder of the storage with the hanging layouts of users."""
 MOST_HELD = 16
-"""Evaluations that are held in memory."""
+"""Evaluations in memory."""
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What all who look at a result have in common."""
+class SharedReview:
+    """What all reviews of a result share."""
 
-    judged: EvaluationLayer
+    layer: EvaluationLayer
     scans: list[Scan]
     voxels: Voxels
 
 
-class Reviews:
-    """The room of every result that is kept with its tables."""
+class ReviewSessions:
+    """Review sessions of all results that are stored with their tables."""
 
     route = VIEW
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._held: Recent[Shared] = Recent(MOST_HELD)
+        self._held: LruCache[SharedReview] = LruCache(MOST_HELD)
 
-    def of(self, name: str, visitor: Visitor) -> Gallery:
-        """The room of an entry.
+    def of(self, name: str, user: User) -> EvaluationSession:
+        """The review session of an entry.
 
         Raises:
-            DeniedError: if there is no such entry, or nothing of it for them.
+            DeniedError: if there is no such entry, or its images are not available to them.
         """
         with self.site.database.reading() as session:
-            entry = find_entry(session, visitor, name)
+            entry = find_entry(session, user, name)
             result = None if entry.withdrawn_at else result_of(session, entry)
-            place = review_place(self.site, entry, result, visitor)
+            place = review_place(self.site, entry, result, user)
         if place is None or result is None:
             raise DeniedError("not_found", 404)
         folder, voxels = self.site.results / result.folder, voxels_of(self.site)
@@ -88,24 +87,23 @@ class Reviews:
             shared = self._held.of((result.id, place), lambda: _shared(folder, place, voxels))
         except InputError as error:
             raise DeniedError("no_images", 409) from error
-        own = self.site.settings.storage / HANGINGS / visitor.account
-        return Gallery(own, shared.scans, shared.judged, shared.voxels)
+        own = self.site.settings.storage / HANGINGS / user.account
+        return EvaluationSession(own, shared.scans, shared.layer, shared.voxels)
 
 
-def _shared(folder: Path, place: Path, voxels: Path) -> Shared:
-    judged = EvaluationLayer(load_evaluated(folder))
-    return Shared(judged, evaluated_scans(place, judged), Voxels(voxels))
+def _shared(folder: Path, place: Path, voxels: Path) -> SharedReview:
+    layer = EvaluationLayer(load_evaluated(folder))
+    return SharedReview(layer, evaluated_scans(place, layer), Voxels(voxels))
 
 
-def review_place(site: Site, entry: Entry, result: Result | None, visitor: Visitor) -> Path | None:
-    """Where the images of an entry are, for somebody who may see them; None: they may not.
+def review_place(site: Site, entry: Entry, result: Result | None, user: User) -> Path | None:
+    """The folder of an entry's images, if a user may see them; None: they may not.
 
-    Organisers may always, who submitted where the benchmark gives images back; of a sealed set
-    nobody may.
+    Organisers always may; submitters if the benchmark discloses images; no one for a sealed set.
     """
     benchmark: Benchmark = entry.benchmark
-    is_told = visitor.account == entry.account_id and rules_of(benchmark).feedback == "images"
-    if benchmark.is_sealed or not (visitor.is_organiser or is_told):
+    sees_images = user.account == entry.account_id and rules_of(benchmark).feedback == "images"
+    if benchmark.is_sealed or not (user.is_organiser or sees_images):
         return None
     if result is None or not (site.results / result.folder / EVALUATION).is_file():
         return None
@@ -113,7 +111,7 @@ def review_place(site: Site, entry: Entry, result: Result | None, visitor: Visit
 
 
 def _images(site: Site, benchmark: Benchmark) -> Path | None:
-    """The folder of scans that was chosen for a benchmark, else the images of its test set."""
+    """The scan folder chosen for a benchmark, else the images of its test set."""
     chosen = rules_of(benchmark).scans
     if chosen:
         return site.settings.scan_sets / chosen if chosen in scan_folders(site) else None

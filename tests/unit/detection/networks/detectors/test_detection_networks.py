@@ -25,7 +25,7 @@ SHAPE, SPACING_MM = (20, 40, 36), (2.0, 1.0, 1.0)
 
 @pytest.fixture(scope="module")
 def examples() -> Examples:
-    """Three scans, each of its own fold, with a ball of 8 mm, an ignored one, and a tube."""
+    """Three scans, each of another fold, with a ball of 8 mm, an ignored one, and a tube."""
     random = np.random.default_rng(3)
     images, places, is_nodule, findings = [], [], [], []
     grid = np.stack(np.meshgrid(*map(np.arange, SHAPE), indexing="ij"), axis=-1) * SPACING_MM
@@ -75,9 +75,9 @@ def test_the_heat_map_has_as_many_parameters_as_its_steps() -> None:
     halved = twice(24, 48, 27) + 24 * 48 + twice(48, 64, 27) + 48 * 64
     up = (64 + 1) * 48 + same[48] + (48 + 1) * 24 + same[24]
 
-    found = parameter_count(DETECTION_NETWORKS["heatmap"].build())
+    count = parameter_count(DETECTION_NETWORKS["heatmap"].build())
 
-    assert found == stem + sum(same.values()) + halved + up + (24 + 1) * 2
+    assert count == stem + sum(same.values()) + halved + up + (24 + 1) * 2
 
 
 @pytest.mark.parametrize("name", DETECTION_NETWORKS)
@@ -92,7 +92,7 @@ def test_answers_of_a_tile_lie_where_its_points_are(name: str) -> None:
     assert torch.allclose(finder.points_mm[1] - finder.points_mm[0], torch.tensor([0, 0, step]))
 
 
-def test_findings_are_told_where_they_are_seen_however_a_tile_is_turned(
+def test_findings_of_a_tile_are_where_they_are_seen_however_it_is_turned(
     examples: Examples,
 ) -> None:
     finder = DETECTION_NETWORKS["heatmap"]
@@ -112,7 +112,7 @@ def test_findings_are_told_where_they_are_seen_however_a_tile_is_turned(
     bright = tiles.seen.flatten(1) > 0.5
     assert on_nodule.sum() > 1000
     assert bright[on_nodule & tiles.is_inside].float().mean() > 0.97
-    # the tube is no finding
+    # the tube is not a finding
     assert bright[far.all(dim=2) & tiles.is_inside].float().mean() < 0.1
     ignored = tiles.is_ignored(-1.0) & tiles.is_inside
     assert ignored.sum() > 100
@@ -146,11 +146,11 @@ def test_the_loss_of_pixels_is_cross_entropy_and_overlap() -> None:
     tiles = tiles_of([1.0, 9.0, 9.0, 9.0], 8.0, is_nodule=True)
     logit = torch.tensor([np.log(3.0), 0.0, 0.0, 0.0]).reshape(1, 1, 1, 1, 4)
 
-    found = float(znet_unet.overlap_loss(logit, tiles))
+    loss = float(znet_unet.overlap_loss(logit, tiles))
 
     # one pixel of the nodule counts as much as the three others
     entropy = (np.log(4 / 3) + np.log(2)) / 2
-    assert found == pytest.approx(entropy + 1 - 2 * 0.75 / (0.75 + 1.5 + 1.0 + 1.0))
+    assert loss == pytest.approx(entropy + 1 - 2 * 0.75 / (0.75 + 1.5 + 1.0 + 1.0))
 
 
 def test_components_are_those_of_an_image() -> None:
@@ -159,24 +159,24 @@ def test_components_are_those_of_an_image() -> None:
     at = np.argwhere(image)
     rows = np.column_stack([at, random.random(len(at)), np.zeros(len(at))])
 
-    found = znet_unet.components(torch.from_numpy(rows[random.permutation(len(rows))]), 0.5)
+    components = znet_unet.components(torch.from_numpy(rows[random.permutation(len(rows))]), 0.5)
 
     label, count = ndimage.label(image)
     wanted = ndimage.center_of_mass(image, label, range(1, count + 1))
-    assert len(found) == count
-    assert sorted(map(tuple, found[:, :3].numpy().round(6))) == sorted(
+    assert len(components) == count
+    assert sorted(map(tuple, components[:, :3].numpy().round(6))) == sorted(
         map(tuple, np.array(wanted).round(6))
     )
-    assert found[:, 3].diff().max() <= 0
+    assert components[:, 3].diff().max() <= 0
 
 
 def test_a_pixel_stays_where_its_four_neighbours_are_likely() -> None:
     logit = torch.full((1, 1, 1, 5, 5), -9.0)
     logit[0, 0, 0, 1:4, 1:4] = 9.0
 
-    found = znet_unet.likely_pixels(logit)
+    pixels = znet_unet.likely_pixels(logit)
 
-    assert found[:, :3].tolist() == [[0, 2, 2]]
+    assert pixels[:, :3].tolist() == [[0, 2, 2]]
 
 
 def test_peaks_lie_in_the_middle_of_their_weight_and_weaker_ones_inside_are_dropped() -> None:
@@ -186,10 +186,12 @@ def test_peaks_lie_in_the_middle_of_their_weight_and_weaker_ones_inside_are_drop
     answers[0, 0, 2, 2, 2] += 1e-3
     answers[0, 0, 6, 6, 6] = 1.0
 
-    found = heatmap.separate(heatmap.peaks(answers), 1.0)
+    separated = heatmap.separate(heatmap.peaks(answers), 1.0)
 
-    assert found[:, :3].numpy() == pytest.approx(np.array([[4.5, 4.5, 5.5], [12.5] * 3]), abs=1e-2)
-    assert found[:, 4].tolist() == pytest.approx([6.0, 6.0])
+    assert separated[:, :3].numpy() == pytest.approx(
+        np.array([[4.5, 4.5, 5.5], [12.5] * 3]), abs=1e-2
+    )
+    assert separated[:, 4].tolist() == pytest.approx([6.0, 6.0])
     close = torch.tensor([[0.0, 0, 0, 0.9, 6], [0, 0, 2.9, 0.8, 6], [0, 0, 3.1, 0.7, 6]])
     assert heatmap.separate(close, 1.0)[:, 3].tolist() == pytest.approx([0.9, 0.7])
 
@@ -216,16 +218,16 @@ def test_a_scan_is_searched_in_slabs_as_if_in_one() -> None:
     scans = scans_of([image], [spacing], **UNITS)
     low, high = torch.zeros(3, dtype=torch.int64), scans.shape[0] - 1
 
-    found = search(Bright(), finder, scans, 0, low, high)
+    result = search(Bright(), finder, scans, 0, low, high)
     whole = search(Bright(), replace(finder, slab=160, margin=8), scans, 0, low, high)
     part = search(Bright(), finder, scans, 0, torch.tensor([20, 0, 0]), high)
 
-    place = found.place.numpy() * spacing
-    assert len(found) == len(centers)
+    place = result.place.numpy() * spacing
+    assert len(result) == len(centers)
     apart = np.linalg.norm(place[:, None] - centers[None], axis=-1)
     assert apart.min(axis=1).max() < 1.0
-    assert torch.allclose(found.place.sort(dim=0)[0], whole.place.sort(dim=0)[0], atol=0.2)
-    assert found.diameter_mm.tolist() == pytest.approx([5.0] * 5)
+    assert torch.allclose(result.place.sort(dim=0)[0], whole.place.sort(dim=0)[0], atol=0.2)
+    assert result.diameter_mm.tolist() == pytest.approx([5.0] * 5)
     assert len(part) == 4
 
 
@@ -256,9 +258,9 @@ def test_a_finder_learns_to_find_a_ball(
     done = train_without(name, 0, Course(examples, tmp_path, recipe))
 
     assert done.curve[-1].loss < 0.8 * done.curve[0].loss
-    with np.load(tmp_path / f"{name}-0.npz") as kept:
-        assert set(kept["which"].tolist()) == {0}
-        best = kept["place"][kept["score"].argsort()[-2:]] * SPACING_MM
+    with np.load(tmp_path / f"{name}-0.npz") as stored:
+        assert set(stored["which"].tolist()) == {0}
+        best = stored["place"][stored["score"].argsort()[-2:]] * SPACING_MM
     both = examples.findings[:2, 1:4].numpy() * SPACING_MM
     assert np.linalg.norm(best[:, None] - both[None], axis=2).min(axis=1).max() < 3
     assert done.card.metrics["sensitivity"] == 1.0

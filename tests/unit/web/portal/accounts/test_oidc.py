@@ -19,7 +19,7 @@ from builders.portal import PASSWORD, Browser, make_person, signed_in
 from nodulebench.web.portal.accounts import oidc as protocol
 from nodulebench.web.portal.accounts.oidc import Provider, is_safe
 from nodulebench.web.portal.accounts.service import close_account
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import check_log, latest_events
 from nodulebench.web.portal.database.models import Account, Attempt, Identity, Session, Setting
 from nodulebench.web.portal.site import Site
@@ -41,7 +41,7 @@ def joined(site: Site, provider: FakeProvider) -> Site:
 
 
 @pytest.fixture
-def known(joined: Site, provider: FakeProvider, ada: Visitor) -> Visitor:
+def known(joined: Site, provider: FakeProvider, ada: User) -> User:
     """Ada, who is somebody of the provider."""
     with joined.database.writing() as session:
         session.add(
@@ -75,7 +75,7 @@ def actions(site: Site) -> list[str]:
 
 
 def test_somebody_of_the_provider_signs_in(
-    joined: Site, provider: FakeProvider, known: Visitor
+    joined: Site, provider: FakeProvider, known: User
 ) -> None:
     browser = Browser(joined)
     assert "The hospital" in browser.get("/sign-in").text
@@ -92,7 +92,7 @@ def test_somebody_of_the_provider_signs_in(
 
 
 def test_a_name_or_mail_that_fits_is_nobody(
-    joined: Site, provider: FakeProvider, ada: Visitor
+    joined: Site, provider: FakeProvider, ada: User
 ) -> None:
     """The provider says 'ada' and 'ada@example.org'; there is an ada, and it is not hers."""
     make_person(joined, "ada@example.org", "organiser")
@@ -126,7 +126,7 @@ def test_who_has_no_account_makes_one_where_that_is_open(
 
 
 def test_an_account_is_connected_by_its_password_and_disconnected(
-    joined: Site, provider: FakeProvider, ada: Visitor
+    joined: Site, provider: FakeProvider, ada: User
 ) -> None:
     browser = signed_in(joined, ada.login)
     wrong = browser.post("/account/oidc/connect", "/account", old="a wrong password")
@@ -144,7 +144,7 @@ def test_an_account_is_connected_by_its_password_and_disconnected(
 
 @pytest.mark.slow
 def test_somebody_elses_person_cannot_be_connected(
-    joined: Site, provider: FakeProvider, known: Visitor, lin: Visitor
+    joined: Site, provider: FakeProvider, known: User, lin: User
 ) -> None:
     browser = signed_in(joined, lin.login)
     page = browser.post("/account/oidc/connect", "/account", old=PASSWORD)
@@ -163,7 +163,7 @@ def test_an_account_without_a_password_keeps_its_way_in(
     assert browser.post("/account/oidc/end", "/account").status_code == 409
 
 
-def test_a_closed_account_is_nobodys(joined: Site, provider: FakeProvider, known: Visitor) -> None:
+def test_a_closed_account_is_nobodys(joined: Site, provider: FakeProvider, known: User) -> None:
     close_account(joined, known.account, known.account)
     browser = Browser(joined)
     assert browser.get(went(browser, provider)).status_code == 403
@@ -206,9 +206,9 @@ def test_an_answer_counts_in_the_browser_that_asked_and_once(
 
 
 def test_nobody_is_connected_to_a_person_by_a_link(
-    joined: Site, provider: FakeProvider, lin: Visitor
+    joined: Site, provider: FakeProvider, lin: User
 ) -> None:
-    """Asked for by nobody, answered in the browser of who is signed in, cookie and all."""
+    """Asked for by nobody, identify in the browser of who is signed in, cookie and all."""
     hostile, victim = Browser(joined), signed_in(joined, lin.login)
     back = went(hostile, provider)
     victim.client.cookies.set(COOKIE, hostile.client.cookies[COOKIE])
@@ -224,7 +224,7 @@ LIES = {
     "for two, by another": {"aud": [CLIENT, "another"], "azp": "another"},
     "for two, by nobody": {"aud": [CLIENT, "another"]},
     "handed on": {"azp": "another"},
-    "of another question": {"nonce": "of another question"},
+    "of another authorization": {"nonce": "of another authorization"},
     "nonce in a list": {"nonce": ["x"]},
     "expired": {"exp": int(time.time()) - 3600},
     "of the future": {"iat": int(time.time()) + 3600},

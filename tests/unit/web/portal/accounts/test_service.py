@@ -10,12 +10,12 @@ from nodulebench.web.portal.accounts import service as accounts
 from nodulebench.web.portal.accounts.credentials import (
     MOST_PER_NAME,
     code_at,
-    new_factor,
+    new_totp_secret,
     password_problem,
     step_at,
 )
 from nodulebench.web.portal.accounts.service import DeniedError, make_link, sign_in, use_link
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import Account, Invitation, Session, now
 from nodulebench.web.portal.site import Site
@@ -70,7 +70,7 @@ def test_an_old_link_has_ended(site: Site) -> None:
     ],
 )
 def test_what_may_not_be_an_account_leaves_the_link_unused(
-    site: Site, organiser: Visitor, login: str, name: str, password: str, code: str
+    site: Site, organiser: User, login: str, name: str, password: str, code: str
 ) -> None:
     link = make_link(site, ("participant",), organiser.account)
     with refused(code):
@@ -78,7 +78,7 @@ def test_what_may_not_be_an_account_leaves_the_link_unused(
     use_link(site, link, "ada", "Ada", PASSWORD)
 
 
-def test_a_password_is_kept_as_argon2_alone(site: Site, ada: Visitor) -> None:
+def test_a_password_is_kept_as_argon2_alone(site: Site, ada: User) -> None:
     with site.database.reading() as session:
         kept = session.get_one(Account, ada.account).password
     assert kept is not None
@@ -86,14 +86,14 @@ def test_a_password_is_kept_as_argon2_alone(site: Site, ada: Visitor) -> None:
     assert PASSWORD not in kept
 
 
-def test_a_wrong_password_and_an_unknown_login_are_told_alike(site: Site, ada: Visitor) -> None:
+def test_a_wrong_password_and_an_unknown_login_are_told_alike(site: Site, ada: User) -> None:
     for login, password in ((ada.login, "wrong password"), ("nobody", PASSWORD)):
         with refused("sign_in_wrong"):
             enter(site, login, password)
     assert actions(site)[-2:] == ["sign_in_failed"] * 2
 
 
-def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: Visitor) -> None:
+def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: User) -> None:
     for number in range(MOST_PER_NAME):
         with refused("sign_in_wrong"):
             enter(site, ada.login, "wrong password", address=f"address {number}")
@@ -103,7 +103,7 @@ def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: Visit
 
 
 def test_spraying_one_password_over_names_is_stopped_by_the_address(
-    site: Site, ada: Visitor, monkeypatch: pytest.MonkeyPatch
+    site: Site, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 3)
     for number in range(3):
@@ -115,7 +115,7 @@ def test_spraying_one_password_over_names_is_stopped_by_the_address(
 
 
 def test_who_has_one_address_of_ipv6_has_all_of_its_network(
-    site: Site, ada: Visitor, monkeypatch: pytest.MonkeyPatch
+    site: Site, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 2)
     for number in range(2):
@@ -126,13 +126,13 @@ def test_who_has_one_address_of_ipv6_has_all_of_its_network(
     assert enter(site, ada.login, address="2001:db8:0:2::1")
 
 
-def test_a_second_factor_is_asked_for_and_counts_once(site: Site, ada: Visitor) -> None:
-    factor = new_factor()
+def test_a_second_factor_is_asked_for_and_counts_once(site: Site, ada: User) -> None:
+    totp_secret = new_totp_secret()
     with site.database.writing() as session:
-        session.get_one(Account, ada.account).factor = factor
+        session.get_one(Account, ada.account).totp_secret = totp_secret
     with refused("sign_in_wrong"):
         enter(site, ada.login)
-    code = code_at(factor, step_at(now()))
+    code = code_at(totp_secret, step_at(now()))
     assert enter(site, ada.login, code=code)
     with refused("sign_in_wrong"):
         enter(site, ada.login, code=code)
@@ -140,7 +140,7 @@ def test_a_second_factor_is_asked_for_and_counts_once(site: Site, ada: Visitor) 
 
 @pytest.mark.slow
 def test_an_organisers_link_sets_a_password_and_ends_all_sessions(
-    site: Site, organiser: Visitor, ada: Visitor
+    site: Site, organiser: User, ada: User
 ) -> None:
     browser = signed_in(site, ada.login)
     link = make_link(site, (), organiser.account, ada.account)
@@ -151,7 +151,7 @@ def test_an_organisers_link_sets_a_password_and_ends_all_sessions(
     assert enter(site, ada.login, "another long password").account == ada.account
 
 
-def test_a_changed_password_ends_the_other_sessions(site: Site, ada: Visitor) -> None:
+def test_a_changed_password_ends_the_other_sessions(site: Site, ada: User) -> None:
     first, second = signed_in(site, ada.login), signed_in(site, ada.login)
     words = dict.fromkeys(("password", "again"), "new long password")
     changed = first.post("/account/password", "/account", old=PASSWORD, **words)
@@ -160,7 +160,7 @@ def test_a_changed_password_ends_the_other_sessions(site: Site, ada: Visitor) ->
     assert second.get("/account").status_code == 303
 
 
-def test_the_last_organiser_stays(site: Site, organiser: Visitor) -> None:
+def test_the_last_organiser_stays(site: Site, organiser: User) -> None:
     with refused("last_organiser"):
         accounts.close_account(site, organiser.account, organiser.account)
     with refused("last_organiser"):
@@ -170,7 +170,7 @@ def test_the_last_organiser_stays(site: Site, organiser: Visitor) -> None:
     assert actions(site)[-1] == "account_closed"
 
 
-def test_a_closed_account_keeps_no_name_and_lets_nobody_in(site: Site, ada: Visitor) -> None:
+def test_a_closed_account_keeps_no_name_and_lets_nobody_in(site: Site, ada: User) -> None:
     browser = signed_in(site, ada.login)
     accounts.close_account(site, ada.account, ada.account)
     assert browser.get("/account").status_code == 303
@@ -182,7 +182,7 @@ def test_a_closed_account_keeps_no_name_and_lets_nobody_in(site: Site, ada: Visi
         assert session.scalar(select(func.count()).select_from(Session)) == 0
 
 
-def test_other_roles_count_at_once(site: Site, organiser: Visitor, as_ada: Browser) -> None:
+def test_other_roles_count_at_once(site: Site, organiser: User, as_ada: Browser) -> None:
     ada = as_ada.sign_in("ada")
     assert ada.status_code == 303
     with site.database.reading() as session:
@@ -193,7 +193,7 @@ def test_other_roles_count_at_once(site: Site, organiser: Visitor, as_ada: Brows
     assert browser.get("/people").status_code == 403
 
 
-def test_a_password_counts_to_its_last_space(site: Site, ada: Visitor) -> None:
+def test_a_password_counts_to_its_last_space(site: Site, ada: User) -> None:
     """Neither spaces nor what comes after the longest is dropped."""
     browser = signed_in(site, ada.login)
     spaced = f" {PASSWORD} "
@@ -217,7 +217,7 @@ def test_what_is_guessed_first_is_no_password(easy: str) -> None:
     assert password_problem(f"{easy} staples", "lin") == ""
 
 
-def test_who_signs_in_again_leaves_no_session_behind(site: Site, ada: Visitor) -> None:
+def test_who_signs_in_again_leaves_no_session_behind(site: Site, ada: User) -> None:
     browser, other = signed_in(site, ada.login), signed_in(site, ada.login)
     old = browser.client.cookies["nodulebench"]
     assert browser.sign_in(ada.login).status_code == 303
@@ -228,13 +228,13 @@ def test_who_signs_in_again_leaves_no_session_behind(site: Site, ada: Visitor) -
 
 
 def test_a_second_factor_asks_for_the_password_and_ends_other_sessions(
-    site: Site, ada: Visitor
+    site: Site, ada: User
 ) -> None:
     browser, other = signed_in(site, ada.login), signed_in(site, ada.login)
-    wrong = browser.post("/account/factor/begin", "/account", old="somebody else's")
+    wrong = browser.post("/account/totp/begin", "/account", old="somebody else's")
     assert (wrong.status_code, 'class="secret"' in wrong.text) == (403, False)
-    page = browser.post("/account/factor/begin", "/account", old=PASSWORD).text
+    page = browser.post("/account/totp/begin", "/account", old=PASSWORD).text
     secret = page.split('<p class="secret"><code>')[1].split("<")[0]
-    given = {"factor": secret, "code": code_at(secret, step_at(now()))}
-    assert browser.post("/account/factor/confirm", "/account", **given).status_code == 303
+    given = {"totp_secret": secret, "code": code_at(secret, step_at(now()))}
+    assert browser.post("/account/totp/confirm", "/account", **given).status_code == 303
     assert (browser.get("/account").status_code, other.get("/account").status_code) == (200, 303)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from builders.portal import Browser, make_tiny_benchmark, work_off
 from builders.sealed import make_lab
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.releases import digest_releases
 from nodulebench.web.portal.database.models import Release
 from nodulebench.web.portal.site import Site
@@ -92,7 +92,7 @@ def test_what_ended_changed_or_is_elsewhere_is_not_given_out(
     (place / "subset0" / "a.raw").unlink()
     (place / "subset0" / "a.raw").symlink_to(site.settings.sets / "tiny" / "annotations.csv")
     assert as_ada.get(paths["subset0/a.raw"]).status_code == 409
-    other = make_tiny_benchmark(site, Visitor(account="x", roles=frozenset({"organiser"})))
+    other = make_tiny_benchmark(site, User(account="x", roles=frozenset({"organiser"})))
     assert as_ada.get(paths["subset0/b.raw"].replace(benchmark, other)).status_code == 404
     page = f"/benchmarks/{benchmark}"
     as_organiser.post(f"{page}/releases/end", page, file="subset0")
@@ -163,11 +163,11 @@ def test_candidates_can_be_had_and_plans_cannot(
     folds = {"file": ("f.csv", b"seriesuid,fold\n1.2.3.1,0\n1.2.3.2,1\n1.2.3.3,1\n")}
     one = b'metric = "cpm"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
     criteria = b'name = "x"\n[[criteria]]\n' + one
-    as_organiser.post(f"{page}/terms", page, files=folds, kind="folds")
-    as_organiser.post(f"{page}/terms", page, files={"file": ("c.toml", criteria)}, kind="plan")
-    got = as_ada.get(f"{page}/terms/folds")
+    as_organiser.post(f"{page}/rules", page, files=folds, kind="folds")
+    as_organiser.post(f"{page}/rules", page, files={"file": ("c.toml", criteria)}, kind="plan")
+    got = as_ada.get(f"{page}/rules/folds")
     assert got.status_code == 200
     assert got.headers["etag"].strip('"') == "sha256:" + hashlib.sha256(got.content).hexdigest()
     for kind in ("plan", "candidates", "../cases", "%2e%2e%2fcases.parquet"):
-        assert as_ada.get(f"{page}/terms/{kind}").status_code in (303, 404), kind
+        assert as_ada.get(f"{page}/rules/{kind}").status_code in (303, 404), kind
     assert "plan-1.json" not in as_ada.get(page).text

@@ -1,4 +1,4 @@
--- A site as the first tables (revision 0001) kept it, filled by the site's own functions; never to be edited.
+-- A site under the first tables (revision 0001), filled by the functions of the site; do not edit.
 SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
@@ -17,8 +17,8 @@ CREATE TABLE public.account (
     name character varying NOT NULL,
     roles json NOT NULL,
     password character varying,
-    factor character varying,
-    factor_step integer NOT NULL,
+    totp_secret character varying,
+    totp_step integer NOT NULL,
     created_at timestamp without time zone NOT NULL,
     closed_at timestamp without time zone
 );
@@ -59,6 +59,12 @@ CREATE TABLE public.benchmark (
     is_shown boolean NOT NULL,
     created_at timestamp without time zone NOT NULL
 );
+CREATE TABLE public.certificate (
+    number integer NOT NULL,
+    result_id character varying NOT NULL,
+    content json NOT NULL,
+    created_at timestamp without time zone NOT NULL
+);
 CREATE TABLE public.entry (
     id character varying NOT NULL,
     benchmark_id character varying NOT NULL,
@@ -73,7 +79,8 @@ CREATE TABLE public.entry (
     receipt json NOT NULL,
     is_baseline boolean NOT NULL,
     created_at timestamp without time zone NOT NULL,
-    withdrawn_at timestamp without time zone
+    withdrawn_at timestamp without time zone,
+    accepted_rules json NOT NULL
 );
 CREATE TABLE public.event (
     number integer NOT NULL,
@@ -82,6 +89,44 @@ CREATE TABLE public.event (
 CREATE TABLE public.event_head (
     id integer NOT NULL,
     content bytea NOT NULL
+);
+CREATE TABLE public.exam (
+    id character varying NOT NULL,
+    title character varying NOT NULL,
+    images character varying NOT NULL,
+    rules json NOT NULL,
+    made_by character varying NOT NULL,
+    created_at timestamp without time zone NOT NULL,
+    ended_at timestamp without time zone
+);
+CREATE TABLE public.exam_edit (
+    id integer NOT NULL,
+    exam_id character varying NOT NULL,
+    account_id character varying NOT NULL,
+    case_id character varying NOT NULL,
+    content json NOT NULL,
+    created_at timestamp without time zone NOT NULL
+);
+CREATE SEQUENCE public.exam_edit_id_seq
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE public.exam_edit_id_seq OWNED BY public.exam_edit.id;
+CREATE TABLE public.exam_result (
+    exam_id character varying NOT NULL,
+    account_id character varying NOT NULL,
+    has_passed boolean NOT NULL,
+    sheet json NOT NULL,
+    created_at timestamp without time zone NOT NULL
+);
+CREATE TABLE public.identity (
+    issuer character varying NOT NULL,
+    subject character varying NOT NULL,
+    account_id character varying NOT NULL,
+    created_at timestamp without time zone NOT NULL
 );
 CREATE TABLE public.invitation (
     digest character varying NOT NULL,
@@ -108,13 +153,64 @@ CREATE TABLE public.job (
     created_at timestamp without time zone NOT NULL,
     ended_at timestamp without time zone
 );
+CREATE TABLE public.project (
+    id character varying NOT NULL,
+    title character varying NOT NULL,
+    images character varying NOT NULL,
+    created_at timestamp without time zone NOT NULL
+);
+CREATE TABLE public.project_edit (
+    id integer NOT NULL,
+    project_id character varying NOT NULL,
+    person character varying NOT NULL,
+    case_id character varying NOT NULL,
+    content json NOT NULL,
+    created_at timestamp without time zone NOT NULL
+);
+CREATE SEQUENCE public.project_edit_id_seq
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE public.project_edit_id_seq OWNED BY public.project_edit.id;
+CREATE TABLE public.project_event (
+    project_id character varying NOT NULL,
+    number integer NOT NULL,
+    content bytea NOT NULL
+);
+CREATE TABLE public.project_exam (
+    project_id character varying NOT NULL,
+    exam_id character varying NOT NULL
+);
+CREATE TABLE public.project_head (
+    project_id character varying NOT NULL,
+    content bytea NOT NULL
+);
+CREATE TABLE public.project_member (
+    project_id character varying NOT NULL,
+    account_id character varying NOT NULL,
+    person character varying NOT NULL
+);
+CREATE TABLE public.release (
+    id character varying NOT NULL,
+    benchmark_id character varying NOT NULL,
+    file character varying NOT NULL,
+    kind character varying NOT NULL,
+    size bigint NOT NULL,
+    changed bigint NOT NULL,
+    digest character varying NOT NULL,
+    created_at timestamp without time zone NOT NULL,
+    ended_at timestamp without time zone
+);
 CREATE TABLE public.result (
     id character varying NOT NULL,
     entry_id character varying NOT NULL,
     version integer NOT NULL,
     folder character varying NOT NULL,
     digest character varying NOT NULL,
-    figures json NOT NULL,
+    metrics json NOT NULL,
     created_at timestamp without time zone NOT NULL
 );
 CREATE TABLE public.session (
@@ -139,7 +235,15 @@ CREATE TABLE public.token (
     used_at timestamp without time zone,
     ended_at timestamp without time zone
 );
+CREATE TABLE public.worker (
+    name character varying NOT NULL,
+    opens_sealed boolean NOT NULL,
+    started_at timestamp without time zone NOT NULL,
+    seen_at timestamp without time zone NOT NULL
+);
 ALTER TABLE ONLY public.attempt ALTER COLUMN id SET DEFAULT nextval('public.attempt_id_seq'::regclass);
+ALTER TABLE ONLY public.exam_edit ALTER COLUMN id SET DEFAULT nextval('public.exam_edit_id_seq'::regclass);
+ALTER TABLE ONLY public.project_edit ALTER COLUMN id SET DEFAULT nextval('public.project_edit_id_seq'::regclass);
 INSERT INTO public.account VALUES ('02ac969407e289ed', 'olga', 'Olga', '["organiser", "auditor"]', '$argon2id$v=19$m=64,t=1,p=4$hJehT+pzXbqnFZRx2DG94w$FC2jE0Kt1+dLESEAEgowuuDRfXPO1LO4HSbAs15p0g8', NULL, 0, '2026-11-16 12:44:14.000442', NULL);
 INSERT INTO public.account VALUES ('0cf8a7cd23dfcb63', 'ada', 'Ada', '["participant"]', '$argon2id$v=19$m=64,t=1,p=4$e5DCC5DJelIC2K6yCk/Mfg$DxVmaTCagEUvaUeCoHIz/KBsfrW5tfK2BXM5+51JatQ', NULL, 0, '2026-11-16 12:44:14.051116', NULL);
 INSERT INTO public.account VALUES ('788b3a199c722be8', 'lin', 'Lin', '["participant", "reader"]', '$argon2id$v=19$m=64,t=1,p=4$uFlUO3UtJ6lIm1fSFlzZMQ$0B4qO83V34k3nwZ+INh6cKTfD123FUi/CcX28D1MmXk', 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 0, '2026-11-16 12:44:14.101998', NULL);
@@ -148,15 +252,15 @@ INSERT INTO public.alembic_version VALUES ('0001');
 INSERT INTO public.announcement VALUES ('8ad91c527150f6ab', NULL, 'Welcome to the first portal.', '2026-11-16 12:44:15.283094', NULL);
 INSERT INTO public.attempt VALUES (2, '4bd1e4a1c4a22de28470174f53209ae9abadc9c478d504ca640342587b46d2cc', '2026-11-16 12:44:14.440347');
 INSERT INTO public.benchmark VALUES ('20281118c010bf65', 'Tiny', 'The first benchmark.', '/srv/portal/test-sets/tiny', false, 'luna16', '{"tracks": ["detection"], "feedback": "cases", "takes_algorithms": true, "is_anonymous": false, "per_week": 50, "in_all": 100}', 1, NULL, NULL, true, '2026-11-16 12:44:15.027973');
-INSERT INTO public.benchmark VALUES ('a34be197682e8dbe', 'Hidden', '', '/srv/portal/test-sets/tiny', false, 'luna16', '{"tracks": ["detection"], "feedback": "figures", "takes_algorithms": false, "is_anonymous": true, "per_week": null, "in_all": null}', 1, '2026-11-16 12:44:15.056127', '2036-11-13 12:44:15.05613', false, '2026-11-16 12:44:15.168332');
-INSERT INTO public.entry VALUES ('ef6986e6b847c5c9', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Scored', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{"about": "the first entry", "training": "LIDC"}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "ef6986e6b847c5c9", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAfCDnl8suGZRNekXZaBheT3jdvCkEXXAspZwKJ47prDR/XfYQ6jrmcOb0gxKHzQQFs4E942iglqnATW3yZFsLBw=="}', false, '2026-11-16 12:44:15.383262', NULL);
-INSERT INTO public.entry VALUES ('c226644a03905971', '20281118c010bf65', '788b3a199c722be8', 'Better', 'detection', 'marks', 'mine.csv', 'sha256:0b9e4e0f54232796e37abf2b4e59dbf99d1d5dcdd9437a857dd5132c3eade440', 106, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "c226644a03905971", "benchmark": "20281118c010bf65", "account": "788b3a199c722be8", "file": "mine.csv", "bytes": 106, "digest": "sha256:0b9e4e0f54232796e37abf2b4e59dbf99d1d5dcdd9437a857dd5132c3eade440", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAa3zwhuZrFLV5N6ahYusDDh4w1gfAKwil5g5dQZCG/hc9DfcoduVlDttsvmiunAedxny/NmVz9mCTgyncO0ijCw=="}', false, '2026-11-16 12:44:15.439178', NULL);
-INSERT INTO public.entry VALUES ('5e2dc113289a9e2d', '20281118c010bf65', '788b3a199c722be8', 'Withdrawn', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "5e2dc113289a9e2d", "benchmark": "20281118c010bf65", "account": "788b3a199c722be8", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAJKuSmEl5E8fBJVX8yfrrVOAB3GDGQyNUwdaScqKeqO/LqFB95nfcYkAXYp80fQPqb0RcoQdJUk9tDeF0tpU5Cg=="}', false, '2026-11-16 12:44:15.483015', '2026-11-16 12:44:23.661542');
-INSERT INTO public.entry VALUES ('1216e7b311ccb02c', '20281118c010bf65', '02ac969407e289ed', 'Baseline', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "1216e7b311ccb02c", "benchmark": "20281118c010bf65", "account": "02ac969407e289ed", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABA3tc8CFVlrAsG314TtA5GGPNoSMORGL7jsyc2LwHUVd14Cu0iDANse+FF3/lQtjRE+5F4nwO65fGtWGyE1UPWDg=="}', true, '2026-11-16 12:44:15.535217', NULL);
-INSERT INTO public.entry VALUES ('5c87b3e61041e3cd', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Failed', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "5c87b3e61041e3cd", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAb+R6LPHYGcLJvwjRcz6gpdQ59Qhm7JOJzGX/izcV2BVO70DvD6TZoV7zasYfVzU26cezCSWy33cpa6JoU6lGCQ=="}', false, '2026-11-16 12:44:23.691671', NULL);
-INSERT INTO public.entry VALUES ('ecad60c48df040df', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Running', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "ecad60c48df040df", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAgDAu/O5Wcb1Ce+FvoKVoZwsNFHN3XyyQ4oRDHWXjrN/qneg32078P+i/D48yGoaeHiNQjOlaymtA0mB3TfEyAw=="}', false, '2026-11-16 12:44:23.714996', NULL);
-INSERT INTO public.entry VALUES ('2f366f87c736f31e', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Waiting', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "2f366f87c736f31e", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAHN/lQqcWxmZiWA3vtjFodBcf0fr4H4bU8iiH8JzB1RvjmWRunwPovCvTcgrilAxWfvPgfa+JZfVjOgXFv9wqDA=="}', false, '2026-11-16 12:44:23.787672', NULL);
-INSERT INTO public.entry VALUES ('2a82d0ca2cbe6644', '20281118c010bf65', '788b3a199c722be8', 'Cancelled', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "2a82d0ca2cbe6644", "benchmark": "20281118c010bf65", "account": "788b3a199c722be8", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAUPvVI6STj/SVSkilPHcCZeUESUE2lh/rqiRk0lqycKg/zsQrtIpYYkYEGcv9SUKdeLyifin0QB7iMvgMBUv4Ag=="}', false, '2026-11-16 12:44:23.839622', NULL);
+INSERT INTO public.benchmark VALUES ('a34be197682e8dbe', 'Hidden', '', '/srv/portal/test-sets/tiny', false, 'luna16', '{"tracks": ["detection"], "feedback": "metrics", "takes_algorithms": false, "is_anonymous": true, "per_week": null, "in_all": null}', 1, '2026-11-16 12:44:15.056127', '2036-11-13 12:44:15.05613', false, '2026-11-16 12:44:15.168332');
+INSERT INTO public.entry VALUES ('ef6986e6b847c5c9', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Scored', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{"about": "the first entry", "training": "LIDC"}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "ef6986e6b847c5c9", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAfCDnl8suGZRNekXZaBheT3jdvCkEXXAspZwKJ47prDR/XfYQ6jrmcOb0gxKHzQQFs4E942iglqnATW3yZFsLBw=="}', false, '2026-11-16 12:44:15.383262', NULL, '{}');
+INSERT INTO public.entry VALUES ('c226644a03905971', '20281118c010bf65', '788b3a199c722be8', 'Better', 'detection', 'marks', 'mine.csv', 'sha256:0b9e4e0f54232796e37abf2b4e59dbf99d1d5dcdd9437a857dd5132c3eade440', 106, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "c226644a03905971", "benchmark": "20281118c010bf65", "account": "788b3a199c722be8", "file": "mine.csv", "bytes": 106, "digest": "sha256:0b9e4e0f54232796e37abf2b4e59dbf99d1d5dcdd9437a857dd5132c3eade440", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAa3zwhuZrFLV5N6ahYusDDh4w1gfAKwil5g5dQZCG/hc9DfcoduVlDttsvmiunAedxny/NmVz9mCTgyncO0ijCw=="}', false, '2026-11-16 12:44:15.439178', NULL, '{}');
+INSERT INTO public.entry VALUES ('5e2dc113289a9e2d', '20281118c010bf65', '788b3a199c722be8', 'Withdrawn', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "5e2dc113289a9e2d", "benchmark": "20281118c010bf65", "account": "788b3a199c722be8", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAJKuSmEl5E8fBJVX8yfrrVOAB3GDGQyNUwdaScqKeqO/LqFB95nfcYkAXYp80fQPqb0RcoQdJUk9tDeF0tpU5Cg=="}', false, '2026-11-16 12:44:15.483015', '2026-11-16 12:44:23.661542', '{}');
+INSERT INTO public.entry VALUES ('1216e7b311ccb02c', '20281118c010bf65', '02ac969407e289ed', 'Baseline', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "1216e7b311ccb02c", "benchmark": "20281118c010bf65", "account": "02ac969407e289ed", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:15+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABA3tc8CFVlrAsG314TtA5GGPNoSMORGL7jsyc2LwHUVd14Cu0iDANse+FF3/lQtjRE+5F4nwO65fGtWGyE1UPWDg=="}', true, '2026-11-16 12:44:15.535217', NULL, '{}');
+INSERT INTO public.entry VALUES ('5c87b3e61041e3cd', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Failed', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "5c87b3e61041e3cd", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAb+R6LPHYGcLJvwjRcz6gpdQ59Qhm7JOJzGX/izcV2BVO70DvD6TZoV7zasYfVzU26cezCSWy33cpa6JoU6lGCQ=="}', false, '2026-11-16 12:44:23.691671', NULL, '{}');
+INSERT INTO public.entry VALUES ('ecad60c48df040df', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Running', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "ecad60c48df040df", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAgDAu/O5Wcb1Ce+FvoKVoZwsNFHN3XyyQ4oRDHWXjrN/qneg32078P+i/D48yGoaeHiNQjOlaymtA0mB3TfEyAw=="}', false, '2026-11-16 12:44:23.714996', NULL, '{}');
+INSERT INTO public.entry VALUES ('2f366f87c736f31e', '20281118c010bf65', '0cf8a7cd23dfcb63', 'Waiting', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "2f366f87c736f31e", "benchmark": "20281118c010bf65", "account": "0cf8a7cd23dfcb63", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAHN/lQqcWxmZiWA3vtjFodBcf0fr4H4bU8iiH8JzB1RvjmWRunwPovCvTcgrilAxWfvPgfa+JZfVjOgXFv9wqDA=="}', false, '2026-11-16 12:44:23.787672', NULL, '{}');
+INSERT INTO public.entry VALUES ('2a82d0ca2cbe6644', '20281118c010bf65', '788b3a199c722be8', 'Cancelled', 'detection', 'marks', 'mine.csv', 'sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877', 105, '{}', '{"receipt": {"schema": "nodulebench/receipt@1", "entry": "2a82d0ca2cbe6644", "benchmark": "20281118c010bf65", "account": "788b3a199c722be8", "file": "mine.csv", "bytes": 105, "digest": "sha256:ccbefe5db3ab9a6f4dc2cfb282e9840a593518a4e1459648492b0a8c0c384877", "at": "2026-11-16T12:44:23+00:00"}, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJj+MGV6P8zQPUlKpIrq4o7vMxKLGyqJqAxj9SQHM18c", "code": "sshsig:U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgmP4wZXo/zNA9SUqkiuriju8zEosbKomoDGP1JAczXxwAAAALbm9kdWxlYmVuY2gAAAAAAAAABnNoYTUxMgAAAFMAAAALc3NoLWVkMjU1MTkAAABAUPvVI6STj/SVSkilPHcCZeUESUE2lh/rqiRk0lqycKg/zsQrtIpYYkYEGcv9SUKdeLyifin0QB7iMvgMBUv4Ag=="}', false, '2026-11-16 12:44:23.839622', NULL, '{}');
 INSERT INTO public.event VALUES (1, '\x7b226163636f756e74223a2022222c2022616374696f6e223a2022696e7669746564222c20226174223a2022323032362d31312d31365431323a34343a31332e3936303935305a222c2022636f6465223a20227373687369673a55314e4955306c48414141414151414141444d414141414c63334e6f4c57566b4d6a55314d546b41414141676d5034775a586f2f7a4e41395355716b697572696a75387a456f73624b6f6d6f444750314a41637a587877414141414c626d396b6457786c596d5675593267414141414141414141426e4e6f595455784d67414141464d414141414c63334e6f4c57566b4d6a55314d546b4141414241396d45495731474b70706d774a6b52344e506f714943782f72724b6a74633931682b6270577774416f5030504f65336971357168624373624271353833564e64616f4663457953307333483352347a505253416d42673d3d222c20226661637473223a207b226c696e6b223a202264313432653436306663346339353137222c20226f66223a206e756c6c2c2022726f6c6573223a20226f7267616e697365722061756469746f72227d2c20226e756d626572223a20312c2022706572736f6e223a2022706f7274616c222c202270726576696f7573223a20227368613235363a34303361356537643636653062346130333065643738393631333931393333303564323432613637343766346261333965376161313634373464666535363937227d0a');
 INSERT INTO public.event VALUES (2, '\x7b226163636f756e74223a202230326163393639343037653238396564222c2022616374696f6e223a20226163636f756e745f6d616465222c20226174223a2022323032362d31312d31365431323a34343a31342e3030313035345a222c2022636f6465223a20227373687369673a55314e4955306c48414141414151414141444d414141414c63334e6f4c57566b4d6a55314d546b41414141676d5034775a586f2f7a4e41395355716b697572696a75387a456f73624b6f6d6f444750314a41637a587877414141414c626d396b6457786c596d5675593267414141414141414141426e4e6f595455784d67414141464d414141414c63334e6f4c57566b4d6a55314d546b414141424150356d4b4638493777636b706e4c6c5674356262395977734c6a6f332b5866517464476765626b66437632376242694b50574664486338643561344b374839457a43595255654b48654e7a6d6b6e38534b66396b44773d3d222c20226661637473223a207b226c696e6b223a202264313432653436306663346339353137222c2022726f6c6573223a20226f7267616e697365722061756469746f72227d2c20226e756d626572223a20322c2022706572736f6e223a2022706f7274616c222c202270726576696f7573223a20227368613235363a63623364613165313931363063333430643435623039636135633134383138333239356134336236313632656464663938383832336166323734393531626535227d0a');
 INSERT INTO public.event VALUES (3, '\x7b226163636f756e74223a2022222c2022616374696f6e223a2022696e7669746564222c20226174223a2022323032362d31312d31365431323a34343a31342e3031313731345a222c2022636f6465223a20227373687369673a55314e4955306c48414141414151414141444d414141414c63334e6f4c57566b4d6a55314d546b41414141676d5034775a586f2f7a4e41395355716b697572696a75387a456f73624b6f6d6f444750314a41637a587877414141414c626d396b6457786c596d5675593267414141414141414141426e4e6f595455784d67414141464d414141414c63334e6f4c57566b4d6a55314d546b4141414241554d35517156416a5663653764767a51754467426a5756323152785a45503353434841304564305462556e3978554270456754516b694a714d64466a397258316b4552334a394c554c4770304c6368574369476544413d3d222c20226661637473223a207b226c696e6b223a202231336530373363633830373461383561222c20226f66223a206e756c6c2c2022726f6c6573223a20227061727469636970616e74227d2c20226e756d626572223a20332c2022706572736f6e223a2022706f7274616c222c202270726576696f7573223a20227368613235363a62393137656364373066643564353061356364623561356439613131653430313363353162313938393463636633356535323563336236643462366433613863227d0a');
@@ -211,20 +315,22 @@ INSERT INTO public.job VALUES ('43d4e305e0a85743', 'ef6986e6b847c5c9', 1, 'done'
 INSERT INTO public.job VALUES ('b7365d94bf0532cf', 'c226644a03905971', 1, 'done', '', 'vm:11326', NULL, 1, '{"what": "Better", "done": 0, "of": 1}', '{}', false, '2026-11-16 12:44:15.445874', '2026-11-16 12:44:17.627197');
 INSERT INTO public.job VALUES ('7ad3e07cb21ed211', '5e2dc113289a9e2d', 1, 'done', '', 'vm:11326', NULL, 1, '{"what": "Withdrawn", "done": 0, "of": 1}', '{}', false, '2026-11-16 12:44:15.483761', '2026-11-16 12:44:18.524713');
 INSERT INTO public.job VALUES ('87602187166297d3', '1216e7b311ccb02c', 1, 'done', '', 'vm:11326', NULL, 1, '{"what": "Baseline", "done": 0, "of": 1}', '{}', false, '2026-11-16 12:44:15.536024', '2026-11-16 12:44:19.300708');
-INSERT INTO public.job VALUES ('2371765999c21ff4', '5c87b3e61041e3cd', 1, 'failed', '', 'host:1', NULL, 1, '{}', '{"told": ["a line is wrong"], "kept": "InputError"}', false, '2026-11-16 12:44:23.69265', '2026-11-16 12:44:23.706587');
+INSERT INTO public.job VALUES ('2371765999c21ff4', '5c87b3e61041e3cd', 1, 'failed', '', 'host:1', NULL, 1, '{}', '{"messages": ["a line is wrong"], "operator_message": "InputError"}', false, '2026-11-16 12:44:23.69265', '2026-11-16 12:44:23.706587');
 INSERT INTO public.job VALUES ('9f4b73b057c37dd5', 'ecad60c48df040df', 1, 'running', 'b74c4fb86fcdaa7f', 'host:2', '2026-11-16 12:45:23.731022', 1, '{}', '{}', false, '2026-11-16 12:44:23.715656', NULL);
 INSERT INTO public.job VALUES ('c80b72a5cce99c45', '2f366f87c736f31e', 1, 'waiting', '', '', NULL, 0, '{}', '{}', false, '2026-11-16 12:44:23.788714', NULL);
 INSERT INTO public.job VALUES ('692e038ad35fdad6', '2a82d0ca2cbe6644', 1, 'cancelled', '', '', NULL, 0, '{}', '{}', true, '2026-11-16 12:44:23.840655', '2026-11-16 12:44:23.855883');
-INSERT INTO public.result VALUES ('6942b867ced138b9', 'ef6986e6b847c5c9', 1, 'ef6986e6b847c5c9/1-5fdd55d6d269ac16', 'sha256:ca5bb0ae495ab72d9b30da5c4ecf0544117ea5d11996ef7dc06e7d7e2bb77e02', '{"readings": [{"rule": "luna16", "figure": "cpm", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.125", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.25", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.5", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "1", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "2", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "4", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "8", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.125", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.25", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "cpm_exact", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "recall", "point": "", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "miss_rate", "point": "", "value": 0.3333333333333333, "low": 0.008550446295648778, "high": 0.9052238071884076}, {"rule": "luna16", "figure": "precision", "point": "", "value": 0.6666666666666666, "low": 0.08891010816284253, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "f1", "point": "", "value": 0.6666666666666666, "low": 0.09579509819603681, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "fp_per_case", "point": "", "value": 0.3333333333333333, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 2, "missed": 1, "marks": 3, "false_positive": 1, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:16.701231');
-INSERT INTO public.result VALUES ('c9f3a5206ec7b11b', 'c226644a03905971', 1, 'c226644a03905971/1-aee0937fdf6a4865', 'sha256:ea1e84ea3b43bf10ddac359bd5e9b8208d3cde1325e5927fe6751b59b40e5677', '{"readings": [{"rule": "luna16", "figure": "cpm", "point": "", "value": 1.0, "low": 0.2933244808906419, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.125", "value": 1.0, "low": 0.0, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.25", "value": 1.0, "low": 0.0, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.5", "value": 1.0, "low": 0.0, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "1", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "2", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "4", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "8", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.125", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.25", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "cpm_exact", "point": "", "value": 1.0, "low": 0.2933244808906419, "high": 1.0000000000000002}, {"rule": "luna16", "figure": "recall", "point": "", "value": 1.0, "low": 0.29332448089064195, "high": 1.0}, {"rule": "luna16", "figure": "miss_rate", "point": "", "value": 0.0, "low": 0.0, "high": 0.706675519109358}, {"rule": "luna16", "figure": "precision", "point": "", "value": 1.0, "low": 0.2933244808906419, "high": 1.0}, {"rule": "luna16", "figure": "f1", "point": "", "value": 1.0, "low": 0.37834185170257256, "high": 1.0}, {"rule": "luna16", "figure": "fp_per_case", "point": "", "value": 0.0, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 3, "missed": 0, "marks": 3, "false_positive": 0, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:17.62776');
-INSERT INTO public.result VALUES ('61da354746f0426d', '5e2dc113289a9e2d', 1, '5e2dc113289a9e2d/1-4a6f0775db073b01', 'sha256:2c9dfada2809fade6f72a51ad611e61a2bd995054227eb2ddf1b295d0c8695cc', '{"readings": [{"rule": "luna16", "figure": "cpm", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.125", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.25", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.5", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "1", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "2", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "4", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "8", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.125", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.25", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "cpm_exact", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "recall", "point": "", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "miss_rate", "point": "", "value": 0.3333333333333333, "low": 0.008550446295648778, "high": 0.9052238071884076}, {"rule": "luna16", "figure": "precision", "point": "", "value": 0.6666666666666666, "low": 0.08891010816284253, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "f1", "point": "", "value": 0.6666666666666666, "low": 0.09579509819603681, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "fp_per_case", "point": "", "value": 0.3333333333333333, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 2, "missed": 1, "marks": 3, "false_positive": 1, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:18.525311');
-INSERT INTO public.result VALUES ('8881ceb4cf08dd57', '1216e7b311ccb02c', 1, '1216e7b311ccb02c/1-a61139d8e8af50e8', 'sha256:3f9f14fa8a5d0238bf720bf096bde9a36b66569be8434ab3e0e70ce1eb76ad7d', '{"readings": [{"rule": "luna16", "figure": "cpm", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.125", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.25", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "0.5", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "1", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "2", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "4", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "sensitivity_at_fp_rate", "point": "8", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.125", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.25", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "figure": "cpm_exact", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "recall", "point": "", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "miss_rate", "point": "", "value": 0.3333333333333333, "low": 0.008550446295648778, "high": 0.9052238071884076}, {"rule": "luna16", "figure": "precision", "point": "", "value": 0.6666666666666666, "low": 0.08891010816284253, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "f1", "point": "", "value": 0.6666666666666666, "low": 0.09579509819603681, "high": 0.9914495537043511}, {"rule": "luna16", "figure": "fp_per_case", "point": "", "value": 0.3333333333333333, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 2, "missed": 1, "marks": 3, "false_positive": 1, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:19.301333');
+INSERT INTO public.result VALUES ('6942b867ced138b9', 'ef6986e6b847c5c9', 1, 'ef6986e6b847c5c9/1-5fdd55d6d269ac16', 'sha256:ca5bb0ae495ab72d9b30da5c4ecf0544117ea5d11996ef7dc06e7d7e2bb77e02', '{"readings": [{"rule": "luna16", "metric": "cpm", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.125", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.25", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.5", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "1", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "2", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "4", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "8", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.125", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.25", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "cpm_exact", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "recall", "point": "", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "miss_rate", "point": "", "value": 0.3333333333333333, "low": 0.008550446295648778, "high": 0.9052238071884076}, {"rule": "luna16", "metric": "precision", "point": "", "value": 0.6666666666666666, "low": 0.08891010816284253, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "f1", "point": "", "value": 0.6666666666666666, "low": 0.09579509819603681, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "fp_per_case", "point": "", "value": 0.3333333333333333, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 2, "missed": 1, "marks": 3, "false_positive": 1, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:16.701231');
+INSERT INTO public.result VALUES ('c9f3a5206ec7b11b', 'c226644a03905971', 1, 'c226644a03905971/1-aee0937fdf6a4865', 'sha256:ea1e84ea3b43bf10ddac359bd5e9b8208d3cde1325e5927fe6751b59b40e5677', '{"readings": [{"rule": "luna16", "metric": "cpm", "point": "", "value": 1.0, "low": 0.2933244808906419, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.125", "value": 1.0, "low": 0.0, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.25", "value": 1.0, "low": 0.0, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.5", "value": 1.0, "low": 0.0, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "1", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "2", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "4", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "8", "value": 1.0, "low": 0.29332448089064195, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.125", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.25", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "cpm_exact", "point": "", "value": 1.0, "low": 0.2933244808906419, "high": 1.0000000000000002}, {"rule": "luna16", "metric": "recall", "point": "", "value": 1.0, "low": 0.29332448089064195, "high": 1.0}, {"rule": "luna16", "metric": "miss_rate", "point": "", "value": 0.0, "low": 0.0, "high": 0.706675519109358}, {"rule": "luna16", "metric": "precision", "point": "", "value": 1.0, "low": 0.2933244808906419, "high": 1.0}, {"rule": "luna16", "metric": "f1", "point": "", "value": 1.0, "low": 0.37834185170257256, "high": 1.0}, {"rule": "luna16", "metric": "fp_per_case", "point": "", "value": 0.0, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 3, "missed": 0, "marks": 3, "false_positive": 0, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:17.62776');
+INSERT INTO public.result VALUES ('61da354746f0426d', '5e2dc113289a9e2d', 1, '5e2dc113289a9e2d/1-4a6f0775db073b01', 'sha256:2c9dfada2809fade6f72a51ad611e61a2bd995054227eb2ddf1b295d0c8695cc', '{"readings": [{"rule": "luna16", "metric": "cpm", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.125", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.25", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.5", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "1", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "2", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "4", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "8", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.125", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.25", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "cpm_exact", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "recall", "point": "", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "miss_rate", "point": "", "value": 0.3333333333333333, "low": 0.008550446295648778, "high": 0.9052238071884076}, {"rule": "luna16", "metric": "precision", "point": "", "value": 0.6666666666666666, "low": 0.08891010816284253, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "f1", "point": "", "value": 0.6666666666666666, "low": 0.09579509819603681, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "fp_per_case", "point": "", "value": 0.3333333333333333, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 2, "missed": 1, "marks": 3, "false_positive": 1, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:18.525311');
+INSERT INTO public.result VALUES ('8881ceb4cf08dd57', '1216e7b311ccb02c', 1, '1216e7b311ccb02c/1-a61139d8e8af50e8', 'sha256:3f9f14fa8a5d0238bf720bf096bde9a36b66569be8434ab3e0e70ce1eb76ad7d', '{"readings": [{"rule": "luna16", "metric": "cpm", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.125", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.25", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "0.5", "value": 0.6666666666666666, "low": 0.0, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "1", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "2", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "4", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "sensitivity_at_fp_rate", "point": "8", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.125", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.25", "value": 0.8, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "0.5", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "1", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "2", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "4", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "threshold_at_fp_rate", "point": "8", "value": 0.7, "low": null, "high": null}, {"rule": "luna16", "metric": "cpm_exact", "point": "", "value": 0.6666666666666666, "low": 0.07756054530825815, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "recall", "point": "", "value": 0.6666666666666666, "low": 0.09477619281159234, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "miss_rate", "point": "", "value": 0.3333333333333333, "low": 0.008550446295648778, "high": 0.9052238071884076}, {"rule": "luna16", "metric": "precision", "point": "", "value": 0.6666666666666666, "low": 0.08891010816284253, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "f1", "point": "", "value": 0.6666666666666666, "low": 0.09579509819603681, "high": 0.9914495537043511}, {"rule": "luna16", "metric": "fp_per_case", "point": "", "value": 0.3333333333333333, "low": null, "high": null}], "counts": {"luna16": {"cases": 3, "nodules": 3, "hit": 2, "missed": 1, "marks": 3, "false_positive": 1, "duplicate": 0, "ignored": 0, "over_cap": 0, "uncounted": 0}}, "digests": {"protocol": "sha256:f4647fee323c2890bdd1344e0eb8eeb0067886ccd2d7556512c8e337bb46c391", "reference": "sha256:3762703b39e34c0a86d54f3628b195293b3004ae73ff7260dbebd714226c25ce", "cohort": "sha256:f10240fd1b4fc32a29f4a30ac8f92163e59e0e708e95ed218f3d244f55fb84e3"}}', '2026-11-16 12:44:19.301333');
 INSERT INTO public.session VALUES ('65357d682a3f5cae5bccda941f43166ec1feecdc98cb5ee1ac44a7d330b2e216', '179e279b8e125c0d', '0cf8a7cd23dfcb63', 'DZYmzClPPbYRMxrobDF4AMdlnUiqIyzoVI0baOAX8pk', '2026-11-16 12:44:14.504582', '2026-11-16 12:44:14.504587', 'testclient');
 INSERT INTO public.session VALUES ('75d9bf4b76b12cf6055da599f6f4d88112b4ac4640530e90a69fd53e0e39052a', 'fc8baff662f7fd60', '788b3a199c722be8', 'QHVtjc8SSIY5XaloRGFGFcW-jIzcefGz_12Q5torH4I', '2026-11-16 12:44:14.735324', '2026-11-16 12:44:14.735327', 'testclient');
 INSERT INTO public.session VALUES ('7a6b45a82b23045b90988e238a5e8dd83b4d8688f59f0fd4fcd2dfe4c0b3eefc', '31f53ddb9851611f', '02ac969407e289ed', 'mUmsEXIKHpVYvBId1XpJzG8ETYwJZYRG7CSnWiWGE38', '2026-11-16 12:44:14.85961', '2026-11-16 12:44:14.859615', 'testclient');
 INSERT INTO public.setting VALUES ('registration', '{"is_open": true}');
 INSERT INTO public.token VALUES ('a6da54d0b9a3605197a6d951adccf24d495ddd48d6656a8cda45f1e5e9a4912c', 'a7cd2b8e56ab5ed4', '0cf8a7cd23dfcb63', 'script', '2026-11-16 12:44:14.615057', NULL, NULL);
 SELECT pg_catalog.setval('public.attempt_id_seq', 1, false);
+SELECT pg_catalog.setval('public.exam_edit_id_seq', 1, false);
+SELECT pg_catalog.setval('public.project_edit_id_seq', 1, false);
 ALTER TABLE ONLY public.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 ALTER TABLE ONLY public.account
@@ -235,16 +341,40 @@ ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT pk_attempt PRIMARY KEY (id);
 ALTER TABLE ONLY public.benchmark
     ADD CONSTRAINT pk_benchmark PRIMARY KEY (id);
+ALTER TABLE ONLY public.certificate
+    ADD CONSTRAINT pk_certificate PRIMARY KEY (number);
 ALTER TABLE ONLY public.entry
     ADD CONSTRAINT pk_entry PRIMARY KEY (id);
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT pk_event PRIMARY KEY (number);
 ALTER TABLE ONLY public.event_head
     ADD CONSTRAINT pk_event_head PRIMARY KEY (id);
+ALTER TABLE ONLY public.exam
+    ADD CONSTRAINT pk_exam PRIMARY KEY (id);
+ALTER TABLE ONLY public.exam_edit
+    ADD CONSTRAINT pk_exam_edit PRIMARY KEY (id);
+ALTER TABLE ONLY public.exam_result
+    ADD CONSTRAINT pk_exam_result PRIMARY KEY (exam_id, account_id);
+ALTER TABLE ONLY public.identity
+    ADD CONSTRAINT pk_identity PRIMARY KEY (issuer, subject);
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT pk_invitation PRIMARY KEY (digest);
 ALTER TABLE ONLY public.job
     ADD CONSTRAINT pk_job PRIMARY KEY (id);
+ALTER TABLE ONLY public.project
+    ADD CONSTRAINT pk_project PRIMARY KEY (id);
+ALTER TABLE ONLY public.project_edit
+    ADD CONSTRAINT pk_project_edit PRIMARY KEY (id);
+ALTER TABLE ONLY public.project_event
+    ADD CONSTRAINT pk_project_event PRIMARY KEY (project_id, number);
+ALTER TABLE ONLY public.project_exam
+    ADD CONSTRAINT pk_project_exam PRIMARY KEY (project_id);
+ALTER TABLE ONLY public.project_head
+    ADD CONSTRAINT pk_project_head PRIMARY KEY (project_id);
+ALTER TABLE ONLY public.project_member
+    ADD CONSTRAINT pk_project_member PRIMARY KEY (project_id, account_id);
+ALTER TABLE ONLY public.release
+    ADD CONSTRAINT pk_release PRIMARY KEY (id);
 ALTER TABLE ONLY public.result
     ADD CONSTRAINT pk_result PRIMARY KEY (id);
 ALTER TABLE ONLY public.session
@@ -253,12 +383,18 @@ ALTER TABLE ONLY public.setting
     ADD CONSTRAINT pk_setting PRIMARY KEY (name);
 ALTER TABLE ONLY public.token
     ADD CONSTRAINT pk_token PRIMARY KEY (digest);
+ALTER TABLE ONLY public.worker
+    ADD CONSTRAINT pk_worker PRIMARY KEY (name);
 ALTER TABLE ONLY public.account
     ADD CONSTRAINT uq_account_login UNIQUE (login);
+ALTER TABLE ONLY public.certificate
+    ADD CONSTRAINT uq_certificate_result_id UNIQUE (result_id);
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT uq_invitation_id UNIQUE (id);
 ALTER TABLE ONLY public.job
     ADD CONSTRAINT uq_job_entry_id_version UNIQUE (entry_id, version);
+ALTER TABLE ONLY public.project_member
+    ADD CONSTRAINT uq_project_member_project_id_person UNIQUE (project_id, person);
 ALTER TABLE ONLY public.result
     ADD CONSTRAINT uq_result_entry_id_version UNIQUE (entry_id, version);
 ALTER TABLE ONLY public.session
@@ -268,19 +404,53 @@ ALTER TABLE ONLY public.token
 CREATE INDEX ix_attempt_aim_at ON public.attempt USING btree (aim, at);
 CREATE INDEX ix_entry_account_id ON public.entry USING btree (account_id);
 CREATE INDEX ix_entry_benchmark_id ON public.entry USING btree (benchmark_id);
+CREATE INDEX ix_exam_edit_exam_id_account_id_id ON public.exam_edit USING btree (exam_id, account_id, id);
+CREATE INDEX ix_identity_account_id ON public.identity USING btree (account_id);
 CREATE INDEX ix_job_state ON public.job USING btree (state);
+CREATE INDEX ix_project_edit_project_id_person_id ON public.project_edit USING btree (project_id, person, id);
+CREATE INDEX ix_release_benchmark_id ON public.release USING btree (benchmark_id);
 CREATE INDEX ix_session_account_id ON public.session USING btree (account_id);
 CREATE INDEX ix_token_account_id ON public.token USING btree (account_id);
 ALTER TABLE ONLY public.announcement
     ADD CONSTRAINT fk_announcement_benchmark_id FOREIGN KEY (benchmark_id) REFERENCES public.benchmark(id);
+ALTER TABLE ONLY public.certificate
+    ADD CONSTRAINT fk_certificate_result_id FOREIGN KEY (result_id) REFERENCES public.result(id);
 ALTER TABLE ONLY public.entry
     ADD CONSTRAINT fk_entry_account_id FOREIGN KEY (account_id) REFERENCES public.account(id);
 ALTER TABLE ONLY public.entry
     ADD CONSTRAINT fk_entry_benchmark_id FOREIGN KEY (benchmark_id) REFERENCES public.benchmark(id);
+ALTER TABLE ONLY public.exam_edit
+    ADD CONSTRAINT fk_exam_edit_account_id FOREIGN KEY (account_id) REFERENCES public.account(id);
+ALTER TABLE ONLY public.exam_edit
+    ADD CONSTRAINT fk_exam_edit_exam_id FOREIGN KEY (exam_id) REFERENCES public.exam(id);
+ALTER TABLE ONLY public.exam
+    ADD CONSTRAINT fk_exam_made_by FOREIGN KEY (made_by) REFERENCES public.account(id);
+ALTER TABLE ONLY public.exam_result
+    ADD CONSTRAINT fk_exam_result_account_id FOREIGN KEY (account_id) REFERENCES public.account(id);
+ALTER TABLE ONLY public.exam_result
+    ADD CONSTRAINT fk_exam_result_exam_id FOREIGN KEY (exam_id) REFERENCES public.exam(id);
+ALTER TABLE ONLY public.identity
+    ADD CONSTRAINT fk_identity_account_id FOREIGN KEY (account_id) REFERENCES public.account(id);
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT fk_invitation_account_id FOREIGN KEY (account_id) REFERENCES public.account(id);
 ALTER TABLE ONLY public.job
     ADD CONSTRAINT fk_job_entry_id FOREIGN KEY (entry_id) REFERENCES public.entry(id);
+ALTER TABLE ONLY public.project_edit
+    ADD CONSTRAINT fk_project_edit_project_id FOREIGN KEY (project_id) REFERENCES public.project(id);
+ALTER TABLE ONLY public.project_event
+    ADD CONSTRAINT fk_project_event_project_id FOREIGN KEY (project_id) REFERENCES public.project(id);
+ALTER TABLE ONLY public.project_exam
+    ADD CONSTRAINT fk_project_exam_exam_id FOREIGN KEY (exam_id) REFERENCES public.exam(id);
+ALTER TABLE ONLY public.project_exam
+    ADD CONSTRAINT fk_project_exam_project_id FOREIGN KEY (project_id) REFERENCES public.project(id);
+ALTER TABLE ONLY public.project_head
+    ADD CONSTRAINT fk_project_head_project_id FOREIGN KEY (project_id) REFERENCES public.project(id);
+ALTER TABLE ONLY public.project_member
+    ADD CONSTRAINT fk_project_member_account_id FOREIGN KEY (account_id) REFERENCES public.account(id);
+ALTER TABLE ONLY public.project_member
+    ADD CONSTRAINT fk_project_member_project_id FOREIGN KEY (project_id) REFERENCES public.project(id);
+ALTER TABLE ONLY public.release
+    ADD CONSTRAINT fk_release_benchmark_id FOREIGN KEY (benchmark_id) REFERENCES public.benchmark(id);
 ALTER TABLE ONLY public.result
     ADD CONSTRAINT fk_result_entry_id FOREIGN KEY (entry_id) REFERENCES public.entry(id);
 ALTER TABLE ONLY public.session

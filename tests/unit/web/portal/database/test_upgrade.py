@@ -1,6 +1,6 @@
-"""A site that was filled under the first tables goes on under those of today, on both databases.
+"""A site that was filled under the first tables works with today's, on both databases.
 
-The dumps beside hold the rows of a site as revision 0001 kept them: people, sessions, links, a
+The dumps next to this file hold the rows of a site at revision 0001: people, sessions, links, a
 token, two benchmarks, entries in every state, results, an announcement and 43 events of the log.
 """
 
@@ -19,8 +19,8 @@ from nodulebench.core.tables import without_images
 from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import write_parquet
 from nodulebench.web.client import API
-from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.service import CASES_FILE, score_again
+from nodulebench.web.portal.accounts.users import User
+from nodulebench.web.portal.benchmarks.service import CASES_FILE, rescore_entries
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result
 from nodulebench.web.portal.site import DATABASE, KEY, Settings, Site
@@ -121,7 +121,7 @@ def test_what_was_begun_under_the_first_tables_is_finished(upgraded: Site) -> No
     with upgraded.database.reading() as session:
         benchmark = session.scalars(select(Benchmark).where(Benchmark.is_shown)).one()
         olga = session.scalars(select(Entry).where(Entry.is_baseline)).one().account
-        by = Visitor(olga.id, olga.login, olga.name, frozenset(olga.roles))
+        by = User(olga.id, olga.login, olga.name, frozenset(olga.roles))
     assert work_off(upgraded) == 2
     browser = Browser(upgraded)
     headers = {"Authorization": f"Bearer {TOKEN}"}
@@ -131,6 +131,6 @@ def test_what_was_begun_under_the_first_tables_is_finished(upgraded: Site) -> No
     assert work_off(upgraded) == 1
     with upgraded.database.reading() as session:
         assert len(session.scalars(select(Result)).all()) == 4 + 2 + 1
-    assert score_again(upgraded, by, benchmark.id) == 8  # all that were not withdrawn
+    assert rescore_entries(upgraded, by, benchmark.id) == 8  # all that were not withdrawn
     with upgraded.database.reading() as session:
         assert check_log(session, upgraded.key).problems == []

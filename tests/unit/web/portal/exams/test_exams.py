@@ -17,13 +17,18 @@ from builders.working import Person
 from nodulebench.annotation.exam import who_passed
 from nodulebench.core.errors import InputError
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.backup import back_up
 from nodulebench.web.portal.database.event_log import check_log, latest_events
 from nodulebench.web.portal.exams.service import end_exam, make_exam, results_of
 from nodulebench.web.portal.exams.sessions import SiteExamSession
 from nodulebench.web.portal.projects.members import assign
-from nodulebench.web.portal.projects.service import make_project, open_books, take_project
+from nodulebench.web.portal.projects.service import (
+    ProjectOptions,
+    make_project,
+    open_project_access,
+    take_project,
+)
 from nodulebench.web.portal.site import Site
 
 MakeExam = Callable[..., str]
@@ -50,20 +55,20 @@ def maker(site: Site) -> MakeExam:
 
 def sits(site: Site, exam: str, login: str) -> Person:
     """Somebody who has signed in, in the room of an exam."""
-    return Person(signed_in(site, login).client, f"/exams/{exam}/room")
+    return Person(signed_in(site, login).client, f"/exams/{exam}/session")
 
 
 def finds_all(person: Person) -> None:
     """Outline the ball as it is proposed, and hand everything in."""
     slices = person.post("/scans/0/proposal", PLACE)["slices"]
-    person.translate(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
-    person.hand_in(0)
-    assert person.hand_in(1) == {"is_submitted": True, "is_over": True}
+    person.save(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
+    person.submit(0)
+    assert person.submit(1) == {"is_submitted": True, "is_over": True}
 
 
 def finds_nothing(person: Person) -> None:
-    person.hand_in(0)
-    person.hand_in(1)
+    person.submit(0)
+    person.submit(1)
 
 
 @pytest.mark.slow
@@ -84,13 +89,13 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     assert "Begin the exam" in reader.get(where).text
     finds_all(sits(site, exam, "rea"))
     finds_nothing(sits(site, exam, "lena"))
-    sheet = reader.get(f"{where}/room/").text
+    sheet = reader.get(f"{where}/session/").text
     assert "Passed" in sheet
     assert "1 of 1 nodules found, 0 marks on none" in sheet
     failed = signed_in(site, "lena")
-    assert "Not passed" in failed.get(f"{where}/room/").text
+    assert "Not passed" in failed.get(f"{where}/session/").text
     chosen = {"rule": "center_hit", "algorithm": "lena"}
-    told = failed.client.get(f"{where}/room/evaluation/errors", params=chosen).json()
+    told = failed.client.get(f"{where}/session/evaluation/errors", params=chosen).json()
     assert [error["id"] for error in told["errors"]] == [f"nodule:{PANEL}"]
     assert "not passed" in failed.get(where).text
     page = office.get(where).text
@@ -102,12 +107,14 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     assert {one["candidate"]: one["has_passed"] for one in sheets} == {"rea": True, "lena": False}
     assert PANEL not in json.dumps(sheets)
     asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
-    project = make_project(site, olga.account, title="Examined", images=SCANS, **asked)
-    books = open_books(site, project, olga.account)
-    assign(books, olga.account, "r1", rea.account)
-    assign(books, olga.account, "office", olga.account)
+    project = make_project(
+        site, olga.account, ProjectOptions(title="Examined", images=SCANS, **asked)
+    )
+    access = open_project_access(site, project, olga.account)
+    assign(access, olga.account, "r1", rea.account)
+    assign(access, olga.account, "office", olga.account)
     with pytest.raises(DeniedError, match="person_exam"):
-        assign(books, olga.account, "lead1", lena.account)
+        assign(access, olga.account, "lead1", lena.account)
     page = office.get(f"/projects/{project}").text
     assert page.count("<td>passed</td>") == 1
     assert "Lena (lena)" not in page
@@ -158,7 +165,7 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
             one = spy.client.get(page.format(id=exam))
             assert one.headers["cache-control"] == "no-store"
             found[page] = f"{one.status_code} {one.text}"
-        room = re.search(r'data-room="(\w+)"', found["GET / 0"])
+        room = re.search(r'data-session="(\w+)"', found["GET / 0"])
         assert room
         hidden = re.compile(rf"{exam}|{room[1]}|value=\"[\w-]{{40,}}\"|\d{{4}}-\d\d-\d\d[^<\"]*")
         return {name: hidden.sub("X", text) for name, text in found.items()}
@@ -173,10 +180,10 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
     assert different() == []
     for one in spies:
         one.draw(0, "mine", BALL_MM.tolist(), 4)
-        assert one.hand_in(0) == {"is_submitted": True, "is_over": False}
+        assert one.submit(0) == {"is_submitted": True, "is_over": False}
     assert different() == []
     for one in spies:
-        assert one.hand_in(1)["is_over"]
+        assert one.submit(1)["is_over"]
     assert "GET /evaluation/errors 0" in different()
 
 
@@ -188,7 +195,7 @@ def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
     make_person(site, "ada", "participant")
     for login, status in (("olga", 403), ("both", 403), ("ada", 403)):
         browser = signed_in(site, login)
-        told = dict(answers_of(browser.client, where=f"/exams/{exam}/room"))
+        told = dict(answers_of(browser.client, where=f"/exams/{exam}/session"))
         assert {text.partition(" ")[0] for text in told.values()} == {str(status)}
     make_person(site, "rea", "reader")
     make_person(site, "late", "reader")
@@ -202,7 +209,7 @@ def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
     answer = person.client.get(f"{person.where}/")
     assert (answer.status_code, answer.json()["error"]) == (409, "exam_ended")
     assert "ended" in signed_in(site, "late").get(f"/exams/{exam}").text
-    assert "Passed" in sits(site, exam, "rea").client.get(f"/exams/{exam}/room/").text
+    assert "Passed" in sits(site, exam, "rea").client.get(f"/exams/{exam}/session/").text
 
 
 def _accounts():
@@ -230,7 +237,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
     exam = maker(site)()
     make_person(site, "rea", "reader")
     person = sits(site, exam, "rea")
-    person.hand_in(0)
+    person.submit(0)
 
     def killed(*_: object) -> None:
         raise OSError("killed")
@@ -240,7 +247,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
             return [result.has_passed for result in results_of(session, exam)]
 
     with monkeypatch.context() as patched:
-        patched.setattr(SiteExamSession, "keep", killed)
+        patched.setattr(SiteExamSession, "save_sheet", killed)
         with pytest.raises(OSError, match="killed"):
             person.client.post(f"{person.where}/scans/1/submit", headers=OWN)
     assert results() == []
@@ -256,7 +263,7 @@ def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> Non
     make = maker(site)
     for key, told in (
         (ball_key("c"), "holds no scan of 'c'"),
-        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 lies outside of the scan"),
+        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 is outside of the scan"),
         ("case_id\n", "key.csv"),
         ("\x00", "key.csv"),
     ):
@@ -275,7 +282,7 @@ def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> Non
 
 
 def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
-    site: Site, tmp_path, organiser: Visitor
+    site: Site, tmp_path, organiser: User
 ) -> None:
     write_scans(site.settings.scan_sets / SCANS, "a", "b")
     content = io.BytesIO(ball_key("b").encode())
@@ -284,7 +291,9 @@ def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
     with zipfile.ZipFile(tmp_path / "site.zip") as packed:
         assert f"files/exams/{exam}/key.csv" in packed.namelist()
     asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
-    project = make_project(site, organiser.account, title="x", images=SCANS, **asked)
-    lab = open_books(site, project, "").base
+    project = make_project(
+        site, organiser.account, ProjectOptions(title="x", images=SCANS, **asked)
+    )
+    lab = open_project_access(site, project, "").base
     with pytest.raises(InputError, match="does not say who passed"):
         take_project(site, organiser.account, lab, title="x", images=SCANS)

@@ -20,24 +20,25 @@ from builders.site_projects import (
     roster_text,
     with_accounts,
 )
-from builders.working import BESIDE, PLACE, ball_project, handle_of
+from builders.working import NEXT_TO, PLACE, ball_project, handle_of
 from nodulebench.annotation.project import audit_project, open_project
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import ReleaseBatch
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_reference
 from nodulebench.web.portal.accounts.service import DeniedError, change_roles
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.backup import back_up, restore
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import ProjectEdit, ProjectEvent
 from nodulebench.web.portal.projects.members import assign
 from nodulebench.web.portal.projects.service import (
+    ProjectOptions,
     make_project,
-    open_books,
+    open_project_access,
     project_problems,
     take_project,
-    write_out,
+    write_project,
 )
 from nodulebench.web.portal.site import Settings, Site
 
@@ -45,10 +46,13 @@ TEAM = ("r1", "r2", "r3", "lead2", "judge1")
 
 
 @pytest.fixture
-def project(site: Site, organiser: Visitor) -> str:
+def project(site: Site, organiser: User) -> str:
     made = make_ball_project(site, organiser, "a")
     assign(
-        open_books(site, made, organiser.account), organiser.account, "office", organiser.account
+        open_project_access(site, made, organiser.account),
+        organiser.account,
+        "office",
+        organiser.account,
     )
     return made
 
@@ -59,12 +63,12 @@ def works_through(site: Site, project_id: str) -> None:
         person = at_work(site, project_id, name)
         person.draw(0, "f1", PLACE, 5, type="solid")
         if name == "r2":
-            person.draw(0, "f2", BESIDE, 3)
-        person.hand_in(0)
+            person.draw(0, "f2", NEXT_TO, 3)
+        person.submit(0)
     typist = at_work(site, project_id, "r2")
     for name in ("own-1", "own-2"):
         typist.answer(0, name, type="solid")
-    typist.hand_in(0)
+    typist.submit(0)
     leader = at_work(site, project_id, "lead2")
     first = leader.ask("/scans/0/reading")["findings"][0]["finding"]
     smaller = [
@@ -73,18 +77,18 @@ def works_through(site: Site, project_id: str) -> None:
     ]
     leader.answer(0, "candidate-1", answer="yes", slices=smaller)
     leader.answer(0, "candidate-2", answer="no", comment="a vessel")
-    leader.hand_in(0)
+    leader.submit(0)
     judge = at_work(site, project_id, "judge1")
     judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
-    judge.hand_in(0)
+    judge.submit(0)
     judge.post("/work/b1/release")
 
 
 def problems(site: Site, project_id: str) -> list[str]:
-    books = open_books(site, project_id, "")
+    access = open_project_access(site, project_id, "")
     with site.database.reading() as session:
         return [
-            *(str(problem) for problem in project_problems(books, session)),
+            *(str(problem) for problem in project_problems(access, session)),
             *(str(problem) for problem in check_log(session, site.key).problems),
         ]
 
@@ -126,7 +130,7 @@ def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_reviewer_is_drawn_when_all_have_read(
-    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+    site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     with_accounts(site, project, organiser, "r1", "r2", "r3")
     opens_batch(as_organiser, project)
@@ -136,7 +140,7 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     assert early.status_code == 422
     assert "0 / 3</td>" in as_organiser.get("/dashboard").text
     for name in ("r1", "r2", "r3"):
-        at_work(site, project, name).hand_in(0)
+        at_work(site, project, name).submit(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
     told = (
         as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
@@ -144,14 +148,14 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", told)[:4]
     assert cells == ["3 / 3", "0", "0 / 1", "0"]
     assert as_organiser.post(draw, f"/projects/{project}").status_code == 303
-    with open_books(site, project, "").handle() as handle:
+    with open_project_access(site, project, "").handle() as handle:
         assert handle.batch("b1").order.reviewer_id == "lead2"
     assert str(site.settings.storage) not in early.text
 
 
 @pytest.mark.slow
 def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
-    site: Site, organiser: Visitor, tmp_path: Path
+    site: Site, organiser: User, tmp_path: Path
 ) -> None:
     folder = ball_project(tmp_path, "a")
     site.settings.scan_sets.mkdir(parents=True)
@@ -160,17 +164,17 @@ def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
     with_accounts(site, made, organiser, *TEAM)
     works_through(site, made)
     assert problems(site, made) == []
-    handle = write_out(open_books(site, made, ""), tmp_path / "back")
+    handle = write_project(open_project_access(site, made, ""), tmp_path / "back")
     assert audit_project(handle).problems == ()
     assert next(one.step for one in handle.log.read()) == "open"
     assert handle.batch("b1").is_released
-    with pytest.raises(InputError, match="is there already"):
-        write_out(open_books(site, made, ""), tmp_path / "back")
+    with pytest.raises(InputError, match="exists already"):
+        write_project(open_project_access(site, made, ""), tmp_path / "back")
 
 
 def test_a_step_is_whole_or_nothing(
     site: Site,
-    organiser: Visitor,
+    organiser: User,
     project: str,
     as_organiser: Browser,
     monkeypatch: pytest.MonkeyPatch,
@@ -199,7 +203,7 @@ def test_a_step_is_whole_or_nothing(
             person.client.post(f"{person.where}/scans/0/submit", headers=OWN)
     assert counts() == before
     assert person.ask("/scans")[0]["mode"] == "read"
-    person.hand_in(0)
+    person.submit(0)
     assert counts() == (before[0] + 1, before[1] + 1, before[2] + 1)
 
 
@@ -211,8 +215,8 @@ def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_si
     """Two sites on one database are two web processes: every edit is there, once, in order."""
     organiser = make_person(any_site, "olga", "organiser")
     made = make_ball_project(any_site, organiser, "a")
-    books = open_books(any_site, made, organiser.account)
-    assign(books, organiser.account, "office", organiser.account)
+    access = open_project_access(any_site, made, organiser.account)
+    assign(access, organiser.account, "office", organiser.account)
     with_accounts(any_site, made, organiser, "r1")
     assert opens_batch(signed_in(any_site, "olga"), made).status_code == 303
     other = Site.open(any_site.settings)
@@ -246,8 +250,8 @@ def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
 ) -> None:
     organiser = make_person(any_site, "olga", "organiser")
     made = make_ball_project(any_site, organiser, "a")
-    books = open_books(any_site, made, organiser.account)
-    assign(books, organiser.account, "office", organiser.account)
+    access = open_project_access(any_site, made, organiser.account)
+    assign(access, organiser.account, "office", organiser.account)
     with_accounts(any_site, made, organiser, "r1")
     opens_batch(signed_in(any_site, "olga"), made)
     at_work(any_site, made, "r1").draw(0, "f1", PLACE)
@@ -262,7 +266,7 @@ def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
     restore(tmp_path / "site.zip", settings)
     restored = Site.open(settings)
     person = at_work(restored, made, "r1")
-    person.draw(0, "f2", BESIDE)
+    person.draw(0, "f2", NEXT_TO)
     found = person.ask("/scans/0/reading")["findings"]
     assert [one["id"] for one in found] == ["f1", "f2"]
     assert problems(restored, made) == []
@@ -270,28 +274,28 @@ def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
 
 
 def test_what_was_changed_in_the_tables_is_told(
-    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+    site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     with_accounts(site, project, organiser, "r1")
     opens_batch(as_organiser, project)
-    at_work(site, project, "r1").hand_in(0)
+    at_work(site, project, "r1").submit(0)
     assert problems(site, project) == []
     with site.database.writing() as session:
         one = session.get_one(ProjectEvent, (project, 2))
         one.content = one.content.replace(b'"r1"', b'"r2"')
     told = problems(site, project)
     assert any("was changed" in one for one in told)
-    assert any("not what the log of the site tells" in one for one in told)
+    assert any("differs from the log of the site" in one for one in told)
     for query in ("", "?check=yes"):
         assert "does not hold" in as_organiser.get(f"/projects/{project}{query}").text
 
 
-def test_who_may_be_whom(site: Site, organiser: Visitor, project: str) -> None:
-    books = open_books(site, project, organiser.account)
+def test_who_may_be_whom(site: Site, organiser: User, project: str) -> None:
+    access = open_project_access(site, project, organiser.account)
 
     def refused(person: str, account: str) -> str:
         with pytest.raises(DeniedError) as error:
-            assign(books, organiser.account, person, account)
+            assign(access, organiser.account, person, account)
         return error.value.code
 
     reader = make_person(site, "rea", "reader")
@@ -299,27 +303,27 @@ def test_who_may_be_whom(site: Site, organiser: Visitor, project: str) -> None:
     assert refused("lead1", reader.account) == "person_roles"
     assert refused("r1", both.account) == "person_roles"
     assert refused("r1", "nobody") == "not_found"
-    assign(books, organiser.account, "r1", reader.account)
+    assign(access, organiser.account, "r1", reader.account)
     assert refused("r2", reader.account) == "person_twice"
-    assign(books, organiser.account, "r1", "")
-    assign(books, organiser.account, "r2", reader.account)
+    assign(access, organiser.account, "r1", "")
+    assign(access, organiser.account, "r2", reader.account)
 
 
 def test_nobody_goes_on_in_the_place_of_somebody_who_has_read(
-    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+    site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     people = with_accounts(site, project, organiser, "r1")
     opens_batch(as_organiser, project)
-    at_work(site, project, "r1").hand_in(0)
+    at_work(site, project, "r1").submit(0)
     other = make_person(site, "other", "reader")
-    books = open_books(site, project, organiser.account)
+    access = open_project_access(site, project, organiser.account)
     with pytest.raises(DeniedError, match="person_acted"):
-        assign(books, organiser.account, "r1", other.account)
-    assign(books, organiser.account, "r1", people["r1"].account)
+        assign(access, organiser.account, "r1", other.account)
+    assign(access, organiser.account, "r1", people["r1"].account)
 
 
 def test_bad_rosters_and_folders_are_told_on_the_page(
-    site: Site, organiser: Visitor, as_organiser: Browser
+    site: Site, organiser: User, as_organiser: Browser
 ) -> None:
     make_ball_project(site, organiser, "a")
     given = {"title": "Wrong", "images": SCANS, "workflow": "nifdc-2022"}
@@ -341,7 +345,7 @@ def test_bad_rosters_and_folders_are_told_on_the_page(
 
 
 def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_for(
-    site: Site, organiser: Visitor, as_organiser: Browser
+    site: Site, organiser: User, as_organiser: Browser
 ) -> None:
     make_ball_project(site, organiser, "a")
     roster = f"rules.requires_exam = true\n{roster_text()}".encode()
@@ -353,7 +357,7 @@ def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_f
 
     def made(exam: bytes) -> str:
         given = {"title": "Examined", "images": SCANS, "roster": roster, "exam": exam}
-        return make_project(site, organiser.account, **given)
+        return make_project(site, organiser.account, ProjectOptions(**given))
 
     for person in ("r2", "lead1", "judge2"):
         with pytest.raises(InputError, match=f"{person}.*has not passed the exam"):
@@ -362,7 +366,7 @@ def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_f
     assert page.count("<td>passed</td>") == len(names)
 
 
-def test_a_roster_with_keys_stays_at_home(site: Site, organiser: Visitor, tmp_path: Path) -> None:
+def test_a_roster_with_keys_stays_at_home(site: Site, organiser: User, tmp_path: Path) -> None:
     from nodulebench.security.keys import new_person_key
 
     make_ball_project(site, organiser, "a")
@@ -375,12 +379,12 @@ def test_a_roster_with_keys_stays_at_home(site: Site, organiser: Visitor, tmp_pa
         text = text.replace(
             f'person_id = "{file.stem}"\n', f'person_id = "{file.stem}"\nkey = "{key}"\n'
         )
-    with pytest.raises(InputError, match="nobody could sign on a site"):
-        make_project(site, "", title="Keys", images=SCANS, roster=text.encode())
+    with pytest.raises(InputError, match="cannot sign on a site"):
+        make_project(site, "", ProjectOptions(title="Keys", images=SCANS, roster=text.encode()))
 
 
 def test_a_role_that_is_taken_away_closes_the_room(
-    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+    site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     people = with_accounts(site, project, organiser, "r1")
     opens_batch(as_organiser, project)
@@ -390,8 +394,8 @@ def test_a_role_that_is_taken_away_closes_the_room(
     assert person.client.get(f"{person.where}/scans").status_code == 403
 
 
-def test_a_stranger_takes_no_step(site: Site, organiser: Visitor, project: str) -> None:
-    with open_books(site, project, organiser.account).handle(acts=True) as handle:
+def test_a_stranger_takes_no_step(site: Site, organiser: User, project: str) -> None:
+    with open_project_access(site, project, organiser.account).handle(acts=True) as handle:
         with pytest.raises(InputError, match="is not open"):
             handle.act("judge1", ReleaseBatch(batch_id="b1"))
         assert replace(handle, passed=None).passed is None

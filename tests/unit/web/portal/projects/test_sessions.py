@@ -7,12 +7,12 @@ import pytest
 from builders.attacked import OWN, TRIES, answers_of
 from builders.portal import Browser, make_person, signed_in
 from builders.site_projects import at_work, make_ball_project, opens_batch, with_accounts
-from builders.working import BESIDE, PLACE, Person
+from builders.working import NEXT_TO, PLACE, Person
 from nodulebench.web.portal.accounts.service import change_roles
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import latest_events
 from nodulebench.web.portal.projects.members import assign
-from nodulebench.web.portal.projects.service import open_books
+from nodulebench.web.portal.projects.service import open_project_access
 from nodulebench.web.portal.site import Site
 
 PAGES = (
@@ -28,16 +28,16 @@ PAGES = (
 
 
 @pytest.fixture
-def projects(site: Site, organiser: Visitor) -> tuple[str, str]:
+def projects(site: Site, organiser: User) -> tuple[str, str]:
     """Two projects that are alike, with the same people."""
     made = tuple(make_ball_project(site, organiser, "a") for _ in range(2))
     names = ("r1", "r2", "r3", "lead2", "judge1")
     people = with_accounts(site, made[0], organiser, *names)
     for one in made:
-        books = open_books(site, one, organiser.account)
-        assign(books, organiser.account, "office", organiser.account)
+        access = open_project_access(site, one, organiser.account)
+        assign(access, organiser.account, "office", organiser.account)
         for name, account in people.items():
-            assign(books, organiser.account, name, account.account)
+            assign(access, organiser.account, name, account.account)
         assert opens_batch(signed_in(site, "olga"), one, reviewer="lead2").status_code == 303
     return made[0], made[1]
 
@@ -52,7 +52,7 @@ def answers(site: Site, project: str, person: Person) -> dict[str, str]:
         one = person.client.get(page.format(id=project))
         assert one.headers["cache-control"] == "no-store"
         told[page] = f"{one.status_code} {one.text}"
-    room = re.search(r'data-room="(\w+)"', told["GET / 0"])
+    room = re.search(r'data-session="(\w+)"', told["GET / 0"])
     assert room
     assert str(site.settings.storage) not in "".join(told.values())
     hidden = re.compile(rf"{project}|{room[1]}|value=\"[\w-]{{40,}}\"")
@@ -74,27 +74,27 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(
 
     for name in ("r2", "r3"):
         other = at_work(site, full, name)
-        for number, place in enumerate((BESIDE, PLACE)):
+        for number, place in enumerate((NEXT_TO, PLACE)):
             other.draw(0, f"f{number}", place, 3, type="part_solid")
-        other.hand_in(0)
-        at_work(site, empty, name).hand_in(0)
+        other.submit(0)
+        at_work(site, empty, name).submit(0)
     same()
     for one in spies:
         one.draw(0, "mine", PLACE, 4)
-        one.hand_in(0)
+        one.submit(0)
     assert [spy.ask("/scans")[0]["mode"] for spy in spies] == ["type", "type"]
     same()
 
 
 @pytest.mark.slow
 def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
-    site: Site, projects: tuple[str, str], organiser: Visitor
+    site: Site, projects: tuple[str, str], organiser: User
 ) -> None:
     stranger = make_person(site, "stranger", "reader", "team_leader", "arbitrator")
     make_person(site, "ada", "participant")
     for login, status in (("stranger", 404), (organiser.login, 403), ("ada", 403)):
         browser = signed_in(site, login)
-        where = f"/projects/{projects[0]}/room"
+        where = f"/projects/{projects[0]}/session"
         found = dict(answers_of(browser.client, where=where))
         assert {text.partition(" ")[0] for text in found.values()} == {str(status)}
         assert len(found) >= len(TRIES)
@@ -109,7 +109,7 @@ def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
 def test_who_is_not_signed_in_is_led_to_the_door_and_edits_wait(
     site: Site, projects: tuple[str, str]
 ) -> None:
-    where = f"/projects/{projects[0]}/room"
+    where = f"/projects/{projects[0]}/session"
     nobody = Browser(site)
     answer = nobody.get(f"{where}/")
     assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={where}/")
@@ -140,18 +140,18 @@ def test_a_token_opens_no_room(site: Site, projects: tuple[str, str]) -> None:
     assert secret
     program = Browser(site)
     headers = {"Authorization": f"Bearer {secret[1]}"}
-    path = f"/projects/{projects[0]}/room/scans"
+    path = f"/projects/{projects[0]}/session/scans"
     assert program.client.get(path, headers=headers).status_code == 401
 
 
 def test_a_reader_who_becomes_organiser_stays_blind(
-    site: Site, projects: tuple[str, str], organiser: Visitor
+    site: Site, projects: tuple[str, str], organiser: User
 ) -> None:
-    books = open_books(site, projects[0], organiser.account)
+    access = open_project_access(site, projects[0], organiser.account)
     with site.database.reading() as session:
         from nodulebench.web.portal.projects.members import members_of
 
-        reader = members_of(session, books.project_id)["r1"].account
+        reader = members_of(session, access.project_id)["r1"].account
     change_roles(site, reader, ("reader", "organiser"), organiser.account)
     browser = signed_in(site, "r1.x")
     for name in ("project.zip", "reference.zip"):
@@ -162,7 +162,7 @@ def test_a_reader_who_becomes_organiser_stays_blind(
     line = handle.partition(f'href="/projects/{projects[0]}"')[2].partition("</tr>")[0]
     assert "You read in it" in line
     assert "<progress" not in line
-    assert browser.get(f"/projects/{projects[0]}/room/scans").status_code == 403
+    assert browser.get(f"/projects/{projects[0]}/session/scans").status_code == 403
 
 
 def test_rooms_speak_the_language_that_was_chosen(site: Site, projects: tuple[str, str]) -> None:

@@ -22,7 +22,7 @@ from nodulebench.web.portal.submissions.jobs import (
     fail,
     finish,
 )
-from nodulebench.web.portal.submissions.service import received, submit
+from nodulebench.web.portal.submissions.service import SubmitOptions, store_upload, submit
 
 FOUND = Scored("somewhere", "digest", {})
 
@@ -32,8 +32,10 @@ def submitted(site: Site, count: int = 1) -> list[str]:
     benchmark = make_tiny_benchmark(site, by)
     entries = []
     for number in range(count):
-        with received(site, "x.csv", io.BytesIO(GOOD.encode())) as sent:
-            entries.append(submit(site, by, benchmark, sent, name=f"entry {number}").id)
+        with store_upload(site, "x.csv", io.BytesIO(GOOD.encode())) as sent:
+            entries.append(
+                submit(site, by, benchmark, sent, SubmitOptions(name=f"entry {number}")).id
+            )
     return entries
 
 

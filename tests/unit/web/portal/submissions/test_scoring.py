@@ -18,20 +18,20 @@ from builders.algorithms import (
 from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in, work_off
 from builders.sealed import HEADER, SECRET, make_lab
 from nodulebench.io.images import metaimage
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules
 from nodulebench.web.portal.database.models import Account, Benchmark, Job, Result
 from nodulebench.web.portal.leaderboards.reuse import uses_of
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.scoring import Opening
+from nodulebench.web.portal.submissions.scoring import SealedAccess
 from nodulebench.web.portal.submissions.worker import work
 
 GOOD = HEADER + "scan0,1,2,3,0.9\nscan1,1,2,3,0.8\n"
-OPENING = Opening(SECRET, "Bo")
+OPENING = SealedAccess(SECRET, "Bo")
 
 
 @pytest.fixture
-def sealed(site: Site, organiser: Visitor, tmp_path: Path) -> str:
+def sealed(site: Site, organiser: User, tmp_path: Path) -> str:
     """A benchmark of a sealed set of four scans with a nodule each."""
     lab = make_lab(tmp_path)
     lab.seal()
@@ -86,11 +86,11 @@ def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, seal
     assert states(site) == ["done", "done", "failed"]
     with site.database.reading() as session:
         (use,) = uses_of(session, session.get_one(Benchmark, sealed))
-    assert (use.who, use.looks, use.allowed) == ("Ada", 2, 2)
+    assert (use.who, use.evaluations, use.allowed) == ("Ada", 2, 2)
     assert use.optimism == pytest.approx(0.5642, abs=1e-4)  # the larger of two
     # 103 answers for each of a value and its bound: 1 + 103² hypotheses at the second look
     assert use.needed == pytest.approx(-NormalDist().inv_cdf(0.025 / (1 + 103**2)), abs=1e-4)
-    assert "look" in as_ada.get(pages[-1]).text
+    assert "2 of 2 evaluations" in as_ada.get(pages[-1]).text
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def test_the_key_of_a_sealed_set_is_nowhere_in_the_database(
 
 @needs_bubblewrap
 def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
-    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
+    site: Site, organiser: User, as_ada: Browser, tmp_path: Path
 ) -> None:
     """Sent as a folder; where a benchmark does not say so, none is taken."""
     place = images_set(site.settings.sets / "imaged")
@@ -159,7 +159,7 @@ def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
 @pytest.mark.slow
 @needs_bubblewrap
 def test_of_an_algorithm_on_a_sealed_set_only_its_feedback_comes_out(
-    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
+    site: Site, organiser: User, as_ada: Browser, tmp_path: Path
 ) -> None:
     """It prints what it sees, and writes it beside its marks: neither reaches who sent it."""
     lab = make_lab(tmp_path)

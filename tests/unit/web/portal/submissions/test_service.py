@@ -24,11 +24,17 @@ from nodulebench.security.event_log.events import canonical
 from nodulebench.security.keys import parse_public_key
 from nodulebench.security.signatures import is_code_of
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import NOBODY, Visitor
+from nodulebench.web.portal.accounts.users import ANONYMOUS, User
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.service import file_name, find_entry, received, submit
+from nodulebench.web.portal.submissions.service import (
+    SubmitOptions,
+    file_name,
+    find_entry,
+    store_upload,
+    submit,
+)
 
 
 def entered(answer) -> str:
@@ -80,7 +86,7 @@ def test_what_a_check_tells(as_ada: Browser, benchmark: str, content: str, told:
 
 @pytest.mark.slow
 def test_from_a_file_to_the_leaderboard(
-    site: Site, as_ada: Browser, lin: Visitor, benchmark: str
+    site: Site, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))
     assert "waits" in as_ada.get(f"/entries/{entry}").text
@@ -118,7 +124,7 @@ def test_a_receipt_is_signed_by_the_site(site: Site, as_ada: Browser, benchmark:
 
 
 def test_an_entry_without_a_result_is_its_owners(
-    site: Site, as_ada: Browser, lin: Visitor, benchmark: str
+    site: Site, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))
     as_lin = signed_in(site, lin.login)
@@ -145,7 +151,7 @@ def test_a_withdrawn_entry_is_shown_without_metrics(
 
 
 def test_names_are_kept_back_where_the_benchmark_says_so(
-    site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor
+    site: Site, organiser: User, as_ada: Browser, lin: User
 ) -> None:
     rules = BenchmarkRules(is_anonymous=True)
     benchmark = make_tiny_benchmark(site, organiser, rules=rules)
@@ -157,7 +163,7 @@ def test_names_are_kept_back_where_the_benchmark_says_so(
     assert "<td>Ada</td>" in signed_in(site, organiser.login).get(page).text
 
 
-def test_quota_and_dates(site: Site, organiser: Visitor, as_ada: Browser) -> None:
+def test_quota_and_dates(site: Site, organiser: User, as_ada: Browser) -> None:
     benchmark = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(in_all=1))
     entered(as_ada.send(benchmark, "submit", GOOD))
     assert as_ada.send(benchmark, "submit", GOOD).status_code == 429
@@ -233,18 +239,21 @@ def test_an_entry_that_fails_says_nothing_of_why_to_others(
     assert "annotations" not in page
     assert "annotations" in signed_in(site, "olga").get("/dashboard").text
     with pytest.raises(DeniedError), site.database.reading() as session:
-        find_entry(session, NOBODY, entry)
+        find_entry(session, ANONYMOUS, entry)
 
 
 def test_an_entry_is_stored_with_its_job_or_not_at_all(
-    site: Site, ada: Visitor, benchmark: str, monkeypatch: pytest.MonkeyPatch
+    site: Site, ada: User, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
     monkeypatch.setattr("nodulebench.web.portal.submissions.service.enqueue", broken)
-    with pytest.raises(RuntimeError), received(site, "x.csv", io.BytesIO(GOOD.encode())) as sent:
-        submit(site, ada, benchmark, sent, name="x")
+    with (
+        pytest.raises(RuntimeError),
+        store_upload(site, "x.csv", io.BytesIO(GOOD.encode())) as sent,
+    ):
+        submit(site, ada, benchmark, sent, SubmitOptions(name="x"))
     with site.database.reading() as session:
         assert session.scalar(select(Entry.id)) is None
         assert session.scalar(select(Result.id)) is None

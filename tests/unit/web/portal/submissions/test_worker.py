@@ -59,8 +59,8 @@ def test_whatever_breaks_down_is_written_down(
     work_off(site)
     with site.database.reading() as session:
         job = session.scalars(select(Job)).one()
-    assert (job.state, job.problems["told"]) == ("failed", [])
-    assert job.problems["kept"] == "ZeroDivisionError: a secret of the reference"
+    assert (job.state, job.problems["messages"]) == ("failed", [])
+    assert job.problems["operator_message"] == "ZeroDivisionError: a secret of the reference"
 
 
 def test_what_a_killed_worker_left_is_swept_and_nothing_else(

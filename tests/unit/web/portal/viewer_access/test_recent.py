@@ -2,11 +2,11 @@
 
 from threading import Event, Thread
 
-from nodulebench.web.portal.viewer_access.gateway import Recent
+from nodulebench.web.portal.viewer_access.gateway import LruCache
 
 
 def test_of_many_the_longest_unused_goes() -> None:
-    held: Recent[object] = Recent(2)
+    held: LruCache[object] = LruCache(2)
     first, second = held.of("a", object), held.of("b", object)
     assert held.of("a", object) is first
     held.of("c", object)
@@ -15,7 +15,7 @@ def test_of_many_the_longest_unused_goes() -> None:
 
 
 def test_nobody_waits_for_what_another_makes_and_of_two_all_have_the_first() -> None:
-    held: Recent[object] = Recent(4)
+    held: LruCache[object] = LruCache(4)
     is_making, may_end, found = Event(), Event(), []
 
     def slowly() -> object:

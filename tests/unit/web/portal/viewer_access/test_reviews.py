@@ -5,7 +5,7 @@ import pytest
 from builders.attacked import TRIES, answers_of
 from builders.portal import GOOD, SERIES, Browser, make_tiny_benchmark, signed_in, work_off
 from builders.reading import write_scans
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules
 from nodulebench.web.portal.database.models import Benchmark, Entry
 from nodulebench.web.portal.site import Site
@@ -14,7 +14,7 @@ CHOSEN = {"rule": "luna16", "algorithm": "Mine"}
 
 
 @pytest.fixture
-def entry(site: Site, organiser: Visitor, as_ada: Browser) -> str:
+def entry(site: Site, organiser: User, as_ada: Browser) -> str:
     """An entry of ada's, with scans of its cases on the machine."""
     write_scans(site.settings.scan_sets / "tiny", *SERIES)
     made = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(scans="tiny"))
@@ -24,7 +24,7 @@ def entry(site: Site, organiser: Visitor, as_ada: Browser) -> str:
 
 
 @pytest.fixture
-def everybody(site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor) -> dict[str, Browser]:
+def everybody(site: Site, organiser: User, as_ada: Browser, lin: User) -> dict[str, Browser]:
     found = {"nobody": Browser(site), "owner": as_ada}
     return {
         **found,
@@ -81,7 +81,7 @@ def test_every_miss_is_there_and_nothing_can_be_drawn(
     client = everybody["owner"].client
     where = f"/entries/{entry}/view"
     page = client.get(f"{where}/").text
-    assert "judging.js" in page
+    assert "evaluation.js" in page
     assert "← Entry" in page
     assert str(site.settings.storage) not in page
     errors = client.get(f"{where}/evaluation/errors", params=CHOSEN).json()

@@ -1,4 +1,4 @@
-"""The first form of the tables."""
+"""Make every table of the site."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make every table."""
     op.create_table(
         "account",
         sa.Column("id", sa.String(), nullable=False),
@@ -18,8 +17,8 @@ def upgrade() -> None:
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("roles", sa.JSON(), nullable=False),
         sa.Column("password", sa.String(), nullable=True),
-        sa.Column("factor", sa.String(), nullable=True),
-        sa.Column("factor_step", sa.Integer(), nullable=False),
+        sa.Column("totp_secret", sa.String(), nullable=True),
+        sa.Column("totp_step", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.DateTime(), nullable=False),
         sa.Column("closed_at", sa.DateTime(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_account")),
@@ -62,10 +61,26 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_event_head")),
     )
     op.create_table(
+        "project",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("title", sa.String(), nullable=False),
+        sa.Column("images", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_project")),
+    )
+    op.create_table(
         "setting",
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("value", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_setting")),
+    )
+    op.create_table(
+        "worker",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("opens_sealed", sa.Boolean(), nullable=False),
+        sa.Column("started_at", sa.DateTime(), nullable=False),
+        sa.Column("seen_at", sa.DateTime(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_worker")),
     )
     op.create_table(
         "announcement",
@@ -91,6 +106,7 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("declared", sa.JSON(), nullable=False),
+        sa.Column("accepted_rules", sa.JSON(), nullable=False),
         sa.Column("receipt", sa.JSON(), nullable=False),
         sa.Column("is_baseline", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.DateTime(), nullable=False),
@@ -103,6 +119,30 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_entry_account_id"), "entry", ["account_id"], unique=False)
     op.create_index(op.f("ix_entry_benchmark_id"), "entry", ["benchmark_id"], unique=False)
+    op.create_table(
+        "exam",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("title", sa.String(), nullable=False),
+        sa.Column("images", sa.String(), nullable=False),
+        sa.Column("rules", sa.JSON(), nullable=False),
+        sa.Column("made_by", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.Column("ended_at", sa.DateTime(), nullable=True),
+        sa.ForeignKeyConstraint(["made_by"], ["account.id"], name=op.f("fk_exam_made_by")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_exam")),
+    )
+    op.create_table(
+        "identity",
+        sa.Column("issuer", sa.String(), nullable=False),
+        sa.Column("subject", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["account.id"], name=op.f("fk_identity_account_id")
+        ),
+        sa.PrimaryKeyConstraint("issuer", "subject", name=op.f("pk_identity")),
+    )
+    op.create_index(op.f("ix_identity_account_id"), "identity", ["account_id"], unique=False)
     op.create_table(
         "invitation",
         sa.Column("digest", sa.String(), nullable=False),
@@ -119,6 +159,77 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("digest", name=op.f("pk_invitation")),
         sa.UniqueConstraint("id", name=op.f("uq_invitation_id")),
     )
+    op.create_table(
+        "project_edit",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("person", sa.String(), nullable=False),
+        sa.Column("case_id", sa.String(), nullable=False),
+        sa.Column("content", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_project_edit_project_id")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_project_edit")),
+    )
+    op.create_index(
+        op.f("ix_project_edit_project_id_person_id"),
+        "project_edit",
+        ["project_id", "person", "id"],
+        unique=False,
+    )
+    op.create_table(
+        "project_event",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_project_event_project_id")
+        ),
+        sa.PrimaryKeyConstraint("project_id", "number", name=op.f("pk_project_event")),
+    )
+    op.create_table(
+        "project_head",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_project_head_project_id")
+        ),
+        sa.PrimaryKeyConstraint("project_id", name=op.f("pk_project_head")),
+    )
+    op.create_table(
+        "project_member",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=False),
+        sa.Column("person", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["account.id"], name=op.f("fk_project_member_account_id")
+        ),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_project_member_project_id")
+        ),
+        sa.PrimaryKeyConstraint("project_id", "account_id", name=op.f("pk_project_member")),
+        sa.UniqueConstraint(
+            "project_id", "person", name=op.f("uq_project_member_project_id_person")
+        ),
+    )
+    op.create_table(
+        "release",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("benchmark_id", sa.String(), nullable=False),
+        sa.Column("file", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("changed", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.Column("ended_at", sa.DateTime(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["benchmark_id"], ["benchmark.id"], name=op.f("fk_release_benchmark_id")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_release")),
+    )
+    op.create_index(op.f("ix_release_benchmark_id"), "release", ["benchmark_id"], unique=False)
     op.create_table(
         "session",
         sa.Column("digest", sa.String(), nullable=False),
@@ -148,6 +259,39 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_token_account_id"), "token", ["account_id"], unique=False)
     op.create_table(
+        "exam_edit",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("exam_id", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=False),
+        sa.Column("case_id", sa.String(), nullable=False),
+        sa.Column("content", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["account.id"], name=op.f("fk_exam_edit_account_id")
+        ),
+        sa.ForeignKeyConstraint(["exam_id"], ["exam.id"], name=op.f("fk_exam_edit_exam_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_exam_edit")),
+    )
+    op.create_index(
+        op.f("ix_exam_edit_exam_id_account_id_id"),
+        "exam_edit",
+        ["exam_id", "account_id", "id"],
+        unique=False,
+    )
+    op.create_table(
+        "exam_result",
+        sa.Column("exam_id", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=False),
+        sa.Column("has_passed", sa.Boolean(), nullable=False),
+        sa.Column("sheet", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["account.id"], name=op.f("fk_exam_result_account_id")
+        ),
+        sa.ForeignKeyConstraint(["exam_id"], ["exam.id"], name=op.f("fk_exam_result_exam_id")),
+        sa.PrimaryKeyConstraint("exam_id", "account_id", name=op.f("pk_exam_result")),
+    )
+    op.create_table(
         "job",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("entry_id", sa.String(), nullable=False),
@@ -168,6 +312,16 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_job_state"), "job", ["state"], unique=False)
     op.create_table(
+        "project_exam",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("exam_id", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(["exam_id"], ["exam.id"], name=op.f("fk_project_exam_exam_id")),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_project_exam_project_id")
+        ),
+        sa.PrimaryKeyConstraint("project_id", name=op.f("pk_project_exam")),
+    )
+    op.create_table(
         "result",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("entry_id", sa.String(), nullable=False),
@@ -179,4 +333,16 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_result_entry_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_result")),
         sa.UniqueConstraint("entry_id", "version", name=op.f("uq_result_entry_id_version")),
+    )
+    op.create_table(
+        "certificate",
+        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("result_id", sa.String(), nullable=False),
+        sa.Column("content", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.DateTime(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["result_id"], ["result.id"], name=op.f("fk_certificate_result_id")
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_certificate")),
+        sa.UniqueConstraint("result_id", name=op.f("uq_certificate_result_id")),
     )

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from builders.portal import GOOD, Browser, signed_in
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.database import Database
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.service import received
+from nodulebench.web.portal.submissions.service import store_upload
 
 AWAY = OperationalError("SELECT secret", {}, Exception("server closed the connection"))
 
@@ -19,7 +19,7 @@ def away(*_: object) -> None:
 
 
 def test_a_database_that_is_away_is_told_and_not_as_a_failure_of_ours(
-    site: Site, ada: Visitor, benchmark: str, monkeypatch: pytest.MonkeyPatch
+    site: Site, ada: User, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_ada = signed_in(site, ada.login)
     monkeypatch.setattr(Database, "reading", away)
@@ -34,10 +34,13 @@ def test_a_database_that_is_away_is_told_and_not_as_a_failure_of_ours(
 
 
 def test_what_was_sent_stays_where_nobody_knows_whether_it_became_an_entry(site: Site) -> None:
-    with pytest.raises(OperationalError), received(site, "x.csv", io.BytesIO(b"x")) as sent:
+    with pytest.raises(OperationalError), store_upload(site, "x.csv", io.BytesIO(b"x")) as sent:
         raise AWAY  # from the commit, which may have happened
     assert sent.path.exists()
-    with pytest.raises(ValueError, match="ours"), received(site, "x.csv", io.BytesIO(b"x")) as sent:
+    with (
+        pytest.raises(ValueError, match="ours"),
+        store_upload(site, "x.csv", io.BytesIO(b"x")) as sent,
+    ):
         raise ValueError("ours")
     assert not sent.path.exists()
 

@@ -16,7 +16,7 @@ from builders.portal import (
     work_off,
 )
 from nodulebench.io.manifests import file_digest
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import rule_file_path
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules, rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
@@ -43,7 +43,7 @@ limit = {limit}
 def lay(browser: Browser, benchmark: str, kind: str, content: str, name: str = "x.csv"):
     page = f"/benchmarks/{benchmark}"
     files = {"file": (name, content.encode())}
-    return browser.post(f"{page}/terms", page, files=files, kind=kind)
+    return browser.post(f"{page}/rules", page, files=files, kind=kind)
 
 
 def send(browser: Browser, benchmark: str, how: str, content: str, folds: str = "", **given: str):
@@ -59,7 +59,7 @@ def rules(site: Site, benchmark: str) -> BenchmarkRules:
 
 
 @pytest.fixture
-def two_tracks(site: Site, organiser: Visitor) -> str:
+def two_tracks(site: Site, organiser: User) -> str:
     return make_tiny_benchmark(
         site, organiser, rules=BenchmarkRules(tracks=("detection", "reduction"))
     )
@@ -88,13 +88,13 @@ def test_candidates_are_scored_exactly_as_listed(
     other = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.1,10,20,30,0.8\n1.2.3.2,1,1,1,0.5\n"
     refused = send(as_ada, two_tracks, "submit", other, track="reduction")
     assert refused.status_code == 422
-    assert "is none of the candidates" in refused.text
+    assert "is not a candidate" in refused.text
     assert "has more than one mark" in refused.text
     assert "candidate (37, -5, 12) of case &#39;1.2.3.2&#39; has no mark" in refused.text
 
     entry = send(as_ada, two_tracks, "submit", SCORED, track="reduction").headers["location"]
     receipt = as_ada.get(f"{entry}/receipt").json()["receipt"]
-    assert receipt["terms"]["candidates"]["digest"] == laid.digest
+    assert receipt["accepted_rules"]["candidates"]["digest"] == laid.digest
     send(as_ada, two_tracks, "submit", BETTER)  # of the other track: no list to keep to
     work_off(site)
     told = as_ada.get(f"/api/v1{entry}").json()
@@ -114,7 +114,7 @@ def test_tracks_and_versions_of_a_list_are_ranked_apart(
     send(as_ada, two_tracks, "submit", BETTER)
     lay(as_organiser, two_tracks, "candidates", LISTED.replace("90,90,90", "80,80,80"))
     gone = send(as_ada, two_tracks, "validate", SCORED, track="reduction")
-    assert "is none of the candidates" in gone.text
+    assert "is not a candidate" in gone.text
     work_off(site)  # entries keep the list that they were made under
     path = f"/api/v1/benchmarks/{two_tracks}/leaderboard"
     boards = {track: as_ada.get(f"{path}?track={track}").json()
@@ -132,7 +132,7 @@ def test_tracks_and_versions_of_a_list_are_ranked_apart(
 
 @pytest.mark.slow
 def test_who_trains_on_the_set_cross_validates(
-    site: Site, organiser: Visitor, as_ada: Browser
+    site: Site, organiser: User, as_ada: Browser
 ) -> None:
     strict = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(cross_validates=True))
     for given in ({}, {"trained": "yes"}, {"trained": "folds"}):
@@ -168,7 +168,9 @@ def test_folds_of_the_benchmark_are_the_only_ones(
     entry = send(as_ada, benchmark, "submit", GOOD, trained="folds").headers["location"]
     laid = rules(site, benchmark).folds
     assert laid is not None
-    assert as_ada.get(f"/api/v1{entry}").json()["terms"]["training"]["folds"] == laid.digest
+    assert (
+        as_ada.get(f"/api/v1{entry}").json()["accepted_rules"]["training"]["folds"] == laid.digest
+    )
     assert send(as_ada, benchmark, "submit", GOOD, trained="yes").is_redirect  # marked
 
 
@@ -195,7 +197,7 @@ def test_entries_are_judged_by_criteria_that_were_frozen(
     assert re.search(r'class="tag passed">passed<.*class="tag failed">failed<', board, re.S)
     # criteria that are asked for no longer judge nothing that is scored later
     as_organiser.post(
-        f"/benchmarks/{benchmark}/terms", f"/benchmarks/{benchmark}", kind="plan", end="yes"
+        f"/benchmarks/{benchmark}/rules", f"/benchmarks/{benchmark}", kind="plan", end="yes"
     )
     as_organiser.post(f"/benchmarks/{benchmark}/rescore", f"/benchmarks/{benchmark}")
     work_off(site)
@@ -220,14 +222,14 @@ def test_other_choices_keep_what_was_laid_down(
 def test_only_organisers_lay_down(site: Site, as_ada: Browser, benchmark: str) -> None:
     data = {"csrf": as_ada.secret("/account"), "kind": "folds"}
     files = {"file": ("x.csv", FOLDS.encode())}
-    answer = as_ada.client.post(f"/benchmarks/{benchmark}/terms", data=data, files=files)
+    answer = as_ada.client.post(f"/benchmarks/{benchmark}/rules", data=data, files=files)
     assert answer.status_code == 403
     assert rules(site, benchmark).folds is None
 
 
 @pytest.mark.slow
 def test_names_are_kept_back_on_every_page_and_route(
-    site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor
+    site: Site, organiser: User, as_ada: Browser, lin: User
 ) -> None:
     """Not the account, not the name of the algorithm, nor what is declared of it."""
     hidden = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(is_anonymous=True))
@@ -260,9 +262,7 @@ def test_names_are_kept_back_on_every_page_and_route(
     assert "AdaNet" in signed_in(site, organiser.login).get(f"/benchmarks/{hidden}").text
 
 
-def test_a_part_of_the_nodules_can_be_chosen(
-    site: Site, as_ada: Browser, organiser: Visitor
-) -> None:
+def test_a_part_of_the_nodules_can_be_chosen(site: Site, as_ada: Browser, organiser: User) -> None:
     """Twenty small nodules, all found; twenty large ones, all missed."""
     place = site.settings.sets / "many"
     place.mkdir()

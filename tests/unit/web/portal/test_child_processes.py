@@ -6,7 +6,7 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.web.portal import serve as module
-from nodulebench.web.portal.serve import _web, _worker, beside
+from nodulebench.web.portal.serve import _web, _worker, run_alongside
 from nodulebench.web.portal.site import Settings
 from nodulebench.web.viewer.app import LOOPBACK, listening
 
@@ -46,7 +46,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Process]:
 
 
 def test_what_ended_is_started_again_and_all_end_with_the_server(started: list[Process]) -> None:
-    with beside([["portal", "worker"], ["portal", "--port=1"]], {}):
+    with run_alongside([["portal", "worker"], ["portal", "--port=1"]], {}):
         started[0].returncode = -9
         assert AGAIN.wait(10)
     assert [one.words[3:5] for one in started] == [
@@ -61,7 +61,7 @@ def test_what_ended_is_started_again_and_all_end_with_the_server(started: list[P
 def test_no_list_of_processes_shows_a_secret(started: list[Process], tmp_path) -> None:
     settings = Settings(tmp_path, "postgresql://portal:geheim@db/portal")
     commands = [_web(settings, "127.0.0.1", 8000), _worker(settings)]
-    with beside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
+    with run_alongside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
         pass
     assert not any("geheim" in " ".join(one.words) for one in started)
     assert all("geheim" in one.env["NODULEBENCH_DATABASE"] for one in started)

@@ -8,7 +8,7 @@ import pytest
 from nodulebench.web.portal.accounts.credentials import (
     STEP_S,
     code_at,
-    new_factor,
+    new_totp_secret,
     step_at,
     used_step,
 )
@@ -32,7 +32,7 @@ def test_the_vectors_of_rfc_6238(seconds: int, code: str) -> None:
 
 
 def test_a_code_counts_once_and_only_near_its_time() -> None:
-    secret = new_factor()
+    secret = new_totp_secret()
     at = datetime(2026, 1, 1, tzinfo=UTC)
     step = step_at(at)
     code = code_at(secret, step)

@@ -1,4 +1,4 @@
-"""Still pictures: every mark stands where its number says, whatever the names."""
+"""Still charts: every mark is at its number, with any names."""
 
 import re
 from xml.etree import ElementTree
@@ -36,13 +36,17 @@ UNIT = Axis("share", 0.0, 1.0, ((0.0, "0"), (0.5, "50"), (1.0, "100")))
 BAD = '<b onload="x">&'
 
 
-def elements(picture: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
-    root = ElementTree.fromstring(picture)  # noqa: S314 - our own
-    return [one for one in root.iter(tag) if kind in one.get("class", "").split() or not kind]
+def elements(svg: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
+    root = ElementTree.fromstring(svg)  # noqa: S314 - our own
+    return [
+        element
+        for element in root.iter(tag)
+        if kind in element.get("class", "").split() or not kind
+    ]
 
 
-def texts(picture: str) -> list[str]:
-    return [element.text or "" for element in elements(picture, "text")]
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in elements(svg, "text")]
 
 
 def rows_of(*shares: float) -> list[Row]:
@@ -80,7 +84,7 @@ def test_histogram_draws_a_bar_for_every_bin_that_has_nodules() -> None:
 def test_expected_curve_is_drawn_only_where_it_fits() -> None:
     drawn = histogram([0, 3, 6, 1], [8.0, 5.0, 3.0, 2.0], UNIT, Axis("n", 0, 6, ()), "sizes")
     (curve,) = elements(drawn, "path", "expected")
-    assert curve.attrib["d"].count("L") == 2  # three points: that of 8 lies above the axis
+    assert curve.attrib["d"].count("L") == 2  # three points: that of 8 is above the axis
     assert elements(histogram([1], [], UNIT, UNIT, ""), "path", "expected") == []
 
 
@@ -110,7 +114,7 @@ def test_intervals_are_drawn_only_where_there_are_any() -> None:
     assert len(elements(row_chart(rows, UNIT, ""), "path", "whisker")) == 1
 
 
-def test_long_names_stand_above_their_rows() -> None:
+def test_long_names_are_above_their_rows() -> None:
     name = "an algorithm whose developer is fond of words"
     drawn = row_chart([Row(name, (Value(0.5),)), Row("b", (Value(0.1),))], UNIT, "")
     (label, _) = elements(drawn, "text", "name")
@@ -155,7 +159,7 @@ def test_heat_map_says_every_count_and_shades_by_it() -> None:
     assert shades == [0.5, 0.275, 0.05, 0.05]
 
 
-def test_every_picture_escapes_its_texts() -> None:
+def test_every_chart_escapes_its_texts() -> None:
     value = Value(0.5, text=BAD)
     for drawn in (
         row_chart([Row(BAD, (value,))], Axis(BAD, 0, 1, ((0, BAD),)), BAD, limits=[(0.2, BAD)]),
@@ -169,7 +173,7 @@ def test_every_picture_escapes_its_texts() -> None:
 
 def test_fills_differ_without_colour() -> None:
     drawn = [Fill(number).drawn(0, 0, 40, 30) for number in range(len(HATCHES))]
-    without_colour = {re.sub(r" c\d", "", one) for one in drawn}
+    without_colour = {re.sub(r" c\d", "", fill) for fill in drawn}
     assert len(without_colour) == len(HATCHES)
 
 
@@ -222,10 +226,10 @@ def test_labels_of_a_narrow_axis_are_few_and_keep_zero() -> None:
 def test_a_history_draws_the_best_so_far_and_what_it_is_compared_with() -> None:
     axis = Axis("CPM", 0.0, 1.0, ((0.0, "0"), (1.0, "1")))
     steps = [Step(value, None, None, "n", f"<{value}>") for value in (0.5, 0.25, 1.0)]
-    drawn = str(history_chart(steps, axis, "told", others=[(0.75, "baseline")]))
+    drawn = str(history_chart(steps, axis, "shown", others=[(0.75, "baseline")]))
     # the inside is 190 high from 30 to 220; three steps share 408 across, from 44 on
     assert 'd="M44 125.0H44.0V125.0H180.0V125.0H316.0V30.0H452.0"' in drawn
     assert "&lt;0.25&gt;" in drawn
     assert "M44 77.5H452.0" in drawn
-    lower = str(history_chart(steps, axis, "told", is_lower_better=True))
+    lower = str(history_chart(steps, axis, "shown", is_lower_better=True))
     assert "H180.0V172.5H316.0V172.5H452.0" in lower
