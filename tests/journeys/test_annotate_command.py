@@ -187,7 +187,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         == 0
     )
     assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 1
-    assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
+    assert "is not read by all. Draw when all have read" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
         assert run("review", "read", handle, "b1", empty, "--by", reader) == 0

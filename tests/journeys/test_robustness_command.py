@@ -80,7 +80,7 @@ def test_a_command_that_fails_is_told_with_its_last_word(tmp_path, case, capsys)
 
 def test_a_command_without_its_places_and_one_that_is_not_there_are_told(case, capsys):
     assert run("robustness", "find {case}", case) == 1
-    assert "does not say where {out} goes" in capsys.readouterr().err
+    assert "does not say lacks {out}" in capsys.readouterr().err
     assert run("robustness", "/nowhere/find {case} {out}", case, "--test", "shift") == 1
     assert "'/nowhere/find': cannot be started: No such file" in capsys.readouterr().err
 

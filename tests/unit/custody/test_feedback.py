@@ -126,7 +126,7 @@ def test_a_metric_at_a_point_is_named_with_it() -> None:
 
 
 def test_a_first_look_carries_no_warning() -> None:
-    assert budget_statement(BudgetStatus(1, 3, VERDICT)) == {"look": 1, "allowed": 3}
+    assert budget_statement(BudgetStatus(1, 3, VERDICT)) == {"used": 1, "allowed": 3}
 
 
 def test_a_third_look_says_what_it_does_to_a_claim() -> None:
@@ -155,7 +155,7 @@ def test_a_first_look_after_a_failure_says_what_that_does_to_a_claim() -> None:
     # two hypotheses at one-sided 97.5 %: 0.0125 in the tail
     assert found["bound_standard_errors"] == 2.2414
     assert "which is an answer too" in in_english(found["warning"])
-    assert budget_statement(BudgetStatus(1, 2, VERDICT)) == {"look": 1, "allowed": 2}
+    assert budget_statement(BudgetStatus(1, 2, VERDICT)) == {"used": 1, "allowed": 2}
 
 
 def test_bounds_at_0_count_as_they_are() -> None:

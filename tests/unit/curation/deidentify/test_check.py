@@ -61,7 +61,7 @@ def test_what_a_test_set_needs_stays(tmp_path: Path) -> None:
     assert reference.PurposeOfReferenceCodeSequence[0].CodeMeaning == "Localizer"
 
 
-def test_what_was_done_stands_in_the_header(tmp_path: Path) -> None:
+def test_the_header_declares_what_was_done(tmp_path: Path) -> None:
     data = pydicom.dcmread(cleaned(tmp_path))
     assert data.PatientIdentityRemoved == "YES"
     assert data.LongitudinalTemporalInformationModified == "MODIFIED"
@@ -106,10 +106,10 @@ def test_slices_of_a_patient_stay_together_and_intervals_stay(tmp_path: Path) ->
 
 
 def test_another_key_gives_other_pseudonyms(tmp_path: Path) -> None:
-    one = pydicom.dcmread(cleaned(tmp_path))
+    dataset = pydicom.dcmread(cleaned(tmp_path))
     two = pydicom.dcmread(cleaned(tmp_path, key=Pseudonyms(bytes(32), "SITE7")))
-    assert one.SOPInstanceUID != two.SOPInstanceUID
-    assert one.PatientID != two.PatientID
+    assert dataset.SOPInstanceUID != two.SOPInstanceUID
+    assert dataset.PatientID != two.PatientID
     assert re.fullmatch(r"SITE7-[0-9A-F]{10}", two.PatientID)
 
 
@@ -295,22 +295,22 @@ LEFT: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), [one[1:] for one in LEFT], ids=[o[0] for o in LEFT])
+@pytest.mark.parametrize(("change", "message"), [row[1:] for row in LEFT], ids=[o[0] for o in LEFT])
 def test_the_check_finds_what_is_left(tmp_path: Path, change: object, message: str) -> None:
     path = cleaned(tmp_path)
     assert check_file(path) == []
     data = pydicom.dcmread(path)
     change(data)  # type: ignore[operator]
     pydicom.dcmwrite(path, data, enforce_file_format=True)
-    found = check_file(path)
-    assert len(found) >= 1
-    assert any(message in in_english(one) for one in found), found
+    notices = check_file(path)
+    assert len(notices) >= 1
+    assert any(message in in_english(notice) for notice in notices), notices
 
 
 def test_the_originals_are_found_to_identify(tmp_path: Path) -> None:
-    found = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
-    assert len(found) > 25
-    named = " ".join(map(in_english, found))
+    notices = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
+    assert len(notices) > 25
+    named = " ".join(map(in_english, notices))
     assert PATIENT not in named  # the report itself names nobody
     for name in ("PatientBirthDate", "InstitutionName", "is private", "StudyInstanceUID"):
         assert name in named
