@@ -10,7 +10,7 @@ from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.study_reports import compare_stored
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 REUSE = '\n[reuse]\nevaluations_per_developer = 9\nfeedback = "metrics"\n'
 PROTOCOL, ALGORITHMS = "nifdc-2022", 10
@@ -22,28 +22,32 @@ def main() -> None:
         lab = made_up_study(Path(folder), REUSE, algorithms=ALGORITHMS, cases=593, nodules=6109)
         choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
         plain = _cpu(lambda: _plain(lab, choice))
-        looks = _cpu(lambda: _looks(lab))
-        study = _cpu(lambda: compare_stored(lab.study_order(), choice, lab.folder / "study"))
+        evaluations = _cpu(lambda: _evaluations(lab))
+        study = _cpu(lambda: compare_stored(lab.study_options(), choice, lab.folder / "study"))
         print("| what | CPU s |\n|---|---|")
         print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
-        print(f"| sealed set: {ALGORITHMS} looks | {looks:.1f} |")
-        print(f"| sealed set: comparison and report from kept results | {study:.1f} |")
-        print(f"| sealed against plain | {(looks + study) / plain:.2f} times |")
-        kept = sum(path.stat().st_size for path in (lab.sealed / "results").iterdir())
-        print(f"| kept results, all together | {kept / 1e6:.0f} MB |")
+        print(f"| sealed set: {ALGORITHMS} evaluations | {evaluations:.1f} |")
+        print(f"| sealed set: comparison and report from stored results | {study:.1f} |")
+        print(f"| sealed against plain | {(evaluations + study) / plain:.2f} times |")
+        stored = sum(path.stat().st_size for path in (lab.sealed / "results").iterdir())
+        print(f"| stored results, all together | {stored / 1e6:.0f} MB |")
 
 
 def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
     files = sorted(lab.folder.glob("file-*"), key=lambda path: int(path.name.split("-")[-1]))
-    names = [f"A{number + 1}" for number in range(len(files))]
+    names = tuple(f"A{number + 1}" for number in range(len(files)))
     out = lab.folder / "plain"
-    evaluate_files(tuple(files), lab.bundle, PROTOCOL, names=names, out=out)
+    evaluate_files(
+        EvaluateOptions(
+            marks=tuple(files), reference=lab.bundle, protocol=PROTOCOL, names=names, out=out
+        )
+    )
     compare_folder(out, choice)
 
 
-def _looks(lab: StudyLab) -> None:
+def _evaluations(lab: StudyLab) -> None:
     order = lab.look_order(protocol=PROTOCOL, bootstraps=None)
-    problems = [one.problem for one in evaluate_roster(lab.roster, order) if one.problem]
+    problems = [entry.problem for entry in evaluate_roster(lab.roster, order) if entry.problem]
     if problems:
         raise problems[0]
 

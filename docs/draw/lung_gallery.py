@@ -101,7 +101,7 @@ def gallery(scans: Iterable[tuple[str, Volume]], pixels: int, columns: int) -> P
         sides = [
             np.count_nonzero(lungs.label == side) * upright.voxel_mm3 / 1000 for side in COLOURS
         ]
-        doubts = " ".join(doubt.code for doubt in lungs.doubts)
+        doubts = " ".join(doubt.code for doubt in lungs.warnings)
         print(f"{name}: {sides[0]:.0f} and {sides[1]:.0f} ml {doubts}", flush=True)  # noqa: T201
     missing = -len(tiles) % columns
     tiles += [np.zeros_like(tiles[0])] * missing

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from builders import plain_luna16
 from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 BOOTSTRAPS = 200
@@ -28,12 +28,14 @@ def comparison(luna16_data: Path, tmp_path_factory: pytest.TempPathFactory) -> A
     out = tmp_path_factory.mktemp("fold9") / "out"
     submissions = luna16_data / "submissions"
     evaluate_files(
-        (submissions / f"{DEEPLUNG}.csv.gz", submissions / f"{RES18}.csv"),
-        luna16_data,
-        "luna16",
-        series=luna16_data / "fold9_seriesuids.csv",
-        bootstraps=BOOTSTRAPS,
-        out=out,
+        EvaluateOptions(
+            marks=(submissions / f"{DEEPLUNG}.csv.gz", submissions / f"{RES18}.csv"),
+            reference=luna16_data,
+            protocol="luna16",
+            series=luna16_data / "fold9_seriesuids.csv",
+            bootstraps=BOOTSTRAPS,
+            out=out,
+        )
     )
     choice = ComparisonChoice(DEEPLUNG, ("cpm",), margin=0.05, permutations=0, method="percentile")
     return compare_folder(out, choice)[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,9 @@ def page(luna16_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The report of 55,677 marks on 888 scans, with the official 1,000 bootstraps."""
     out = tmp_path_factory.mktemp("report") / "result"
     marks = luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz"
-    evaluate_files((marks,), luna16_data, "luna16", out=out)
+    evaluate_files(
+        EvaluateOptions(marks=(marks,), reference=luna16_data, protocol="luna16", out=out)
+    )
     return (out / "report.html").read_text(encoding="utf-8")
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY, SECRET
-from nodulebench.custody.bundle import write_bundle
+from nodulebench.custody.bundle import BundleOptions, write_bundle
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import open_result
-from nodulebench.custody.seal import SealOrder, seal_bundle
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.custody.seal import SealOptions, seal_bundle
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.security.signatures import new_key
 
 pytest.importorskip("cryptography")
@@ -19,24 +19,26 @@ def test_a_sealed_set_gives_the_metrics_of_the_plain_one(luna16_data: Path, tmp_
     marks = next(iter(sorted((luna16_data / "submissions").glob("*.csv*"))), None)
     if marks is None:
         pytest.skip(f"no submission in {luna16_data}")
-    write_bundle(luna16_data, tmp_path / "bundle")
+    write_bundle(BundleOptions(reference=luna16_data, out=tmp_path / "bundle"))
     new_key(tmp_path / "key.pem")
     (tmp_path / "policy.toml").write_text(POLICY.replace("luna16.recall", "luna16.cpm"))
     sealed = tmp_path / "sealed"
     seal_bundle(
-        SealOrder(
-            tmp_path / "bundle",
-            sealed,
-            tmp_path / "key.pem",
-            SECRET,
-            tmp_path / "policy.toml",
-            "Ada",
+        SealOptions(
+            bundle=tmp_path / "bundle",
+            out=sealed,
+            key=tmp_path / "key.pem",
+            secret=SECRET,
+            policy=tmp_path / "policy.toml",
+            person="Ada",
         )
     )
     feedback, _ = evaluate_sealed(
         SealedEvaluateOptions(marks, sealed, SECRET, "Bo", "Example", bootstraps=50)
     )
-    plain, _ = evaluate_files((marks,), luna16_data, "luna16", bootstraps=50)
+    plain, _ = evaluate_files(
+        EvaluateOptions(marks=(marks,), reference=luna16_data, protocol="luna16", bootstraps=50)
+    )
     cpm = plain.algorithms[0].rules["luna16"].metrics["cpm"]
     assert feedback["metrics"]["luna16.cpm"]["value"] == round(cpm.value, 2)
     stored = open_result(sealed, SECRET, "Cem", 2)["evaluation"]

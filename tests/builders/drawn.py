@@ -1,4 +1,4 @@
-"""Readings of voxels: what a reader outlined, on any grid, with its truth beside it."""
+"""Readings of voxels: what a reader outlined, on any grid, with its truth next to it."""
 
 import numpy as np
 import polars as pl

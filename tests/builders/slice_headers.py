@@ -5,9 +5,9 @@ from typing import Any
 
 from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
 from nodulebench.io.dicom.series import Series, in_order
-from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
+from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, PixelLayout, SliceHeader
 
-PIXELS = PixelPlace(
+PIXELS = PixelLayout(
     EXPLICIT_LITTLE, 512, 512, 1, 1, 16, 16, True, "MONOCHROME2", 1000, 524288, 524288
 )
 

@@ -16,7 +16,7 @@ from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
 from nodulebench.core.documents.records import Verdict
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.verify import read_audit
-from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files, read_plan, write_plan
 from nodulebench.i18n.translator import LANGUAGES, translator
 
 pytest.importorskip("cryptography")
@@ -63,7 +63,15 @@ def make_test(folder: Path, expected: Expected, reuse: str = "") -> SealedLab:
         f'comparison = ">="\n{expected.criterion}\n'
     )
     plan = folder / "plan.json"
-    freeze_files(folder / "criteria.toml", lab.bundle, "luna16", out=plan, bootstraps=20)
+    freeze_files(
+        FreezeOptions(
+            criteria=folder / "criteria.toml",
+            reference=lab.bundle,
+            protocol="luna16",
+            out=plan,
+            bootstraps=20,
+        )
+    )
     lab.marks("mine.csv", *(f"scan{number}" for number in range(expected.hits)))
     return lab
 
@@ -151,7 +159,7 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     assert run("audit", lab.sealed) == 0
     assert f"verdict {verdict}" in capsys.readouterr().out
     kept = open_result(lab.sealed, SECRET, "Cem", 2)
-    assert kept["evaluation"]["plan"]["verdict"] == kept["told"]["verdict"] == verdict
+    assert kept["evaluation"]["plan"]["verdict"] == kept["disclosed"]["verdict"] == verdict
 
     for audience in ("lab", "developer"):
         for name in LANGUAGES:

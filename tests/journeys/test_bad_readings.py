@@ -73,7 +73,7 @@ def wrote(folder: Path, rows: str) -> Path:
             "r2",
             GOOD.replace("a,", "z,"),
             "error: reading.csv line 2: its case is not among the 2 whose geometry is given, so "
-            "its slice cannot be placed. Is it a case of another set?",
+            "its slice cannot be located. Is it from another set?",
             id="unknown series",
         ),
         pytest.param(

@@ -53,9 +53,9 @@ def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
     assert "differences from careful" in told
     assert "95% intervals from 100 paired resamples of patients" in told
     assert "margin 0.05" in told
-    assert "nodules found by one of the two only (McNemar)" in told
+    assert "nodules found by only one of the two (McNemar)" in told
     assert "ranks by recall, rule center_hit" in told
-    assert "what the rule does to 3 algorithms" in told
+    assert "effect of the rule on 3 algorithms" in told
     assert "relative to center_hit" in told
     written = read(demo / "comparison.json")
     assert written["schema"] == "nodulebench/comparison@1"

@@ -60,15 +60,15 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run(*score, "--developer", "Example", *key, "--out", "feedback") == 0
     out = capsys.readouterr().out
     assert "luna16.recall 0.5, at least" in out
-    assert "look 1 of 2" in out
+    assert "evaluation 1 of 2" in out
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
     out = capsys.readouterr().out
     assert "evaluated  Bo (operator)" in out
-    assert "developer example: 1 of 2 looks" in out
+    assert "developer example: 1 of 2 evaluations" in out
     assert "wrote small.checkpoint: 3 events" in out
 
     assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
-    assert "'Bo' is operator, and may not export" in capsys.readouterr().err
+    assert "'Bo' is operator and may not export" in capsys.readouterr().err
     assert run("unseal", "sealed", "--as", "Ada", *key, "--out", "plain", "--reason", "x") == 0
     assert run("unseal", "sealed", "--as", "Cem", *key, "--result", "2") == 0
     assert '"corrected"' in capsys.readouterr().out
@@ -97,7 +97,7 @@ def test_the_same_with_a_key_for_each_person(
     assert "is that of 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
     monkeypatch.setenv("NODULEBENCH_KEY", "bo.key")
     assert run(*score, "--bootstraps", "20") == 0
-    assert "look 1 of 2" in capsys.readouterr().out
+    assert "evaluation 1 of 2" in capsys.readouterr().out
     monkeypatch.delenv("NODULEBENCH_KEY")
     assert run("unseal", "sealed", "--key", "bo.key", "--out", "plain", "--reason", "x") == 1
     assert run("unseal", "sealed", "--key", "ada.key", "--out", "plain", "--reason", "x") == 0
@@ -109,7 +109,7 @@ def test_the_same_with_a_key_for_each_person(
     assert "one secret" not in out
     verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
     assert run(*verify, "--public-key", "ada.key.pub") == 0
-    assert "7 events, chain and everybody's signatures" in capsys.readouterr().out
+    assert "7 events, chain and all signatures" in capsys.readouterr().out
 
 
 def test_no_name_passes_for_an_event_of_the_log(
@@ -247,7 +247,7 @@ def test_a_set_loses_a_patient(
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
-    assert "erased_looks 1, files 1, reason consent ended" in out
+    assert "erased_evaluations 1, files 1, reason consent ended" in out
     assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

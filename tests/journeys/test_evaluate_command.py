@@ -134,7 +134,9 @@ def test_marks_over_the_cap_are_counted_and_shown(luna16: Path, capsys) -> None:
     rows = "".join(f"scan3,{50 + n},0,0,{n / 1000}\n" for n in range(103))
     marks.write_text(HEADER + "scan1,0,0,0,0.9\n" + rows)
     assert evaluate(luna16, marks) == 0
-    assert "3 mark(s) beyond the 100 best of their case were not judged" in capsys.readouterr().err
+    assert (
+        "3 mark(s) beyond the 100 best of their case were not evaluated" in capsys.readouterr().err
+    )
 
 
 def test_wrong_columns(luna16: Path, capsys) -> None:
@@ -144,7 +146,7 @@ def test_wrong_columns(luna16: Path, capsys) -> None:
     assert "mine.csv" in line
     assert "coordX" in line
     assert "--columns case=seriesuid,x=x,y=y,z=z,score=score" in line
-    assert "nor any other (nifdc_csv: no column" in others
+    assert "is not in any other format either (nifdc_csv: no column" in others
 
 
 @pytest.mark.parametrize("is_file", [False, True])
@@ -164,8 +166,8 @@ def test_columns_that_are_named_wrongly(luna16: Path, capsys) -> None:
     marks = luna16.parent / "mine.csv"
     marks.write_text(GOOD)
     assert refused(luna16, marks, capsys, "--columns", "case=a,x=b,why=c,z") == [
-        "--columns: 'why' is nothing that marks have. Known: case, x, y, z, score, diameter.",
-        "--columns: 'z' is no pair. Write x=NAME,y=NAME,...",
+        "--columns: 'why' is not a column of marks. Known: case, x, y, z, score, diameter.",
+        "--columns: 'z' is not a pair. Write x=NAME,y=NAME,...",
     ]
     assert refused(luna16, marks, capsys, "--columns", "case=seriesuid,x=coordX,z=coordZ") == [
         "--columns: does not say which column is y. Add y=NAME."
@@ -319,7 +321,7 @@ def test_candidates_must_be_scored_as_they_are_listed(luna16: Path, capsys) -> N
     assert "score 3 of the 4 candidates" in capsys.readouterr().err
     marks.write_text(GOOD + "scan3,1,1,1,0.5\n")
     assert evaluate(luna16, marks, "--candidates", listed, "--force") == 1
-    assert "is none of the candidates" in capsys.readouterr().err
+    assert "is not a candidate" in capsys.readouterr().err
 
 
 def test_wrong_usage_is_exit_two(capsys) -> None:

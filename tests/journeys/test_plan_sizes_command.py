@@ -145,7 +145,7 @@ def test_no_size_that_suffices_is_said_in_words(capsys, pilot: Path) -> None:
         *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--difference", 0),
         *("--simulations", 100, "--size", 10),
     )
-    assert "No size that was tried suffices." in told
+    assert "None of the sizes is sufficient." in told
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
     capsys.readouterr()
     check = ("verify", "study", "--public-key", "key.pub.pem")
     assert run(*check) == 0
-    assert "nothing: made from looks 2, 8, 6 of the sealed set" in capsys.readouterr().out
+    assert "nothing: made from evaluations 2, 8, 6 of the sealed set" in capsys.readouterr().out
     assert run(*check, "--reference", "sealed", "--as", "Cem", *OPEN) == 0
     assert "all agree" in capsys.readouterr().out
 
@@ -70,7 +70,7 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
 
     assert run("audit", "sealed", *OPEN) == 0
     told = capsys.readouterr().out
-    for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 looks"):
+    for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 evaluations"):
         assert word in told
 
 
@@ -80,7 +80,7 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
         (["evaluate", "--reference", "sealed", "--as", "Bo"], "Missing argument 'MARKS...'"),
         ([*EVALUATE, "--name", "x"], "and neither tables of cases"),
         ([*REPORT], "a sealed set needs --out"),
-        (["compare", "sealed", "study", "--as", "Dee"], "a sealed set takes --baseline, not OLD"),
+        (["compare", "sealed", "study", "--as", "Dee"], "needs --baseline instead of OLD"),
     ],
 )
 @pytest.mark.usefixtures("lab")

@@ -161,7 +161,7 @@ def test_whatever_a_decoder_asks_for_is_bounded(
 def test_a_deflated_dataset_that_unpacks_to_much(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "ROOM_BYTES", 32 << 20)
+    monkeypatch.setattr(memory, "HEADROOM_BYTES", 32 << 20)
     data = pydicom.dcmread(file)
     data.file_meta.TransferSyntaxUID = DeflatedExplicitVRLittleEndian
     pydicom.dcmwrite(file, data, force_encoding=True, implicit_vr=False, little_endian=True)
@@ -204,5 +204,7 @@ def test_an_archive_whose_array_says_more_than_it_has() -> None:
     lying = io.BytesIO()
     with zipfile.ZipFile(lying, "w") as archive:
         archive.writestr("a.npy", array.getvalue() + bytes(64))
-    with pytest.raises(ValueError, match=r"a.npy says .1000000000, 1000., which its bytes are not"):
+    with pytest.raises(
+        ValueError, match=r"a.npy states .1000000000, 1000., but its bytes do not fit"
+    ):
         read_arrays(lying)

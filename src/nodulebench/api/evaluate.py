@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import polars as pl
 
@@ -27,8 +27,8 @@ from nodulebench.evaluation.comparison.service import comparison_document
 from nodulebench.evaluation.evaluate import evaluate as evaluate_tables
 from nodulebench.evaluation.plans.verdict import evaluated_under
 from nodulebench.evaluation.recompute import Evaluated, evaluated_of, load_unchanged
-from nodulebench.evaluation.service import choose_protocol, with_options
-from nodulebench.evaluation.service import evaluate_files as workflow
+from nodulebench.evaluation.service import EvaluateOptions, choose_protocol, with_options
+from nodulebench.evaluation.service import evaluate_files as evaluate_with_options
 from nodulebench.report.csv_tables import differences_table
 from nodulebench.report.pages.cells import html_table
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Options(TypedDict):
-    """What a call may change of a protocol."""
+class ProtocolOptions(TypedDict, total=False):
+    """The values of a protocol that a call may change."""
 
     bootstraps: int | None
     seed: int | None
@@ -52,10 +52,8 @@ def evaluate(
     *,
     cases: Any = None,
     plan: str | PathLike[str] | None = None,
-    at_fp: float | None = None,
-    bootstraps: int | None = None,
-    seed: int | None = None,
     submissions: Any = None,
+    **options: Unpack[ProtocolOptions],
 ) -> Result:
     """Evaluate the marks of one or several algorithms against a reference under a protocol.
 
@@ -69,10 +67,10 @@ def evaluate(
         progress: called with the name of each algorithm before it is evaluated.
         cases: every case that was tested: a list of ``case_id``, a table or a file.
         plan: a frozen test plan; the result then has its verdict.
-        at_fp: false positives per case at which recall, precision and the like are read.
-        bootstraps: the number of resamples, instead of the protocol's.
-        seed: the seed of the resamples, instead of the protocol's.
         submissions: the name of ``marks`` before version 0.3.
+        options: values instead of the protocol's: ``bootstraps``, the number of resamples;
+            ``seed``, their seed; ``at_fp``, false positives per case at which recall, precision
+            and the like are read.
 
     Raises:
         InputError: with every problem, by the name of the argument or the line of the file.
@@ -81,7 +79,6 @@ def evaluate(
     given = submissions if marks is None else marks
     if given is None:
         raise InputError.at("marks", "are missing.", "Give a path, a table, or several.")
-    options: Options = {"bootstraps": bootstraps, "seed": seed, "at_fp": at_fp}
     chosen, frozen = _protocol(protocol, plan, options)
     read = reference_of(reference, cases)
     given_submissions = submissions_of(given, read.cases)
@@ -105,13 +102,13 @@ def evaluate_files(
         reference: the test set.
         protocol: a name or a TOML file; by default luna16, or the plan's.
         progress: called with the name of each algorithm before it is evaluated.
-        options: those of the command, by their names: ``plan``, ``series``, ``cases``, ``out``...
+        options: the other fields of ``EvaluateOptions``: ``plan``, ``series``, ``cases``, ``out``…
 
     Returns:
         The result and the files written.
     """
-    by_name = _by_name(progress)
-    evaluation, written = workflow(tuple(marks), reference, protocol, progress=by_name, **options)
+    chosen = EvaluateOptions(marks=tuple(marks), reference=reference, protocol=protocol, **options)
+    evaluation, written = evaluate_with_options(chosen, progress=_by_name(progress))
     return Result.of(evaluation), written
 
 
@@ -122,7 +119,7 @@ def _by_name(progress: Callable[[str], object] | None) -> Progress:
 def _protocol(
     protocol: TestProtocol | str | PathLike[str] | None,
     plan: str | PathLike[str] | None,
-    options: Options,
+    options: ProtocolOptions,
 ) -> tuple[TestProtocol, TestPlan | None]:
     if not isinstance(protocol, TestProtocol):
         name = None if protocol is None else fspath(protocol)

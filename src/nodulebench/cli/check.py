@@ -1,7 +1,6 @@
-"""nodulebench check: tell what may be wrong with submissions, without scoring them."""
+"""nodulebench check: report problems of submissions, without scoring them."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,46 +19,38 @@ if TYPE_CHECKING:
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
 @click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
-def command(
-    marks: tuple[Path, ...],
-    reference: Path,
-    protocol: str | None,
-    series: Path | None,
-    cases: Path | None,
-    columns: str | None,
-) -> int:
-    r"""Look through MARKS as evaluate would read them; nothing is scored.
+def command(**options: Any) -> int:
+    r"""Check MARKS as evaluate would read them, without scoring them.
 
-    Told are rows given twice, cases without a mark, names that nearly match, marks outside the
-    scan, inverted scores, and slips of coordinates that would explain why few nodules are hit.
-    Of a sealed test set nothing is opened. The exit status is 1 if anything could not be scored.
+    Reports repeated rows, cases without a mark, names that nearly match, marks outside the scan,
+    inverted scores, and coordinate errors that would explain why few nodules are hit. A sealed test
+    set is not opened. The exit status is 1 if a file could not be scored.
 
     \b
     nodulebench check my_marks.csv --reference luna16/
     """
-    from nodulebench.evaluation.check.service import check_files
+    from nodulebench.evaluation.check.service import CheckOptions, check_files
 
-    with ProgressLine("looking through"):
-        found, cases_in_set = check_files(
-            marks, reference, protocol, series=series, cases=cases, columns=columns
-        )
+    with ProgressLine("checking"):
+        checks, cases_in_set = check_files(CheckOptions(**options))
     if cases_in_set is None:
-        click.echo("the test set is sealed: the files alone are looked through")
-    for one in found:
-        _print(one, cases_in_set)
-    return int(any(one.problems for one in found))
+        click.echo("the test set is sealed: only the files are checked")
+    for check in checks:
+        _print(check, cases_in_set)
+    return int(any(check.problems for check in checks))
 
 
-def _print(one: "Checked", cases_in_set: int | None) -> None:
-    for problem in one.problems:
+def _print(check: "Checked", cases_in_set: int | None) -> None:
+    name = check.path.name
+    for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
-    for notice in one.notices:
-        click.echo(f"warning: {one.path.name}: {in_english(notice)}", err=True)
-    if one.problems:
-        click.echo(f"{one.path.name}: cannot be scored")
+    for notice in check.notices:
+        click.echo(f"warning: {name}: {in_english(notice)}", err=True)
+    if check.problems:
+        click.echo(f"{name}: cannot be scored")
         return
     of = "" if cases_in_set is None else f" of {cases_in_set:,}"
-    verdict = "nothing wrong was found" if not one.notices else f"{len(one.notices)} warning(s)"
+    verdict = f"{len(check.notices)} warning(s)" if check.notices else "no problems"
     click.echo(
-        f"{one.path.name}: {one.format}, {one.marks:,} marks in {one.cases:,}{of} cases: {verdict}"
+        f"{name}: {check.format}, {check.marks:,} marks in {check.cases:,}{of} cases: {verdict}"
     )

@@ -1,6 +1,7 @@
 """nodulebench compare: how algorithms of an evaluation differ from one of them."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,9 +18,9 @@ from nodulebench.cli.options import (
 from nodulebench.cli.output.comparison import print_comparison, print_gate
 from nodulebench.cli.stored_results import (
     compare_on_sealed,
+    evaluation_option,
     is_sealed_set,
-    look_option,
-    study_order,
+    study_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 
@@ -27,7 +28,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("compare")
 @click.argument("folder", metavar="NEW", type=FILE)
 @click.argument("old", metavar="[OLD]", required=False, type=FILE)
-@click.option("--baseline", help="Without OLD: the algorithm that the others are compared with.")
+@click.option("--baseline", help="Without OLD: the algorithm to compare the others with.")
 @click.option(
     "--margin",
     type=POSITIVE,
@@ -38,8 +39,8 @@ from nodulebench.cli.terminal import ProgressLine
     "gate",
     metavar="MARGIN",
     type=POSITIVE,
-    help="As --margin, and exit 3 unless non-inferiority is shown in each --metric, "
-    "or else in the CPM or the first metric that is better when higher.",
+    help="As --margin, and exit 3 unless non-inferiority is shown in each --metric; "
+    "default: in the CPM or the first metric that is better when higher.",
 )
 @click.option(
     "--metric",
@@ -53,29 +54,25 @@ from nodulebench.cli.terminal import ProgressLine
     "--all",
     "is_all",
     is_flag=True,
-    help="Print every difference, rank and nodule, not the answer alone.",
+    help="Print every difference, rank and nodule, not only the answer.",
 )
 @opening_options
-@look_option
+@evaluation_option
 @click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
 def command(
     folder: Path,
     old: Path | None,
-    baseline: str | None,
-    margin: float | None,
     gate: float | None,
-    metrics: tuple[str, ...],
-    bootstraps: int | None,
-    permutations: int,
     is_all: bool,
     opening: Opening,
-    looks: tuple[str, ...],
+    evaluations: tuple[str, ...],
     out: Path | None,
+    **options: Any,
 ) -> int:
     r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
 
     Both are folders that evaluate wrote, on the same test set under the same protocol. NEW may be a
-    sealed set: the algorithms that were evaluated on it are compared from what it keeps of them.
+    sealed set: the algorithms that were evaluated on it are compared by their stored results.
 
     \b
     nodulebench evaluate new.csv old.csv --reference luna16/ --out result/
@@ -87,15 +84,16 @@ def command(
     from nodulebench.evaluation.comparison.regression_gate import gate_of
     from nodulebench.evaluation.comparison.service import compare_folder, compare_folders, is_signed
 
-    if (old is None) == (baseline is None):
+    if (old is None) == (options["baseline"] is None):
         raise click.UsageError("give either OLD or --baseline")
-    if margin is not None and gate is not None:
-        raise click.UsageError("--no-worse-than is a --margin: give one of them")
-    choice = ComparisonChoice(baseline or "", metrics, margin or gate, bootstraps, permutations)
+    if options["margin"] is not None and gate is not None:
+        raise click.UsageError("--no-worse-than is a --margin: give only one of them")
+    options["baseline"], options["margin"] = options["baseline"] or "", options["margin"] or gate
+    choice = ComparisonChoice(**options)
     if is_sealed_set(folder):
         if old is not None:
-            raise click.UsageError("a sealed set takes --baseline, not OLD")
-        order = study_order(folder, opening, looks)
+            raise click.UsageError("a sealed set needs --baseline instead of OLD")
+        order = study_options(folder, opening, evaluations)
         comparison, written = compare_on_sealed(order, choice, out)
         print_comparison(comparison, is_all=is_all)
         print_written(*written)
@@ -110,7 +108,7 @@ def command(
         print_comparison(comparison, is_all=is_all)
         print_written(*written)
         if was_signed:
-            click.echo("warning: the folder has changed, its signature was removed.", err=True)
+            click.echo("warning: the folder changed; its signature was removed.", err=True)
     if gate is None:
         return DONE
     answer = gate_of(comparison)

@@ -1,6 +1,5 @@
 """nodulebench convert: marks, a reference or readings from one format to another."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,22 +11,26 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("convert")
 @click.argument("source", metavar="INPUT", type=FILE)
 @click.argument("target", metavar="OUTPUT", type=FILE)
-@click.option("--from", "from_format", metavar="FORMAT", help="Format of INPUT; else recognised.")
+@click.option(
+    "--from", "from_format", metavar="FORMAT", help="Format of INPUT; default: recognised."
+)
 @click.option("--to", "to_format", metavar="FORMAT", required=True, help="Format of OUTPUT.")
 @click.option(
     "--what",
     type=click.Choice(["marks", "reference", "readings"]),
-    help="What INPUT holds; else what it looks like.",
+    help="What INPUT holds; default: recognised.",
 )
 @click.option("--cases", type=FILE, help="Table of cases with geometry, or folder of CT.")
 @click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
-@click.option("--rule", help="Of a result: whose labels; else the protocol's first.")
-@click.option("--readers", type=FILE, help="Of a result: table of algorithm, treatment, reader_id.")
-def command(source: Path, target: Path, **chosen: Any) -> None:
-    r"""Convert marks, a reference or readings between formats, and say what is lost.
+@click.option("--rule", help="Rule of a result whose labels are written; default: the first.")
+@click.option(
+    "--readers", type=FILE, help="Readers of a result: table of algorithm, treatment, reader_id."
+)
+def command(**options: Any) -> None:
+    r"""Convert marks, a reference or readings between formats, and report losses.
 
     DICOM reports and segmentations refer to the images: give their folder as --cases. A workbook
-    for RJafroc, points for 3D Slicer and a worklist are made of the folder of an evaluation:
+    for RJafroc, points for 3D Slicer and a worklist are made from the folder of an evaluation:
 
     \b
     nodulebench convert result study.xlsx --to jafroc_xlsx
@@ -35,15 +38,15 @@ def command(source: Path, target: Path, **chosen: Any) -> None:
     nodulebench convert result points --to slicer_markups
     nodulebench convert result worklist.csv --to worklist_csv
     """
-    from nodulebench.evaluation.convert import convert
+    from nodulebench.evaluation.convert import ConvertOptions, convert
 
     with ProgressLine("converting"):
-        done = convert(source, target, **chosen)
+        done = convert(ConvertOptions(**options))
     print_notices("note", done.notices)
     print_notices("lost", done.losses)
     kinds = {"marks": "marks", "readings": "findings", "result": "nodules"}
     kind = kinds.get(done.what, "nodules and ignored findings")
     click.echo(
-        f"wrote {target}: {done.items} {kind} of {done.cases} cases, "
+        f"wrote {options['target']}: {done.items} {kind} of {done.cases} cases, "
         f"{done.from_format} to {done.to_format}"
     )

@@ -211,7 +211,7 @@ def auc(**given: Any) -> None:
 )
 @option("--simulations", click.IntRange(min=100), 1000)
 @power
-def froc(folder: Path, power: float, **given: Any) -> None:
+def froc(**options: Any) -> None:
     r"""Patients for a difference in CPM (or another metric), by simulation from a pilot.
 
     DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
@@ -219,11 +219,11 @@ def froc(folder: Path, power: float, **given: Any) -> None:
     \b
     nodulebench plan froc pilot/ --algorithm new --baseline old --margin 0.05
     """
-    from nodulebench.evaluation.plans.sample_size import plan_from_pilot
+    from nodulebench.evaluation.plans.sample_size import PilotPlanOptions, plan_from_pilot
 
     with ProgressLine("simulating"):
-        found = plan_from_pilot(folder, power=power, **given)
-    print_sample_size(found, power)
+        plan = plan_from_pilot(PilotPlanOptions(**options))
+    print_sample_size(plan, options["power"])
 
 
 @click.command("readers")

@@ -1,4 +1,4 @@
-"""nodulebench report: write the report of an evaluation again, for others or on paper."""
+"""nodulebench report: write the report of an evaluation for another audience or as PDF."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,12 @@ from nodulebench.cli.options import (
     print_next,
     print_written,
 )
-from nodulebench.cli.stored_results import is_sealed_set, look_option, report_on_sealed, study_order
+from nodulebench.cli.stored_results import (
+    evaluation_option,
+    is_sealed_set,
+    report_on_sealed,
+    study_options,
+)
 from nodulebench.cli.terminal import ProgressLine
 
 
@@ -29,12 +34,12 @@ from nodulebench.cli.terminal import ProgressLine
     to="audience",
 )
 @option("--language", ["en", "zh"], "en", "Language.")
-@click.option("--algorithm", help="Report this algorithm alone.")
+@click.option("--algorithm", help="Report only this algorithm.")
 @click.option("--out", type=FILE, help="Folder for the files; default: DIR itself.")
 @click.option(
     "--causes",
     type=FILE,
-    help="CSV of algorithm, cause (case_id, mark_id): what false positives are.",
+    help="CSV of algorithm, cause (case_id, mark_id) of false positives.",
 )
 @click.option("--images", type=FILE, help="Folder, bundle or archive of images: adds a gallery.")
 @click.option(
@@ -48,35 +53,39 @@ from nodulebench.cli.terminal import ProgressLine
     "sweeps",
     multiple=True,
     metavar="RULE.PARAMETER=V,V,...",
-    help="Judge again with other values of a rule's parameter; may be repeated.",
+    help="Evaluate again with other values of a rule's parameter; may be repeated.",
 )
-@click.option("--agreement", type=FILE, help="JSON list of name, value, low, high: the readers.")
-@click.option("--font", type=FILE, help="Font in which the PDF is set.")
-@click.option("--laboratory", default="", help="Who issues it; default: as the plan says.")
-@click.option("--number", default="", help="Number of the report; it gets a block to sign.")
-@click.option("--operator", default="", help="Who ran the test.")
+@click.option(
+    "--agreement", type=FILE, help="JSON list of name, value, low, high: readers' agreement."
+)
+@click.option("--font", type=FILE, help="Font of the PDF.")
+@click.option(
+    "--laboratory", default="", help="Issuer of the report; default: the plan's laboratory."
+)
+@click.option("--number", default="", help="Number of the report; adds a signature block.")
+@click.option("--operator", default="", help="The operator of the test.")
 @click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
 @opening_options
-@look_option
+@evaluation_option
 @click.option(
     "--baseline",
     "baselines",
     multiple=True,
-    help="On a sealed set: compare with this algorithm too; may be repeated.",
+    help="On a sealed set: also compare with this algorithm; may be repeated.",
 )
 def command(
     folder: Path,
     out: Path | None,
     date: datetime | None,
     opening: Opening,
-    looks: tuple[str, ...],
+    evaluations: tuple[str, ...],
     baselines: tuple[str, ...],
-    **chosen: Any,
+    **options: Any,
 ) -> None:
-    r"""Write the report of DIR, the folder that evaluate wrote, from its tables alone.
+    r"""Write the report of DIR, the folder that evaluate wrote; only its tables are needed.
 
-    DIR may be a sealed set: the report is then made of what the set keeps of its looks, and for a
-    developer says as much as the policy allows.
+    DIR may be a sealed set: the report is then made from its stored results, and for a developer
+    contains as much as the policy allows.
 
     \b
     nodulebench report result/ --pdf
@@ -89,12 +98,12 @@ def command(
     """
     from nodulebench.evaluation.report import ReportChoice, write_report
 
-    is_issued = any(chosen[name] for name in ("laboratory", "number", "operator"))
+    is_issued = any(options[name] for name in ("laboratory", "number", "operator"))
     day = date or (datetime.now() if is_issued else None)
     issued = f"{day:%Y-%m-%d}" if day else ""
-    choice = ReportChoice(date=issued, **chosen)
+    choice = ReportChoice(date=issued, **options)
     if is_sealed_set(folder):
-        order = study_order(folder, opening, looks)
+        order = study_options(folder, opening, evaluations)
         written = report_on_sealed(order, choice, out, baselines)
     else:
         with ProgressLine("writing the report"):

@@ -1,4 +1,4 @@
-"""What ``compare`` and ``report`` do on a sealed test set: work from what was kept of looks."""
+"""``compare`` and ``report`` on a sealed test set: they use the stored results of evaluations."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,41 +10,39 @@ from nodulebench.cli.options import Opening
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
-    from nodulebench.custody.study_reports import StudyOrder
+    from nodulebench.custody.study_reports import StudyOptions
     from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
     from nodulebench.evaluation.report import ReportChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def look_option(command: Command) -> Command:
-    """Add --look: which kept results of a sealed set are wanted."""
+def evaluation_option(command: Command) -> Command:
+    """Add --evaluation: the stored results of a sealed set to use."""
     return click.option(
-        "--look",
-        "looks",
+        "--evaluation",
+        "evaluations",
         multiple=True,
-        help="On a sealed set: an alias or the number of a look; may be repeated.  [default: all]",
+        help="On a sealed set: alias or number of an evaluation; may be repeated.  [default: all]",
     )(command)
 
 
 def is_sealed_set(folder: Path) -> bool:
-    """Whether a folder is a sealed test set."""
     from nodulebench.custody import is_sealed
 
     return is_sealed(folder)
 
 
-def study_order(sealed: Path, opening: Opening, looks: tuple[str, ...]) -> "StudyOrder":
-    """Which kept results are wanted."""
-    from nodulebench.custody.study_reports import StudyOrder
+def study_options(sealed: Path, opening: Opening, evaluations: tuple[str, ...]) -> "StudyOptions":
+    """The stored results to use, and the secret that opens them."""
+    from nodulebench.custody.study_reports import StudyOptions
 
-    return StudyOrder(sealed, opening.required(), opening.person, looks)
+    return StudyOptions(sealed, opening.required(), opening.person, evaluations)
 
 
 def compare_on_sealed(
-    order: "StudyOrder", choice: "ComparisonChoice", out: Path | None
+    order: "StudyOptions", choice: "ComparisonChoice", out: Path | None
 ) -> "tuple[AlgorithmComparison, list[Path]]":
-    """Compare algorithms from kept results."""
     from nodulebench.custody.study_reports import compare_stored
 
     with ProgressLine("comparing"):
@@ -52,12 +50,11 @@ def compare_on_sealed(
 
 
 def report_on_sealed(
-    order: "StudyOrder", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
+    order: "StudyOptions", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
 ) -> list[Path]:
-    """Make a report from kept results."""
     from nodulebench.custody.study_reports import report_stored
 
     if out is None:
-        raise click.UsageError("a sealed set needs --out: nothing is written into it")
+        raise click.UsageError("a sealed set needs --out: reports are not written into it")
     with ProgressLine("writing the report"):
         return report_stored(order, choice, out, baselines)

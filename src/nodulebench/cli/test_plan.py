@@ -1,6 +1,5 @@
-"""nodulebench test-plan: fix what a test will be, and what counts as passing, before it is run."""
+"""nodulebench test-plan: fix a test and its acceptance criteria before it is run."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,28 +18,28 @@ def command() -> None:
 @click.option("--criteria", required=True, type=FILE, help="Acceptance criteria, TOML or JSON.")
 @click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
 @option("--protocol", str, "luna16", "Name or TOML file.")
-@click.option("--out", required=True, type=FILE, help="File for the plan; may not exist yet.")
+@click.option("--out", required=True, type=FILE, help="File for the plan; must not exist.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
 @nodules_option
 @click.option("--bootstraps", type=WHOLE, help="Number of bootstrap replicates.")
 @click.option("--seed", type=WHOLE, help="Seed of the bootstrap.")
-def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: Any) -> None:
-    r"""Tie criteria to a protocol and to the digests of a test set, and write the plan.
+def freeze(**options: Any) -> None:
+    r"""Bind criteria to a protocol and to the digests of a test set, and write the plan.
 
     \b
     nodulebench test-plan freeze --criteria criteria.toml --reference luna16/ --out plan.json
     nodulebench evaluate my_marks.csv --reference luna16/ --plan plan.json --out result/
     """
-    from nodulebench.evaluation.plans.freeze import freeze_files
+    from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 
     with ProgressLine("freezing"):
-        plan, unattainable = freeze_files(criteria, reference, protocol, out=out, **chosen)
+        plan, unattainable = freeze_files(FreezeOptions(**options))
     click.echo(f"{plan.name}: {plan.test_set}, {plan.cases} cases, protocol {plan.protocol.name}")
     for criterion in plan.criteria:
         click.echo(f"  {criterion}")
     for number, reason in unattainable.items():
         click.echo(f"warning: {plan.criteria[number]}: {in_english(reason)}", err=True)
-    click.echo(f"wrote {out}")
+    click.echo(f"wrote {options['out']}")
     click.echo(f"digest {plan.digest}")
     print_next(f'name it in policy.toml: plans = ["{plan.digest}"]; then: nodulebench seal …')

@@ -1,13 +1,13 @@
-"""nodulebench verify: recompute what a folder of results says, and check who signed it."""
+"""nodulebench verify: recompute the numbers of a folder of results, and check its signature."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nodulebench import __version__
 from nodulebench.cli.options import FILE, Opening, nodules_option, opening_options
-from nodulebench.cli.output.evaluation import print_check, signature_words
+from nodulebench.cli.output.evaluation import OWNER_UNKNOWN, print_check, signature_text
 from nodulebench.cli.output.evaluation import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.errors import raise_problems
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("folder", metavar="DIR", type=FILE)
-@click.option("--public-key", type=FILE, help="Public key of whoever shall have signed.")
+@click.option("--public-key", type=FILE, help="Public key of the expected signer.")
 @click.option("--reference", type=FILE, help="Recompute from the original files: the test set.")
 @click.option(
     "--marks", type=FILE, multiple=True, help="The marks of an algorithm; repeat for each."
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--cases", type=FILE, help="The table of cases, if one was given.")
 @nodules_option
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
-@click.option("--columns", help="The names of own columns, if they were given.")
+@click.option("--columns", help="The column names, if they were given.")
 @opening_options
 @click.option(
     "--checkpoint",
@@ -36,27 +36,21 @@ if TYPE_CHECKING:
     multiple=True,
     help="Checkpoint of a sealed set's log; repeat.",
 )
-@click.option("--images", type=FILE, help="Where the images are that a bundle only lists.")
+@click.option("--images", type=FILE, help="Folder of the images that a bundle only lists.")
 def command(
     folder: Path,
     public_key: Path | None,
-    reference: Path | None,
-    marks: tuple[Path, ...],
-    series: Path | None,
-    cases: Path | None,
-    nodules: Path | None,
-    candidates: Path | None,
-    columns: str | None,
     opening: Opening,
     checkpoints: tuple[Path, ...],
     images: Path | None,
+    **given: Any,
 ) -> int:
-    r"""Recompute every number in DIR, and say what differs, one line each.
+    r"""Recompute every number in DIR, and print each difference on a line.
 
-    Of a file that a portal gave out, a certificate (JSON or PDF) or a receipt, the signature.
+    DIR may also be a certificate (JSON or PDF) or a receipt of a portal: its signature is checked.
 
-    The files have to be as the manifest lists them, the numbers as the tables in DIR give them,
-    and the signature, if there is one, has to hold. Of a sealed test set the log is checked too.
+    The files must match the manifest, the numbers must follow from the tables in DIR, and a
+    signature must be valid. Of a sealed test set also the log is checked.
 
     \b
     nodulebench verify result/
@@ -69,13 +63,13 @@ def command(
     if folder.is_file():
         return _verify_statement(folder, public_key)
     from nodulebench.custody.stored_results import is_from_stored_results
+    from nodulebench.evaluation.verify.verify import Originals, verify_folder
 
     if is_from_stored_results(folder):
-        return _verify_made(folder, public_key, reference, opening)
-    if (reference is None) != (not marks) or (
-        reference is None and (series or cases or nodules or candidates or columns)
-    ):
-        raise click.UsageError("--reference and --marks go together; other files go with them")
+        return _verify_from_stored(folder, public_key, given["reference"], opening)
+    originals = Originals(**given) if given["reference"] is not None else None
+    if (originals is None and any(given.values())) or (originals and not originals.marks):
+        raise click.UsageError("--reference and --marks go together; other files need both")
     from nodulebench.custody import is_sealed
 
     if is_sealed(folder):
@@ -91,74 +85,67 @@ def command(
         from nodulebench.custody.bundle import image_problems
 
         raise_problems(image_problems(folder, images))
-    from nodulebench.evaluation.verify.verify import Originals, verify_folder
-
-    originals = (
-        None
-        if reference is None
-        else Originals(reference, marks, series, cases, candidates, columns, nodules)
-    )
     with ProgressLine("recomputing"):
-        found = verify_folder(folder, public_key=public_key, originals=originals)
-    _print(found, folder)
-    return 0 if found.is_good else 1
+        verification = verify_folder(folder, public_key=public_key, originals=originals)
+    _print(verification, folder)
+    return 0 if verification.is_good else 1
 
 
 def _verify_statement(path: Path, public_key: Path | None) -> int:
-    """Check what a portal signed, and print what it says."""
+    """Check a statement that a portal signed, and print it."""
     from nodulebench.security.statements import verify_statement
 
-    found = verify_statement(path, public_key)
-    click.echo(f"kind        {found.signed.kind}")
-    for name, told in found.lines:
-        click.echo(f"{name:<12}{told}")
-    known = "" if found.is_known else "; whose it is was not checked: give --public-key"
-    click.echo(f"signature   holds: key {found.signed.key.fingerprint}{known}")
+    statement = verify_statement(path, public_key)
+    click.echo(f"kind        {statement.signed.kind}")
+    for name, text in statement.lines:
+        click.echo(f"{name:<12}{text}")
+    known = "" if statement.is_known else OWNER_UNKNOWN
+    click.echo(f"signature   valid: key {statement.signed.key.fingerprint}{known}")
     print_verdict(path, 0)
     return 0
 
 
-def _verify_made(
+def _verify_from_stored(
     folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
 ) -> int:
-    """Check a folder that was made from kept results; with the sealed set, make it again."""
+    """Check a folder that was made from stored results; with the sealed set, make it again."""
     from nodulebench.custody.stored_results import read_evaluations
-    from nodulebench.custody.study_reports import verify_made
+    from nodulebench.custody.study_reports import verify_from_stored
 
     note = read_evaluations(folder)
     secret = None if sealed is None else opening.required()
     with ProgressLine("recomputing"):
-        found = verify_made(
+        verification = verify_from_stored(
             folder, public_key=public_key, sealed=sealed, secret=secret, person=opening.person
         )
     if sealed is None:
-        looks = ", ".join(str(look["look"]) for look in note["looks"])
+        numbers = ", ".join(str(entry["evaluation"]) for entry in note["evaluations"])
         click.echo(
-            f"recomputed  nothing: made from looks {looks} of the sealed set '{note['test_set']}', "
-            "which recomputes it: --reference SEALED"
+            f"recomputed  nothing: made from evaluations {numbers} of the sealed set "
+            f"'{note['test_set']}'; to recompute it, add --reference SEALED"
         )
-    _print(found, folder)
-    return 0 if found.is_good else 1
+    _print(verification, folder)
+    return 0 if verification.is_good else 1
 
 
-def _print(found: "Verification", folder: Path) -> None:
-    for line in (*found.problems, *found.differences):
+def _print(verification: "Verification", folder: Path) -> None:
+    for line in (*verification.problems, *verification.differences):
         click.echo(f"error: {line}", err=True)
-    if found.version not in ("", __version__):
-        click.echo(
-            f"warning: made by NoduleBench {found.version}, recomputed by {__version__}", err=True
-        )
-    signature = signature_words(found) if found.is_signed else "none"
-    click.echo(f"files       {found.files} listed")
+    version = verification.version
+    if version not in ("", __version__):
+        click.echo(f"warning: made by NoduleBench {version}, recomputed by {__version__}", err=True)
+    signature = signature_text(verification) if verification.is_signed else "none"
+    click.echo(f"files       {verification.files} listed")
     click.echo(f"signature   {signature}")
-    for source, part in (("folder", found.from_folder), ("originals", found.from_originals)):
+    sources = {"folder": verification.from_folder, "originals": verification.from_originals}
+    for source, part in sources.items():
         if part is not None:
             click.echo(f"recomputed  from the {source}: {_amount(part)}")
-    print_verdict(folder, len(found.problems) + len(found.differences))
+    print_verdict(folder, len(verification.problems) + len(verification.differences))
 
 
 def _amount(part: "Recomputed") -> str:
     if not part.values:
-        return "nothing, because protocol, cases or reference are not those that the digests name"
+        return "nothing, because protocol, cases or reference do not match the digests"
     agree = f"{len(part.differences)} difference(s)" if part.differences else "all agree"
     return f"{part.values:,} values and {part.rows:,} rows, {agree}"

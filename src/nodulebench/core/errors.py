@@ -89,7 +89,7 @@ def collect_problems(problems: list[Problem]) -> Iterator[None]:
         problems.extend(error.problems)
 
 
-def made_of_each(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]:
+def map_collecting_problems(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]:
     """What is made of every item.
 
     Raises:

@@ -205,7 +205,7 @@ class Detection:
     """Wall time of the whole case."""
     peak_memory_mb: float = 0.0
     problem: str = ""
-    """Why there is no mark."""
+    """Why the case could not be read; empty: it was."""
     state: str = "ok"
     lung_warnings: tuple[Notice, ...] = ()
     """What is unusual about its lungs."""
@@ -277,7 +277,7 @@ def detect_case(task: DetectionTask) -> Detection:
         time.perf_counter() - began,
         _peak_memory_mb(),
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
-        lung_warnings=chest.lungs.doubts,
+        lung_warnings=chest.lungs.warnings,
         remarks=notices,
         fold=held_out_fold(task.fold, series),
         provenance=training_provenance(task.system, task.fold, series),

@@ -47,7 +47,7 @@ from nodulebench.io.lidc.blocks import (
     LOWEST_HU,
     Block,
     findings_inside,
-    part_to_keep,
+    random_part,
     read_blocks,
 )
 from nodulebench.io.marks import luna16 as luna16_csv
@@ -95,7 +95,7 @@ class BlockTask:
 def of_block(task: BlockTask) -> CaseExamples:
     """The examples of a block."""
     block = task.block
-    first, last = part_to_keep(block, task.findings, task.seed)
+    first, last = random_part(block, task.findings, task.seed)
     whole = BlockVoxels(
         ((block.volume.hu.astype(np.int32) - LOWEST_HU) // HU_PER_STEP).astype(np.uint8),
         block.volume.geometry,
@@ -248,7 +248,7 @@ def block_examples(
         reference: the nodules of the scans.
         source: of the candidates; cases of lists are the blocks.
         folds: of the blocks.
-        seed: of the moved faces, so that the middle of a block is no hint.
+        seed: of the moved faces, so that the middle of a block gives no hint.
         executor: runs the blocks.
         progress: called after each fold.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.errors import InputError, map_collecting_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import PLACE
 from nodulebench.detection.examples import CANDIDATES
@@ -74,7 +74,7 @@ class Training:
             card = planned_card(self.name, fold, self.course)
             return steps_left(card, stem_of(self.name, fold, self.course)) is None
 
-        return sum(made_of_each(folds, is_done))
+        return sum(map_collecting_problems(folds, is_done))
 
     def seconds_left(self, folds: Sequence[int | None]) -> float | None:
         """About how long the trainings that are not done will take here; None: all are done."""

@@ -41,52 +41,54 @@ class Conversion:
     notices: tuple[Notice, ...]
 
 
-def convert(
-    source: Path,
-    target: Path,
-    *,
-    to_format: str,
-    from_format: str | None = None,
-    what: What | None = None,
-    cases: pl.DataFrame | Path | None = None,
-    rule: str | None = None,
-    readers: Path | None = None,
-    columns: str | None = None,
-) -> Conversion:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConvertOptions:
+    """What is converted to what."""
+
+    source: Path
+    """The file or folder to convert."""
+    target: Path
+    """The file or folder to write."""
+    to_format: str
+    """The name of the format to write."""
+    from_format: str | None = None
+    """The name of the format to read; None: it is recognised."""
+    what: What | None = None
+    """What the source holds; None: it is recognised as marks or a reference. If it could be both,
+    it is marks if they have scores, else a reference."""
+    cases: pl.DataFrame | Path | None = None
+    """CASES or a file of them, for formats that need the geometry of the cases; a folder of CT
+    series for formats that refer to images."""
+    rule: str | None = None
+    """For a result: the rule whose labels are written; None: the first of its protocol."""
+    readers: Path | None = None
+    """For a result whose submissions are readers: the table READERS."""
+    columns: str | None = None
+    """For marks in a CSV file with other column names: these names."""
+
+
+def convert(options: ConvertOptions) -> Conversion:
     """Read a file or folder in one format and write it in another.
 
     The new file is read again and compared, so that every loss is reported: columns that the
     format cannot store, slices, changed positions.
 
-    Args:
-        source: the file or folder to convert.
-        target: where to write.
-        to_format: the name of the format to write.
-        from_format: the name of the format to read; None: it is recognised.
-        what: whether the source holds marks, a reference or readings; None: what it looks like,
-            marks or a reference. Where it could be both, it is marks if they have scores, else a
-            reference.
-        cases: CASES or a file of them, for formats that need the geometry of the cases; a folder
-            of CT series for those that refer to images.
-        rule: of a result whose labels are written; None: the first of its protocol.
-        readers: of a result whose submissions are readers: who read what (READERS).
-        columns: of marks in a CSV file with columns of its own: their names.
-
     Raises:
         InputError: if the formats cannot be converted, or with every problem of the source.
     """
-    if what == "readings":
-        return _convert_readings(source, target, to_format, cases)
-    writer = FORMATS[to_format]
+    source, target, cases = options.source, options.target, options.cases
+    if options.what == "readings":
+        return _convert_readings(source, target, options.to_format, cases)
+    writer = FORMATS[options.to_format]
     if writer.write_cohorts is not None:
-        return _convert_result(source, target, writer, rule, readers)
+        return _convert_result(source, target, writer, options.rule, options.readers)
     known = read_cases(cases) if isinstance(cases, Path) else cases
-    if columns is not None:
-        before = read_submission(source, known, columns=parse_columns(columns))
+    if options.columns is not None:
+        before = read_submission(source, known, columns=parse_columns(options.columns))
         return _written_marks(before, target, "own columns", writer, known)
-    reader = FORMATS[from_format] if from_format else None
-    chosen = what or _what(source, reader, writer, known)
-    if chosen == "marks":
+    reader = FORMATS[options.from_format] if options.from_format else None
+    what = options.what or _what(source, reader, writer, known)
+    if what == "marks":
         return _convert_marks(source, target, reader, writer, known)
     return _convert_reference(source, target, reader, writer, known)
 

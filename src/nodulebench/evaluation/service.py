@@ -1,8 +1,8 @@
-"""Files -> Evaluation -> files: what ``nodulebench evaluate`` does."""
+"""Evaluate files of marks: read, evaluate and write."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,66 +23,104 @@ if TYPE_CHECKING:
     from nodulebench.core.plans import TestPlan
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluateOptions:
+    """What is evaluated, and how."""
+
+    marks: tuple[Path, ...]
+    """A file or folder for each algorithm."""
+    reference: Path
+    """The test set."""
+    protocol: str | None = None
+    """Name or TOML file; None: the plan's protocol, else luna16."""
+    plan: Path | None = None
+    """A frozen test plan."""
+    series: Path | None = None
+    """List of cases that restricts and orders those of the test set."""
+    cases: Path | None = None
+    """Table of cases: geometry, patients, strata."""
+    nodules: Path | None = None
+    """Table with further facts about nodules."""
+    columns: str | None = None
+    """Names of the columns of CSV files with other column names."""
+    candidates: Path | None = None
+    """Candidate list; every mark must score one of these candidates."""
+    at_fp: float | None = None
+    """False positives per case at which recall, precision and the like are read."""
+    bootstraps: int | None = None
+    """Number of resamples; None: the protocol's."""
+    seed: int | None = None
+    """Seed of the resamples; None: the protocol's."""
+    out: Path | None = None
+    """Folder of the result; None: nothing is written."""
+    names: tuple[str, ...] = ()
+    """Names of the algorithms; empty: their own."""
+    force: bool = False
+    """Whether a result in ``out`` may be replaced."""
+
+
 def evaluate_files(
-    marks: tuple[Path, ...],
-    reference: Path,
-    protocol: str | None = None,
+    options: EvaluateOptions,
     *,
-    plan: Path | None = None,
-    series: Path | None = None,
-    cases: Path | None = None,
-    nodules: Path | None = None,
-    columns: str | None = None,
-    candidates: Path | None = None,
-    bootstraps: int | None = None,
-    seed: int | None = None,
-    at_fp: float | None = None,
-    out: Path | None = None,
-    names: Sequence[str] = (),
-    force: bool = False,
     executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> tuple[Evaluation, list[Path]]:
-    """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
-
-    The protocol is the plan's where there is a plan, else the one named, else ``luna16``. A result
-    that lies in ``out`` is replaced with ``force`` only. The algorithms are called by ``names``,
-    else as they say themselves. ``columns`` names those of CSV files that have their own.
+    """Read, evaluate and, with ``out``, write; if there is any problem, nothing is written.
 
     Returns:
         The evaluation and the files written.
     """
-    if out is not None and not force:
-        require_same_result(out)
-    chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed, at_fp=at_fp)
-    truth = read_reference(reference, cases=cases, nodules=nodules)
-    if series is not None:
-        truth = truth.restricted(read_case_list(series), series.name)
-    given = None if columns is None else parse_columns(columns)
-    read = [read_submission(path, truth.cases, columns=given) for path in marks]
-    submissions = named(read, marks, names)
-    truth = replace(truth, cases=without_images(truth.cases))
-    if candidates is not None:
-        submissions = keep_to_candidates(submissions, candidates, truth)
-    evaluation = evaluate(truth, submissions, chosen, progress, executor)
+    if options.out is not None and not options.force:
+        require_same_result(options.out)
+    protocol, frozen = choose_protocol(
+        options.protocol,
+        options.plan,
+        bootstraps=options.bootstraps,
+        seed=options.seed,
+        at_fp=options.at_fp,
+    )
+    reference = read_test_set(
+        options.reference, cases=options.cases, nodules=options.nodules, series=options.series
+    )
+    columns = None if options.columns is None else parse_columns(options.columns)
+    read = [read_submission(path, reference.cases, columns=columns) for path in options.marks]
+    submissions = named(read, options.marks, options.names)
+    reference = replace(reference, cases=without_images(reference.cases))
+    if options.candidates is not None:
+        submissions = keep_to_candidates(submissions, options.candidates, reference)
+    evaluation = evaluate(reference, submissions, protocol, progress, executor)
     if frozen is not None:
         from nodulebench.evaluation.plans.verdict import evaluated_under
 
         evaluation = evaluated_under(frozen, evaluation)
-    return evaluation, [] if out is None else write_evaluation(evaluation, out)
+    return evaluation, [] if options.out is None else write_evaluation(evaluation, options.out)
+
+
+def read_test_set(
+    path: Path,
+    *,
+    cases: Path | None = None,
+    nodules: Path | None = None,
+    series: Path | None = None,
+) -> Reference:
+    """A reference, restricted to the cases of a list ``series`` if one is given."""
+    reference = read_reference(path, cases=cases, nodules=nodules)
+    if series is None:
+        return reference
+    return reference.restricted(read_case_list(series), series.name)
 
 
 def named(
     submissions: list[Submission], paths: Sequence[Path], names: Sequence[str] = ()
 ) -> list[Submission]:
-    """Submissions under the names given, else their own; files of one name by their folders.
+    """Submissions with the given names, else their own; files of the same name by their folders.
 
     Raises:
-        InputError: if there are not as many names as files.
+        InputError: if the numbers of names and files differ.
     """
     if names and len(names) != len(paths):
         what = f"{len(names)} name(s) for {len(paths)} file(s) of marks."
-        raise InputError.at("--name", what, "Give one for each, in the same order, or none.")
+        raise InputError.at("--name", what, "Give a name for each file in the same order, or none.")
     if names:
         return [
             replace(submission, name=name)
@@ -108,7 +146,7 @@ def choose_protocol(
     seed: int | None = None,
     at_fp: float | None = None,
 ) -> "tuple[TestProtocol, TestPlan | None]":
-    """The protocol of a test, and its frozen plan where there is one."""
+    """The protocol of a test, and its frozen plan if it has one."""
     if plan is not None:
         frozen = _read_plan(plan, protocol, bootstraps, seed, at_fp)
         return frozen.protocol, frozen
@@ -123,7 +161,7 @@ def _read_plan(
     seed: int | None,
     at_fp: float | None,
 ) -> "TestPlan":
-    """A frozen plan, whose protocol no option may change."""
+    """A frozen plan, whose protocol must not be changed by options."""
     from nodulebench.evaluation.plans.freeze import read_plan
 
     plan = read_plan(path)
@@ -141,7 +179,7 @@ def _read_plan(
         differing.append(f"a reading at {read}, not at {at_fp:g}")
     if differing:
         raise InputError(
-            Problem(str(path), f"fixes {what}.", "Leave the option out, or the plan.")
+            Problem(str(path), f"fixes {what}.", "Leave out the option or the plan.")
             for what in differing
         )
     return plan
@@ -152,10 +190,10 @@ def keep_to_candidates(
 ) -> list[Submission]:
     """Submissions to the false-positive-reduction track: each mark scores a listed candidate.
 
-    A candidate without a mark counts as not shown and is told in a notice.
+    Candidates without a mark count as not shown; a notice gives their number.
 
     Raises:
-        InputError: for marks that are no candidates, and candidates scored more than once.
+        InputError: for marks without a candidate, and candidates scored more than once.
     """
     from nodulebench.io.marks.luna16_candidates import check_candidate_track, read_candidates
 
@@ -179,7 +217,7 @@ def with_options(
     seed: int | None = None,
     at_fp: float | None = None,
 ) -> TestProtocol:
-    """The protocol as the command line changed it; its digest covers the change."""
+    """The protocol with changed values; its digest covers the changes."""
     if bootstraps is not None:
         interval = protocol.interval.model_copy(update={"bootstraps": bootstraps})
         protocol = protocol.model_copy(update={"interval": interval})

@@ -1,1 +1,1 @@
-"""What pixels, millimetres and outlines are: geometry below every stage and format."""
+"""Geometry, volumes, outlines and lungs, below every workflow and file format."""

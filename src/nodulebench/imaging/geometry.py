@@ -1,4 +1,4 @@
-"""Where voxels are in the patient: voxel index <-> millimetres (LPS), boxes, slices."""
+"""The voxel grid of an image in the patient: voxel index <-> millimetres (LPS), boxes, slices."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ SPACING_MM = ("spacing_x_mm", "spacing_y_mm", "spacing_z_mm")
 ORIGIN_MM = ("origin_x_mm", "origin_y_mm", "origin_z_mm")
 GEOMETRY_COLUMNS = (*SPACING_MM, *ORIGIN_MM)
 FARTHEST_MM = 1e6
-"""Nothing in a patient is a kilometre away or as large; such a number is a slip."""
+"""Nothing in a patient is a kilometre away or as large; such a number is an error."""
 ORTHONORMAL_TOLERANCE = 1e-3
 """How far direction cosines may be from orthonormal: headers round them."""
 LARGEST_SHEAR = 0.0175
@@ -26,10 +26,10 @@ _NEAR[:2, 2] = _NEAR[2, :2] = LARGEST_SHEAR
 
 @dataclass(frozen=True, slots=True)
 class GeometryProblem(Problem):
-    """That places cannot be worked out because the geometry of cases is not known."""
+    """Positions cannot be computed because the geometry of cases is not known."""
 
     cases: tuple[str, ...] = ()
-    """All the cases whose geometry is wanted."""
+    """All cases whose geometry is needed."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Geometry:
 
     @cached_property
     def _axis(self) -> IntArray:
-        """For each image axis the patient axis that it runs along most."""
+        """For each image axis the patient axis with the most similar direction."""
         along = np.abs(self.direction)
         best = max(permutations(range(3)), key=lambda axes: along[list(axes), range(3)].sum())
         return np.array(best, dtype=np.int64)
@@ -70,8 +70,8 @@ class Geometry:
     def extent_to_world(self, voxels: FloatArray) -> FloatArray:
         """Extents of boxes along the image axes -> millimetres along x, y, z.
 
-        In an oblique image a box keeps its extents: each goes to the patient axis that its image
-        axis runs along most, so that the conversion can be undone.
+        In an oblique image a box keeps its extents: each goes to the patient axis most similar to
+        its image axis, so that the conversion can be undone.
         """
         extent = np.empty_like(voxels, dtype=np.float64)
         extent[:, self._axis] = voxels * self.spacing_mm
@@ -83,13 +83,13 @@ class Geometry:
 
     @property
     def is_axial(self) -> bool:
-        """Whether the slices lie across the z axis, so that each has one height."""
+        """Whether the slices are perpendicular to the z axis, so that each has one height."""
         tilt = np.abs(self.direction)
         return bool(max(tilt[2, :2].max(), tilt[:2, 2].max()) < ORTHONORMAL_TOLERANCE)
 
     @property
     def is_head_first(self) -> bool:
-        """Whether the image's slice 0 is the one nearest the head."""
+        """Whether the image's slice 0 is nearest to the head."""
         return bool(self.direction[2, 2] < 0)
 
     def slice_number(self, k: FloatArray) -> FloatArray:
@@ -123,10 +123,10 @@ class Geometry:
         return height
 
     def contains(self, point_mm: FloatArray) -> BoolArray:
-        """Whether points lie in the image; everywhere true where its size is unknown."""
+        """Whether points are in the image; always true if its size is unknown."""
         if self.size is None:
             return np.ones(len(point_mm), dtype=np.bool_)
-        with np.errstate(over="ignore", invalid="ignore"):  # places beyond any number are outside
+        with np.errstate(over="ignore", invalid="ignore"):  # overflowing positions are outside
             index = self.to_index(point_mm)
         is_inside: BoolArray = np.all((index >= -0.5) & (index <= self.size - 0.5), axis=1)
         return is_inside
@@ -146,13 +146,13 @@ def voxel_box_mm(
 def slices_through(
     geometry: Geometry, center_mm: FloatArray, extent_mm: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """The slices that 3-D boxes lie on.
+    """The slices through 3-D boxes.
 
-    A box lies on every slice whose plane it contains, and on the nearest one if it contains none.
+    A box is on every slice whose plane it contains, and on the nearest one if it contains none.
     Slices outside the image do not count.
 
     Returns:
-        For each box and slice: which box, the slice number from the feet, and the centre of the
+        For each box and slice: the box, the slice number from the feet, and the centre of the
         box on that slice in mm.
     """
     center = geometry.to_index(center_mm)
@@ -178,13 +178,13 @@ def slices_through(
 
 
 def lps_to_ras(point_mm: FloatArray) -> FloatArray:
-    """LPS <-> RAS: x and y change their signs; the same function leads back."""
+    """LPS <-> RAS: x and y change their signs, in either direction."""
     turned: FloatArray = point_mm * np.array([-1.0, -1.0, 1.0])
     return turned
 
 
 def is_orthonormal(direction: FloatArray) -> bool:
-    """Whether the columns can be the axes of an image: of length one and at right angles."""
+    """Whether the columns can be the axes of an image: of length one and perpendicular."""
     largest = 1 + ORTHONORMAL_TOLERANCE
     if not np.all(np.abs(direction) < largest):  # NaN compares as false
         return False
@@ -192,15 +192,17 @@ def is_orthonormal(direction: FloatArray) -> bool:
 
 
 def geometry_columns(geometry: Geometry) -> dict[str, int | float | str]:
-    """Where the voxels of a case are, as CASES has it, in the same words for every reader.
+    """The voxel grid of a case as columns of CASES, in the same form from every source.
 
     The distance of slices is a mean over rounded positions, and cosines are rounded by headers:
-    what lies beyond six digits after the point is noise.
+    more than six decimals are noise.
     """
     if geometry.size is None:
         raise AssertionError("a case has a size")
     spacing = [*geometry.spacing_mm[:2].tolist(), round(float(geometry.spacing_mm[2]), 6)]
-    cosines = " ".join(f"{round(one, 6) + 0.0:g}" for one in geometry.direction.ravel().tolist())
+    cosines = " ".join(
+        f"{round(cosine, 6) + 0.0:g}" for cosine in geometry.direction.ravel().tolist()
+    )
     return {
         **dict(zip(SIZE, geometry.size.tolist(), strict=True)),
         **dict(zip(SPACING_MM, spacing, strict=True)),
@@ -216,17 +218,17 @@ def checked_geometry(
     size: IntArray | None,
     where: str,
 ) -> Geometry:
-    """A geometry that can be one.
+    """Make a geometry and check that it is possible.
 
     Raises:
         InputError: if the spacing is not positive, the direction not orthonormal, or a number is
-            beyond all reason.
+            impossibly large.
     """
     problems = Problems()
     if not np.all((spacing_mm > 0) & (spacing_mm < FARTHEST_MM)):
-        problems.add(where, f"has a voxel size that cannot be: {_shown(spacing_mm)}.")
+        problems.add(where, f"has an impossible voxel size: {_shown(spacing_mm)}.")
     if not np.all(np.abs(origin_mm) < FARTHEST_MM):
-        problems.add(where, f"has an origin that cannot be: {_shown(origin_mm)}.")
+        problems.add(where, f"has an impossible origin: {_shown(origin_mm)}.")
     if not is_orthonormal(direction):
         problems.add(
             where,
@@ -238,14 +240,14 @@ def checked_geometry(
 
 
 def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, Geometry]:
-    """The geometry of every case whose spacing and origin are given.
+    """The geometry of every case with spacing and origin.
 
     Raises:
         InputError: with every problem of spacing, origin and direction.
     """
     if cases is None or not set(GEOMETRY_COLUMNS) <= set(cases.columns):
         return {}
-    found: dict[str, Geometry] = {}
+    grids: dict[str, Geometry] = {}
     problems = Problems()
     for row in cases.drop_nulls(GEOMETRY_COLUMNS).iter_rows(named=True):
         where = f"{source} case '{row['case_id']}'"
@@ -254,13 +256,13 @@ def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, G
         size = None if None in sizes else np.array(sizes, dtype=np.int64)
         with collect_problems(problems):
             direction = _direction(row.get("direction"), where)
-            found[row["case_id"]] = checked_geometry(values[:3], values[3:], direction, size, where)
+            grids[row["case_id"]] = checked_geometry(values[:3], values[3:], direction, size, where)
     raise_problems(problems)
-    return found
+    return grids
 
 
 def _direction(text: str | None, where: str) -> FloatArray:
-    """Nine cosines as a matrix; an empty text stands for an axial image."""
+    """Nine cosines as a matrix; an empty text means an axial image."""
     if not text:
         return np.eye(3)
     try:

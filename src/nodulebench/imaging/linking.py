@@ -1,4 +1,4 @@
-"""Boxes on single slices -> which of them are one mark, where the algorithm did not say."""
+"""Link boxes on single slices into marks, for algorithms without mark ids."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,17 @@ def link_boxes(boxes: pl.DataFrame, *, largest_gap: int = 1) -> IntArray:
     """Link boxes across slices into marks.
 
     Two boxes of a case can be linked if their slices are at most ``largest_gap`` apart (1:
-    adjacent slices) and the centre of one lies in the other, edges included. A box is linked to
+    adjacent slices) and the centre of one is in the other, edges included. A box is linked to
     at most one box above it and one below: nearest centres first, nearer slices before farther
-    ones. So a mark has one box per slice, and two boxes side by side on a slice stay two marks.
+    ones. So a mark has one box per slice, and two boxes on one slice stay two marks.
     A box without a link is a mark of one slice.
 
-    The result does not depend on the order of the rows: equal distances are decided by place,
+    The result does not depend on the order of the rows: equal distances are decided by position,
     size and score.
 
     Args:
         boxes: a table with case_id, slice_index, center_x_mm, center_y_mm, length_mm, width_mm,
-            and score where there is one.
+            and optionally score.
         largest_gap: the largest difference of slice numbers that a link can bridge.
 
     Returns:
@@ -88,7 +88,7 @@ def _link_nearest(low: IntArray, high: IntArray, above: IntArray, below: IntArra
 
 
 def _chain_starts(below: IntArray) -> IntArray:
-    """For each box the lowest box of its chain, by doubling the distance looked down."""
+    """For each box the lowest box of its chain, by doubling the step downwards."""
     start = np.where(below >= 0, below, np.arange(len(below)))
     while True:
         further = start[start]
@@ -98,9 +98,9 @@ def _chain_starts(below: IntArray) -> IntArray:
 
 
 def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> IntArray:
-    """Merge points that are at most ``distance`` apart, again and again, until none are.
+    """Merge points that are at most ``distance`` apart until none are.
 
-    The two nearest go first; a merged point lies at the centre of mass of its parts.
+    The two nearest are merged first; a merged point is at the centre of mass of its parts.
 
     Returns:
         The group of each point, numbered from 0 in the order of their first points.
@@ -111,15 +111,15 @@ def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> In
     places, weights = center.copy(), weight.copy()
     alive = np.arange(len(center))
     while len(alive) > 1:
-        found, ranked = cKDTree(places[alive]).query(places[alive], k=2)
-        apart, near = np.asarray(found)[:, 1], _other(np.asarray(ranked))
+        distances, ranked = cKDTree(places[alive]).query(places[alive], k=2)
+        apart, near = np.asarray(distances)[:, 1], _other(np.asarray(ranked))
         is_pair = (near[near] == np.arange(len(alive))) & (apart <= distance)
         is_pair &= np.arange(len(alive)) < near
         if not is_pair.any():
             nearest = int(np.argmin(apart))
             if apart[nearest] > distance:
                 break
-            # equal distances in a ring: nobody is the nearest of its nearest
+            # equal distances in a ring: no point is the nearest of its nearest
             near[near[nearest]] = nearest
             is_pair[min(nearest, near[nearest])] = True
         first, second = alive[is_pair], alive[near[is_pair]]
@@ -136,6 +136,6 @@ def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> In
 
 
 def _other(near: npt.NDArray[np.generic]) -> IntArray:
-    """Of the two nearest points the one that is not the point itself (points may coincide)."""
+    """The nearest point that is not the point itself (points may coincide)."""
     itself = np.arange(len(near))
     return np.where(near[:, 1] == itself, near[:, 0], near[:, 1]).astype(np.int64)

@@ -12,12 +12,12 @@ Factors = IntArray
 def block_mean(
     values: npt.NDArray[np.generic], factors: Factors, lead: Factors | None = None
 ) -> Float32Array:
-    """Means over blocks of voxels; blocks at the ends are the means of what they have.
+    """Means over blocks of voxels; blocks at the ends are the means of the voxels they have.
 
     Args:
         values: the voxels.
-        factors: how many voxels of each axis are a block.
-        lead: so many voxels of the first block lie before the image, fewer than a block has.
+        factors: the voxels per block along each axis.
+        lead: the voxels of the first block that are before the image, fewer than a block.
     """
     result = values
     ahead = [0] * len(factors) if lead is None else lead.tolist()
@@ -75,7 +75,7 @@ def dilated(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray
 
 
 def eroded(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
-    """What is further than ``radius_mm`` from every voxel outside the mask."""
+    """Everything farther than ``radius_mm`` from every voxel outside the mask."""
     part, box = boxed(mask, np.ones(3, dtype=np.int64))
     result = np.zeros_like(mask)
     result[box] = ~dilated(~part, radius_mm, spacing_mm)
@@ -83,12 +83,12 @@ def eroded(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
 
 
 def opening(mask: BoolArray, radius: float) -> BoolArray:
-    """What a ball of ``radius`` voxels covers when it moves within the mask; voxels are cubes."""
+    """Everything that a ball of ``radius`` voxels covers within the mask; voxels are cubes."""
     return dilated(eroded(mask, radius, np.ones(3)), radius, np.ones(3))
 
 
 def closing(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
-    """The mask with holes, and with gaps and dents that a ball of ``radius_mm`` cannot enter."""
+    """The mask with its holes, gaps and dents filled that a ball of ``radius_mm`` cannot enter."""
     from scipy import ndimage
 
     margin = np.ceil(radius_mm / spacing_mm).astype(np.int64) + 1
@@ -101,13 +101,13 @@ def closing(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray
     return result
 
 
-def grown_into(seed: BoolArray, room: BoolArray) -> BoolArray:
-    """The seed grown by one voxel over its faces, within ``room`` only."""
+def grown_into(seed: BoolArray, allowed: BoolArray) -> BoolArray:
+    """The seed grown by one voxel over its faces, only within ``allowed``."""
     grown = seed.copy()
     for axis in range(seed.ndim):
         for shift in (-1, 1):
             _join_shifted(grown, seed, shift, axis)
-    grown &= room
+    grown &= allowed
     grown |= seed
     return grown
 
@@ -135,7 +135,7 @@ def _join_shifted(target: BoolArray, mask: BoolArray, shift: int, axis: int) -> 
 
 
 def boxed(mask: BoolArray, margin: IntArray) -> tuple[BoolArray, tuple[slice, ...]]:
-    """The part of an array around its mask, and where it lies."""
+    """The part of an array around its mask, and its position."""
     box = []
     for axis, extra in enumerate(margin.tolist()):
         others = tuple(other for other in range(mask.ndim) if other != axis)

@@ -1,7 +1,7 @@
 """Outlines of nodules on slices: closed polygons, written 'x y;x y;...' in millimetres.
 
-Text to corners and back, areas, and whether points lie inside. Inside is what an odd number of
-sides separates from outside, so a line that leads to a further ring and back encloses nothing.
+Text to corners and back, areas, and point-in-polygon tests. A point is inside if an odd number of
+sides separates it from outside, so a line to a further ring and back encloses nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,40 +21,40 @@ LONGEST_SHOWN = 60
 
 @dataclass(frozen=True, eq=False)
 class Outlines:
-    """Many outlines, their corners one after the other; an outline may have none."""
+    """Many outlines, with all corners in one array; an outline may have none."""
 
     corners: IntArray
-    """How many corners each outline has."""
+    """The number of corners of each outline."""
     x: FloatArray
     y: FloatArray
 
     @cached_property
     def first(self) -> IntArray:
-        """Where each outline's corners begin in ``x`` and ``y``."""
+        """The index of each outline's first corner in ``x`` and ``y``."""
         return np.cumsum(self.corners) - self.corners
 
     @cached_property
     def owner(self) -> IntArray:
-        """The outline that each corner belongs to, ascending."""
+        """The outline of each corner, ascending."""
         return np.repeat(np.arange(len(self.corners)), self.corners)
 
     @property
     def is_drawn(self) -> BoolArray:
-        """Which outlines have corners."""
+        """Whether each outline has corners."""
         return self.corners > 0
 
 
 def no_outlines(count: int) -> Outlines:
-    """As many outlines without corners."""
+    """``count`` outlines without corners."""
     return Outlines(np.zeros(count, dtype=np.int64), np.empty(0), np.empty(0))
 
 
 def read_outlines(text: pl.Series, *, allows_none: bool = True) -> Outlines:
-    """The outlines that many texts 'x y;x y;...' describe, all at once.
+    """Parse many texts 'x y;x y;...' at once.
 
     Args:
         text: the texts.
-        allows_none: whether null or empty text is an outline without corners; else it is refused.
+        allows_none: whether null or empty text is an outline without corners; else it is rejected.
 
     Raises:
         InputError: for each text that is not a list of points.
@@ -89,13 +89,13 @@ def read_outlines(text: pl.Series, *, allows_none: bool = True) -> Outlines:
 
 
 def read_outline(text: str, where: str) -> FloatArray:
-    """The corners of one outline, one row (x, y) each; the last joins the first.
+    """Parse the corners of one outline, one row (x, y) each; the last joins the first.
 
-    One or two corners are allowed: they enclose nothing.
+    One or two corners are allowed; they enclose nothing.
 
     Args:
         text: 'x y;x y;...'; ';' at the ends is ignored.
-        where: what the outline belongs to, for the message.
+        where: the owner of the outline, for the message.
 
     Raises:
         InputError: if a number cannot be read.
@@ -130,19 +130,19 @@ def outline_texts(
 
 
 def outline_text(corners: Iterable[Iterable[float]], form: str = "") -> str:
-    """Corners of one outline as text; ``form`` is that of each number, all its digits if empty."""
+    """Corners of one outline as text; ``form`` is the number format, empty for all digits."""
     return ";".join(f"{x:{form}} {y:{form}}" for x, y in corners)
 
 
 def box_outline(center_x: float, center_y: float, length: float, width: float) -> FloatArray:
-    """A box as an outline of four corners."""
+    """The outline of a box, with four corners."""
     half = np.array([length, width]) / 2
     signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     return np.array([center_x, center_y]) + signs * half
 
 
-def one_outline(rings: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Rings as one outline that holds the same: a line leads to each further one and back."""
+def joined_outline(rings: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Join rings into one outline of the same area: a line leads to each further ring and back."""
     start = rings[0][:1]
     path = [rings[0]]
     for ring in rings[1:]:
@@ -151,15 +151,15 @@ def one_outline(rings: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def area_mm2(outline: FloatArray) -> float:
-    """The area within one outline of at least one corner."""
+    """The area of one outline with at least one corner."""
     x, y = outline.T
     return float(areas_mm2(Outlines(np.array([len(outline)]), x, y))[0])
 
 
 def areas_mm2(outlines: Outlines) -> FloatArray:
-    """The area within each outline, 0 where there is none.
+    """The area of each outline, 0 without corners.
 
-    Corners are taken from the first one, so that an area far from the origin is as exact.
+    Corners are relative to the first one, so that areas far from the origin are as exact.
     """
     which, corner, following = _sides(outlines, np.arange(len(outlines.corners)))
     x1, y1, x2, y2 = (
@@ -174,14 +174,14 @@ def areas_mm2(outlines: Outlines) -> FloatArray:
 def is_inside(
     outlines: Outlines, which: IntArray, x: FloatArray, y: FloatArray, *, edge_mm: float
 ) -> BoolArray:
-    """Whether each point lies inside an outline or on its edge.
+    """Whether each point is inside an outline or on its edge.
 
     Args:
         outlines: the polygons.
-        which: for each point the outline it is tested against.
+        which: the outline of each point.
         x: the points.
         y: the points.
-        edge_mm: a point this near to the edge is on it.
+        edge_mm: a point at most this far from the edge is on it.
     """
     near = np.flatnonzero(_is_in_box(outlines, which, x, y, edge_mm))
     point, corner, following = _sides(outlines, which[near])
@@ -203,7 +203,7 @@ def is_inside(
 
 
 def _sides(outlines: Outlines, which: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """For each outline asked for its sides: who asked, the corner, the next corner."""
+    """The sides of the outlines in ``which``: index into ``which``, corner, next corner."""
     first, corners = outlines.first[which], outlines.corners[which]
     run, corner = unroll(first, corners)
     is_last = corner == (first + corners - 1)[run]
@@ -213,7 +213,7 @@ def _sides(outlines: Outlines, which: IntArray) -> tuple[IntArray, IntArray, Int
 def _is_in_box(
     outlines: Outlines, which: IntArray, x: FloatArray, y: FloatArray, edge_mm: float
 ) -> BoolArray:
-    """Whether each point lies in the box around its outline, so that the exact test is worth it."""
+    """Whether each point is in the box around its outline, so that the exact test is needed."""
     drawn = np.flatnonzero(outlines.is_drawn)
     inside = outlines.is_drawn[which]
     for corner, point in ((outlines.x, x), (outlines.y, y)):
@@ -226,11 +226,11 @@ def _is_in_box(
 
 
 def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:
-    """The area of each outline and of what both enclose.
+    """The area of each outline and of their intersection.
 
     Args:
         first: corners, one row (x, y) each; the last joins the first. May be empty.
-        second: likewise.
+        second: as ``first``.
     """
     start = np.concatenate([first, second])
     stop = np.concatenate([np.roll(first, -1, axis=0), np.roll(second, -1, axis=0)])
@@ -240,7 +240,7 @@ def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float,
     height = np.unique(np.concatenate([start[:, 1], _crossing_heights(start, stop)]))
     strip, side, x = _meetings(start, stop, height)
     step = np.diff(x, append=0.0) * np.diff(height)[strip]
-    # every outline is met an even number of times in a strip, so sums may run on to the next
+    # every outline is crossed an even number of times per strip, so sums may continue to the next
     in_first = np.cumsum(is_first[side]) % 2 == 1
     in_second = np.cumsum(~is_first[side]) % 2 == 1
     return (
@@ -251,16 +251,16 @@ def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float,
 
 
 def crosses_itself(outline: FloatArray) -> bool:
-    """Whether two sides of an outline cross; sides that only touch do not."""
+    """Whether two sides of an outline cross; touching is not crossing."""
     return len(_crossing_heights(outline, np.roll(outline, -1, axis=0))) > 0
 
 
 def _meetings(
     start: FloatArray, stop: FloatArray, height: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Where sides meet the middle of strips: strip, side and x, from left to right in each strip.
+    """Crossings of sides with the middle of strips: strip, side and x, left to right per strip.
 
-    Strip s lies between height[s] and height[s + 1]; every side begins and ends at a height.
+    Strip s is between height[s] and height[s + 1]; every side begins and ends at a height.
     """
     low = np.searchsorted(height, np.minimum(start[:, 1], stop[:, 1]))
     length = np.searchsorted(height, np.maximum(start[:, 1], stop[:, 1])) - low
@@ -280,25 +280,29 @@ def _crossing_heights(start: FloatArray, stop: FloatArray) -> FloatArray:
     for axis in (0, 1):
         is_near &= low[:, np.newaxis, axis] <= high[:, axis]
         is_near &= high[:, np.newaxis, axis] >= low[:, axis]
-    one, other = np.nonzero(is_near)
-    along, across, apart = (stop - start)[one], (stop - start)[other], (start[other] - start[one])
+    first, second = np.nonzero(is_near)
+    along, across, apart = (
+        (stop - start)[first],
+        (stop - start)[second],
+        (start[second] - start[first]),
+    )
     turn = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
     is_turned = turn != 0
-    one, along, across, apart, turn = (
-        part[is_turned] for part in (one, along, across, apart, turn)
+    first, along, across, apart, turn = (
+        part[is_turned] for part in (first, along, across, apart, turn)
     )
-    on_one = (apart[:, 0] * across[:, 1] - apart[:, 1] * across[:, 0]) / turn
-    on_other = (apart[:, 0] * along[:, 1] - apart[:, 1] * along[:, 0]) / turn
-    is_crossing = (on_one > 0) & (on_one < 1) & (on_other > 0) & (on_other < 1)
-    height: FloatArray = (start[one, 1] + on_one * along[:, 1])[is_crossing]
+    on_first = (apart[:, 0] * across[:, 1] - apart[:, 1] * across[:, 0]) / turn
+    on_second = (apart[:, 0] * along[:, 1] - apart[:, 1] * along[:, 0]) / turn
+    is_crossing = (on_first > 0) & (on_first < 1) & (on_second > 0) & (on_second < 1)
+    height: FloatArray = (start[first, 1] + on_first * along[:, 1])[is_crossing]
     return height
 
 
-_EQUAL = 1 - 1e-9  # axes that differ by less, relatively, are equally long
+_EQUAL = 1 - 1e-9  # axes with a smaller relative difference are equally long
 
 
 def long_and_short_mm(*rings: FloatArray) -> tuple[float, float]:
-    """Long and short axis of what closed outlines on one slice hold together.
+    """Long and short axis of the union of closed outlines on one slice.
 
     Args:
         rings: corners of each outline, one row (x, y) each; the last joins the first.
@@ -308,13 +312,13 @@ def long_and_short_mm(*rings: FloatArray) -> tuple[float, float]:
 
 
 def axes_of_sides(start: FloatArray, stop: FloatArray) -> tuple[float, float]:
-    """Long and short axis of what closed outlines hold, from their sides in any order.
+    """Long and short axis of the union of closed outlines, from their sides in any order.
 
-    Of several equally long axes the one with the longer perpendicular counts.
+    Of several equally long axes, the axis with the longer perpendicular counts.
 
     Args:
-        start: where each side begins, one row (x, y) each.
-        stop: where it ends.
+        start: the start of each side, one row (x, y) each.
+        stop: the end of each side.
     """
     apart = start[:, None, :] - start[None, :, :]
     length = np.hypot(apart[..., 0], apart[..., 1])
@@ -327,23 +331,23 @@ def axes_of_sides(start: FloatArray, stop: FloatArray) -> tuple[float, float]:
 
 
 def _longest_across(start: FloatArray, stop: FloatArray, axis: FloatArray) -> float:
-    """The largest distance of two points of some sides on one line at right angles to an axis.
+    """The largest distance of two points of some sides on one line perpendicular to an axis.
 
-    It changes linearly between corners, so one of them has the maximum.
+    It changes linearly between corners, so the maximum is at a corner.
     """
-    beside = np.array([-axis[1], axis[0]])
-    along, across = start @ axis, start @ beside
+    perpendicular = np.array([-axis[1], axis[0]])
+    along, across = start @ axis, start @ perpendicular
     step = stop @ axis - along
     is_steep = np.abs(step) < 1e-12
     share = (along[:, None] - along) / np.where(is_steep, 1.0, step)
     is_met = (share >= 0) & (share <= 1) & ~is_steep
-    height = across + share * (stop @ beside - across)
+    height = across + share * (stop @ perpendicular - across)
     top = np.where(is_met, height, -np.inf).max(axis=1)
     bottom = np.where(is_met, height, np.inf).min(axis=1)
     return float(np.max(np.where(np.isfinite(top), top - bottom, 0.0)))
 
 
 def largest_distance_mm(points: FloatArray) -> float:
-    """The largest distance between two points; 0 for a single one."""
+    """The largest distance between two points; 0 for a single point."""
     apart = points[:, None, :] - points
     return float(np.hypot(apart[..., 0], apart[..., 1]).max())

@@ -1,8 +1,8 @@
-"""Outlines -> pixels, in image coordinates: pixel (i, j) is the square around (i, j).
+"""Convert outlines to pixels, in image coordinates: pixel (i, j) is the square around (i, j).
 
-Two conventions. A *boundary* is a polygon, and a pixel belongs if its centre lies inside. LIDC-IDRI
-gives *outside pixels*: the centres of the first pixels outside the nodule, so the nodule is what
-they enclose, without themselves.
+There are two conventions. A *boundary* is a polygon; it contains the pixels whose centres are
+inside. LIDC-IDRI gives *outside pixels*: the centres of the first pixels outside the nodule, so
+the nodule is what they enclose, without themselves.
 """
 
 import struct
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.outlines import one_outline
+from nodulebench.imaging.outlines import joined_outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class DrawnOutline:
     is_box: bool = False
 
     def corners_mm(self, grid: Geometry) -> FloatArray:
-        """Its corners in the patient: on the height that was told where slices are axial."""
+        """Its corners in the patient, at the stated height if slices are axial."""
         if grid.is_axial and self.z_mm is not None:
             return np.column_stack([self.xy_mm, np.full(len(self.xy_mm), self.z_mm)])
         level = np.full(len(self.xy_mm), float(self.slice_index))
@@ -39,14 +39,14 @@ class DrawnOutline:
 
 
 def voxels_of(drawn: Iterable[DrawnOutline], grid: Geometry) -> IntArray:
-    """Voxels (column, row, image) that outlines hold: all of them joined, less their holes.
+    """Voxels (column, row, image) inside the union of outlines, without their holes.
 
-    A hole is cut out with its rim, as LIDC-IDRI's rule has it. Voxels outside the image are left
+    A hole is cut out with its rim, as in LIDC-IDRI. Voxels outside the image are left
     out.
     """
     by_slice: dict[int, list[DrawnOutline]] = {}
-    for one in drawn:
-        by_slice.setdefault(one.slice_index, []).append(one)
+    for outline in drawn:
+        by_slice.setdefault(outline.slice_index, []).append(outline)
     parts = [np.empty((0, 3), dtype=np.int64)]
     for number, outlines in sorted(by_slice.items()):
         pixels = _pixels(outlines, grid)
@@ -59,7 +59,7 @@ def voxels_of(drawn: Iterable[DrawnOutline], grid: Geometry) -> IntArray:
 
 
 def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:
-    """Columns and rows that the outlines of one slice hold, each once."""
+    """Columns and rows inside the outlines of one slice, without repetition."""
     held: set[tuple[int, int]] = set()
     cut: set[tuple[int, int]] = set()
     for outline in outlines:
@@ -78,18 +78,18 @@ def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:
 def enclosed_pixels(
     outline: IntArray, i: IntArray, j: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
-    """What closed rims of pixels enclose.
+    """The pixels that closed rims of pixels enclose.
 
-    Pixels are enclosed if no path over pixel edges leads out from them without crossing the rim.
+    Pixels are enclosed if no path over pixel edges leads outside without crossing the rim.
     A rim with a gap encloses nothing there; no line is drawn between its points.
 
     Args:
-        outline: the rim that each pixel belongs to: 0, 1, 2, ... in ascending order.
+        outline: the rim of each pixel: 0, 1, 2, ... in ascending order.
         i: column of the rim's pixels.
         j: row of the rim's pixels.
 
     Returns:
-        Outline, column and row of every pixel of the rims and inside them, and whether it is one
+        Outline, column and row of every pixel of the rims and inside them, and whether it is part
         of the rim.
     """
     from scipy import ndimage
@@ -102,7 +102,7 @@ def enclosed_pixels(
     left = np.cumsum(width) - width
     column = left[outline] + 1 + i - low_i[outline]
     row = 1 + j - low_j[outline]
-    # all outlines side by side in one picture: their surroundings hang together
+    # all outlines next to each other in one picture, so that their surroundings are connected
     is_free = np.ones((int(row.max()) + 2, int(width.sum())), dtype=np.bool_)
     is_free[row, column] = False
     areas, _ = ndimage.label(is_free)
@@ -117,11 +117,11 @@ def enclosed_pixels(
 
 
 def polygon_pixels(corners: FloatArray) -> tuple[IntArray, IntArray]:
-    """Pixels whose centres lie inside a polygon (even-odd rule); at least the one at its middle.
+    """Pixels whose centres are inside a polygon (even-odd rule); at least its middle pixel.
 
-    A centre on an edge belongs to the side of larger coordinates, so that polygons which share an
-    edge share no pixel. Where a side is crossed does not depend on its direction, to the last
-    digit: a line that leads to a further ring and back holds nothing.
+    A centre on an edge belongs to the side of larger coordinates, so that polygons with a common
+    edge share no pixel. The crossing of a side does not depend on its direction, to the last
+    digit: a line to a further ring and back encloses nothing.
 
     Args:
         corners: n x 2 image coordinates; the last corner joins the first.
@@ -155,12 +155,12 @@ _SETS_AT_ONCE = 256
 def trace_outlines(owner: IntArray, i: IntArray, j: IntArray) -> tuple[IntArray, FloatArray]:
     """The boundary of each set of pixels as one closed outline.
 
-    The boundary runs along the edges of pixels, half a pixel from their centres. Several parts and
-    holes are one outline: a line leads to each further ring and back, which encloses nothing. So
-    by the even-odd rule the outline holds exactly the pixels.
+    The boundary follows the edges of pixels, half a pixel from their centres. Several parts and
+    holes are one outline: a line leads to each further ring and back, and encloses nothing. So
+    by the even-odd rule the outline encloses exactly the pixels.
 
     Args:
-        owner: the set that each pixel belongs to: 0, 1, 2, ... in ascending order.
+        owner: the set of each pixel: 0, 1, 2, ... in ascending order.
         i: column of the pixels.
         j: row of the pixels.
 
@@ -183,7 +183,7 @@ def _trace(
 ) -> tuple[IntArray, FloatArray]:
     first = np.flatnonzero(np.diff(owner, prepend=-1))
     low_i, low_j = np.minimum.reduceat(i, first), np.minimum.reduceat(j, first)
-    width = np.maximum.reduceat(i, first) - low_i + 2  # sets side by side must not touch
+    width = np.maximum.reduceat(i, first) - low_i + 2  # neighbouring sets must not touch
     left = np.cumsum(width) - width
     column, row = left[owner] + i - low_i[owner], j - low_j[owner]
     picture = np.zeros((int(row.max()) + 3, int(width.sum()) + 2), dtype=np.bool_)
@@ -194,20 +194,20 @@ def _trace(
     for ring in _rings(picture):
         set_of_ring = int(np.searchsorted(left, min(c % across for c in ring), side="right")) - 1
         rings[set_of_ring].append(np.array(ring, dtype=np.int64))
-    corners = [one_outline(one) for one in rings]
+    corners = [joined_outline(parts) for parts in rings]
     which = np.repeat(np.arange(len(rings)), [len(corner) for corner in corners])
     row, column = np.divmod(np.concatenate(corners), across)
-    # a corner (row, column) of the picture is the lower left one of the pixel there
+    # a corner (row, column) of the picture is the lower left corner of that pixel
     place = np.column_stack([column - left[which] + low_i[which], row + low_j[which]]) - 0.5
     return which + first_owner, place
 
 
 def _rings(picture: BoolArray) -> list[list[int]]:
-    """Closed paths around the pixels of a picture with an empty margin, as numbers of corners.
+    """Closed paths around the pixels of a picture with an empty margin, as corner numbers.
 
-    Paths keep the pixels on their left. An edge is known by its direction (0 right, 1 up, 2 left,
-    3 down) and the corner it leaves. Where two pixels touch at a corner only, paths turn left, so
-    that each pixel has its own.
+    Paths have the pixels on their left. An edge is known by its direction (0 right, 1 up, 2 left,
+    3 down) and the corner it leaves. If two pixels touch only at a corner, paths turn left, so
+    that each pixel has its own path.
     """
     here, left_of = picture[1:, 1:], picture[1:, :-1]
     below, across = picture[:-1, 1:], picture[:-1, :-1]
@@ -227,7 +227,7 @@ def _rings(picture: BoolArray) -> list[list[int]]:
 
 
 def _cycles(following: list[int], direction: list[int], corner: list[int]) -> list[list[int]]:
-    """The corners of each cycle of edges; corners that a path passes straight are left out."""
+    """The corners of each cycle of edges, without those at which the path goes straight on."""
     is_done = [False] * len(following)
     rings = []
     for start in range(len(following)):
@@ -246,10 +246,10 @@ def _cycles(following: list[int], direction: list[int], corner: list[int]) -> li
 
 
 def png(pixels: npt.NDArray[np.uint8], palette: npt.NDArray[np.uint8] | None = None) -> bytes:
-    """A picture as a PNG file.
+    """Encode a picture as a PNG file.
 
     Args:
-        pixels: rows and columns of grey values, or of numbers of colours.
+        pixels: rows and columns of grey values, or of palette indices.
         palette: red, green and blue of every colour.
     """
     height, width = pixels.shape

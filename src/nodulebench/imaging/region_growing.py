@@ -1,10 +1,10 @@
-"""A place in a scan -> the voxels of the nodule that lies there, cut off vessels and pleura.
+"""Grow the voxels of the nodule at a position in a scan, without vessels and pleura.
 
-In the way of Kuhnigk et al., IEEE Transactions on Medical Imaging 25:417-434, 2006: a threshold
-between the nodule and the lung around it; the wall is where closed lung ends; what is thin is
-opened away; and nothing farther than a share of the nodule's own radius belongs to it. The
-constants were chosen on two tenths of the nodule blocks of LUNA16 and three whole scans against
-the mean diameter of the readers; ``benchmarks/click_proposals.py`` measures on the other eight.
+Follows Kuhnigk et al., IEEE Transactions on Medical Imaging 25:417-434, 2006: a threshold between
+the nodule and the lung around it; the wall is where closed lung ends; thin parts are opened away;
+and voxels farther than a share of the nodule's own radius do not belong to it. The constants were
+chosen on two tenths of the nodule blocks of LUNA16 and three whole scans against the mean diameter
+of the readers; ``benchmarks/click_proposals.py`` measures on the other eight tenths.
 """
 
 from dataclasses import dataclass
@@ -15,48 +15,48 @@ from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArra
 from nodulebench.imaging.volume import Volume
 
 HALF_SIDE_MM = 22.0
-"""Half the side of the cube that is looked at."""
+"""Half the side of the cube that is examined."""
 SEED_MM = 2.5
-"""How far from the click the brightest place is looked for."""
+"""How far from the click the brightest voxel may be."""
 LUNG_HU, SOFT_HU = -850.0, 100.0
-"""Lung around a nodule; and the densest that a nodule counts where the threshold is chosen."""
+"""Lung around a nodule; and the upper limit of nodule density for the threshold."""
 SHARES, SHARE_MM = (0.42, 0.38), (5.0, 8.0)
-"""Of the way from lung to nodule: where its edge is, for nodules of these diameters. Readers draw a
-little outside of half-way; a small nodule is blurred by the voxels to nearly its whole width."""
+"""Position of the edge between lung (0) and nodule (1) for these diameters. Readers draw
+a little outside half-way; a small nodule is blurred by the voxels over nearly its whole width."""
 LOWEST_HU = -750.0
-"""Below this, noise of the lung would be taken for the nodule."""
+"""Below this, noise of the lung would count as nodule."""
 AIR_HU = -500.0
-"""What counts as lung where the wall is looked for."""
+"""Upper limit of lung when the wall is located."""
 CLOSING_MM = 12.0
-"""Of the ball that cannot enter the dent of a nodule at the wall."""
+"""Radius of the ball that cannot enter the dent of a nodule at the wall."""
 THIN = 0.65
-"""What is thinner than this share of the radius is opened away."""
+"""Parts thinner than this share of the radius are opened away."""
 DILATION_MM = 1.5
-"""How much farther than it was opened the rest may grow back."""
+"""How much farther than the opening radius the rest may grow back."""
 FARTHEST, FARTHEST_MM = 1.7, 1.5
-"""From the middle, in radii and besides; half a slice more, for the radius counts whole slices."""
+"""Largest distance from the middle, in radii plus mm; half a slice more for whole slices."""
 STEP_HU, STEP = 50.0, 1.1
-"""What one turn of the wheel changes: the threshold, and how far the nodule may reach."""
+"""Change of the threshold and of the reach per turn of the mouse wheel."""
 LONGEST_CLIMB_MM = 6.0
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class GrownRegion:
     """Voxels of a nodule."""
 
     voxel: IntArray
-    """Column, row and slice of each, by slice; at least the place itself."""
+    """Column, row and slice of each voxel, by slice; at least the position itself."""
     threshold_hu: float
 
 
-def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
-    """The nodule at a place.
+def grow_nodule(volume: Volume, place_mm: FloatArray, level: int = 0) -> GrownRegion:
+    """Grow the nodule at a position.
 
-    Every turn of the wheel holds what the turn before it held, or is held by it: a larger proposal
-    loses no voxel, a smaller one wins none.
+    The proposal of each wheel turn contains the previous one, or is contained in it: a larger
+    proposal loses no voxel, a smaller one gains none.
 
     Args:
-        volume: upright.
+        volume: the scan along the patient's axes.
         place_mm: the click.
         level: turns of the wheel: above 0 larger, below 0 smaller than proposed.
     """
@@ -67,32 +67,32 @@ def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
     seed, core_hu = _seed(part, at, spacing)
     is_lung = _closed_lung(part < AIR_HU, spacing)
     threshold = _threshold(core_hu, 0.0)
-    thing, middle = _thing(part, seed, is_lung, threshold, 0, spacing)
-    wanted = _threshold(core_hu, _diameter_mm(thing, spacing))
+    region, middle = _dense_region(part, seed, is_lung, threshold, 0, spacing)
+    wanted = _threshold(core_hu, _diameter_mm(region, spacing))
     if wanted != threshold:
         threshold = wanted
-        thing, middle = _thing(part, seed, is_lung, threshold, 0, spacing)
+        region, middle = _dense_region(part, seed, is_lung, threshold, 0, spacing)
     way = 1 if level > 0 else -1
     for turn in range(way, level + way, way) if level else ():
-        turned, _ = _thing(part, seed, is_lung, threshold, turn, spacing)
-        thing = thing | turned if level > 0 else thing & turned
+        turned, _ = _dense_region(part, seed, is_lung, threshold, turn, spacing)
+        region = region | turned if level > 0 else region & turned
     if level:
-        thing = ndimage.binary_fill_holes(_hanging_together(thing, middle))
-    return Grown((np.argwhere(thing) + low)[:, ::-1], threshold - STEP_HU * level)
+        region = ndimage.binary_fill_holes(_component(region, middle))
+    return GrownRegion((np.argwhere(region) + low)[:, ::-1], threshold - STEP_HU * level)
 
 
 def _threshold(core_hu: float, diameter_mm: float) -> float:
-    """Where the edge of a nodule is that is so dense, and about so large."""
+    """The edge threshold of a nodule of this density and approximate diameter."""
     share = float(np.interp(diameter_mm, SHARE_MM, SHARES))
     return max(LUNG_HU + share * (min(core_hu, SOFT_HU) - LUNG_HU), LOWEST_HU)
 
 
-def _diameter_mm(thing: BoolArray, spacing: FloatArray) -> float:
-    """Of the ball of equal volume."""
-    return float(np.cbrt(6 / np.pi * thing.sum() * spacing.prod()))
+def _diameter_mm(region: BoolArray, spacing: FloatArray) -> float:
+    """Diameter of the ball of equal volume."""
+    return float(np.cbrt(6 / np.pi * region.sum() * spacing.prod()))
 
 
-def _thing(
+def _dense_region(
     part: Float32Array,
     seed: tuple[int, ...],
     is_lung: BoolArray,
@@ -100,35 +100,35 @@ def _thing(
     level: int,
     spacing: FloatArray,
 ) -> tuple[BoolArray, tuple[int, ...]]:
-    """What is dense around a voxel, cut off vessels and wall, and its middle."""
+    """The dense voxels around a seed, without vessels and wall, and their middle."""
     from scipy import ndimage
 
     dense = part >= threshold - STEP_HU * level
     dense[seed] = True
     if is_lung[seed]:
         dense &= is_lung
-    whole = _hanging_together(dense, seed)
-    low, box = _box(whole)  # nothing outside of it matters, and most of the cube is outside
-    thing, here = whole[box], tuple(at - a for at, a in zip(seed, low, strict=True))
-    inside = _depth(thing, spacing)
+    whole = _component(dense, seed)
+    low, box = _box(whole)  # nothing outside matters, and most of the cube is outside
+    region, here = whole[box], tuple(at - a for at, a in zip(seed, low, strict=True))
+    inside = _depth(region, spacing)
     middle = _deepest_near(inside, here, spacing)
     radius = float(inside[middle])
-    thing = _opened(thing, inside, middle, THIN * radius / STEP**level, spacing)
+    region = _opened(region, inside, middle, THIN * radius / STEP**level, spacing)
     reach = (FARTHEST * radius + FARTHEST_MM + spacing[0] / 2) * STEP**level
-    thing &= _distance(thing.shape, middle, spacing) <= reach
-    whole[box] = ndimage.binary_fill_holes(_hanging_together(thing, middle))
+    region &= _distance(region.shape, middle, spacing) <= reach
+    whole[box] = ndimage.binary_fill_holes(_component(region, middle))
     return whole, tuple(at + a for at, a in zip(middle, low, strict=True))
 
 
 def _box(mask: BoolArray) -> tuple[list[int], tuple[slice, ...]]:
-    """Where the voxels of a mask begin, and the box around them."""
-    kept = [np.flatnonzero(mask.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
-    ends = [(int(one[0]), int(one[-1]) + 1) for one in kept]
+    """The lowest indices of a mask, and the box around it."""
+    used = [np.flatnonzero(mask.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
+    ends = [(int(indices[0]), int(indices[-1]) + 1) for indices in used]
     return [low for low, _ in ends], tuple(slice(*end) for end in ends)
 
 
 def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray, IntArray]:
-    """The voxels around a place, where they begin, and the place in them: slice, row, column."""
+    """The voxels around a position, their lowest indices, and the position in them."""
     shape = np.array(volume.shape)
     index = volume.geometry.to_index(place_mm[None])[0][::-1]
     place = np.clip(np.rint(index).astype(np.int64), 0, shape - 1)
@@ -139,18 +139,18 @@ def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray,
 
 
 def _seed(part: Float32Array, at: IntArray, spacing: FloatArray) -> tuple[tuple[int, ...], float]:
-    """The brightest place near the click, noise smoothed, and how dense the nodule is there."""
+    """The brightest voxel near the click after smoothing, and the nodule's density there."""
     from scipy import ndimage
 
     is_near = _distance(part.shape, tuple(at.tolist()), spacing) <= SEED_MM
     smooth = np.where(is_near, ndimage.gaussian_filter(part, 0.7 / spacing), -np.inf)
-    seed = tuple(int(one) for one in np.unravel_index(int(smooth.argmax()), part.shape))
+    seed = tuple(int(index) for index in np.unravel_index(int(smooth.argmax()), part.shape))
     near = part[is_near]
     return seed, float(np.percentile(near[near >= np.median(near)], 75))
 
 
 def _distance(shape: tuple[int, ...], middle: tuple[int, ...], spacing: FloatArray) -> FloatArray:
-    """How far every voxel is from one of them, in mm."""
+    """The distance of every voxel from one voxel, mm."""
     squares = [
         ((np.arange(count) - at) * step) ** 2
         for count, at, step in zip(shape, middle, spacing.tolist(), strict=True)
@@ -162,7 +162,7 @@ def _distance(shape: tuple[int, ...], middle: tuple[int, ...], spacing: FloatArr
 
 
 def _closed_lung(air: BoolArray, spacing: FloatArray) -> BoolArray:
-    """Air, and the dents of its wall that the ball cannot enter."""
+    """Air, and the dents in its wall that the ball cannot enter."""
     from scipy import ndimage
 
     if not air.any():
@@ -174,7 +174,7 @@ def _closed_lung(air: BoolArray, spacing: FloatArray) -> BoolArray:
     return closed | air
 
 
-def _hanging_together(mask: BoolArray, at: tuple[int, ...]) -> BoolArray:
+def _component(mask: BoolArray, at: tuple[int, ...]) -> BoolArray:
     from scipy import ndimage
 
     label, _ = ndimage.label(mask)
@@ -184,7 +184,7 @@ def _hanging_together(mask: BoolArray, at: tuple[int, ...]) -> BoolArray:
 
 
 def _depth(mask: BoolArray, spacing: FloatArray) -> FloatArray:
-    """How deep every voxel lies in the mask, in mm; outside of the cube nothing belongs to it."""
+    """The depth of every voxel in the mask, mm; nothing outside the cube belongs to the mask."""
     from scipy import ndimage
 
     deep: FloatArray = ndimage.distance_transform_edt(np.pad(mask, 1), sampling=spacing)
@@ -194,7 +194,7 @@ def _depth(mask: BoolArray, spacing: FloatArray) -> FloatArray:
 def _deepest_near(
     depth: FloatArray, start: tuple[int, ...], spacing: FloatArray
 ) -> tuple[int, ...]:
-    """Where one comes from a voxel by going deeper, step by step."""
+    """The voxel that is reached from a start by going deeper, step by step."""
     reach = np.maximum(1, np.ceil(1.0 / spacing)).astype(int).tolist()
     here = start
     while True:
@@ -203,7 +203,7 @@ def _deepest_near(
             tuple(slice(a, at + step + 1) for a, at, step in zip(low, here, reach, strict=True))
         ]
         best = np.unravel_index(int(around.argmax()), around.shape)
-        there = tuple(int(one) + a for one, a in zip(best, low, strict=True))
+        there = tuple(int(index) + a for index, a in zip(best, low, strict=True))
         gone = np.linalg.norm((np.array(there) - start) * spacing)
         if depth[there] <= depth[here] or gone > LONGEST_CLIMB_MM:
             return here
@@ -211,19 +211,19 @@ def _deepest_near(
 
 
 def _opened(
-    thing: BoolArray,
+    region: BoolArray,
     depth: FloatArray,
     middle: tuple[int, ...],
     thin_mm: float,
     spacing: FloatArray,
 ) -> BoolArray:
-    """What is left where everything thin is taken away, and grows back."""
+    """The mask after thin parts are removed and the rest has grown back."""
     from scipy import ndimage
 
     core = depth > thin_mm
     if thin_mm < spacing.min() or not core[middle]:
-        return thing.copy()
-    rest = _hanging_together(core, middle)
+        return region.copy()
+    rest = _component(core, middle)
     away = ndimage.distance_transform_edt(~rest, sampling=spacing)
-    opened: BoolArray = thing & (away <= DILATION_MM * thin_mm)
+    opened: BoolArray = region & (away <= DILATION_MM * thin_mm)
     return opened

@@ -1,4 +1,4 @@
-"""Volume: a CT image in Hounsfield units and where its voxels are in the patient."""
+"""Volume: a CT image in Hounsfield units on its voxel grid."""
 
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ VoxelArray: TypeAlias = npt.NDArray[Any]
 
 AIR_HU = -1000.0
 LARGEST_TILT_DEGREES = 20.0
-"""How oblique an image may be and still be read as axial, coronal or sagittal."""
+"""Largest obliqueness of an image that is read as axial, coronal or sagittal."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Volume:
 
     @property
     def voxel_mm3(self) -> float:
-        """The volume of a voxel."""
+        """The volume of one voxel."""
         return float(np.prod(self.geometry.spacing_mm))
 
     def part(self, box: tuple[slice, ...]) -> "Volume":
-        """What lies in a box of slices, rows and columns."""
+        """The part in a box of slices, rows and columns."""
         hu = self.hu[box]
         first = np.array([[along.start for along in reversed(box)]], dtype=np.float64)
         origin_mm, size = self.geometry.to_world(first)[0], np.array(hu.shape[::-1], np.int64)
@@ -57,10 +57,10 @@ def make_volume(
     direction: npt.ArrayLike | None = None,
     where: str = "volume",
 ) -> Volume:
-    """A volume from voxels [slice, row, column] and geometry in the order x, y, z.
+    """Make a volume from voxels [slice, row, column] and geometry in the order x, y, z.
 
     Raises:
-        InputError: with everything that makes it unfit to be a CT volume.
+        InputError: with every reason why it cannot be a CT volume.
     """
     cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
     spacing = np.asarray(spacing_mm, dtype=np.float64)
@@ -103,7 +103,7 @@ def _voxel_problems(hu: VoxelArray, where: str) -> Problems:
         problems.add(
             where,
             f"{wrong} of {hu.size} voxels are not finite numbers (NaN or infinite).",
-            f"Write {AIR_HU:.0f} HU where there is no data.",
+            f"Write {AIR_HU:.0f} HU for voxels without data.",
         )
     return problems
 
@@ -117,8 +117,8 @@ def _geometry_problems(
     if origin.shape != (3,) or not np.isfinite(origin).all():
         problems.add(
             where,
-            f"its first voxel lies at {origin.tolist()} mm, which is no place.",
-            "Write the image anew with its origin.",
+            f"its first voxel is at {origin.tolist()} mm, which is not a position.",
+            "Write the image again with its origin.",
         )
     if cosines.size != 9 or not is_orthonormal(cosines.reshape(3, 3)):
         problems.add(where, "its direction is not nine orthonormal cosines.")
@@ -126,12 +126,12 @@ def _geometry_problems(
 
 
 def to_patient_axes(volume: Volume, where: str = "volume") -> Volume:
-    """The same image with columns running to the left, rows to the back, slices to the head.
+    """Reorder an image so that columns run to the left, rows to the back, slices to the head.
 
     Voxels are only reordered, never interpolated.
 
     Raises:
-        InputError: if the image axes lie too oblique in the patient for that.
+        InputError: if the image axes are too oblique in the patient.
     """
     direction = volume.geometry.direction
     patient_axis = np.argmax(np.abs(direction), axis=0)
@@ -168,17 +168,17 @@ class Upright:
     """An image whose columns run to the left, rows to the back and slices to the head."""
 
     volume: Volume
-    """Of int16."""
+    """With int16 voxels."""
     original: Geometry
-    """The grid that the image was read on."""
+    """The grid of the image as read."""
     is_resampled: bool
-    """Whether voxels were interpolated; else each is one of the image."""
+    """Whether voxels were interpolated; if not, each is a voxel of the image."""
 
 
 def upright(volume: Volume) -> Upright:
-    """The image along the patient's axes, its values as whole HU that 16 bits can hold."""
+    """The image along the patient's axes, with whole HU in 16 bits."""
     grid = volume.geometry
-    if _lies_along_axes(grid.direction):
+    if _is_along_axes(grid.direction):
         ordered = to_patient_axes(volume)
         return Upright(Volume(_whole(ordered.hu), ordered.geometry), grid, is_resampled=False)
     upright_grid = _grid_around(grid, np.array(volume.hu.shape[::-1], dtype=np.float64))
@@ -187,14 +187,14 @@ def upright(volume: Volume) -> Upright:
     )
 
 
-def _lies_along_axes(direction: FloatArray) -> bool:
-    """Whether every image axis is a patient axis, as exactly as headers tell."""
+def _is_along_axes(direction: FloatArray) -> bool:
+    """Whether every image axis is a patient axis, to the accuracy of headers."""
     off = np.abs(np.sort(np.abs(direction), axis=0) - np.array([[0.0], [0.0], [1.0]]))
     return bool(off.max() < ORTHONORMAL_TOLERANCE)
 
 
 def _grid_around(grid: Geometry, size: FloatArray) -> Geometry:
-    """The upright grid that holds every voxel centre, its steps those of the nearest image axes."""
+    """The upright grid around all voxel centres, with the steps of the nearest image axes."""
     corners = grid.to_world(_CORNERS * (size - 1))
     low, high = corners.min(axis=0), corners.max(axis=0)
     spacing = grid.extent_to_world(np.ones((1, 3)))[0]
@@ -204,14 +204,14 @@ def _grid_around(grid: Geometry, size: FloatArray) -> Geometry:
 
 
 def _interpolated(volume: Volume, target: Geometry) -> npt.NDArray[np.float32]:
-    """The image at the voxel centres of another grid, linearly; air where there was none."""
+    """The image interpolated linearly at the voxel centres of another grid; air outside."""
     from scipy import ndimage
 
     if target.size is None:
         raise AssertionError("a grid that was made has a size")
     place = np.vstack([np.zeros((1, 3)), np.eye(3)])
     index = volume.geometry.to_index(target.to_world(place))
-    step = (index[1:] - index[0]).T  # columns: what a step of the target is in the image
+    step = (index[1:] - index[0]).T  # columns: a step of the target in image indices
     made: npt.NDArray[np.float32] = ndimage.affine_transform(
         volume.hu,
         step[::-1, ::-1],

@@ -1,7 +1,7 @@
-"""Files that appear whole or not at all: they are written beside their place, then moved there.
+"""Write files that appear whole or not at all: each is staged next to its target, then moved.
 
-The disk has their bytes before they get their names, so that a power cut cannot leave a name
-without its content; and it has the names before the work counts as done.
+The bytes are on the disk before the file gets its name, so that a power cut cannot leave a name
+without its content. The names are on the disk before the work counts as done.
 """
 
 import os
@@ -17,15 +17,15 @@ from nodulebench.core.errors import InputError
 
 @contextmanager
 def locked(file: Path, what: Path, *, waits_s: float = 0) -> Iterator[None]:
-    """Let one process at a time work on something; the system ends the claim of a killed one.
+    """Let one process at a time work on a path; the system frees the lock of a killed process.
 
     Args:
-        file: the lock file, in a folder that is there; it is gone afterwards.
+        file: the lock file, in a folder that exists; it is deleted afterwards.
         what: the file or folder that is worked on, for the message.
         waits_s: how long to wait for another process.
 
     Raises:
-        InputError: if another process has the claim.
+        InputError: if another process holds the lock.
     """
     from filelock import FileLock, Timeout
 
@@ -40,17 +40,17 @@ def locked(file: Path, what: Path, *, waits_s: float = 0) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):  # Windows keeps open files, and removes this one at the release
-            file.unlink()  # while it is held: who waits for it sees that it is gone
+            file.unlink()  # while it is held: a waiting process sees that it is gone
         lock.release()
 
 
 NAMING_WAITS_S = 10.0
 LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|(naming|keeping)\.lock)")
-"""A file that a killed process was about to name, or its claim; it was never part of anything."""
+"""A file that a killed process was about to name, or its lock file; neither is ever read."""
 
 
 def create_once(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
-    """Write a file that is not there yet; whether it was written, or the name was taken."""
+    """Write a new file; False if the name is already taken."""
     try:
         _write_then(_name_once, path, content, mode)
     except FileExistsError:
@@ -59,16 +59,16 @@ def create_once(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
 
 
 def _name_once(stage: Path, path: Path) -> None:
-    """Give a file its name, unless the name is taken.
+    """Give a file its name.
 
     Raises:
-        FileExistsError: if it is.
+        FileExistsError: if the name is taken.
     """
     try:
         os.link(stage, path)
     except FileExistsError:
         raise
-    except OSError:  # a disk without links: one process at a time looks and renames
+    except OSError:  # a disk without hard links: one process at a time checks and renames
         with locked(path.with_name(".naming.lock"), path, waits_s=NAMING_WAITS_S):
             if path.exists():
                 raise FileExistsError(path) from None
@@ -76,14 +76,13 @@ def _name_once(stage: Path, path: Path) -> None:
 
 
 def replace_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file in the place of an older one, at once."""
+    """Replace a file in one step."""
     _write_then(Path.replace, path, content, mode)
 
 
 def _write_then(
     name: Callable[[Path, Path], object], path: Path, content: bytes, mode: int = 0o666
 ) -> None:
-    """Write a file under another name beside its place, then give it its own."""
     make_folder(path.parent)
     stage = path.parent / f".{token_hex(8)}.part"
     try:
@@ -98,12 +97,12 @@ def make_folder(folder: Path) -> None:
     """Make a folder and those above it, and wait until the disk has their names."""
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for one in made:
-        settle(one.parent)
+    for path in made:
+        settle(path.parent)
 
 
 def write_through(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file and wait until the disk has it; a new one is for whom ``mode`` says."""
+    """Write a file and wait until the disk has it; ``mode`` holds for a new file only."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, mode), "wb") as file:
         file.write(content)
@@ -111,54 +110,53 @@ def write_through(path: Path, content: bytes, *, mode: int = 0o666) -> None:
         os.fsync(file.fileno())
 
 
-def settle(place: Path) -> None:
+def settle(path: Path) -> None:
     """Wait until the disk has the names in a folder, or the bytes of a file."""
     is_posix = os.name == "posix"
-    if not is_posix and place.is_dir():
+    if not is_posix and path.is_dir():
         return  # folders cannot be opened there
-    descriptor = os.open(place, os.O_RDONLY if is_posix else os.O_RDWR)
+    descriptor = os.open(path, os.O_RDONLY if is_posix else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def settle_all(place: Path) -> None:
-    """Wait until the disk has a file, or a folder with all that is below it."""
-    if place.is_dir():
-        for below in place.iterdir():
-            settle_all(below)
-    settle(place)
+def settle_all(path: Path) -> None:
+    if path.is_dir():
+        for child in path.iterdir():
+            settle_all(child)
+    settle(path)
 
 
 UNFINISHED = re.compile(r"\.[0-9a-f]{16}[-.].+|\.moving")
-"""Names of what is being written; what a killed run left was never part of anything."""
+"""Names of what is being written. What a killed run left behind is never read."""
 MOVING, GONE = ".moving", ".gone"
-"""What a folder is being brought to, within it; and the files that shall then be gone."""
+"""Within a folder: its files to come, and a list of the files to delete after the move."""
 _RUN = "-run"
 
 
 @contextmanager
 def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iterator[Path]:
-    """An empty folder to write into; its files move to ``folder`` when all went well.
+    """Yield an empty folder to write into; its files move to ``folder`` when all went well.
 
-    A folder that was not there appears at once. In one that was, files of the same names are
-    replaced and others stay, or go (``leave_out``): what was written gets a name within it first,
-    and whoever opens it next ends what a killed process began (``complete_move``).
+    A new folder appears in one step. In an existing folder, files of the same names are replaced;
+    others stay, or are deleted (``leave_out``). The stage is first moved into the folder, so that
+    the next process to open the folder can finish what a killed one began (``complete_move``).
 
     Args:
-        folder: where the files shall be in the end.
-        last: the file that is moved after all others, so that whoever sees it can trust them.
-        is_new: whether a folder that already holds something is refused.
+        folder: where the files go.
+        last: the file that is moved after all others: if it exists, the others are complete.
+        is_new: whether ``folder`` must be new or empty.
 
     Raises:
-        InputError: if the place cannot be written to; nothing is left behind.
+        InputError: if ``folder`` cannot be written to; nothing is left behind.
     """
     complete_move(folder)
     if is_new and folder.is_dir() and not all(map(is_unfinished, folder.iterdir())):
         raise InputError.at(
             folder,
-            "is not empty; its files would be taken for part of what is written.",
+            "is not empty; its files could be mistaken for part of the result.",
             "Choose a new folder.",
         )
     with _sibling_stage(folder, folder if folder.is_dir() else None) as stage:
@@ -181,12 +179,12 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
 
 
 def leave_out(stage: Path, names: Iterable[str]) -> None:
-    """Say which files of the folder shall be gone when those of the stage have moved there."""
+    """List the files to delete from the folder after the files of the stage have moved there."""
     (stage / GONE).write_text("\n".join(sorted(names)), encoding="utf-8")
 
 
 def complete_move(folder: Path) -> None:
-    """Bring a folder to the end of what a process was writing into it when it was killed.
+    """Finish the move into a folder that a killed process began.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -196,18 +194,18 @@ def complete_move(folder: Path) -> None:
             _move(folder)
         except OSError as error:
             what = f"was left half written, and cannot be completed: {error.strerror or error}."
-            raise InputError.at(folder, what, "Make it writable, or write it anew.") from error
+            raise InputError.at(folder, what, "Make it writable, or write it again.") from error
 
 
 def _move(folder: Path, last: str = "") -> None:
-    """Move what has got its name within a folder to its places."""
+    """Move the staged files within a folder to their final names."""
     stage = folder / MOVING
     gone = stage / GONE
     names = gone.read_text(encoding="utf-8").splitlines() if gone.is_file() else []
     moved = [path.relative_to(stage) for path in stage.rglob("*") if path.is_file()]
     is_final = not _is_within_unfinished(folder)
     parents = {folder, *((folder / file).parent for file in moved)}
-    for parent in sorted(parents):  # else a power cut could keep that files left, not where to
+    for parent in sorted(parents):  # else after a power cut files could have left but not arrived
         _make(parent, is_final=is_final)
     for file in sorted(moved, key=lambda file: (file == Path(GONE), file == Path(last), file)):
         if file == Path(GONE):
@@ -221,11 +219,11 @@ def _move(folder: Path, last: str = "") -> None:
         settle(parent)
     shutil.rmtree(stage, ignore_errors=True)
     if is_final:
-        settle(folder)  # so that it is not completed again, over what comes later
+        settle(folder)  # so that a later run does not repeat the move over newer files
 
 
 def _make(folder: Path, *, is_final: bool) -> None:
-    """Make a folder; one that is not settled in the end by others is on the disk at once."""
+    """Make a folder; if ``is_final``, wait until the disk has it (others settle the rest)."""
     if is_final:
         make_folder(folder)
     else:
@@ -233,26 +231,26 @@ def _make(folder: Path, *, is_final: bool) -> None:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a name is one of what is being written, or was when its process was killed."""
+    """Whether a file is being written, or was when its process was killed."""
     return UNFINISHED.fullmatch(path.name) is not None
 
 
 def _is_within_unfinished(path: Path) -> bool:
-    """Whether a place lies within something that is being written, which settles it in the end."""
+    """Whether a path is inside a folder being written, which is settled as a whole at the end."""
     return any(map(is_unfinished, path.resolve().parents))
 
 
 @contextmanager
 def staged_file(path: Path, *, within: Path | None = None) -> Iterator[Path]:
-    """A path to write one file to; it moves to ``path`` when all went well.
+    """Yield a path to write one file to; it moves to ``path`` when all went well.
 
     Args:
-        path: where the file shall be in the end.
+        path: where the file goes.
         within: a run's folder on the same disk to write it in (``run_folder``), which settles all
-            its files at the end; None: beside its place.
+            its files at the end; None: the folder of ``path``.
 
     Raises:
-        InputError: if the place cannot be written to; nothing is left behind.
+        InputError: if ``path`` cannot be written to; nothing is left behind.
     """
     with _sibling_stage(path, within) as stage:
         yield stage
@@ -266,19 +264,19 @@ def staged_file(path: Path, *, within: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def run_folder(folder: Path) -> Iterator[Path]:
-    """A folder in ``folder`` for what one run is about to write; those of killed runs go.
+    """Yield a folder in ``folder`` for what one run writes; those of killed runs are deleted.
 
-    All that lies in ``folder`` is on the disk when the run is over.
-    Nobody reads what has such a name (``UNFINISHED``). Runs at the same time have one each.
+    All files in ``folder`` are on the disk when the run is over. No reader opens a folder with
+    such a name (``UNFINISHED``). Concurrent runs have one each.
 
     Raises:
-        InputError: if the place cannot be written to.
+        InputError: if ``folder`` cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in {path.name.removesuffix(".lock") for path in folder.glob(f".*{_RUN}*")}:
             with suppress(InputError), _is_own_run(folder / name):
-                pass  # nobody had the claim: it was killed
+                pass  # no process held the lock: it was killed
         with _is_own_run(folder / f".{token_hex(8)}{_RUN}") as own:
             own.mkdir()
             yield own
@@ -298,12 +296,12 @@ def _is_own_run(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _sibling_stage(target: Path, within: Path | None = None) -> Iterator[Path]:
-    beside = target.resolve().parent if within is None else within
+    parent = target.resolve().parent if within is None else within
     # the suffix stays, because writers look at it
-    stage = beside / f".{token_hex(8)}-{target.name or 'folder'}"
+    stage = parent / f".{token_hex(8)}-{target.name or 'folder'}"
     try:
         is_final = within is None and not _is_within_unfinished(target)
-        _make(beside if within is None else target.parent, is_final=is_final)
+        _make(parent if within is None else target.parent, is_final=is_final)
         yield stage
     except OSError as error:
         raise InputError.at(target, f"cannot be written: {error.strerror or error}.") from error

@@ -1,4 +1,4 @@
-"""A bundle, the form in which we keep a test set: tables and a manifest of their digests."""
+"""Bundle: the format in which NoduleBench stores a test set, tables and a manifest of digests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,14 +20,14 @@ from nodulebench.io.table_files import read_parquet, write_parquet
 SCHEMA = "nodulebench/bundle@1"
 MANIFEST = "manifest.json"
 PROVENANCE = "provenance.json"
-"""Who made the reference standard, how and of what, where it was made by a command."""
+"""Who made the reference standard, how and from what, if a command made it."""
 _CASES, _NODULES, _SLICES = "cases.parquet", "nodules.parquet", "nodule_slices.parquet"
 
 
 def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """A test set from its bundle; every table has to be as the manifest says.
+    """Read a test set from its bundle and check every table against the manifest.
 
-    What ``cases`` say of its cases besides (geometry, patients, strata) is taken over.
+    Geometry, patients and strata in ``cases`` are added.
     """
     tables = folder / PAYLOAD if is_bag(folder) else folder
     complete_move(tables)
@@ -41,14 +41,14 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
 
 
 def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
-    """A test set from the contents of its bundle's files, wherever they came from.
+    """Build a test set from the contents of its bundle's files.
 
     Args:
         files: name -> content.
         folder: the bundle, for messages; nothing is read from it.
 
     Raises:
-        InputError: if a table is missing, or is not as the manifest says.
+        InputError: if a table is missing or does not match the manifest.
     """
     manifest = _read_manifest(files, folder)
     _verify(files, manifest["files"], folder)
@@ -65,13 +65,12 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
 
 
 def _stated_rule(manifest: JsonObject) -> str:
-    """How the reference was made, as the manifest says."""
-    found = manifest.get("rule")
-    return found if isinstance(found, str) else ""
+    rule = manifest.get("rule")
+    return rule if isinstance(rule, str) else ""
 
 
 def write_reference(reference: Reference, folder: Path) -> None:
-    """Write a test set as a bundle; its images are kept beside the tables in ``images/``."""
+    """Write a test set as a bundle; its images go into ``images/`` next to the tables."""
     tables = {_CASES: reference.cases, _NODULES: reference.nodules}
     if reference.slices is not None:
         tables[_SLICES] = reference.slices
@@ -87,20 +86,20 @@ def write_reference(reference: Reference, folder: Path) -> None:
             "files": {name: file_digest(stage / name) for name in tables},
         }
         write_json(manifest, stage / MANIFEST)
-        if reference.slices is None:  # those of an older bundle in the same place
+        if reference.slices is None:  # an older bundle in the same folder may have some
             leave_out(stage, [_SLICES])
 
 
 def _read_manifest(files: Mapping[str, bytes], folder: Path) -> JsonObject:
     file = folder / MANIFEST
     if MANIFEST not in files:
-        raise InputError.at(file, "is not there.")
+        raise InputError.at(file, "does not exist.")
     manifest = parse_json(files[MANIFEST], file)
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        found = manifest.get("schema") if isinstance(manifest, dict) else None
+        schema = manifest.get("schema") if isinstance(manifest, dict) else None
         raise InputError.at(
             file,
-            f"has the schema '{found}', not '{SCHEMA}'.",
+            f"has the schema '{schema}', not '{SCHEMA}'.",
             "Is it a bundle, and is this version of NoduleBench new enough for it?",
         )
     if not isinstance(manifest.get("files"), dict) or not isinstance(manifest.get("name"), str):
@@ -109,34 +108,33 @@ def _read_manifest(files: Mapping[str, bytes], folder: Path) -> JsonObject:
 
 
 def _verify(files: Mapping[str, bytes], digests: JsonObject, folder: Path) -> None:
-    """Refuse a bundle whose tables are missing, unlisted or not as they were written."""
     problems = Problems()
     for name in (_CASES, _NODULES, _SLICES):
         file = folder / name
         if name not in digests and (name != _SLICES or name in files):
             problems.add(file, "is not listed in the manifest.")
         elif name in digests and name not in files:
-            problems.add(file, "is listed in the manifest, but is not there.")
+            problems.add(file, "is listed in the manifest, but does not exist.")
         elif name in digests and bytes_digest(files[name]) != digests[name]:
             problems.add(
                 file,
-                "is not as the manifest says: it was changed after the bundle was written.",
-                "Get the bundle anew from whoever keeps it.",
+                "does not match the manifest: it was changed after the bundle was written.",
+                "Get the bundle again from its owner.",
             )
     raise_problems(problems)
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    if glimpse.kind == "folder" and DECLARATION in glimpse.names:
-        has_tables = all((glimpse.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
+def _refuse(probe: FileProbe) -> str:
+    if probe.kind == "folder" and DECLARATION in probe.names:
+        has_tables = all((probe.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
         sealed = f"no tables in {PAYLOAD}/; a sealed set needs --key and --developer"
         return "" if has_tables else sealed
-    return glimpse.is_not("folder") or glimpse.lacks(MANIFEST, _CASES, _NODULES)
+    return probe.is_not("folder") or probe.lacks(MANIFEST, _CASES, _NODULES)
 
 
 FORMAT = Format(
     name="bundle",
-    meaning="our own folder of Parquet tables with a manifest of their digests",
+    meaning="NoduleBench's own folder of Parquet tables with a manifest of their digests",
     suffixes=("/",),
     example="set/\n  manifest.json  cases.parquet  nodules.parquet  nodule_slices.parquet",
     refuse_reference=_refuse,
@@ -149,16 +147,15 @@ SEALED_NOTE = "sealed.json"
 
 
 def is_sealed(folder: Path) -> bool:
-    """Whether a folder says that it is a sealed test set."""
     return (folder / SEALED_NOTE).is_file()
 
 
 def require_local_workers(folder: Path, *, is_ours: bool) -> None:
-    """Let no worker see images of a sealed set that is not a process of this command.
+    """Keep images of a sealed set from workers that this command did not start.
 
     Raises:
         InputError: if the set is sealed, and the workers are not ours.
     """
     if not is_ours and is_sealed(folder):
-        what = "is sealed: its images go to no workers of others, who would see them."
+        what = "is sealed: its images must not go to workers that other people run."
         raise InputError.at(folder, what, "Use --executor local or --executor dask.")

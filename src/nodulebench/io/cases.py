@@ -1,4 +1,4 @@
-"""A test set's own tables and one given beside them -> one table, or what contradicts."""
+"""Join the tables of a test set with a table given for it, or say where they contradict."""
 
 import math
 from pathlib import Path, PurePosixPath
@@ -13,62 +13,62 @@ from nodulebench.imaging.geometry import geometries, lps_to_ras
 
 _MOST_NAMED = 5
 _TOLERANCE = 1e-6
-"""By how much of itself a number may differ: tables round."""
+"""Relative tolerance: tables round their numbers."""
 
 
 def joined_cases(
     own: pl.DataFrame, given: pl.DataFrame, source: str
 ) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
-    """The cases of a test set, in its order, with what a given table says of them besides.
+    """Add what a given table says about the cases of a test set.
 
-    The test set's own list decides which cases there are: others of the given table are passed
-    over, and told.
+    The test set decides which cases exist and their order. Other cases of the given table are
+    skipped with a notice.
 
     Args:
         own: CASES of the test set.
-        given: CASES given beside it.
+        given: CASES to add.
         source: the name of the test set, for messages.
 
     Raises:
-        InputError: for each case of which the two say different things.
+        InputError: for each case on which the two tables disagree.
     """
-    beside = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
-    filled = filled_from(own, beside, ("case_id",), "cases", source)
+    joined = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
+    filled = filled_from(own, joined, ("case_id",), "cases", source)
     others = given.join(own, on="case_id", how="anti").height
     notices = (Notice("cases_passed_over", {"count": others, "given": given.height}),)
     return filled, notices if others else ()
 
 
 def described_by(own: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
-    """Cases with the scan as the headers of their images describe it, wherever they do.
+    """Replace the description of the scans by that of their image headers, where they have one.
 
-    How and with what was scanned decides nothing, and is named in many ways: what is read from the
-    images stands, and it is told which columns said something else before.
+    Scanner and acquisition decide nothing and are named in many ways. So the images are right, and
+    a notice names the columns that differed.
 
     Args:
         own: CASES.
         given: CASES as read from the images.
     """
     facts = [name for name in SCAN_FACTS if name in given.columns]
-    beside = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
+    seen = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
     known = [name for name in facts if name in own.columns]
     changed = [
         name
         for name in known
         if any(
             None not in pair and not _is_same(*pair)
-            for pair in zip(own[name], beside[name], strict=True)
+            for pair in zip(own[name], seen[name], strict=True)
         )
     ]
     described = own.with_columns(
-        beside[name] if name not in own.columns else _first_known(beside[name], own[name])
+        seen[name] if name not in own.columns else _first_known(seen[name], own[name])
         for name in facts
     )
     return described, (Notice("scans_described_by_images", {"columns": changed}),) * bool(changed)
 
 
 def _first_known(first: pl.Series, second: pl.Series) -> pl.Series:
-    """The first where it says something, in its own kind of values unless that loses some."""
+    """The first value where it is known, else the second; as text if either column is text."""
     is_text = first.dtype == pl.String or second.dtype == pl.String
     return (
         first.fill_null(second)
@@ -78,32 +78,32 @@ def _first_known(first: pl.Series, second: pl.Series) -> pl.Series:
 
 
 def filled_from(
-    own: pl.DataFrame, beside: pl.DataFrame, keys: tuple[str, ...], what: str, source: str
+    own: pl.DataFrame, other: pl.DataFrame, keys: tuple[str, ...], what: str, source: str
 ) -> pl.DataFrame:
-    """A table with what another one, row by row, says besides.
+    """Fill the gaps of a table from another one, row by row, and add its further columns.
 
     Args:
         own: the table.
-        beside: the other one, with as many rows; null where it is silent.
+        other: the other one, with as many rows; null where nothing is known.
         keys: the columns that name a row.
         what: "cases" or "nodules", for messages.
         source: the name of the test set, for messages.
 
     Raises:
-        InputError: for each value of which the two say different things.
+        InputError: for each value on which the two tables disagree.
     """
-    shared = [name for name in own.columns if name in beside.columns and name not in keys]
-    _require_no_conflicts(own, beside, shared, keys, what, source)
-    further = [name for name in beside.columns if name not in own.columns]
+    shared = [name for name in own.columns if name in other.columns and name not in keys]
+    _require_no_conflicts(own, other, shared, keys, what, source)
+    further = [name for name in other.columns if name not in own.columns]
     return own.with_columns(
-        *(own[name].fill_null(beside[name].cast(own[name].dtype, strict=False)) for name in shared),
-        *(beside[name] for name in further),
+        *(own[name].fill_null(other[name].cast(own[name].dtype, strict=False)) for name in shared),
+        *(other[name] for name in further),
     )
 
 
 def _require_no_conflicts(
     own: pl.DataFrame,
-    beside: pl.DataFrame,
+    other: pl.DataFrame,
     shared: list[str],
     keys: tuple[str, ...],
     what: str,
@@ -112,26 +112,26 @@ def _require_no_conflicts(
     problems = [
         Problem(
             f"{what} {' '.join(repr(own[key][row]) for key in keys)}",
-            f"{name} is '{beside[name][row]}', but '{own[name][row]}' in the test set '{source}'.",
+            f"{name} is '{other[name][row]}', but '{own[name][row]}' in the test set '{source}'.",
             f"Correct the table of {what}, or leave the column out.",
         )
         for name in shared
-        for row in (own[name].cast(pl.String) != beside[name].cast(pl.String)).arg_true().to_list()
-        if not _is_same(own[name][row], beside[name][row])
+        for row in (own[name].cast(pl.String) != other[name].cast(pl.String)).arg_true().to_list()
+        if not _is_same(own[name][row], other[name][row])
     ]
     if problems:
         more = len(problems) - _MOST_NAMED
-        told = [Problem(what, f"{more} more values contradict the test set.")] if more > 0 else []
-        raise InputError([*problems[:_MOST_NAMED], *told])
+        rest = [Problem(what, f"{more} more values like this.")] if more > 0 else []
+        raise InputError([*problems[:_MOST_NAMED], *rest])
 
 
 def _is_same(own: object, given: object) -> bool:
-    """Whether two values say the same: as numbers, or as texts of numbers (a direction)."""
+    """Whether two values are equal: as numbers, or as texts of numbers (a direction)."""
     try:
         pairs = list(zip(str(own).split(), str(given).split(), strict=True))
         return bool(pairs) and all(
-            math.isclose(float(one), float(other), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-            for one, other in pairs
+            math.isclose(float(ours), float(theirs), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+            for ours, theirs in pairs
         )
     except ValueError:
         return own == given
@@ -166,19 +166,19 @@ def file_of_case(case_id: str, suffix: str) -> str:
         raise InputError.at(
             f"case '{case_id}'",
             "cannot be the name of a file.",
-            "Rename the case, or choose a format that keeps all cases in one file.",
+            "Rename the case, or choose a format that stores all cases in one file.",
         )
     return case_id + suffix
 
 
 def position_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[Notice, ...]:
-    """Say how many places lie outside their image, and whether RAS or LPS explains it.
+    """A notice of how many positions are outside their image, and whether RAS or LPS explains it.
 
-    A mark in the wrong coordinate system is a miss without any other sign, so it is said.
+    A mark in the wrong coordinate system is a miss without any other sign.
 
     Args:
         places: a table with case_id, x_mm, y_mm, z_mm.
-        cases: CASES; cases without geometry are passed over.
+        cases: CASES; cases without geometry are skipped.
     """
     known = geometries(cases)
     checked = outside = mirrored_outside = 0

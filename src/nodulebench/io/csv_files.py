@@ -1,4 +1,4 @@
-"""Comma-separated text -> a table of strings and numbers, with a clear word when it is neither."""
+"""Read and write comma-separated text as tables, with clear messages for malformed files."""
 
 import csv
 import gzip
@@ -21,10 +21,10 @@ from nodulebench.core.errors import InputError, Problem, Problems, raise_problem
 from nodulebench.io.atomic import staged_file
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-"""What may stand between columns, and its name."""
+"""The characters that may separate columns, and their names."""
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-"""Text that a spreadsheet would work out, or that is marked as such by an apostrophe."""
+"""Text that a spreadsheet would run as a formula, or that an apostrophe already protects."""
 MARKED = r"^'('*[=+\-@\t\r\n＝＋－＠])"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _FORMULA, _MARKED, _NUMBER = map(re.compile, (FORMULA, MARKED, NUMBER))
@@ -40,12 +40,12 @@ class Dialect:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is as we write it ourselves."""
+        """Whether it is the dialect that NoduleBench writes."""
         return self.separator == ","
 
     @property
     def word(self) -> str:
-        """What stands between columns, in a word."""
+        """The name of the separator."""
         return SEPARATORS[self.separator]
 
 
@@ -54,7 +54,7 @@ def dialect_of(header: str, start: bytes = b"") -> Dialect:
 
     Args:
         header: its first line.
-        start: its first bytes, to see how it writes fractions.
+        start: its first bytes, which show how it writes fractions.
     """
     separator = max(SEPARATORS, key=header.count)
     if separator == ",":
@@ -65,10 +65,10 @@ def dialect_of(header: str, start: bytes = b"") -> Dialect:
 
 
 def marked(cell: str) -> str:
-    """A text as we write it: with an apostrophe before what a spreadsheet takes for a formula.
+    """The text, with an apostrophe before it if a spreadsheet would take it for a formula.
 
-    A number is none; a text that looks marked already gets one more, so that ``unmarked`` gives
-    back every text as it was.
+    Numbers stay. A text that already looks marked gets one more apostrophe, so that ``unmarked``
+    restores every text.
     """
     is_formula = _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
     return f"'{cell}" if is_formula else cell
@@ -87,30 +87,32 @@ def simple_name(name: str) -> str:
 def spelt(
     header: Sequence[str], wanted: Iterable[str], given: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The header with the names that are wanted, where it has them in another spelling.
+    """The header, in our spelling where it has wanted names in another spelling.
 
     Args:
         header: the names in the file.
-        wanted: the names that are looked for.
-        given: for a wanted name the one it has in the file, as somebody said.
+        wanted: our names.
+        given: our name -> its name in the file, where the user named them.
     """
     if given is not None:
         renamed = {theirs: ours for ours, theirs in given.items()}
-        # a column that has the name of another one's place is none of ours
-        return [renamed.get(one, f"{one}?" if one in given else one) for one in header]
-    missing = {simple_name(one): one for one in wanted if one not in header}
-    simple = [simple_name(one) for one in header]
+        # a column that has one of our names but is not the named one must not be read as ours
+        return [renamed.get(name, f"{name}?" if name in given else name) for name in header]
+    missing = {simple_name(name): name for name in wanted if name not in header}
+    simple = [simple_name(name) for name in header]
     return [
-        missing.get(plain, one) if simple.count(plain) == 1 else one
-        for one, plain in zip(header, simple, strict=True)
+        missing.get(plain, name) if simple.count(plain) == 1 else name
+        for name, plain in zip(header, simple, strict=True)
     ]
 
 
 def plain_csv(text: str, dialect: Dialect, header: Sequence[str]) -> bytes:
-    """The text with commas between columns, decimal points, and another header; lines stay.
+    """Rewrite a text with commas between columns, decimal points and another header.
+
+    The lines stay.
 
     Raises:
-        csv.Error: if it cannot be read so.
+        csv.Error: if it is not separated text.
     """
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
@@ -149,7 +151,7 @@ def row_problems(
     numbers: Sequence[str],
     known_cases: pl.Series | None,
 ) -> list[Problem]:
-    """Read a file line by line, however large, and say which rows cannot be used.
+    """Read a file of any size line by line and list the rows that cannot be used.
 
     Args:
         file: the bytes of the file, from its header line on.
@@ -158,7 +160,7 @@ def row_problems(
         case_column: the column that names the case.
         required: the columns of numbers that may not be empty.
         numbers: all columns of numbers.
-        known_cases: rows of other cases are passed over; None: every row counts.
+        known_cases: rows of other cases are skipped; None: every row counts.
     """
     known = None if known_cases is None else frozenset(known_cases)
     place = {column: header.index(column) for column in (case_column, *numbers)}
@@ -173,10 +175,10 @@ def row_problems(
                 and row[case]
                 and all(_is_plain_number(row[index]) for index in number_places)
             ):
-                continue  # nearly every row of a large file: worth a quick look
+                continue  # nearly every row of a large file: a quick check pays
             if not row or (known is not None and unmarked(_cell(row, case)) not in known):
                 continue
-            for group, what, remedy in _complaints(row, width, case_column, required, place):
+            for group, what, remedy in _row_complaints(row, width, case_column, required, place):
                 counts[group] += 1
                 if counts[group] <= _MOST_NAMED:
                     problems.add(f"{name} line {line}", what, remedy)
@@ -215,10 +217,10 @@ def _lines(file: BinaryIO) -> Iterator[str]:
             raise _UnusableLineError(number, "is not UTF-8 text.") from error
 
 
-def _complaints(
+def _row_complaints(
     row: list[str], width: int, case_column: str, required: Sequence[str], place: dict[str, int]
 ) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with one row: the group of the complaint, its words, and the remedy."""
+    """Each problem of one row: the column, what is wrong, and the remedy."""
     if any(row[width:]):
         what = f"has {len(row)} values, but the header names {width} columns."
         yield "", what, "Is there a comma inside a value? Quote the value, and write 1.5, not 1,5."
@@ -266,7 +268,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError.at(
-            path, f"is a damaged gzip file ({error}).", "Compress it anew."
+            path, f"is a damaged gzip file ({error}).", "Compress it again."
         ) from error
     except OSError as error:
         raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
@@ -276,7 +278,7 @@ def read_head(path: Path) -> str:
     """The first line of a text file (also gzipped), without its line end.
 
     Raises:
-        InputError: if the file is missing, empty, not text, or starts with an endless line.
+        InputError: if the file is missing, empty, not text, or its first line has no end.
     """
     return _first_line(_start(path), path)
 
@@ -290,15 +292,15 @@ def read_dialect(path: Path) -> Dialect:
 def read_header(
     path: Path, wanted: Iterable[str] = (), given: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The column names of a CSV file; those that are wanted in our spelling.
+    """The column names of a CSV file, wanted names in our spelling.
 
     Args:
         path: the file, also ``.gz``.
-        wanted: names that are known under another spelling too (case, spaces, underscores).
-        given: for a wanted name the one it has in this file.
+        wanted: names that may have another spelling (case, spaces, underscores).
+        given: our name -> its name in this file.
 
     Raises:
-        InputError: if it has none, or a name stands twice.
+        InputError: if it has no header, or a name occurs twice.
     """
     header = [unmarked(name) for name in _read_header(path)]
     if given is not None:
@@ -346,16 +348,16 @@ def _read_header(path: Path) -> list[str]:
         ) from error
     repeated = [name for name, count in Counter(header).items() if count > 1]
     raise_problems(
-        Problem(str(path), f"column '{name}' stands twice in the header.") for name in repeated
+        Problem(str(path), f"column '{name}' occurs twice in the header.") for name in repeated
     )
     return header
 
 
 def csv_source(path: Path, header: Sequence[str]) -> Path | bytes:
-    """A CSV file as it is where it is plain, else its content with commas, points and this header.
+    """The path of a plain CSV file, else its content with commas, points and this header.
 
     Raises:
-        InputError: if it cannot be read so.
+        InputError: if it is not separated text.
     """
     dialect = read_dialect(path)
     if dialect.is_plain and _read_header(path) == list(header):
@@ -370,15 +372,14 @@ def csv_source(path: Path, header: Sequence[str]) -> Path | bytes:
 
 
 def require_columns(path: Path, header: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse a file whose header lacks one of the columns that are needed."""
     missing = [name for name in needed if name not in header]
     if not missing:
         return
-    found = ", ".join(header[:12])
+    present = ", ".join(header[:12])
     raise InputError(
         Problem(
             str(path),
-            f"column '{name}' is missing; found: {found}.",
+            f"column '{name}' is missing; found: {present}.",
             f"Needed: {', '.join(needed)}.",
         )
         for name in missing
@@ -397,25 +398,25 @@ def read_columns(
 ) -> pl.DataFrame:
     """Read named columns of a CSV file; the first column of ``text`` names the case.
 
-    Column order and further columns do not matter, blank lines are passed over. Columns may be
-    separated by semicolons or tabs, numbers then have decimal commas, and names may be spelt with
-    other cases and signs. The table has one more column ``line``, the line number in the file.
+    Column order and further columns do not matter, blank lines are skipped. Columns may be
+    separated by semicolons or tabs (numbers may then have decimal commas), and names may differ in
+    case and punctuation. The table has one more column ``line``, the line number in the file.
 
     Args:
         path: the file, also ``.gz``.
-        text: columns of strings that must be there.
-        numbers: columns of finite numbers that must be there.
-        optional_text: columns of strings that are read where present.
-        optional_numbers: columns of numbers that are read where present; may be empty.
+        text: required columns of strings.
+        numbers: required columns of finite numbers.
+        optional_text: columns of strings that are read if present.
+        optional_numbers: columns of numbers that are read if present; cells may be empty.
         known_cases: rows of other cases may hold anything: their unreadable numbers become null.
-        given: for each of these names the one that it has in this file; None: they are ours.
+        given: our name -> its name in this file; None: the names are ours.
 
     Raises:
         InputError: with one problem per missing column, unreadable number and truncated row.
     """
     header = read_header(path, (*text, *numbers, *optional_text, *optional_numbers), given)
     require_columns(path, header, (*text, *numbers))
-    require_few_problems(path)
+    require_unpackable(path)
     source = csv_source(path, header)
     strings = [name for name in (*text, *optional_text) if name in header]
     floats = [name for name in (*numbers, *optional_numbers) if name in header]
@@ -434,8 +435,8 @@ def read_columns(
     return table
 
 
-def require_few_problems(path: Path) -> None:
-    """Refuse a gzip file that unpacks to more than memory can be expected to hold."""
+def require_unpackable(path: Path) -> None:
+    """Reject a gzip file that would unpack to more than memory can be expected to hold."""
     if path.stat().st_size * _HIGHEST_GZIP_RATIO <= _MOST_UNPACKED_BYTES:
         return
     with open_bytes(path) as file:
@@ -448,7 +449,7 @@ def require_few_problems(path: Path) -> None:
                 raise InputError.at(
                     path,
                     f"unpacks to more than {_MOST_UNPACKED_BYTES / 2**30:g} GB.",
-                    "Split it, or give it unpacked.",
+                    "Split it, or unpack it first.",
                 )
 
 
@@ -473,7 +474,7 @@ def read_strings(path: Path, header: Sequence[str], **options: Any) -> pl.DataFr
     """A CSV file as text under this header, with further options of ``polars.read_csv``.
 
     Raises:
-        InputError: if it is none.
+        InputError: if it is not separated text.
     """
     source = csv_source(path, header)
     try:
@@ -496,9 +497,9 @@ def _read_tolerantly(
 
 
 def csv_content(table: pl.DataFrame, *, has_header: bool = True) -> str:
-    """A table as CSV in which a spreadsheet finds no formula: such text has an apostrophe before.
+    """A table as CSV that no spreadsheet runs as formulas: an apostrophe precedes such text.
 
-    Our own readers take it off again.
+    Our own readers remove the apostrophe.
     """
     risky = [
         name
@@ -508,12 +509,12 @@ def csv_content(table: pl.DataFrame, *, has_header: bool = True) -> str:
     text = pl.col(risky)
     is_number = text.str.contains(NUMBER)
     harmless = pl.when(is_number).then(text).otherwise(text.str.replace(FORMULA, "'${0}"))
-    kept = table.with_columns(harmless) if risky else table
-    return kept.rename(marked).write_csv(include_header=has_header)
+    safe = table.with_columns(harmless) if risky else table
+    return safe.rename(marked).write_csv(include_header=has_header)
 
 
 def without_marks(table: pl.DataFrame) -> pl.DataFrame:
-    """A table that was read from CSV, with its text as it was before ``csv_content``."""
+    """A table that was read from CSV, without the apostrophes of ``csv_content``."""
     marked = [
         column.name
         for column in table

@@ -1,4 +1,4 @@
-"""Folder -> the files below it, links followed."""
+"""List the files below a folder, and make folders for one process."""
 
 import os
 import shutil
@@ -17,16 +17,16 @@ def files_below(
     without: Path | None = None,
     has_unfinished: bool = False,
 ) -> Iterator[str]:
-    """Every file below a folder, in the order of their names.
+    """Yield every file below a folder, sorted by name within each folder.
 
-    Links are followed, each folder once, so that links in a circle come to an end. A link that
-    leads nowhere counts as a file, which cannot be read; pipes and devices do not.
+    Links are followed, each folder once, so that circular links end. A link to a missing file
+    counts as a file, which cannot be read; pipes and devices do not count.
 
     Args:
         folder: where to begin.
-        unread: told of every folder that cannot be looked into.
-        without: a folder that is left out.
-        has_unfinished: whether files count that a run is about to write, or was when it was killed.
+        unread: called with the error of every folder that cannot be read.
+        without: a folder to leave out.
+        has_unfinished: whether to include files that a run is writing, or was when it was killed.
     """
 
     def counts(name: str) -> bool:
@@ -47,24 +47,24 @@ def files_below(
 
 
 def _is_file(path: str) -> bool:
-    """Whether something is to be read: a file, or what cannot be reached."""
+    """Whether a path is to be read: a file, or a path that cannot be reached."""
     return os.path.isfile(path) or not os.path.exists(path)  # noqa: PTH110, PTH113 - never raise
 
 
 _START, _OWNER, _INSIDE = "nodulebench-", ".owner", "t"
-"""Short: podman takes no long path for its sockets."""
+"""Short, because podman cannot use long paths for its sockets."""
 
 
 @contextmanager
 def process_folder(above: Path | None = None) -> Iterator[Path]:
-    """A new, empty folder that its owner alone can enter, and that is gone afterwards.
+    """Yield a new, empty folder that only its owner can enter; it is deleted afterwards.
 
     Args:
-        above: where it lies; None: in the system's temporary folder (``TMPDIR``).
+        above: the parent folder; None: the system's temporary folder (``TMPDIR``).
     """
     place = Path(tempfile.gettempdir()) if above is None else above
     for known in place.glob(f"{_START}*/{_OWNER}"):
-        with suppress(OSError, ValueError):  # gone meanwhile, or somebody else's
+        with suppress(OSError, ValueError):  # deleted meanwhile, or another user's
             if known.is_file() and not is_alive(known.read_text(encoding="utf-8")):
                 shutil.rmtree(known.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_START, dir=place, ignore_cleanup_errors=True) as made:
@@ -75,12 +75,12 @@ def process_folder(above: Path | None = None) -> Iterator[Path]:
 
 
 def owner() -> str:
-    """This process, in a name that no other of this machine will have."""
+    """A name of this process that no other process of this machine ever has."""
     return f"{os.getpid()}-{_began(os.getpid())}"
 
 
 def is_alive(named: str) -> bool:
-    """Whether the process of such a name is still there, or nobody can tell."""
+    """Whether the process of such a name still runs; True if that cannot be determined."""
     pid, _, began = named.partition("-")
     if not (pid.isdigit() and began.isdigit()) or not _began(os.getpid()):
         return True
@@ -88,9 +88,9 @@ def is_alive(named: str) -> bool:
 
 
 def _began(pid: int) -> int:
-    """When a process began, in ticks of the kernel; 0: there is none of that number."""
+    """When a process began, in ticks of the kernel; 0 if it does not exist."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        stat_line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
-    return int(told.rpartition(")")[2].split()[19])
+    return int(stat_line.rpartition(")")[2].split()[19])

@@ -1,4 +1,4 @@
-"""Format: what an outside format holds, how it is told from others, how it is read and written."""
+"""Describe an outside format: what it holds, how it is recognised, read and written."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,30 +18,29 @@ _WORDS = {"csv": "comma-separated text", "json": "JSON", "dicom": "DICOM", "fold
 
 
 FAR, NEAR = 1000, 10
-"""How much is wrong with a file of another kind, and where nothing more is known."""
+"""The distance of a file of another kind, and that of a refusal without one."""
 
 
 class Refusal(str):
-    """Why a file is not of a format, and how much is wrong with it."""
+    """Why a file does not fit a format, and its distance from that format."""
 
     __slots__ = ("distance",)
     distance: int
 
     def __new__(cls, words: str, distance: int) -> Self:
-        """The words with the number of things that are missing."""
-        made = super().__new__(cls, words)
-        made.distance = distance
-        return made
+        refusal = super().__new__(cls, words)
+        refusal.distance = distance
+        return refusal
 
 
 def distance_of(reason: str) -> int:
-    """How far a file is from a format that gave this reason to refuse it."""
+    """The distance between a file and the format that gave this reason to refuse it."""
     return getattr(reason, "distance", NEAR)
 
 
 @dataclass(frozen=True, slots=True)
 class FileProbe:
-    """What a file or folder looks like from outside."""
+    """What a first look at a file or folder shows."""
 
     path: Path
     kind: Literal["folder", "csv", "json", "pickle", "parquet", "dicom", "other"]
@@ -50,11 +49,11 @@ class FileProbe:
     document: Any = field(default=None, repr=False)
     """The value that a JSON file holds."""
     error: InputError | None = field(default=None, repr=False)
-    """Why a file of another kind is neither JSON nor comma-separated; an outside format may still
+    """Why a file of kind "other" is neither JSON nor comma-separated; a plug-in format may still
     know it."""
 
     def lacks(self, *names: str) -> str:
-        """What of these is not among the names, in words; empty: nothing."""
+        """Which of these names are missing, as text; empty if none."""
         held = spelt(sorted(self.names), names) if self.kind == "csv" else self.names
         missing = [f"'{name}'" for name in names if name not in held]
         kinds = {"folder": "file", "json": "key"}
@@ -62,16 +61,16 @@ class FileProbe:
         return Refusal(words, len(missing)) if missing else ""
 
     def is_not(self, *kinds: str) -> str:
-        """In words that the path is none of these kinds; empty: it is one."""
+        """That the path is none of these kinds, as text; empty if it is one of them."""
         wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
         return "" if self.kind in kinds else Refusal(f"not {wanted}", FAR)
 
 
 def probe_file(path: Path) -> FileProbe:
-    """Look at a path.
+    """Recognise the kind of a file or folder from its first bytes.
 
     Raises:
-        InputError: if it is not there.
+        InputError: if it does not exist.
     """
     if path.is_dir():
         return FileProbe(path, "folder", frozenset(item.name for item in path.iterdir()))
@@ -92,8 +91,8 @@ def probe_file(path: Path) -> FileProbe:
     except InputError as error:
         return FileProbe(path, "other", frozenset(), error=error)
     if path.name.lower().endswith((".json", ".json.gz")):
-        told = Problem(str(path), "is not JSON: it starts with neither '{' nor '['.")
-        return FileProbe(path, "other", frozenset(), error=InputError(told))
+        problem = Problem(str(path), "is not JSON: it starts with neither '{' nor '['.")
+        return FileProbe(path, "other", frozenset(), error=InputError(problem))
     return FileProbe(path, "csv", frozenset(header))
 
 
@@ -105,7 +104,7 @@ def _keys(document: Any) -> frozenset[str]:
 
 
 Refuse = Callable[[FileProbe], str]
-"""Why a file is not of a format, from a glimpse at it; empty: it may well be."""
+"""Why a file does not fit a format, from its probe; empty if it may fit."""
 ReadMarks = Callable[[Path, pl.DataFrame | None], Submission]
 ReadReference = Callable[[Path, pl.DataFrame | None], Reference]
 WriteMarks = Callable[[Submission, Path, pl.DataFrame | None], None]
@@ -118,16 +117,16 @@ WriteCohorts = Callable[[Mapping[tuple[str, str], LabelledCohort], Path], None]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One outside format. What it cannot do is None.
+    """An outside format; operations that it does not support are None.
 
-    Readers and writers of marks are also given CASES, where the caller has them: formats in
-    voxels need the geometry of the cases, and a case without marks is known from there only.
+    Readers and writers of marks also take CASES, if the caller has them: formats in
+    voxels need the geometry of the cases, and only CASES lists cases without marks.
     """
 
     name: str
     meaning: str
     suffixes: tuple[str, ...]
-    """Endings of its file names; "/" stands for a folder."""
+    """Endings of its file names; "/" means a folder."""
     refuse_marks: Refuse | None = None
     refuse_reference: Refuse | None = None
     read_marks: ReadMarks | None = None
@@ -138,12 +137,12 @@ class Format:
     read_readings: ReadReadings | None = None
     write_readings: WriteReadings | None = None
     needs_images: bool = False
-    """Whether what is written refers to the images of the cases."""
+    """Whether its files refer to the images of the cases."""
     precision_mm: float = 1e-6
-    """How far a place may move when it is written and read again."""
+    """How far a position may move when it is written and read again."""
     columns: tuple[str, ...] = ()
-    """Columns of its files, where they are comma-separated text."""
+    """Columns of its files, if they are comma-separated text."""
     example: str = ""
-    """What a small file of it looks like, or what lies in a folder."""
+    """A small example file, or the list of files in a folder."""
     loses: str = ""
-    """What is not as before when it is written and read again; empty: nothing but places."""
+    """What changes when it is written and read again; empty if only positions do."""

@@ -1,4 +1,4 @@
-"""Outside formats, one file each: what they hold becomes our tables, and back."""
+"""Registry of outside formats, one file each, which are converted to and from our tables."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ CASE_TABLE = "cases.parquet"
 
 
 def case_table_of(path: Path) -> Path | None:
-    """The table of cases that a folder holds; None: none.
+    """The path of the case table in a folder, or None.
 
     The folder is a curation, a bundle, a bag, or a sealed set, which shows the cases of a run.
     """
@@ -43,11 +43,11 @@ def case_table_of(path: Path) -> Path | None:
 
 
 def read_case_list(path: Path) -> pl.Series:
-    """The cases that are listed, in their order: what every ``--series`` takes.
+    """The listed cases in their order: what every ``--series`` takes.
 
     Args:
-        path: a list without a header, one series a line; a table of cases, as ``draw`` writes it;
-            or a folder with such a table, as ``curate`` and ``bundle`` write it.
+        path: a list without a header, one series per line; a table of cases, as ``sample`` writes
+            it; or a folder with such a table, as ``curate`` and ``bundle`` write it.
 
     Raises:
         InputError: if it is none of these.
@@ -59,7 +59,7 @@ def read_case_list(path: Path) -> pl.Series:
 
 
 def _is_table(path: Path) -> bool:
-    """Whether a file of text begins with the header of a table of cases."""
+    """Whether a text file begins with the header of a case table."""
     cells = read_head(path).replace(";", ",").split(",")
     return "case_id" in {cell.strip().strip('"') for cell in cells}
 
@@ -94,7 +94,7 @@ _WORDS = {"marks": "marks", "reference": "a reference"}
 def read_cases(path: Path) -> pl.DataFrame:
     """CASES from a table, with any further columns as strata, or from a folder of CT series.
 
-    A folder that holds a table of cases, as ``curate`` and ``bundle`` write it, is that table. The
+    From a folder with a table of cases, as ``curate`` and ``bundle`` write it, read the table. The
     cases of another folder are named by their Series Instance UIDs; the column ``images`` says
     where the images of each are.
 
@@ -115,14 +115,14 @@ def read_submission(
     format_name: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Submission:
-    """What one algorithm said, from a file or folder of any format that holds marks.
+    """Read the marks of one algorithm from a file or folder of any format that holds marks.
 
     Args:
         path: the file or folder.
         cases: CASES of the test set; formats in voxels need the geometry in it.
         format_name: the format; None: it is recognised from the content.
-        columns: for a CSV file with columns of its own: case, x, y, z, score and diameter -> their
-            names in the file, places in LPS millimetres.
+        columns: for a CSV file with other columns: case, x, y, z, score and diameter -> their
+            names in the file, positions in LPS millimetres.
 
     Raises:
         InputError: if no format fits, or with every problem of the file.
@@ -141,7 +141,7 @@ def read_submission(
         *_unread(path, form),
         *position_notices(submission.marks, cases),
     )
-    name = in_a_line(submission.name)  # it stands in lines and headings
+    name = in_a_line(submission.name)  # it appears in lines and headings
     return replace(submission, name=name, notices=(*submission.notices, *notices))
 
 
@@ -151,14 +151,14 @@ def read_reference(
     format_name: str | None = None,
     nodules: Path | None = None,
 ) -> Reference:
-    """A test set and its reference standard, from a file or folder of any format that holds one.
+    """Read a test set and its reference standard, in any format that holds one.
 
     Args:
         path: the file or folder.
         cases: CASES, or a CSV or Parquet file or a folder of CT series: patients, geometry,
-            strata, and cases that the reference itself does not name.
+            strata, and cases that the reference does not name.
         format_name: the format; None: it is recognised from the content.
-        nodules: a CSV or Parquet file of what else is known of its nodules.
+        nodules: a CSV or Parquet file with more facts about its nodules.
 
     Raises:
         InputError: if no format fits, or with every problem of the file.
@@ -174,7 +174,7 @@ def read_reference(
 
 
 def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
-    """What was done to read a CSV file that is not written as its format has it."""
+    """Notices of how a CSV file was read that does not follow its format exactly."""
     if path.is_dir() or (form is not None and not form.columns):
         return ()
     dialect, header = read_dialect(path), read_header(path)
@@ -193,7 +193,7 @@ def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
 
 
 def _unread(path: Path, form: Format | None) -> tuple[Notice, ...]:
-    """That a CSV file of marks has columns of which nothing is read."""
+    """A notice of the columns of a CSV file of marks that are not read."""
     if form is None or not form.columns or path.is_dir():
         return ()
     unread = [name for name in read_header(path, form.columns) if name not in form.columns]
@@ -201,44 +201,44 @@ def _unread(path: Path, form: Format | None) -> tuple[Notice, ...]:
 
 
 def fitting(path: Path, what: str) -> Format:
-    """The first format that a path looks like, as "marks" or as "reference".
+    """The first format that fits a path, as "marks" or as "reference".
 
     Raises:
-        InputError: if none fits, with the reason that each gave.
+        InputError: if none fits, with the reason of each format.
         UnknownNameError: if a format of another package cannot be loaded.
     """
-    seen = probe_file(path)
+    probe = probe_file(path)
     refusals = []
     for form in FORMATS.values():
         refuse = form.refuse_marks if what == "marks" else form.refuse_reference
         if refuse is None:
             continue
-        reason = refuse(seen)
+        reason = refuse(probe)
         if not reason:
             return form
         refusals.append((form.name, reason))
-    raise seen.error or _no_format(seen, what, refusals)
+    raise probe.error or _no_format(probe, what, refusals)
 
 
-def _no_format(seen: FileProbe, what: str, refusals: list[tuple[str, str]]) -> InputError:
-    """That nothing fits: the nearest format with its reason first, then the others."""
+def _no_format(probe: FileProbe, what: str, refusals: list[tuple[str, str]]) -> InputError:
+    """The error that no format fits: the nearest one with its reason first, then the others."""
     (name, reason), *others = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))
     remedy = "See: nodulebench formats."
-    if name == "luna16_csv" and seen.kind == "csv":
-        header = read_header(seen.path)
+    if name == "luna16_csv" and probe.kind == "csv":
+        header = read_header(probe.path)
         remedy = (
-            f"Found: {', '.join(header[:12])}. If these are columns of its own, in mm and LPS, "
-            f"name them: --columns {guessed_columns(header)}. {remedy}"
+            f"Found: {', '.join(header[:12])}. If its positions are in mm and LPS, "
+            f"name the columns: --columns {guessed_columns(header)}. {remedy}"
         )
-    listed = "; ".join(f"{one}: {why}" for one, why in others)
+    listed = "; ".join(f"{other}: {why}" for other, why in others)
     return InputError(
         [
             Problem(
-                str(seen.path),
-                f"is no format of {_WORDS[what]} that is known; the nearest is {name}: {reason}.",
+                str(probe.path),
+                f"is not in a known format of {_WORDS[what]}; the nearest is {name}: {reason}.",
                 remedy,
             ),
-            Problem(str(seen.path), f"nor any other ({listed})."),
+            Problem(str(probe.path), f"is not in any other format either ({listed})."),
         ]
     )
 

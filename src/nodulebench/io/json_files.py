@@ -1,4 +1,4 @@
-"""JSON text -> Python values of the expected shape, with a clear word when they are not."""
+"""Parse JSON text and check the shape of its values, with clear messages."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def read_json(path: Path) -> Any:
     """The value that a JSON file holds (also gzipped).
 
     Raises:
-        InputError: if it is no JSON, holds NaN, Infinity or half of a character, is nested too
+        InputError: if it is not JSON, holds NaN, Infinity or half of a character, is nested too
             deeply or too large.
     """
     with open_bytes(path) as file:
@@ -37,7 +37,7 @@ def parse_json(content: bytes, path: Path) -> Any:
     """The value that the bytes of a JSON file hold; see ``read_json``."""
     if len(content) > _MOST_BYTES:
         raise InputError.at(
-            path, f"is larger than {_MOST_BYTES >> 30} GB.", "Write a file per case."
+            path, f"is larger than {_MOST_BYTES >> 30} GB.", "Write one file per case."
         )
     if not content.strip():
         raise InputError.at(path, "is empty.")
@@ -71,7 +71,7 @@ def write_json(value: Any, path: Path) -> None:
 
 
 def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, JsonObject]]:
-    """The objects of a JSON list with their places; what is none becomes a problem."""
+    """Yield the objects of a JSON list with their locations; anything else is a problem."""
     if not isinstance(value, list):
         problems.add(where, f"is {kind_of(value)}, not a list.")
         return
@@ -84,26 +84,24 @@ def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, J
 
 
 def numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
-    """A JSON list of so many finite numbers; anything else becomes a problem."""
+    """A JSON list of ``count`` finite numbers; anything else becomes a problem."""
     if not isinstance(value, list) or len(value) != count:
-        found = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
-        problems.add(where, f"{found}; expected a list of {count} numbers.")
+        problem = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
+        problems.add(where, f"{problem}; expected a list of {count} numbers.")
         return None
-    found_numbers = [
-        number(item, f"{where}[{place}]", problems) for place, item in enumerate(value)
-    ]
-    kept = [item for item in found_numbers if item is not None]
-    return kept if len(kept) == count else None
+    converted = [number(item, f"{where}[{place}]", problems) for place, item in enumerate(value)]
+    usable = [item for item in converted if item is not None]
+    return usable if len(usable) == count else None
 
 
-def place_numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
-    """A JSON list of so many numbers that can be places or sizes in a patient."""
-    found = numbers(value, count, where, problems)
-    if found is not None and max(map(abs, found)) > FARTHEST_MM:
-        farthest = max(found, key=abs)
-        problems.add(where, f"{farthest:g} is too large for a place in a patient.")
+def position_numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
+    """A JSON list of ``count`` positions or sizes in a patient, mm."""
+    mm = numbers(value, count, where, problems)
+    if mm is not None and max(map(abs, mm)) > FARTHEST_MM:
+        farthest = max(mm, key=abs)
+        problems.add(where, f"{farthest:g} is too large for a position in a patient.")
         return None
-    return found
+    return mm
 
 
 def number(value: Any, where: str, problems: Problems) -> float | None:
@@ -112,17 +110,17 @@ def number(value: Any, where: str, problems: Problems) -> float | None:
         problems.add(where, f"is {kind_of(value)}, not a number.")
         return None
     try:
-        found = float(value)
+        converted = float(value)
     except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
+        converted = math.inf
+    if not math.isfinite(converted):
         problems.add(where, "is not a finite number.")
         return None
-    return found
+    return converted
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in JSON's own words."""
+    """The kind of a JSON value, in JSON's own terms."""
     if isinstance(value, str):
         return f"the text '{value[:40]}'"
     kinds = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}

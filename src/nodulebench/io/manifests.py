@@ -1,4 +1,4 @@
-"""Folder <-> its manifest: the SHA-256 of every file, so that a changed file is found and named."""
+"""Manifests: the SHA-256 of every file in a folder, so that changed files are detected."""
 
 import hashlib
 import json
@@ -24,9 +24,9 @@ def file_digest(path: Path) -> str:
     """The digest of a file's bytes, or of a folder's file names and bytes."""
     if path.is_dir():
         whole = hashlib.sha256()
-        for part in sorted(p for p in path.rglob("*") if p.is_file()):
+        for part in sorted(path for path in path.rglob("*") if path.is_file()):
             line = f"{part.relative_to(path).as_posix()} {file_digest(part)}\n"
-            whole.update(line.encode("utf-8", "surrogatepass"))  # names may be no text
+            whole.update(line.encode("utf-8", "surrogatepass"))  # names may not be valid text
         return "sha256:" + whole.hexdigest()
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
@@ -35,7 +35,7 @@ def file_digest(path: Path) -> str:
 def folder_digest(folder: Path) -> str:
     """The digest of a folder's file names and bytes, and of its links and their targets.
 
-    No link is followed. Without links it is the same as ``file_digest``.
+    Links are not followed. Without links the digest equals ``file_digest``.
     """
     whole = hashlib.sha256()
     for path in paths_in(folder):
@@ -51,7 +51,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def paths_in(folder: Path) -> list[Path]:
-    """Everything in a folder and the folders below it, however deep; no link is followed.
+    """Every path in a folder and its subfolders, at any depth; links are not followed.
 
     Raises:
         OSError: if a folder cannot be read.
@@ -67,12 +67,11 @@ def paths_in(folder: Path) -> list[Path]:
 
 
 def bytes_digest(content: bytes) -> str:
-    """The digest of some bytes."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def table_digest(*tables: pl.DataFrame | None) -> str:
-    """The digest of tables' contents, whatever file they came from.
+    """The digest of the contents of tables, independent of their files.
 
     Column by column: name, type, which rows are empty, and the values as little-endian numbers or
     as UTF-8 text with its length in bytes.
@@ -90,7 +89,7 @@ def table_digest(*tables: pl.DataFrame | None) -> str:
 
 
 def reference_digest(reference: Reference) -> str:
-    """The digest of what a reference says is in its cases."""
+    """The digest of the nodules and outlines of a reference."""
     return table_digest(reference.nodules, reference.slices)
 
 
@@ -107,14 +106,14 @@ def _column_bytes(column: pl.Series) -> bytes:
 SCHEMA = "nodulebench/manifest@1"
 MANIFEST = "manifest.json"
 SIGNATURE = "manifest.sig"
-"""The signature of the manifest; the manifest cannot list it."""
+"""The signature of the manifest, which the manifest cannot list."""
 
 _CHANGED = "was changed after the folder was written"
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Who signed a manifest, as the manifest itself says; part of what is signed."""
+    """Who signed a manifest, as it states itself; part of the signed bytes."""
 
     at: str
     """Date and time, UTC."""
@@ -135,7 +134,7 @@ class Manifest:
     signed: Signed | None = None
 
     def to_bytes(self) -> bytes:
-        """The manifest as it stands on the disk; equal manifests give equal bytes."""
+        """The content of the manifest file; equal manifests give equal bytes."""
         content: JsonObject = {"schema": SCHEMA, "files": dict(sorted(self.files.items()))}
         if self.signed is not None:
             fields = Signed.__dataclass_fields__
@@ -154,10 +153,10 @@ def write_manifest(folder: Path) -> Manifest:
 
 
 def record_files(folder: Path, stage: Path) -> list[str]:
-    """Take what is about to move into a folder into its manifest; others stay as listed.
+    """Add the files of a stage to the manifest of the folder that they will move to.
 
     A folder without a manifest stays without one. A signature is removed, because it no longer
-    stands for what the folder holds. The manifest moves with the files.
+    holds for the content. The manifest moves with the files.
 
     Args:
         folder: where the files will be.
@@ -179,24 +178,24 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a folder.
 
     Raises:
-        InputError: if there is none, or it is not byte for byte what was written.
+        InputError: if it does not exist, or is not byte for byte what was written.
     """
     complete_move(folder)
     file = folder / MANIFEST
     if not file.is_file():
-        raise InputError.at(file, "is not there, so changed files cannot be told from others.")
+        raise InputError.at(file, "does not exist, so changed files cannot be detected.")
     content = read_json(file)
-    found = content.get("schema") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or found != SCHEMA:
-        raise InputError.at(file, f"has the schema '{found}', not '{SCHEMA}'.")
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or schema != SCHEMA:
+        raise InputError.at(file, f"has the schema '{schema}', not '{SCHEMA}'.")
     manifest = _parse(content)
     if manifest is None or manifest.to_bytes() != file.read_bytes():
-        raise InputError.at(file, f"{_CHANGED}: it is not as NoduleBench writes it.")
+        raise InputError.at(file, f"{_CHANGED}: NoduleBench did not write it like this.")
     return manifest
 
 
 def listed_files(folder: Path) -> set[str]:
-    """The files below a folder that its manifest lists; none if it has no manifest of ours."""
+    """The files below a folder that its manifest lists; empty without a manifest of ours."""
     try:
         return set(filter(_is_inside, read_manifest(folder).files))
     except InputError:
@@ -212,9 +211,8 @@ def manifest_problems(
 
     Args:
         folder: a folder with a manifest.
-        is_apart: which files may have been added since; something else answers for them.
-        changed: files that were replaced since (digest) or removed (None), as something says that
-            can be believed.
+        is_apart: which files may have been added since, because something else vouches for them.
+        changed: files that were replaced (digest) or removed (None) since, from a trusted record.
     """
     try:
         named = {**read_manifest(folder).files, **(changed or {})}
@@ -229,7 +227,7 @@ def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
         if not _is_inside(name):
             yield Problem(str(folder / MANIFEST), f"lists '{name}', which is outside the folder.")
         elif not (folder / name).is_file():
-            yield Problem(str(folder / name), f"is listed in {MANIFEST}, but is not there.")
+            yield Problem(str(folder / name), f"is listed in {MANIFEST}, but does not exist.")
         elif file_digest(folder / name) != digest:
             yield Problem(
                 str(folder / name), f"{_CHANGED}: it is not the file that {MANIFEST} lists."
@@ -286,7 +284,6 @@ PAYLOAD = "data"
 
 
 def is_bag(folder: Path) -> bool:
-    """Whether a folder says that it is a bag."""
     return (folder / DECLARATION).is_file()
 
 
@@ -305,10 +302,10 @@ def tag_files(
     Args:
         digests: path from the bag's root -> digest, for every file below ``data/``.
         payload_bytes: how large those files are together.
-        description: what the bag holds, in a line.
-        organization: whose it is.
+        description: what the bag holds, in one line.
+        organization: who owns it.
         day: when it was made.
-        agent: what program made it.
+        agent: the program that made it.
         others: further tag files, which the tag manifest lists too.
     """
     info = {
@@ -321,7 +318,7 @@ def tag_files(
     files = {
         DECLARATION: b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
         INFO: "".join(
-            f"{name}: {_one_line(text)}\n" for name, text in info.items() if text
+            f"{name}: {_joined_line(text)}\n" for name, text in info.items() if text
         ).encode(),
         PAYLOAD_MANIFEST: tag_manifest(digests),
         **others,
@@ -331,7 +328,7 @@ def tag_files(
 
 
 def tag_manifest(digests: Mapping[str, str]) -> bytes:
-    """The lines of a bag's list of files, payload or tags, from their digests."""
+    """The lines of a bag's manifest of payload or tag files."""
     lines = (
         f"{digest.removeprefix('sha256:')}  {_escaped(name)}\n"
         for name, digest in sorted(digests.items())
@@ -344,5 +341,5 @@ def _escaped(name: str) -> str:
     return name.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
 
 
-def _one_line(text: str) -> str:
+def _joined_line(text: str) -> str:
     return " ".join(text.split())

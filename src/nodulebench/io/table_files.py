@@ -1,4 +1,4 @@
-"""One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
+"""Read and write NoduleBench tables in Parquet or CSV files, checked against their schemas."""
 
 import math
 from io import SEEK_END, BytesIO
@@ -17,18 +17,18 @@ from nodulebench.io.csv_files import (
     read_header,
     read_strings,
     require_columns,
-    require_few_problems,
+    require_unpackable,
     write_csv,
 )
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
 _PARQUET_MARKS = {b"PAR1", b"PARE"}
 LARGEST_ARRAY_BYTES = 1 << 30
-"""Of one array in an archive; more is made to fill the memory."""
+"""Of one array in an archive; a larger one is probably an attack on the memory."""
 
 
 def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
-    """A table as its schema wants it.
+    """Read a table and check it against its schema.
 
     Raises:
         InputError: if the file is damaged, or with every problem of its content.
@@ -37,7 +37,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         return schema.conform(read_parquet(path), path.name)
     header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
     require_columns(path, header, [column.name for column in schema.columns if column.is_required])
-    require_few_problems(path)
+    require_unpackable(path)
     raw = read_strings(path, header)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
@@ -49,7 +49,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table as Parquet or CSV, as the name says, whole or not at all."""
+    """Write a table as Parquet or CSV by its file name, whole or not at all."""
     if path.suffix != ".parquet":
         write_csv(table, path)
         return
@@ -64,28 +64,28 @@ def write_parquet(
     *,
     statistics: bool = True,
 ) -> None:
-    """Write a Parquet file in its place; for one that appears whole, stage it.
+    """Write a Parquet file in place; use ``staged_file`` to make it appear whole.
 
     Raises:
-        OSError: if the disk does not take it.
+        OSError: if the disk cannot take it.
     """
-    buffer = BytesIO()  # of a full disk polars would tell that the file is out of specification
+    buffer = BytesIO()  # on a full disk polars itself would report a file out of specification
     table.write_parquet(buffer, compression=compression, statistics=statistics)
     path.write_bytes(buffer.getbuffer())
 
 
 def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a numpy archive; one that asks for more than its bytes is refused.
+    """The arrays of a numpy archive; an array that claims more than its bytes is rejected.
 
     Raises:
-        ValueError: if one is no array of numbers or text, or says another size than it has; or the
+        ValueError: if one is not an array of numbers or text, or states a wrong size; or if the
             source is a pipe or a device, which may never end.
     """
-    import zipfile  # takes 5 ms, which every evaluation would feel
+    import zipfile  # takes 5 ms, which would slow every evaluation
 
     if isinstance(source, Path) and source.exists() and not source.is_file():
         raise ValueError("it is not a plain file")
-    found = {}
+    arrays = {}
     with zipfile.ZipFile(source) as archive:
         for part in archive.infolist():
             if part.file_size > LARGEST_ARRAY_BYTES:
@@ -100,12 +100,12 @@ def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
                     raise ValueError(f"{part.filename} is of version {version}")
                 shape, _, kind = header(file)
                 if math.prod(shape) * kind.itemsize != part.file_size - file.tell():
-                    raise ValueError(f"{part.filename} says {shape}, which its bytes are not")
+                    raise ValueError(f"{part.filename} states {shape}, but its bytes do not fit")
             with archive.open(part) as file:
-                found[part.filename.removesuffix(".npy")] = np.lib.format.read_array(
+                arrays[part.filename.removesuffix(".npy")] = np.lib.format.read_array(
                     file, allow_pickle=False
                 )
-    return found
+    return arrays
 
 
 def read_cases(path: Path) -> pl.DataFrame:
@@ -114,29 +114,29 @@ def read_cases(path: Path) -> pl.DataFrame:
 
 
 def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
-    """A Parquet file as it is, whatever its columns.
+    """Read a Parquet file with any columns.
 
     Args:
         path: the file.
-        content: its bytes, where they are already in memory; nothing is then read.
+        content: its bytes, if they are already in memory; the file is then not read.
 
     Raises:
-        InputError: if it is damaged or not there.
+        InputError: if it is damaged or does not exist.
     """
     try:
         return pl.read_parquet(path if content is None else BytesIO(content), glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError.at(
-            path, f"is not a readable Parquet file: {reason}.", "Write it anew."
+            path, f"is not a readable Parquet file: {reason}.", "Write it again."
         ) from error
 
 
 def require_no_parquet(path: Path) -> None:
-    """Refuse a file that is Parquet, or a folder that holds one, by name or content.
+    """Reject a Parquet file, or a folder that holds one, by name or content.
 
     polars reads Parquet in native code, where a damaged file of 2 kB ends the process. Call this
-    before reading files of strangers: of participants, and of algorithms under test.
+    before reading files from untrusted sources: participants, and algorithms under test.
 
     Raises:
         InputError: with every such file, by its name within the folder.
@@ -154,7 +154,7 @@ def require_no_parquet(path: Path) -> None:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet by its name, its start or its end; polars looks at the end."""
+    """Whether a file is Parquet by its name, its start or its end; polars checks the end."""
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(max(0, file.seek(0, SEEK_END) - 4))
@@ -162,6 +162,6 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _as_number(values: pl.Series) -> pl.Series:
-    """A column of text as numbers, if all of it are."""
+    """A column of text as numbers, if all of its cells are numbers."""
     numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
     return values if numbers.null_count() > values.null_count() else numbers

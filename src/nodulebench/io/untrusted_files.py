@@ -1,7 +1,7 @@
-"""What a program left in ``/output`` -> copies of its plain files, or why they are not taken.
+"""Copy the plain files that a program left in ``/output``, or say why they are rejected.
 
-Whoever wrote them may be hostile and may still be writing: nothing is followed, nothing is waited
-for, and no more is read than was agreed.
+The program may be hostile and may still be writing. So links are not followed, nothing is
+waited for, and no more is read than was agreed.
 """
 
 import os
@@ -17,7 +17,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 class OutputRejectedError(Exception):
-    """What was written is not taken, and why."""
+    """The output is rejected; ``why`` says why."""
 
     def __init__(self, why: Notice) -> None:
         super().__init__(why.code)
@@ -25,15 +25,15 @@ class OutputRejectedError(Exception):
 
 
 def collect(output: Path, taken: Path, most_bytes: int) -> int:
-    """Copy the files of an output folder; how many there were.
+    """Copy the files of an output folder and return their number.
 
     Args:
         output: what the program wrote.
         taken: an empty folder for the copies.
-        most_bytes: what they may have together.
+        most_bytes: the largest total size.
 
     Raises:
-        OutputRefusedError: if anything but plain files and folders is there, or too much.
+        OutputRejectedError: if it holds anything but plain files and folders, or too much.
     """
     collector = _Collector(most_bytes)
     top = os.open(output, os.O_RDONLY | os.O_DIRECTORY)
@@ -47,10 +47,9 @@ def collect(output: Path, taken: Path, most_bytes: int) -> int:
 class _Collector:
     def __init__(self, most_bytes: int) -> None:
         self.files = 0
-        self.room = most_bytes
+        self.bytes_left = most_bytes
 
     def take(self, folder: int, taken: Path, depth: int) -> None:
-        """Copy what is in an open folder."""
         with os.scandir(folder) as entries:
             names = []
             for entry in entries:
@@ -62,12 +61,12 @@ class _Collector:
                 raise OutputRejectedError(Notice("output_odd_name"))
             try:
                 mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-                self._take_one(folder, name, mode, taken, depth)
+                self._copy_entry(folder, name, mode, taken, depth)
             except OSError as error:
                 why = {"problem": error.strerror or type(error).__name__}
                 raise OutputRejectedError(Notice("output_unread", why)) from error
 
-    def _take_one(self, folder: int, name: str, mode: int, taken: Path, depth: int) -> None:
+    def _copy_entry(self, folder: int, name: str, mode: int, taken: Path, depth: int) -> None:
         if stat.S_ISDIR(mode):
             if depth == DEEPEST:
                 raise OutputRejectedError(Notice("output_deep", {"most": DEEPEST}))
@@ -83,7 +82,7 @@ class _Collector:
             raise OutputRejectedError(Notice("output_no_file", {"kind": kind}))
         file = os.open(name, _FLAGS, dir_fd=folder)
         try:
-            if not stat.S_ISREG(os.fstat(file).st_mode):  # it was one a moment ago
+            if not stat.S_ISREG(os.fstat(file).st_mode):  # replaced since it was listed
                 raise OutputRejectedError(Notice("output_no_file", {"kind": "device"}))
             self._copy(file, taken / name)
         finally:
@@ -91,12 +90,12 @@ class _Collector:
         self.files += 1
 
     def _copy(self, file: int, target: Path) -> None:
-        if os.fstat(file).st_size > self.room:
+        if os.fstat(file).st_size > self.bytes_left:
             raise OutputRejectedError(Notice("output_large"))
         with target.open("wb") as copy:
             while part := os.read(file, 1 << 20):
-                self.room -= len(part)
-                if self.room < 0:
+                self.bytes_left -= len(part)
+                if self.bytes_left < 0:
                     raise OutputRejectedError(Notice("output_large"))
                 copy.write(part)
 

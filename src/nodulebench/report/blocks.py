@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, ClassVar
 
+from markupsafe import Markup
+
 from nodulebench.core.json_types import JsonObject
+from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import UNDEFINED, decimals, interval, significant, whole
 from nodulebench.i18n.translator import Translator
@@ -21,7 +24,7 @@ class Section(Block):
     macro: ClassVar[str] = "section"
     name: str
     title: str
-    blocks: Sequence[Any]
+    blocks: Sequence[Block | Markup]
     is_open: bool = True
 
 
@@ -30,7 +33,7 @@ class Switch(Block):
     """Blocks of one kind of which a page shows one at a time; print shows them all."""
 
     macro: ClassVar[str] = "switch"
-    choices: Sequence[tuple[str, Any]]
+    choices: Sequence[tuple[str, Block]]
     """Name and block of each."""
 
 
@@ -39,7 +42,7 @@ class Side(Block):
     """Blocks side by side where the page is wide enough."""
 
     macro: ClassVar[str] = "side"
-    blocks: Sequence[Any]
+    blocks: Sequence[Block]
     remark: str = ""
 
 
@@ -49,7 +52,7 @@ class Fold(Block):
 
     macro: ClassVar[str] = "fold"
     title: str
-    blocks: Sequence[Any]
+    blocks: Sequence[Block]
     is_open: bool = True
     file: str = ""
     """The file that holds the same, where print only refers to it."""
@@ -63,6 +66,9 @@ class Paragraphs(Block):
     texts: Sequence[str]
 
 
+Message = Notice | JsonObject | str
+"""A notice, a notice as JSON, or text."""
+
 LONGEST_NAME, NAME_SHOWN = 20, 10
 """Characters: names of cases up to the first are shown whole, of longer ones the second."""
 
@@ -74,7 +80,7 @@ class Notes:
         self.translate = translate
         self._letters: dict[str, str] = {}
 
-    def letter(self, reason: Any) -> str:
+    def letter(self, reason: Message) -> str:
         """The letter of a reason; equal reasons share one."""
         text = self.translate.message(reason)
         number = len(self._letters)
@@ -118,7 +124,7 @@ def count(value: int | None) -> Cell:
     return Cell(UNDEFINED if value is None else whole(value))
 
 
-def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
+def undefined(reason: Message | None, notes: Notes, columns: int = 1) -> Cell:
     """A dash with the reason in a note; a dash over many columns shows the reason itself."""
     explanation = notes.translate.message(reason or notes.translate("cell.undefined"))
     if columns > 1:
@@ -141,7 +147,7 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
         decimals(value.value),
         bounds=interval(value),
         note=notes.letter(reason) if reason else "",
-        picture=rate_bar(value.value, value.low, value.high, bar_scale) if bar_scale else NOTHING,
+        svg=rate_bar(value.value, value.low, value.high, bar_scale) if bar_scale else NOTHING,
     )
 
 
@@ -233,7 +239,7 @@ def _rows(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     return Table(translate.heading(name), heads, cells)
 
 
-def _places(values: list[Any]) -> int:
+def _places(values: Sequence[object]) -> int:
     """How many decimals a column needs, three at most, so that its numbers line up."""
     shown = [f"{value:.3f}".rstrip("0") for value in values if isinstance(value, float)]
     return max((len(text.partition(".")[2]) for text in shown), default=0)
@@ -270,7 +276,7 @@ def _square(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     )
 
 
-def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Any:
+def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Table | Fold | None:
     """A table as it is, or a long one under its caption, closed; print refers to its file."""
     if table is None or len(table.rows) <= most_rows:
         return table

@@ -1,15 +1,15 @@
 """Document and attachments -> the content of a report, the same for page and print."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, Translator, translator
-from nodulebench.report.blocks import Fold, Section, Side, closed_if_long, tables_of
+from nodulebench.report.blocks import Fold, Section, Side, Table, closed_if_long, tables_of
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.key_tables import (
     counts_table,
@@ -18,6 +18,7 @@ from nodulebench.report.key_tables import (
     metrics_table,
     readings_table,
 )
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.curves import (
     Curves,
     by_curve,
@@ -64,6 +65,9 @@ from nodulebench.report.sections.verdict import (
     verdict,
 )
 
+if TYPE_CHECKING:
+    from nodulebench.report.sections.errors import Patch
+
 
 @dataclass(frozen=True, slots=True)
 class ReportAttachments:
@@ -77,8 +81,8 @@ class ReportAttachments:
     """FALSE_POSITIVES: those with the best scores."""
     causes: pl.DataFrame | None = None
     """Causes that readers gave false positives: algorithm, cause."""
-    patches: Sequence[Any] = ()
-    """Pictures of nodules and marks (``gallery.Patch``)."""
+    patches: Sequence["Patch"] = ()
+    """Image patches of nodules and marks."""
     combinations: Sequence[pl.DataFrame] = ()
     """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
     agreement: Sequence[JsonObject] = ()
@@ -105,7 +109,7 @@ class ReportAttachments:
         )
 
     issued: Issued = NOT_ISSUED
-    """Who issues the report, when and under which number."""
+    """Laboratory, number and day of the report."""
 
 
 NOTHING = ReportAttachments()
@@ -143,13 +147,13 @@ class Content:
     """Whether a notice says that a submission may well be wrong; notices are then shown open."""
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key metrics, where there is one result."""
-    key_table: Any
+    key_table: Table
     paragraphs: list[str]
     about_intervals: str
     sections: list[Section] = field(default_factory=list)
     details: list[Section] = field(default_factory=list)
     """Sections for reference; they start closed."""
-    signatures: Any = None
+    signatures: Table | None = None
     """The table for signatures; None: the report is not issued by a laboratory."""
 
 
@@ -208,7 +212,7 @@ def report_content(
 
 
 def _shown(
-    contents: dict[str, list[Any]], translate: Translator, *, is_open: bool
+    contents: Mapping[str, Sequence[Block | None]], translate: Translator, *, is_open: bool
 ) -> list[Section]:
     """The sections that have something to show."""
     having = {
@@ -247,7 +251,7 @@ def _readings(document: Document) -> list[str]:
     return list(dict.fromkeys((*READINGS, *names)))
 
 
-def _curves(document: Document, curves: Curves, translate: Translator) -> list[Any]:
+def _curves(document: Document, curves: Curves, translate: Translator) -> Sequence[Block | None]:
     return [
         switched(froc_charts(document, curves, translate)),
         *(
@@ -258,8 +262,10 @@ def _curves(document: Document, curves: Curves, translate: Translator) -> list[A
     ]
 
 
-def _rules(document: Document, attachments: ReportAttachments, translate: Translator) -> list[Any]:
-    charts: list[Any] = []
+def _rules(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
+    charts: list[Block | None] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import difference_chart, mean_chart
 
@@ -277,7 +283,7 @@ def _rules(document: Document, attachments: ReportAttachments, translate: Transl
     ]
 
 
-def _rule_effects(document: Document, translate: Translator) -> list[Any]:
+def _rule_effects(document: Document, translate: Translator) -> Sequence[Block | None]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
@@ -288,8 +294,8 @@ def _rule_effects(document: Document, translate: Translator) -> list[Any]:
 
 def _compared(
     document: Document, attachments: ReportAttachments, translate: Translator
-) -> list[Any]:
-    blocks: list[Any] = []
+) -> Sequence[Block | None]:
+    blocks: list[Block | None] = []
     if document.comparisons:
         from nodulebench.report.sections.comparison import comparison_blocks
 
@@ -301,8 +307,8 @@ def _compared(
     return blocks
 
 
-def _strata(document: Document, translate: Translator) -> list[Any]:
-    charts: list[Any] = []
+def _strata(document: Document, translate: Translator) -> Sequence[Block | None]:
+    charts: list[Block | None] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import (
             hardest_chart,
@@ -322,7 +328,9 @@ def _strata(document: Document, translate: Translator) -> list[Any]:
     return [*charts, *_folded([(name, [Side(parts)]) for name, parts in tables if parts])]
 
 
-def _errors(document: Document, attachments: ReportAttachments, translate: Translator) -> list[Any]:
+def _errors(
+    document: Document, attachments: ReportAttachments, translate: Translator
+) -> Sequence[Block | None]:
     from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
 
     parts = [
@@ -341,8 +349,8 @@ def _errors(document: Document, attachments: ReportAttachments, translate: Trans
 
 def _test_set(
     document: Document, attachments: ReportAttachments, translate: Translator
-) -> list[Any]:
-    charts: list[Any] = []
+) -> Sequence[Block | None]:
+    charts: list[Block | None] = []
     if document.reference.diameters:
         from nodulebench.report.sections.curves import diameter_chart
 
@@ -355,12 +363,12 @@ def _test_set(
     return [Side(shown)] if shown else []
 
 
-def _extras(document: Document, curves: Curves, translate: Translator) -> list[Any]:
+def _extras(document: Document, curves: Curves, translate: Translator) -> Sequence[Block | None]:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
-    shown: dict[str, list[tuple[str, list[Any]]]] = {}
+    shown: dict[str, list[tuple[str, list[Block]]]] = {}
     for algorithm, rule, result in document.results:
-        charts: list[Any] = []
-        tables: list[Any] = []
+        charts: list[Block] = []
+        tables: list[Block] = []
         for name, value in result.extras.items():
             if name in DRAWN_EXTRAS:
                 continue
@@ -374,7 +382,7 @@ def _extras(document: Document, curves: Curves, translate: Translator) -> list[A
     return _folded([(name, _folded(parts)) for name, parts in shown.items()])
 
 
-def _literature(document: Document, translate: Translator) -> list[Any]:
+def _literature(document: Document, translate: Translator) -> Sequence[Block | None]:
     if document.protocol.name != "luna16":
         return []
     from nodulebench.report.sections.literature import literature_table
@@ -382,14 +390,14 @@ def _literature(document: Document, translate: Translator) -> list[Any]:
     return [literature_table(document, translate)]
 
 
-def _all_metrics(document: Document, translate: Translator) -> list[Any]:
+def _all_metrics(document: Document, translate: Translator) -> Sequence[Block | None]:
     tables = [
         (algorithm.name, metrics_table(algorithm, translate)) for algorithm in document.algorithms
     ]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 
 
-def _methods(document: Document, translate: Translator) -> list[Any]:
+def _methods(document: Document, translate: Translator) -> Sequence[Block | None]:
     from nodulebench.report.sections.methods import course_chart, matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, translate), matching_chart(document, translate)
@@ -408,7 +416,7 @@ def _methods(document: Document, translate: Translator) -> list[Any]:
 
 def _uncertainty(
     document: Document, attachments: ReportAttachments, translate: Translator
-) -> list[Any]:
+) -> Sequence[Block | None]:
     from nodulebench.report.sections.methods import spread_tables
 
     return [
@@ -419,14 +427,14 @@ def _uncertainty(
     ]
 
 
-def _checklist(document: Document, translate: Translator) -> list[Any]:
+def _checklist(document: Document, translate: Translator) -> Sequence[Block | None]:
     from nodulebench.report.sections.checklist import checklist_table
 
     return [checklist_table(document, translate)]
 
 
-def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:
+def _folded(parts: Sequence[tuple[str, Sequence[Block]]]) -> list[Block]:
     """A single part as it is; several parts each under its name."""
     if len(parts) == 1:
-        return parts[0][1]
+        return list(parts[0][1])
     return [Fold(name, blocks, is_open=len(parts) <= MOST_OPEN) for name, blocks in parts]

@@ -12,7 +12,7 @@ from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import PageFrame, framed_page
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 from nodulebench.report.sections.curves import by_curve, froc_charts
 from nodulebench.report.sections.errors import miss_blocks
 from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
@@ -22,9 +22,9 @@ from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
 class Excerpt:
     """Blocks of the report of one algorithm."""
 
-    froc: Any
+    froc: Block | None
     """The interactive curve; None without a curve."""
-    misses: list[Any]
+    misses: list[Block]
     """Single nodules and marks; empty for developers."""
 
 
@@ -76,12 +76,15 @@ def feedback_page(
     """
     translate = translator(name)
     metrics = feedback.get("metrics", {})
-    budget = feedback["looks"]
+    budget = feedback["budget"]
     facts = [
         (translate("fact.test_set"), feedback["test_set"]),
         *([(translate("feedback.alias"), feedback["alias"])] if "alias" in feedback else []),
         *([(translate("feedback.plan"), feedback["plan"])] if "plan" in feedback else []),
-        (translate("feedback.evaluation"), translate("feedback.evaluation_of", **budget)),
+        (
+            translate("feedback.evaluation"),
+            translate("feedback.evaluation_of", look=budget["used"], allowed=budget["allowed"]),
+        ),
         *issued_facts(issued, translate),
     ]
     sections = []

@@ -47,14 +47,20 @@ def status(*arguments: object) -> int:
 def lab(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> SealedLab:
-    from nodulebench.evaluation.plans.freeze import freeze_files
+    from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 
     pytest.importorskip("cryptography")
     made = make_lab(tmp_path, LEVELS[request.param])
     made.seal()
     (tmp_path / "criteria.toml").write_text(CRITERIA)
     freeze_files(
-        tmp_path / "criteria.toml", made.bundle, "luna16", out=tmp_path / "plan.json", bootstraps=20
+        FreezeOptions(
+            criteria=tmp_path / "criteria.toml",
+            reference=made.bundle,
+            protocol="luna16",
+            out=tmp_path / "plan.json",
+            bootstraps=20,
+        )
     )
     monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     return made

@@ -10,7 +10,7 @@ from nodulebench.core.errors import (
     Problem,
     collect_problems,
     first_line,
-    made_of_each,
+    map_collecting_problems,
     raise_problems,
 )
 
@@ -54,7 +54,7 @@ def test_an_error_of_another_kind_is_not_taken_for_a_problem() -> None:
 
 
 def test_what_is_made_of_each_item_is_refused_with_the_problems_of_all() -> None:
-    assert made_of_each("12", int) == [1, 2]
+    assert map_collecting_problems("12", int) == [1, 2]
 
     def whole(text: str) -> int:
         if not text.isdigit():
@@ -62,7 +62,7 @@ def test_what_is_made_of_each_item_is_refused_with_the_problems_of_all() -> None
         return int(text)
 
     with pytest.raises(InputError) as told:
-        made_of_each("1a2b", whole)
+        map_collecting_problems("1a2b", whole)
     assert [problem.where for problem in told.value.problems] == ["a", "b"]
 
 

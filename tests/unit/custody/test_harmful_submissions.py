@@ -42,7 +42,7 @@ def assert_unharmed(lab: SealedLab, looks: int) -> None:
     found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
     assert not found.notices
-    assert sum(len(use.looks) for use in read_audit(lab.sealed).uses) == looks
+    assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) == looks
     assert evaluate(lab, lab.marks("honest.csv", "scan0"), "Other") == 0
 
 
@@ -62,7 +62,7 @@ def test_no_name_of_a_file_harms_the_set(lab: SealedLab, name: str, capsys: Capt
     head, metric, look, *_ = capsys.readouterr().out.splitlines()
     assert head.isprintable()
     assert head.endswith(" on small")
-    assert (metric.split()[0], look) == ("luna16.recall", "look 1 of 2")
+    assert (metric.split()[0], look) == ("luna16.recall", "evaluation 1 of 2")
     assert_unharmed(lab, looks=1)
     broken = lab.folder / name.replace(".csv", "2.csv")[-200:]
     broken.write_text(HEADER + "scan0,here,2,3,0.9\n")

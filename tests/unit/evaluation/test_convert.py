@@ -9,7 +9,7 @@ from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.evaluation.convert import convert
+from nodulebench.evaluation.convert import ConvertOptions, convert
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import write_evaluation
 from nodulebench.io.formats import read_reference, read_submission
@@ -36,10 +36,12 @@ def written(path: Path, text: str) -> Path:
 
 def test_boxes_converted_to_points_lose_their_slices_and_it_is_said(tmp_path: Path) -> None:
     done = convert(
-        written(tmp_path / "x.csv", MARKS),
-        tmp_path / "y.csv",
-        from_format="nifdc_csv",
-        to_format="luna16_csv",
+        ConvertOptions(
+            source=written(tmp_path / "x.csv", MARKS),
+            target=tmp_path / "y.csv",
+            from_format="nifdc_csv",
+            to_format="luna16_csv",
+        )
     )
     assert (tmp_path / "y.csv").read_text() == (
         "seriesuid,coordX,coordY,coordZ,probability,diameter_mm\n"
@@ -52,13 +54,15 @@ def test_boxes_converted_to_points_lose_their_slices_and_it_is_said(tmp_path: Pa
         "marks: 1 of 1 values of long_mm are lost.",
         "marks: 1 of 1 values of short_mm are lost.",
         "marks: 1 of 1 values of type are lost.",
-        "mark_id: the names are not kept.",
+        "mark_id: the names are not included.",
     )
 
 
 def test_a_conversion_without_loss_says_nothing(tmp_path: Path) -> None:
     source = written(tmp_path / "x.csv", MARKS)
-    done = convert(source, tmp_path / "folder", to_format="submission_folder")
+    done = convert(
+        ConvertOptions(source=source, target=tmp_path / "folder", to_format="submission_folder")
+    )
     assert (done.from_format, done.losses) == ("nifdc_csv", ())
     assert read_submission(tmp_path / "folder").marks.equals(read_submission(source).marks)
 
@@ -66,11 +70,17 @@ def test_a_conversion_without_loss_says_nothing(tmp_path: Path) -> None:
 def test_marks_have_scores_and_a_reference_has_none(tmp_path: Path) -> None:
     bare = MARKS.replace(",0.5,", ",,").replace(",0.7,", ",,").replace(",0.9,", ",,")
     source = written(tmp_path / "truth.csv", bare)
-    done = convert(source, tmp_path / "luna16", to_format="luna16_csv")
+    done = convert(
+        ConvertOptions(source=source, target=tmp_path / "luna16", to_format="luna16_csv")
+    )
     assert done.what == "reference"
     assert read_reference(tmp_path / "luna16").nodules["diameter_mm"].to_list() == [8.0, 4.0]
     with pytest.raises(InputError, match="has 2 marks without a score"):
-        convert(source, tmp_path / "y.csv", to_format="luna16_csv", what="marks")
+        convert(
+            ConvertOptions(
+                source=source, target=tmp_path / "y.csv", to_format="luna16_csv", what="marks"
+            )
+        )
 
 
 def test_points_are_put_on_slices_where_the_geometry_is_known(tmp_path: Path) -> None:
@@ -78,10 +88,12 @@ def test_points_are_put_on_slices_where_the_geometry_is_known(tmp_path: Path) ->
         tmp_path / "x.csv", "seriesuid,coordX,coordY,coordZ,probability\na,1,2,-80.5,0.5\n"
     )
     done = convert(
-        source,
-        tmp_path / "y.csv",
-        to_format="nifdc_csv",
-        cases=written(tmp_path / "cases.csv", CASES),
+        ConvertOptions(
+            source=source,
+            target=tmp_path / "y.csv",
+            to_format="nifdc_csv",
+            cases=written(tmp_path / "cases.csv", CASES),
+        )
     )
     # the point moves to the plane of its slice
     assert sentences(done.losses) == ("z_mm: values changed by up to 0.5.",)
@@ -91,8 +103,12 @@ def test_a_bundle_becomes_a_luna16_folder(tmp_path: Path) -> None:
     source = written(
         tmp_path / "truth.csv", MARKS.replace("0.5", "").replace("0.7", "").replace("0.9", "")
     )
-    convert(source, tmp_path / "bundle", to_format="bundle")
-    done = convert(tmp_path / "bundle", tmp_path / "luna16", to_format="luna16_csv")
+    convert(ConvertOptions(source=source, target=tmp_path / "bundle", to_format="bundle"))
+    done = convert(
+        ConvertOptions(
+            source=tmp_path / "bundle", target=tmp_path / "luna16", to_format="luna16_csv"
+        )
+    )
     assert (done.what, done.from_format, done.cases, done.items) == ("reference", "bundle", 2, 2)
     assert "slices: all 3 rows are lost." in sentences(done.losses)
 
@@ -102,23 +118,29 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"x\.csv: cannot be converted to bundle: it holds nothing"
     ):
-        convert(source, tmp_path / "y", to_format="bundle")
+        convert(ConvertOptions(source=source, target=tmp_path / "y", to_format="bundle"))
     with pytest.raises(InputError, match=r"format 'bundle': cannot hold marks\. Choose another"):
-        convert(source, tmp_path / "y", to_format="bundle", what="marks")
+        convert(
+            ConvertOptions(source=source, target=tmp_path / "y", to_format="bundle", what="marks")
+        )
     assert not (tmp_path / "y").exists()
 
 
 def test_a_wrong_source_leaves_nothing_behind(tmp_path: Path) -> None:
     source = written(tmp_path / "x.csv", MARKS + "a,m3,1,left,1,1,1,1,,,,,,,\n")
     with pytest.raises(InputError, match=r"x\.csv line 5: z_mm 'left' is not a finite number"):
-        convert(source, tmp_path / "y.csv", to_format="luna16_csv")
+        convert(ConvertOptions(source=source, target=tmp_path / "y.csv", to_format="luna16_csv"))
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
 
 
 def test_a_reference_cannot_become_marks(tmp_path: Path) -> None:
     source = written(tmp_path / "truth.csv", MARKS)
     with pytest.raises(InputError, match=r"format 'nndetection': cannot hold a reference\. Choose"):
-        convert(source, tmp_path / "y", to_format="nndetection", what="reference")
+        convert(
+            ConvertOptions(
+                source=source, target=tmp_path / "y", to_format="nndetection", what="reference"
+            )
+        )
 
 
 def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path) -> None:
@@ -137,7 +159,12 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
     )
     write_evaluation(found, tmp_path / "result")
     done = convert(
-        tmp_path / "result", tmp_path / "x.xlsx", to_format="jafroc_xlsx", rule="center_distance"
+        ConvertOptions(
+            source=tmp_path / "result",
+            target=tmp_path / "x.xlsx",
+            to_format="jafroc_xlsx",
+            rule="center_distance",
+        )
     )
     assert (done.what, done.cases, done.items) == ("result", 20, 30)
     for number, algorithm in enumerate(found.algorithms, 1):
@@ -148,4 +175,10 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
 
 def test_a_workbook_needs_the_folder_of_an_evaluation(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the folder of an evaluation, which jafroc_xlsx"):
-        convert(written(tmp_path / "x.csv", MARKS), tmp_path / "x.xlsx", to_format="jafroc_xlsx")
+        convert(
+            ConvertOptions(
+                source=written(tmp_path / "x.csv", MARKS),
+                target=tmp_path / "x.xlsx",
+                to_format="jafroc_xlsx",
+            )
+        )

@@ -9,8 +9,8 @@ import pytest
 from builders.dicom import marks_on, write_series
 from builders.words import sentences
 from nodulebench.core.errors import InputError
-from nodulebench.evaluation.convert import convert
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.convert import ConvertOptions, convert
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.io.formats import FORMATS, read_cases, read_reference
 from nodulebench.io.readings import read_readings
 from nodulebench.reference.service import BuildReferenceOptions, build_reference_files
@@ -30,12 +30,23 @@ def masks(tmp_path: Path) -> Path:
 
 def test_marks_lose_nothing_in_a_report(masks: Path, tmp_path: Path) -> None:
     done = convert(
-        masks, tmp_path / "sr", to_format="dicom_sr", what="marks", cases=tmp_path / "ct"
+        ConvertOptions(
+            source=masks,
+            target=tmp_path / "sr",
+            to_format="dicom_sr",
+            what="marks",
+            cases=tmp_path / "ct",
+        )
     )
     assert done.items == 3
     assert done.losses == ()
     back = convert(
-        tmp_path / "sr", tmp_path / "x.csv", to_format="nifdc_csv", cases=tmp_path / "ct"
+        ConvertOptions(
+            source=tmp_path / "sr",
+            target=tmp_path / "x.csv",
+            to_format="nifdc_csv",
+            cases=tmp_path / "ct",
+        )
     )
     # an NIFDC file has no diameter beside those of slices
     assert sentences(back.losses) == ("diameter_mm: values changed by up to 1.47.",)
@@ -44,10 +55,20 @@ def test_marks_lose_nothing_in_a_report(masks: Path, tmp_path: Path) -> None:
 
 def test_readings_go_from_one_kind_of_object_to_another(masks: Path, tmp_path: Path) -> None:
     ct = tmp_path / "ct"
-    done = convert(masks, tmp_path / "sr", to_format="dicom_sr", what="readings", cases=ct)
+    done = convert(
+        ConvertOptions(
+            source=masks, target=tmp_path / "sr", to_format="dicom_sr", what="readings", cases=ct
+        )
+    )
     assert (done.what, done.cases, done.items, done.losses) == ("readings", 1, 3, ())
     again = convert(
-        tmp_path / "sr", tmp_path / "tables", to_format="findings_tables", what="readings", cases=ct
+        ConvertOptions(
+            source=tmp_path / "sr",
+            target=tmp_path / "tables",
+            to_format="findings_tables",
+            what="readings",
+            cases=ct,
+        )
     )
     assert again.losses == ()
     held = read_readings(tmp_path / "tables")
@@ -59,11 +80,13 @@ def test_readings_go_from_one_kind_of_object_to_another(masks: Path, tmp_path: P
 def test_a_format_without_room_for_readings_is_refused(masks: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         convert(
-            masks,
-            tmp_path / "x.csv",
-            to_format="nifdc_csv",
-            what="readings",
-            cases=tmp_path / "ct",
+            ConvertOptions(
+                source=masks,
+                target=tmp_path / "x.csv",
+                to_format="nifdc_csv",
+                what="readings",
+                cases=tmp_path / "ct",
+            )
         )
     assert str(caught.value) == (
         "format 'nifdc_csv': cannot hold readings. Choose another to write."
@@ -72,7 +95,13 @@ def test_a_format_without_room_for_readings_is_refused(masks: Path, tmp_path: Pa
 
 def test_a_bundle_does_not_keep_where_the_images_lay(masks: Path, tmp_path: Path) -> None:
     done = convert(
-        masks, tmp_path / "set", to_format="bundle", what="reference", cases=tmp_path / "ct"
+        ConvertOptions(
+            source=masks,
+            target=tmp_path / "set",
+            to_format="bundle",
+            what="reference",
+            cases=tmp_path / "ct",
+        )
     )
     assert done.items == 3
     held = read_reference(tmp_path / "set")
@@ -88,14 +117,20 @@ def test_a_bundle_does_not_keep_where_the_images_lay(masks: Path, tmp_path: Path
 
 def test_an_evaluation_does_not_keep_where_the_images_lay(masks: Path, tmp_path: Path) -> None:
     ct = tmp_path / "ct"
-    convert(masks, tmp_path / "sr", to_format="dicom_sr", what="marks", cases=ct)
+    convert(
+        ConvertOptions(
+            source=masks, target=tmp_path / "sr", to_format="dicom_sr", what="marks", cases=ct
+        )
+    )
     evaluate_files(
-        (tmp_path / "sr",),
-        masks,
-        "nifdc-2022",
-        cases=ct,
-        bootstraps=0,
-        out=tmp_path / "out",
+        EvaluateOptions(
+            marks=(tmp_path / "sr",),
+            reference=masks,
+            protocol="nifdc-2022",
+            cases=ct,
+            bootstraps=0,
+            out=tmp_path / "out",
+        )
     )
     document = json.loads((tmp_path / "out" / "evaluation.json").read_text())
     (algorithm,) = document["algorithms"]

@@ -45,7 +45,7 @@ def test_voxels_that_are_not_numbers_are_counted():
         make_volume(voxels, spacing_mm=(1, 1, 1), where="scan")
     assert str(error.value) == (
         "scan: 2 of 4 voxels are not finite numbers (NaN or infinite). "
-        "Write -1000 HU where there is no data."
+        "Write -1000 HU for voxels without data."
     )
 
 
@@ -99,7 +99,7 @@ def test_a_volume_that_lies_too_oblique_is_refused():
 
 @pytest.mark.parametrize("origin", [(np.nan, 0, 0), (0, np.inf, 0), (0, 0)])
 def test_an_image_that_lies_nowhere_is_refused(origin):
-    with pytest.raises(InputError, match=r"first voxel lies at .* which is no place") as told:
+    with pytest.raises(InputError, match=r"first voxel is at .* which is not a position") as told:
         make_volume(
             np.zeros((2, 2, 2), np.int16), spacing_mm=(1, 1, 1), origin_mm=origin, where="a.mhd"
         )

@@ -111,7 +111,7 @@ def test_a_folder_that_has_to_be_new_may_hold_nothing(tmp_path: Path) -> None:
     with staged_folder(tmp_path / "out", is_new=True) as stage:
         (stage / "a.txt").write_text("a")
     with (
-        pytest.raises(InputError, match=r"out: is not empty; its files would be taken for part"),
+        pytest.raises(InputError, match=r"out: is not empty; its files could be mistaken for part"),
         staged_folder(tmp_path / "out", is_new=True),
     ):
         pass
@@ -155,7 +155,7 @@ def test_whoever_opens_a_folder_next_ends_what_a_killed_process_began(tmp_path: 
     assert names(tmp_path) == ["a.txt", "b.txt", "inner", "inner/c.txt", "other.txt"]
     assert (tmp_path / "b.txt").read_text() == "new"
     complete_move(tmp_path)
-    complete_move(tmp_path / "nowhere")
+    complete_move(tmp_path / "without a position")
 
 
 def test_files_that_shall_be_gone_are_gone_and_leave_no_list(tmp_path: Path) -> None:

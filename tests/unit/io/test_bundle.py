@@ -76,9 +76,9 @@ def test_a_changed_table_is_refused(tmp_path: Path, told) -> None:
     (folder / "nodules.parquet").write_bytes((folder / "cases.parquet").read_bytes())
     (folder / "nodule_slices.parquet").unlink()
     assert told(read_reference, folder) == [
-        "set/nodules.parquet: is not as the manifest says: it was changed after the bundle was "
-        "written. Get the bundle anew from whoever keeps it.",
-        "set/nodule_slices.parquet: is listed in the manifest, but is not there.",
+        "set/nodules.parquet: does not match the manifest: it was changed after the bundle was "
+        "written. Get the bundle again from its owner.",
+        "set/nodule_slices.parquet: is listed in the manifest, but does not exist.",
     ]
 
 

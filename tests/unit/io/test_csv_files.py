@@ -117,7 +117,7 @@ def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
             b'case,x\n"a,1\nb,2\n',
             "x.csv line 2: is not comma-separated text (unexpected end of data).",
         ),
-        (b"case,case\na,1\n", "x.csv: column 'case' stands twice in the header."),
+        (b"case,case\na,1\n", "x.csv: column 'case' occurs twice in the header."),
         (
             b"case;y\na;1\n",
             "x.csv: column 'x' is missing; found: case, y. Needed: case, x.",
@@ -130,7 +130,7 @@ def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
         (
             gzip.compress(b"case,x\na,1\n", mtime=0)[:-9],
             "x.csv: is a damaged gzip file (Compressed file ended before the end-of-stream marker "
-            "was reached). Compress it anew.",
+            "was reached). Compress it again.",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_file_of_somebody_else_is_no_event_and_is_named(tmp_path: Path, name: 
 
 
 def test_a_folder_that_is_not_there_has_no_events(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path / "nowhere")
+    store = FolderStore(tmp_path / "without a position")
     assert (store.read(), store.read_head(), store.strangers()) == ([], None, [])
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from nodulebench.core.errors import InputError, Problems
 from nodulebench.io import json_files as json_text
-from nodulebench.io.json_files import number, numbers, place_numbers, read_json, write_json
+from nodulebench.io.json_files import number, numbers, position_numbers, read_json, write_json
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_file_too_large_for_memory_is_refused(
 ) -> None:
     monkeypatch.setattr(json_text, "_MOST_BYTES", 10)
     (tmp_path / "x.json").write_text('{"a": "0123456789"}')
-    with pytest.raises(InputError, match=r"is larger than 0 GB\. Write a file per case\."):
+    with pytest.raises(InputError, match=r"is larger than 0 GB\. Write one file per case\."):
         read_json(tmp_path / "x.json")
 
 
@@ -92,8 +92,8 @@ def test_nan_is_never_written(tmp_path: Path) -> None:
 
 def test_a_place_beyond_a_kilometre_is_refused() -> None:
     problems = Problems()
-    assert place_numbers([1, -1e6, 3], 3, "p", problems) == [1.0, -1e6, 3.0]
-    assert place_numbers([1, -2e6, 3], 3, "p", problems) is None
+    assert position_numbers([1, -1e6, 3], 3, "p", problems) == [1.0, -1e6, 3.0]
+    assert position_numbers([1, -2e6, 3], 3, "p", problems) is None
     assert [str(problem) for problem in problems] == [
-        "p: -2e+06 is too large for a place in a patient."
+        "p: -2e+06 is too large for a position in a patient."
     ]

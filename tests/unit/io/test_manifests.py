@@ -54,7 +54,7 @@ def test_a_changed_a_lost_and_an_added_file_are_named(folder: Path) -> None:
     assert told(folder) == [
         "a.json: was changed after the folder was written: it is not the file that manifest.json "
         "lists.",
-        "inputs/b.parquet: is listed in manifest.json, but is not there.",
+        "inputs/b.parquet: is listed in manifest.json, but does not exist.",
         "inputs/c.txt: is not listed in manifest.json: it was added after the folder was written. "
         "Keep other files elsewhere.",
     ]
@@ -78,8 +78,8 @@ def test_another_layout_of_the_same_content_is_no_manifest_of_ours(folder: Path)
     content = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps(content))
     assert told(folder) == [
-        "manifest.json: was changed after the folder was written: it is not as NoduleBench writes "
-        "it."
+        "manifest.json: was changed after the folder was written: NoduleBench did not write it "
+        "like this."
     ]
 
 
@@ -102,9 +102,7 @@ def test_what_is_no_manifest_is_told(folder: Path, content: str, message: str) -
 
 
 def test_a_folder_without_a_manifest_is_told(tmp_path: Path) -> None:
-    assert told(tmp_path) == [
-        "manifest.json: is not there, so changed files cannot be told from others."
-    ]
+    assert told(tmp_path) == ["manifest.json: does not exist, so changed files cannot be detected."]
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b"])
@@ -149,7 +147,7 @@ def test_reading_a_signed_manifest_gives_back_who_signed(tmp_path: Path) -> None
 
 
 def test_a_missing_manifest_is_an_error_for_whoever_needs_it(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"manifest\.json: is not there"):
+    with pytest.raises(InputError, match=r"manifest\.json: does not exist"):
         read_manifest(tmp_path)
 
 

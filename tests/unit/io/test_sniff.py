@@ -83,11 +83,11 @@ def test_where_nothing_fits_every_format_says_why(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_submission(path)
     assert str(caught.value) == (
-        f"{path}: is no format of marks that is known; the nearest is luna16_csv: no column "
-        "'seriesuid', 'coordX', 'coordY', 'coordZ', 'probability'. Found: a, b. If these are "
-        "columns of its own, in mm and LPS, name them: --columns case=...,x=...,y=...,z=...,"
+        f"{path}: is not in a known format of marks; the nearest is luna16_csv: no column "
+        "'seriesuid', 'coordX', 'coordY', 'coordZ', 'probability'. Found: a, b. If its positions "
+        "are in mm and LPS, name the columns: --columns case=...,x=...,y=...,z=...,"
         "score=.... See: nodulebench formats.\n"
-        f"{path}: nor any other (nifdc_csv: no column 'case_id', "
+        f"{path}: is not in any other format either (nifdc_csv: no column 'case_id', "
         "'center_x_mm', 'center_y_mm', 'length_mm', 'width_mm'; submission_folder: not a folder; "
         "grand_challenge_json: not JSON or a folder; monai_json: not JSON; coco3d_json: not JSON; "
         "nndetection: not a folder; dicom_sr: not DICOM or a folder; chest_cad_sr: not DICOM or a "
@@ -95,7 +95,7 @@ def test_where_nothing_fits_every_format_says_why(tmp_path: Path) -> None:
     )
     with pytest.raises(
         InputError,
-        match=r"is no format of a reference that is known; the nearest is luna16_csv: no",
+        match=r"is not in a known format of a reference; the nearest is luna16_csv: no",
     ):
         read_reference(tmp_path)
 
@@ -118,12 +118,12 @@ def test_the_nearest_format_is_named_first(tmp_path: Path, header: str, nearest:
         (b"", "is empty"),
         (b"\x00\x01", "is a binary file"),
         (b"{]", "is not valid JSON"),
-        (b"PAR1....", "is no format of marks"),
-        (b"\x80\x04.", "is no format of marks"),
+        (b"PAR1....", "is not in a known format of marks"),
+        (b"\x80\x04.", "is not in a known format of marks"),
         ("no json", "x.json: is not JSON: it starts with neither"),
         ([1, 2], "monai_json: no 'image' and 'box' of a case"),
         ([], "grand_challenge_json: type is not Multiple points"),
-        ([[[]]], "is no format of marks"),
+        ([[[]]], "is not in a known format of marks"),
         ({"validation": 5}, "is no format|not a list"),
         ({"type": 5}, "grand_challenge_json: type is not"),
         ({"type": ["Multiple points"]}, "grand_challenge_json: type is not"),

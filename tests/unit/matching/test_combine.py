@@ -280,8 +280,8 @@ def test_a_submission_that_leaves_the_list_is_refused_with_every_problem() -> No
     with pytest.raises(InputError) as refused:
         average_scores([first, moved], first.marks)
     assert [str(problem) for problem in refused.value.problems] == [
-        "submission 'moved' mark 'm2' of case 'a': is none of the candidates. In this track the "
-        "candidates are scored as they are; keep their coordinates.",
+        "submission 'moved' mark 'm2' of case 'a': is not a candidate. In this track only the "
+        "given candidates are scored; keep their coordinates.",
         "submission 'moved': candidate (40, 0, 0) of case 'a' has no mark. Give every candidate "
         "one score.",
     ]

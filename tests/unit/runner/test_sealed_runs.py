@@ -80,13 +80,13 @@ def test_a_run_stands_in_the_log_and_costs_no_look(lab: KeyedLab, tmp_path: Path
 
 
 def test_who_may_not_run_is_refused_and_it_is_written_down(lab: KeyedLab, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'Cem' is auditor, and may not run"):
+    with pytest.raises(InputError, match="'Cem' is auditor and may not run"):
         run(lab, algorithm(tmp_path / "mine"), "Cem")
     assert read_audit(lab.sealed).events[-1].step == "refused"
 
 
 def test_nothing_runs_there_without_walls(lab: KeyedLab, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
+    with pytest.raises(InputError, match="is sealed, and 'none' does not isolate the algorithm"):
         run(lab, algorithm(tmp_path / "mine"), isolation="none")
     assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
 
@@ -133,7 +133,7 @@ def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
 
 def test_workers_of_others_get_nothing_of_it(lab: KeyedLab, tmp_path: Path) -> None:
     workers = Watched(is_here=False)
-    with pytest.raises(InputError, match="is sealed: its images go to no workers of others"):
+    with pytest.raises(InputError, match="is sealed: its images must not go to workers"):
         run(lab, algorithm(tmp_path / "mine"), executor=workers)
     assert workers.sent == []
     assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
@@ -148,7 +148,7 @@ def test_nobody_waits_for_workers_that_may_not_see_it(
     with pytest.raises(SystemExit) as ended:
         main([str(word) for word in words])
     assert ended.value.code == 1
-    assert "its images go to no workers of others" in capsys.readouterr().err
+    assert "its images must not go to workers" in capsys.readouterr().err
 
 
 def test_words_of_the_algorithm_stay_behind(lab: KeyedLab, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ NOON = datetime(2026, 5, 4, 12, 0, 0, 999, tzinfo=UTC)
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
-    """A private key; the public one lies beside it."""
+    """A private key; the public one lies next to it."""
     new_key(tmp_path / "key.pem")
     return tmp_path / "key.pem"
 

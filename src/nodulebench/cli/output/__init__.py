@@ -1,1 +1,1 @@
-"""What commands print of results: tables for a terminal."""
+"""Results as text and tables for a terminal."""

@@ -25,7 +25,7 @@ LAST = "every difference, rank and nodule: --all"
 
 
 def print_leaderboards(comparison: "AlgorithmComparison") -> bool:
-    """Print who is best, by how much and how surely; False where nothing can be ranked."""
+    """Print the rankings with differences and P values; False if nothing can be ranked."""
     from nodulebench.evaluation.comparison.regression_gate import deciding_readings
 
     boards = [
@@ -47,9 +47,9 @@ def print_leaderboards(comparison: "AlgorithmComparison") -> bool:
 
 
 def _rankings_of(comparison: "AlgorithmComparison", reading: "Reading") -> "dict[str, Ranking]":
-    """The rankings by one reading, by rule; that of the first rule gives the order."""
-    every = comparison.rankings.items()
-    return {rule: ranking for (rule, one), ranking in every if one == reading}
+    """The rankings by a reading, by rule; the first rule determines the order."""
+    rankings = comparison.rankings.items()
+    return {rule: ranking for (rule, ranked), ranking in rankings if ranked == reading}
 
 
 def _print_board(
@@ -73,12 +73,12 @@ def _print_board(
     pairs = {}
     if best != baseline:
         pairs[f"from {best} (best)"] = {
-            name: (one.difference, one.adjusted_p_value) for name, one in ranking.from_best.items()
+            name: (gap.difference, gap.adjusted_p_value) for name, gap in ranking.from_best.items()
         }
     pairs[f"from {baseline} (baseline)"] = {
-        name: (found.difference, found.adjusted_p_value)
+        name: (compared.difference, compared.adjusted_p_value)
         for name, difference in differences.items()
-        if (found := difference.comparison) is not None
+        if (compared := difference.comparison) is not None
     }
     heads = [*columns]
     cells = [*columns.values()]
@@ -113,11 +113,11 @@ def _reasons(differences: "dict[str, MetricDifference]", names: list[str]) -> It
 
 
 MOST_NODULES = 3
-"""How many nodules are named that one of two algorithms missed."""
+"""The number of nodules missed by only one of two algorithms that are named."""
 
 
 def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None:
-    """Print who is best; of two, or if all is wanted, also every difference, rank and effect."""
+    """Print the rankings; for two algorithms, or with ``is_all``, also every difference."""
     print_notices("warning", comparison.notices)
     if len({difference.algorithm for difference in comparison.differences}) > 1:
         if print_leaderboards(comparison) and not is_all:
@@ -148,39 +148,41 @@ def _print_differences(comparison: "AlgorithmComparison") -> None:
     print_columns(list(compress(heads, shown)), [list(compress(row, shown)) for row in rows])
 
 
-def _difference_cells(one: "MetricDifference") -> list[str]:
-    named = [one.rule, one.algorithm, str(one.reading)]
-    if one.comparison is None or one.value is None:
-        return [*named, "–", f"–  ({in_english(one.reason)})", "", "", "", "", ""]
-    permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
-    difference = one.comparison.difference
-    because = f"  ({in_english(difference.reason)})" if difference.reason else ""
+def _difference_cells(difference: "MetricDifference") -> list[str]:
+    named = [difference.rule, difference.algorithm, str(difference.reading)]
+    comparison = difference.comparison
+    if comparison is None or difference.value is None:
+        return [*named, "–", f"–  ({in_english(difference.reason)})", "", "", "", "", ""]
+    permutation, delong = difference.permutation, difference.delong
+    reason = comparison.difference.reason
+    because = f"  ({in_english(reason)})" if reason else ""
     return [
         *named,
-        f"{one.value:.3f}",
-        f"{difference.signed}{because}",
-        p_text(one.comparison.p_value),
-        p_text(one.comparison.adjusted_p_value),
-        permutation,
-        "" if one.delong is None else p_text(one.delong.p_value),
-        verdict_text(one),
+        f"{difference.value:.3f}",
+        f"{comparison.difference.signed}{because}",
+        p_text(comparison.p_value),
+        p_text(comparison.adjusted_p_value),
+        "" if permutation is None else p_text(permutation.p_value),
+        "" if delong is None else p_text(delong.p_value),
+        verdict_text(difference),
     ]
 
 
 def print_gate(gate: "Gate", margin: float) -> None:
-    """Print what decides whether nothing became worse, and the answer."""
+    """Print the deciding differences of the gate and whether it is met."""
     from nodulebench.evaluation.comparison.regression_gate import is_shown
 
     click.echo()
     click.secho(f"no worse than {margin:g}", bold=True)
     for difference in gate.differences:
         word = "shown" if is_shown(difference) else "NOT SHOWN"
-        found = "–" if difference.comparison is None else difference.comparison.difference.signed
-        test = None if difference.comparison is None else difference.comparison.margin
+        comparison = difference.comparison
+        shown = "–" if comparison is None else comparison.difference.signed
+        test = None if comparison is None else comparison.margin
         because = "" if test is None or test.reason is None else f"  ({in_english(test.reason)})"
         click.echo(
             f"  {word:<9}  {difference.algorithm}, {difference.rule}, "
-            f"{difference.reading}: {found}{because}"
+            f"{difference.reading}: {shown}{because}"
         )
     colour, word = ("green", "met") if gate.is_met else ("red", "not met")
     click.echo(f"  {click.style(word, fg=colour, bold=True)}")
@@ -188,40 +190,45 @@ def print_gate(gate: "Gate", margin: float) -> None:
 
 def _print_detection(comparison: "AlgorithmComparison") -> None:
     click.echo()
-    click.secho("nodules found by one of the two only (McNemar)", bold=True)
-    counts = ["both", "it alone", "baseline alone", "neither"]
+    click.secho("nodules found by only one of the two (McNemar)", bold=True)
+    counts = ["both", "only this", "only baseline", "neither"]
     print_columns(
         ["rule", "algorithm", *counts, "P clustered", "P adj.", "P exact"],
-        [_detection_cells(one) for one in comparison.detection],
+        [_detection_cells(difference) for difference in comparison.detection],
     )
     baseline = comparison.choice.baseline
-    for one in comparison.detection:
-        for who, missed in (
-            (one.algorithm, one.missed_by_one.algorithm),
-            (baseline, one.missed_by_one.baseline),
+    for difference in comparison.detection:
+        for name, missed in (
+            (difference.algorithm, difference.missed_by_one.algorithm),
+            (baseline, difference.missed_by_one.baseline),
         ):
             if missed:
-                click.echo(f"  {one.rule}: missed by {who} alone: {_nodules(missed)}")
+                click.echo(f"  {difference.rule}: missed only by {name}: {_nodules(missed)}")
 
 
 def _nodules(missed: "Sequence[MissedNodule]") -> str:
-    """The largest of some nodules by their names, and how many more there are."""
+    """The names of the largest nodules, and the number of the others."""
     named = [
-        f"{one.case_id} {one.nodule_id}"
-        + ("" if one.diameter_mm is None else f" ({one.diameter_mm:.1f} mm)")
-        for one in missed[:MOST_NODULES]
+        f"{nodule.case_id} {nodule.nodule_id}"
+        + ("" if nodule.diameter_mm is None else f" ({nodule.diameter_mm:.1f} mm)")
+        for nodule in missed[:MOST_NODULES]
     ]
     more = len(missed) - len(named)
     return ", ".join(named) + (f", and {more} more" if more > 0 else "")
 
 
-def _detection_cells(one: "DetectionDifference") -> list[str]:
-    counts = (one.both, one.algorithm_only, one.baseline_only, one.neither)
-    counted = [one.rule, one.algorithm, *map(str, counts)]
-    if one.tests is None:
-        return [*counted, f"–  ({in_english(one.reason)})", "", ""]
-    tests = one.tests
-    p_values = (tests.obuchowski.p_value, one.adjusted["holm"], tests.exact.p_value)
+def _detection_cells(difference: "DetectionDifference") -> list[str]:
+    counts = (
+        difference.both,
+        difference.algorithm_only,
+        difference.baseline_only,
+        difference.neither,
+    )
+    counted = [difference.rule, difference.algorithm, *map(str, counts)]
+    tests = difference.tests
+    if tests is None:
+        return [*counted, f"–  ({in_english(difference.reason)})", "", ""]
+    p_values = (tests.obuchowski.p_value, difference.adjusted["holm"], tests.exact.p_value)
     return [*counted, *map(p_text, p_values)]
 
 
@@ -246,7 +253,7 @@ def _print_ranking(title: str, ranking: "Ranking") -> None:
 
 def _print_effects(effects: "RuleEffects") -> None:
     click.echo()
-    click.secho(f"what the rule does to {len(effects.algorithms)} algorithms", bold=True)
+    click.secho(f"effect of the rule on {len(effects.algorithms)} algorithms", bold=True)
     rows = []
     for reading, effect in effects.effects.items():
         groups = "  ".join(

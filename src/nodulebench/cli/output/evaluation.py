@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from nodulebench.evaluation.verify.verify import Verification
 
 
-MOST_TOLD = 10
-"""How many algorithms are told in one line."""
+MOST_SHOWN = 10
+"""The number of algorithms in one line."""
+OWNER_UNKNOWN = "; its owner was not checked: give --public-key"
 _COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
 
 
@@ -44,19 +45,19 @@ def print_evaluation(evaluation: Evaluation) -> None:
 
 
 def print_missed(evaluation: Evaluation, folder: "Path") -> None:
-    """Print how many nodules were missed under the first rule, and where they are listed."""
+    """Print the numbers of missed nodules under the first rule, and the file that lists them."""
     first = [
         (algorithm.name, next(iter(algorithm.rules.values())))
         for algorithm in evaluation.algorithms
     ]
-    told = [f"{name} {rule.counts['missed']}" for name, rule in first if rule.counts]
-    if told:
-        shown = ", ".join(told[:MOST_TOLD]) + (", …" if len(told) > MOST_TOLD else "")
+    counts = [f"{name} {rule.counts['missed']}" for name, rule in first if rule.counts]
+    if counts:
+        shown = ", ".join(counts[:MOST_SHOWN]) + (", …" if len(counts) > MOST_SHOWN else "")
         click.echo(f"nodules missed: {shown}; listed in {folder / 'misses.csv'}")
 
 
 def print_verdict(outcome: "PlanOutcome") -> None:
-    """Print the verdict under a plan and how each criterion stands."""
+    """Print the verdict under a plan and the outcome of each criterion."""
     click.echo()
     click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)
     for difference in outcome.differences:
@@ -67,18 +68,20 @@ def print_verdict(outcome: "PlanOutcome") -> None:
         click.echo(f"  {algorithm}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
 
 
-def _criterion_line(one: "CriterionOutcome") -> str:
-    word = {True: "met", False: "NOT MET", None: "undecided"}[one.is_met]
-    found = with_interval(Estimate(one.value, one.low, one.high)) if one.value is not None else "–"
-    if one.adjusted_p_value is not None:
-        found += f"  P {one.p_value:.2g}, adjusted {one.adjusted_p_value:.2g}"
-    because = f"  ({in_english(one.reason)})" if one.reason else ""
-    return f"{word:<9}  {one.algorithm}: {one.criterion}: {found}{because}"
+def _criterion_line(outcome: "CriterionOutcome") -> str:
+    word = {True: "met", False: "NOT MET", None: "undecided"}[outcome.is_met]
+    shown = "–"
+    if outcome.value is not None:
+        shown = with_interval(Estimate(outcome.value, outcome.low, outcome.high))
+    if outcome.adjusted_p_value is not None:
+        shown += f"  P {outcome.p_value:.2g}, adjusted {outcome.adjusted_p_value:.2g}"
+    because = f"  ({in_english(outcome.reason)})" if outcome.reason else ""
+    return f"{word:<9}  {outcome.algorithm}: {outcome.criterion}: {shown}{because}"
 
 
 def print_table(evaluation: Evaluation) -> None:
     """Print one line per algorithm and rule: counts and three main metrics."""
-    width = max(len(one.name) for one in evaluation.algorithms)
+    width = max(len(algorithm.name) for algorithm in evaluation.algorithms)
     click.secho(
         f"{'algorithm':<{width}}  {'rule':<16} {'hit':>5} {'missed':>7} {'FP':>6}  "
         f"{'recall':<22} {'precision':<22} CPM",
@@ -136,18 +139,18 @@ def _single_metrics(result: RuleResult) -> Iterator[tuple[str, Estimate]]:
         if isinstance(metric, Estimate):
             yield name, metric
         elif name.endswith("fpf"):
-            yield from ((f"{name}@{point}", one) for point, one in metric.items())
+            yield from ((f"{name}@{point}", reading) for point, reading in metric.items())
 
 
 def with_interval(estimate: Estimate) -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
     shown = estimate.soundly
-    is_told = shown.value is None and shown.reason is not None
-    return f"{shown}  ({in_english(shown.reason)})" if is_told else str(shown)
+    has_reason = shown.value is None and shown.reason is not None
+    return f"{shown}  ({in_english(shown.reason)})" if has_reason else str(shown)
 
 
 def _official(estimate: Estimate) -> str:
-    """The interval by another method that stands beside the sound one, by its name."""
+    """The interval by another method than the guarded one, with its name."""
     if estimate.sound is None or estimate.method is None or estimate.low is None:
         return ""
     name = {"luna16_bootstrap": "official"}.get(estimate.method.code, "classical")
@@ -155,13 +158,13 @@ def _official(estimate: Estimate) -> str:
 
 
 class _Notes:
-    """Why intervals are missing or must be read with care, each reason told once."""
+    """Reasons why intervals are missing or must be read with care, each printed once."""
 
     def __init__(self) -> None:
         self._letters: dict[str, str] = {}
 
     def letter(self, estimate: Estimate) -> str:
-        """The letter of an estimate's note, where it has one."""
+        """The letter of an estimate's note; empty if it has none."""
         reason = estimate.soundly.reason
         if reason is None or estimate.value is None:
             return ""
@@ -171,41 +174,42 @@ class _Notes:
 
     @property
     def lines(self) -> list[str]:
-        """The notes themselves."""
-        return [f"{letter}: {told}" for told, letter in self._letters.items()]
+        return [f"{letter}: {note}" for note, letter in self._letters.items()]
 
 
 def _number(estimate: Estimate) -> str:
     return "–" if estimate.value is None else f"{estimate.value:.3f}"
 
 
-def print_check(found: "SealedCheck", folder: Path) -> None:
-    """Print what was checked in a sealed set, and everything that is wrong with it."""
-    for problem in found.problems:
+def print_check(check: "SealedCheck", folder: Path) -> None:
+    """Print the check of a sealed set with all its problems."""
+    for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
-    print_notices("notice", found.notices)
-    click.echo(f"files       {found.files} listed")
-    click.echo(f"signature   {signature_words(found)}")
-    if found.has_keys:
-        codes = "chain and everybody's signatures"
+    print_notices("notice", check.notices)
+    click.echo(f"files       {check.files} listed")
+    click.echo(f"signature   {signature_text(check)}")
+    if check.has_keys:
+        codes = "chain and all signatures"
     else:
-        codes = "chain and codes" if found.was_opened else "chain (codes need the vault's secret)"
-    click.echo(f"log         {len(found.events)} events, {codes}")
-    click.echo(f"checkpoints     {found.checkpoints} compared")
-    print_sealed_verdict(folder, len(found.problems))
+        codes = "chain and codes" if check.was_opened else "chain (codes need the vault's secret)"
+    click.echo(f"log         {len(check.events)} events, {codes}")
+    click.echo(f"checkpoints     {check.checkpoints} compared")
+    print_sealed_verdict(folder, len(check.problems))
 
 
-def signature_words(found: "SealedCheck | Verification") -> str:
-    """Who signed, when, with which key; or that no signature holds."""
-    if found.signature is None:
-        return "does not hold"
-    signed = found.signature.signed
+def signature_text(check: "SealedCheck | Verification") -> str:
+    """Signer, time and key of a signature; or that it is not valid."""
+    if check.signature is None:
+        return "not valid"
+    signed = check.signature.signed
     by = f" by {signed.by}" if signed.by else ""
-    known = "" if found.signature.is_known else "; whose it is was not checked: give --public-key"
-    return f"holds: {signed.at}{by}, key {signed.key}{known}"
+    known = "" if check.signature.is_known else OWNER_UNKNOWN
+    return f"valid: {signed.at}{by}, key {signed.key}{known}"
 
 
 def print_sealed_verdict(folder: Path, problems: int) -> None:
-    """Print the last line: whether all of a folder is as it shall be."""
-    word, colour = (f"NOT verified: {problems} found", "red") if problems else ("verified", "green")
+    """Print the last line: whether a folder is verified."""
+    word, colour = (
+        (f"NOT verified: {problems} problems", "red") if problems else ("verified", "green")
+    )
     click.echo(f"{folder}: {click.style(word, fg=colour)}")

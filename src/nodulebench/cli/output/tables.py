@@ -23,13 +23,12 @@ def print_columns(heads: list[str], rows: list[list[str]]) -> None:
 
 
 def p_text(p_value: float) -> str:
-    """A P value with enough digits to judge it."""
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def verdict_text(one: "MetricDifference") -> str:
-    """What a margin says of a difference, in few words."""
-    test = None if one.comparison is None else one.comparison.margin
+def verdict_text(difference: "MetricDifference") -> str:
+    """The verdict of a margin on a difference, in few words."""
+    test = None if difference.comparison is None else difference.comparison.margin
     if test is None:
         return ""
     if test.reason is not None:
@@ -42,7 +41,7 @@ def verdict_text(one: "MetricDifference") -> str:
 
 
 def _open_verdict(reason: "Notice") -> str:
-    """Why a margin cannot be judged, in few words."""
+    """The reason why a margin has no verdict, in few words."""
     needed, unit = reason.values.get("needed"), reason.values.get("unit")
     return "not assessable" + (f": {needed} {unit}s needed" if needed else "")
 
@@ -70,7 +69,7 @@ def _candidate_cells(row: "CandidateRow") -> list[str]:
     return [
         "+".join(row.members),
         f"{row.sensitivity:.3f}",
-        *_beside(row.best_single, row.difference),
+        *_best_single_cells(row.best_single, row.difference),
         str(row.candidates),
         f"{row.candidates_per_case:.1f}",
     ]
@@ -78,11 +77,11 @@ def _candidate_cells(row: "CandidateRow") -> list[str]:
 
 def _score_cells(row: "ScoreRow") -> list[str]:
     sensitivities = [f"{value:.3f}" for value in row.sensitivities]
-    best = _beside(row.best_single, row.difference)
+    best = _best_single_cells(row.best_single, row.difference)
     return ["+".join(row.members), *sensitivities, f"{row.cpm:.3f}", *best]
 
 
-def _beside(best: float | None, difference: float | None) -> list[str]:
+def _best_single_cells(best: float | None, difference: float | None) -> list[str]:
     if best is None or difference is None:
         return ["", ""]
     return [f"{best:.3f}", f"{difference:+.3f}"]
@@ -95,13 +94,13 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
     """Print a plan.
 
     Args:
-        plan: what was found.
-        wanted: the value of the curve that was asked for; sizes that reach it are marked.
+        plan: the plan.
+        wanted: the required value of the curve; sizes that reach it are marked.
     """
     word = translator().word
     click.echo(in_english(plan.question))
     if plan.answer is None:
-        click.secho("No size that was tried suffices.", bold=True)
+        click.secho("None of the sizes is sufficient.", bold=True)
     else:
         click.secho(f"{plan.answer} {word(plan.unit)}", bold=True)
     for name, value in plan.details.items():
@@ -117,7 +116,7 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
 
 
 def curve_lines(plan: "Plan", wanted: float | None) -> list[str]:
-    """The curve as a table with a bar for each size; ``*`` marks sizes that suffice."""
+    """The curve as a table with a bar for each size; ``*`` marks sufficient sizes."""
     is_power = plan.curve_name == "power"
     top = 1.0 if is_power else max(point.value for point in plan.curve)
     unit, shows = translator().word(plan.unit), translator().word(plan.curve_name)

@@ -45,15 +45,19 @@ class Checked:
     """Warnings."""
 
 
-def check_files(
-    marks: tuple[Path, ...],
-    reference: Path,
-    protocol: str | None = None,
-    *,
-    series: Path | None = None,
-    cases: Path | None = None,
-    columns: str | None = None,
-) -> tuple[list[Checked], int | None]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckOptions:
+    """What is checked; the fields are as in ``EvaluateOptions``."""
+
+    marks: tuple[Path, ...]
+    reference: Path
+    protocol: str | None = None
+    series: Path | None = None
+    cases: Path | None = None
+    columns: str | None = None
+
+
+def check_files(options: CheckOptions) -> tuple[list[Checked], int | None]:
     """Check submissions as ``evaluate`` would read them, without scoring them.
 
     A sealed test set is not opened: only the files are checked.
@@ -64,14 +68,15 @@ def check_files(
     Raises:
         InputError: if the reference cannot be read.
     """
-    given = None if columns is None else parse_columns(columns)
-    if is_sealed(reference):
-        return [_check_rows(path, given) for path in marks], None
-    chosen = load_protocol(protocol or "luna16")
-    truth = read_reference(reference, cases=cases)
-    if series is not None:
-        truth = truth.restricted(read_case_list(series), series.name)
-    return [_check_rows(path, given, truth, chosen) for path in marks], truth.cases.height
+    columns = None if options.columns is None else parse_columns(options.columns)
+    if is_sealed(options.reference):
+        return [_check_rows(path, columns) for path in options.marks], None
+    protocol = load_protocol(options.protocol or "luna16")
+    reference = read_reference(options.reference, cases=options.cases)
+    if options.series is not None:
+        reference = reference.restricted(read_case_list(options.series), options.series.name)
+    checks = [_check_rows(path, columns, reference, protocol) for path in options.marks]
+    return checks, reference.cases.height
 
 
 def check_without_reference(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:

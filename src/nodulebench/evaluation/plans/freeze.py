@@ -1,6 +1,7 @@
 """Protocol + test set + acceptance criteria -> a frozen TestPlan, and its file."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,9 +19,8 @@ from nodulebench.core.tables import MARK_SLICES, MARKS, Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.attainable import not_assessable
 from nodulebench.evaluation.plans.verdict import estimates_of
-from nodulebench.evaluation.service import with_options
+from nodulebench.evaluation.service import read_test_set, with_options
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.formats import read_case_list, read_reference
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_marks, targets
@@ -28,39 +28,47 @@ from nodulebench.matching import label_marks, targets
 SCHEMA = "nodulebench/test-plan@1"
 
 
-def freeze_files(
-    criteria: Path,
-    reference: Path,
-    protocol: str,
-    *,
-    out: Path,
-    series: Path | None = None,
-    cases: Path | None = None,
-    nodules: Path | None = None,
-    bootstraps: int | None = None,
-    seed: int | None = None,
-) -> tuple[TestPlan, dict[int, Notice]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FreezeOptions:
+    """What is frozen; the fields that ``EvaluateOptions`` has, too, have the same meaning."""
+
+    criteria: Path
+    """Acceptance criteria, TOML or JSON."""
+    reference: Path
+    protocol: str
+    out: Path
+    """The file of the plan; it must not exist."""
+    series: Path | None = None
+    cases: Path | None = None
+    nodules: Path | None = None
+    bootstraps: int | None = None
+    seed: int | None = None
+
+
+def freeze_files(options: FreezeOptions) -> tuple[TestPlan, dict[int, Notice]]:
     """Read, freeze and write a plan.
 
     Returns:
-        The plan, and by the number of each criterion, from 0, why not even a perfect result could
-        meet it on this test set.
+        The plan, and for criteria that not even a perfect result could meet on this test set:
+        index -> reason.
 
     Raises:
-        InputError: if anything is wrong with the files, a criterion cannot be decided by this
-            protocol on this test set, or the plan's file is already there.
+        InputError: if there is a problem with the files, a criterion cannot be decided by this
+            protocol on this test set, or the plan's file exists.
     """
-    if out.exists():
-        raise InputError.at(
-            str(out), "is already there; a frozen plan is never overwritten.", "Choose a new name."
-        )
-    truth = read_reference(reference, cases=cases, nodules=nodules)
-    if series is not None:
-        truth = truth.restricted(read_case_list(series), series.name)
-    chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
-    plan = freeze_plan(read_criteria(criteria), truth, chosen, source=str(criteria))
-    write_plan(plan, out)
-    return plan, unattainable(plan, truth)
+    if options.out.exists():
+        what = "exists already; a frozen plan is never overwritten."
+        raise InputError.at(str(options.out), what, "Choose a new name.")
+    reference = read_test_set(
+        options.reference, cases=options.cases, nodules=options.nodules, series=options.series
+    )
+    protocol = with_options(
+        load_protocol(options.protocol), bootstraps=options.bootstraps, seed=options.seed
+    )
+    criteria = read_criteria(options.criteria)
+    plan = freeze_plan(criteria, reference, protocol, source=str(options.criteria))
+    write_plan(plan, options.out)
+    return plan, unattainable(plan, reference)
 
 
 def unattainable(plan: TestPlan, reference: Reference) -> dict[int, Notice]:

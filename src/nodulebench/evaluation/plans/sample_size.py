@@ -9,12 +9,12 @@ import polars as pl
 
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.config_model import checked
-from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError, raise_problems
+from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.evaluation.comparison.compare import better_of
 from nodulebench.evaluation.estimates import bind_parameters, units_of
-from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.recompute import load_unchanged
 from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json
 from nodulebench.io.table_files import read_table
@@ -95,65 +95,64 @@ GROWTH = (0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
 """Default sizes to try, relative to the pilot's."""
 
 
-def plan_from_pilot(
-    folder: Path,
-    *,
-    algorithm: str,
-    baseline: str,
-    metric: str = "cpm",
-    rule: str | None = None,
-    margin: float = 0.0,
-    difference: float | None = None,
-    sizes: tuple[int, ...] = (),
-    simulations: int = 1000,
-    power: float = 0.8,
-) -> Plan:
-    """Draw test sets of several sizes from the pilot's patients, and see how often a test succeeds.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PilotPlanOptions:
+    """The pilot from which a test is planned, and the question of the test."""
 
-    Args:
-        folder: what ``evaluate --out`` wrote for the pilot set.
-        algorithm: the algorithm of interest.
-        baseline: what it is compared with.
-        metric: a metric where higher is better.
-        rule: a rule of the protocol; None: the first.
-        margin: 0 for superiority, positive for non-inferiority.
-        difference: plan for this difference instead of the pilot's own.
-        sizes: numbers of patients (or cases, if the protocol resamples these) to try; none: from
-            half the pilot's number to its eightfold.
-        simulations: test sets drawn for each size.
-        power: probability of success wanted.
+    folder: Path
+    """The folder that ``evaluate --out`` wrote for the pilot set."""
+    algorithm: str
+    """The algorithm of interest."""
+    baseline: str
+    """The algorithm with which it is compared."""
+    metric: str = "cpm"
+    """A metric that is better when higher."""
+    rule: str | None = None
+    """A rule of the protocol; None: the first."""
+    margin: float = 0.0
+    """0 for superiority, positive for non-inferiority."""
+    difference: float | None = None
+    """Plan for this difference instead of the pilot's."""
+    sizes: tuple[int, ...] = ()
+    """Numbers of patients (or cases, if the protocol resamples these) to try; empty: from half
+    the pilot's number to eight times it."""
+    simulations: int = 1000
+    """Simulated test sets for each size."""
+    power: float = 0.8
+    """Required probability of success."""
+
+
+def plan_from_pilot(options: PilotPlanOptions) -> Plan:
+    """Simulate test sets of several sizes from the pilot's patients: how often does a test succeed?
 
     Raises:
-        InputError: if the folder is not as the evaluation left it, or the metric has lower values
-            for better algorithms, or several at once.
+        InputError: if the folder was changed after the evaluation, or the metric is better when
+            lower, or is read at several points.
         UnknownNameError: if there is no such algorithm, rule or metric.
     """
-    evaluated = load_evaluated(folder)
-    raise_problems(evaluated.problems)
+    evaluated = load_unchanged(options.folder)
     protocol = evaluated.protocol
-    chosen = rule or protocol.rules[0].name
-    if chosen not in evaluated.cohorts:
-        raise UnknownNameError(
-            f"there is no rule '{chosen}'. Known: {', '.join(evaluated.cohorts)}."
-        )
-    cohorts = evaluated.cohorts[chosen]
-    first, second = (_algorithm(cohorts, name) for name in (algorithm, baseline))
-    _require_single_merit(metric)
+    rule = options.rule or protocol.rules[0].name
+    if rule not in evaluated.cohorts:
+        raise UnknownNameError(f"there is no rule '{rule}'. Known: {', '.join(evaluated.cohorts)}.")
+    cohorts = evaluated.cohorts[rule]
+    first, second = (_algorithm(cohorts, name) for name in (options.algorithm, options.baseline))
+    _require_single_merit(options.metric)
     units = units_of(first, protocol.interval)
-    tried = tuple(sorted(set(sizes))) or _sizes(int(units.max(initial=0)) + 1)
+    sizes = tuple(sorted(set(options.sizes))) or _sizes(int(units.max(initial=0)) + 1)
     return size_from_pilot(
-        bind_parameters(METRICS[metric], protocol),
+        bind_parameters(METRICS[options.metric], protocol),
         first,
         second,
         unit_of_case=units,
         options=PilotOptions(
-            sizes=tried,
-            simulations=simulations,
+            sizes=sizes,
+            simulations=options.simulations,
             seed=protocol.seed,
-            margin=margin,
-            assumed_difference=difference,
+            margin=options.margin,
+            assumed_difference=options.difference,
             level=protocol.interval.level,
-            power=power,
+            power=options.power,
             unit=f"{protocol.interval.unit}s",
         ),
     )

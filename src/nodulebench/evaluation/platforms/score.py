@@ -15,7 +15,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Evaluation
 from nodulebench.evaluation.check.service import check_without_reference
 from nodulebench.evaluation.platforms.platform import Platform
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.formats import fitting, read_reference
 from nodulebench.io.json_files import write_json
@@ -130,7 +130,11 @@ def _evaluated(marks: Path, reference: Path, protocol: str) -> Evaluation:
             replace(problem, where=Path(problem.where).name) for problem in checked.problems
         )
     try:
-        return evaluate_files((marks,), reference, protocol, names=("submission",))[0]
+        return evaluate_files(
+            EvaluateOptions(
+                marks=(marks,), reference=reference, protocol=protocol, names=("submission",)
+            )
+        )[0]
     except (NoduleBenchError, OSError) as error:
         raise _not_theirs("it could not be scored") from error
 

@@ -27,9 +27,9 @@ from nodulebench.evaluation.result_folder import (
     PLAN,
     result_tables,
 )
-from nodulebench.evaluation.service import keep_to_candidates
+from nodulebench.evaluation.service import keep_to_candidates, read_test_set
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.formats import read_case_list, read_reference, read_submission
+from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.io.marks.luna16 import parse_columns
@@ -379,11 +379,12 @@ def _read_originals(
     originals: Originals, evaluated: Evaluated
 ) -> tuple[Reference, list[Submission]]:
     """The test set and the submissions from their files, under the written names."""
-    reference = read_reference(
-        originals.reference, cases=originals.cases, nodules=originals.nodules
+    reference = read_test_set(
+        originals.reference,
+        cases=originals.cases,
+        nodules=originals.nodules,
+        series=originals.series,
     )
-    if originals.series is not None:
-        reference = reference.restricted(read_case_list(originals.series), originals.series.name)
     columns = None if originals.columns is None else parse_columns(originals.columns)
     given = [read_submission(path, reference.cases, columns=columns) for path in originals.marks]
     if originals.candidates is not None:

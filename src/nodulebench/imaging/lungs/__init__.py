@@ -1,1 +1,1 @@
-"""The lungs of a scan: air in the body, which of it is lung, sides, airways, density, doubts."""
+"""Lungs of a scan: air in the body, lung regions, sides, airways, density, warnings."""

@@ -1,8 +1,8 @@
-"""Coarse image -> which of its air lies in the body, and which around it or at its own edge.
+"""Separate the air in the body from the air around it in a coarse image, and classify regions.
 
 Everything is decided slice by slice on voxels of about 3 mm. Thin paths through the skin (noise,
-streaks, a drain) are closed before air is followed in from the edge of the image; what the path is
-too wide for is told by its density where the body lies on both sides of it.
+streaks, a drain) are closed before air is followed in from the edge of the image. Air behind wider
+paths is recognised by its density and by the body on both sides of it.
 """
 
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from nodulebench.imaging.morphology import block_mean, dilated, eroded
 from nodulebench.imaging.volume import AIR_HU
 
 Labels: TypeAlias = npt.NDArray[np.signedinteger[Any]]
-"""The number of the region that each voxel belongs to, 0 for none."""
+"""The region number of each voxel, 0 for none."""
 
 AIR_THRESHOLD_HU = -400.0
 """Half-way between lung (about -850 HU) and soft tissue (about 50 HU)."""
 LUNG_HU = (-965.0, -500.0)
 """Median HU of lung in coarse voxels; air in bowels, sinuses and below masks is lower."""
 LEAK_MM = 9.0
-"""Air around the body does not come in through a path that is narrower."""
+"""Air around the body does not enter through narrower paths."""
 SMALLEST_PIECE_CM2 = 5.0
-"""Less lung on a slice is not told from the air around the body by its density."""
+"""A smaller area of lung on a slice cannot be distinguished from outside air by its density."""
 WITHIN_BODY_SHARE = 0.1
-"""So much of a lung that the field of view cuts has the body on both sides."""
+"""At least this share of a lung that the field of view cuts has the body on both sides."""
 BODY_PART_SHARE = 0.3
-"""Parts of the body on a slice are at least this large beside the largest; tables are thinner."""
+"""Smallest part of the body on a slice, as a share of the largest; tables are thinner."""
 LOWEST_AIR_HU = -1100.0
-"""What is lower all along the scan is padding."""
+"""Rows and columns that are lower on all slices are padding."""
 EVEN_AIR_HU = -1020.0
-"""What is the same all along the scan and lower is padding, not air that is even."""
+"""Rows and columns that are constant on all slices and lower are padding, not uniform air."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ class Air:
     """The air of an image."""
 
     inside: BoolArray
-    """Air in the body; a voxel beside the air around it does not count."""
+    """Air in the body, without voxels next to the air around it."""
     outside: BoolArray
-    """Air around the body, and what lies outside the field of view."""
+    """Air around the body, and everything outside the field of view."""
     around: BoolArray
-    """Of that, what is air."""
+    """The part of ``outside`` that is air."""
     padding: BoolArray
-    """Rows and columns that are the same on every slice, or darker than air."""
+    """Rows and columns that are constant on all slices, or darker than air."""
     within: BoolArray
-    """Everything that has the body on both sides, across or from front to back."""
+    """Everything with the body on both sides, across or from front to back."""
 
 
-def see_air(hu: Float32Array, step_mm: FloatArray) -> Air:
-    """Part the air in the body from the air around it.
+def separate_air(hu: Float32Array, step_mm: FloatArray) -> Air:
+    """Separate the air in the body from the air around it.
 
     Args:
         hu: the image in the patient's axes, in voxels of about 3 mm.
@@ -80,10 +80,10 @@ def see_air(hu: Float32Array, step_mm: FloatArray) -> Air:
 def _lung_pieces(
     hu: Float32Array, labels: Labels, body: BoolArray, step_mm: FloatArray
 ) -> BoolArray:
-    """Which of the pieces on slices are lung: as dark as lung, and between parts of the body.
+    """The pieces on slices that are lung: as dark as lung, and between parts of the body.
 
-    All pieces that touch from slice to slice are asked together what lies between parts of the
-    body: beside some of them the field of view may leave no wall.
+    Whether they are between parts of the body is decided for all pieces together that touch from
+    slice to slice, because the field of view may cut off the wall next to some of them.
     """
     from scipy import ndimage
 
@@ -101,7 +101,7 @@ def _lung_pieces(
 
 
 def _has_lung_density(hu: Float32Array, labels: Labels, size: IntArray) -> BoolArray:
-    """For every region whether at most half of it is darker than lung, and at most half denser."""
+    """Whether at most half of each region is darker than lung, and at most half denser."""
     at = (hu >= LUNG_HU[0]) & (labels > 0)
     level, label = hu[at], labels[at]
     darker = size - np.bincount(label, minlength=len(size))
@@ -112,9 +112,9 @@ def _has_lung_density(hu: Float32Array, labels: Labels, size: IntArray) -> BoolA
 
 
 def cut_lung_cm2(hu: Float32Array, step_mm: FloatArray) -> FloatArray:
-    """For every slice how much lung reaches the edge of the field of view.
+    """The area of lung that reaches the edge of the field of view, per slice.
 
-    A region counts that lies within the body's outline, touches the edge and is as dark as lung.
+    A region counts if it is within the body's outline, touches the edge and is as dark as lung.
     """
     padding = padded(hu)
     labels, count = slice_labels((hu < AIR_THRESHOLD_HU) & within_body(hu) & ~padding)
@@ -128,7 +128,7 @@ def cut_lung_cm2(hu: Float32Array, step_mm: FloatArray) -> FloatArray:
 
 
 def padded(hu: npt.NDArray[np.generic]) -> BoolArray:
-    """Rows and columns outside the field of view: the same on every slice, or darker than air."""
+    """Rows and columns outside the field of view: constant on all slices, or darker than air."""
     some = hu[[0, len(hu) // 2, -1]].astype(np.float32)
     padding = _is_padding(some)
     padding[padding] = _is_padding(hu[:, padding])
@@ -145,14 +145,14 @@ def _is_padding(hu: npt.NDArray[Any]) -> BoolArray:
 def seen_mean(
     hu: npt.NDArray[np.generic], factors: IntArray, lead: IntArray | None = None
 ) -> Float32Array:
-    """Means over blocks of voxels, of what lies in the field of view where a block has any of it.
+    """Means over blocks of voxels, only of voxels in the field of view if a block has any.
 
-    Half a block of padding would make lung beside it as dark as padding, and tissue as dark as air.
+    Half a block of padding would make lung next to it as dark as padding, tissue as dark as air.
 
     Args:
         hu: the voxels.
-        factors: how many voxels of each axis are a block.
-        lead: so many voxels of the first block lie before the image.
+        factors: the voxels per block along each axis.
+        lead: the voxels of the first block that are before the image.
     """
     padding = padded(hu)
     if not padding.any():
@@ -167,7 +167,7 @@ def seen_mean(
 
 
 def edge_of(padding: BoolArray) -> BoolArray:
-    """Rows and columns where the field of view ends."""
+    """Rows and columns at the edge of the field of view."""
     from scipy import ndimage
 
     edge: BoolArray = ndimage.binary_dilation(padding, iterations=2)
@@ -177,11 +177,11 @@ def edge_of(padding: BoolArray) -> BoolArray:
 
 
 def within_body(hu: Float32Array) -> BoolArray:
-    """What has the body on both sides, across or from front to back; the table does not count."""
+    """Everything with the body on both sides, across or from front to back, without the table."""
     labels, count = slice_labels(hu > AIR_THRESHOLD_HU)
     size = np.bincount(labels.ravel(), minlength=count + 1)
     size[0] = 0
-    # labels are given slice by slice, so the last label of each slice tells where it ends
+    # labels are numbered slice by slice, so each slice ends with its last label
     ends = np.maximum.accumulate(labels.max(axis=(1, 2)))
     largest = np.array([part.max(initial=0) for part in np.split(size[1:], ends)[: len(ends)]])
     place = np.minimum(np.searchsorted(ends, np.arange(count + 1)), len(ends) - 1)
@@ -196,7 +196,7 @@ def within_body(hu: Float32Array) -> BoolArray:
 
 
 def slice_labels(mask: BoolArray) -> tuple[Labels, int]:
-    """Regions whose voxels touch within a slice, numbered slice by slice, and their count."""
+    """Regions connected within a slice, numbered slice by slice, and their count."""
     from scipy import ndimage
 
     shape = np.zeros((3, 3, 3), dtype=np.bool_)
@@ -206,7 +206,7 @@ def slice_labels(mask: BoolArray) -> tuple[Labels, int]:
 
 
 def grown_in_slices(mask: BoolArray) -> BoolArray:
-    """A mask with the neighbours of its voxels on the same slice."""
+    """The mask with the neighbours of its voxels on the same slice."""
     grown = mask.copy()
     grown[:, 1:] |= mask[:, :-1]
     grown[:, :-1] |= mask[:, 1:]
@@ -216,40 +216,40 @@ def grown_in_slices(mask: BoolArray) -> BoolArray:
 
 
 SMALLER_LUNG_SHARE = 0.1
-"""A lung may be this small beside the other; less is bowel gas or a bulla."""
+"""Smallest lung as a share of the other; less is bowel gas or a bulla."""
 VESSELS_HU = 45.0
-"""The brightest twentieth of lung lies so far above its median: vessels (at least 100 HU in scans
-that were looked at); foam and air have noise alone."""
+"""Smallest distance of the brightest twentieth of lung from its median: vessels (at least 100 HU in
+the scans examined); foam and air only have noise."""
 EMPTY_LUNG_HU, EMPTY_LUNG_VESSELS_HU, EMPTY_LUNG_ML = 15.0, 100.0, 500.0
-"""Lung that is all emphysema is darker: at least so far above the air around the body, with clear
+"""Lung that is all emphysema is darker: at least this far above the air around the body, with clear
 vessels, and large."""
 WALL_MM = 9.0
-"""Lungs lie deeper in the body; the core of a table, a head rest or a cushion does not."""
+"""Lungs are deeper in the body; the core of a table, a head rest or a cushion is not."""
 LARGEST_EXPOSED_SHARE = 0.25
-"""So much of a lung's border may lie nearer to the air around the body."""
+"""Largest share of a lung's border that may be nearer to the air around the body."""
 SMALLEST_REGION_ML = 5.0
-"""Smaller regions are not looked at."""
+"""Smaller regions are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class LungRegions:
-    """What is said of every region by its number; the first is what is no region."""
+    """The class of every region by its number; number 0 is the background."""
 
     is_lung: BoolArray
-    """It has a lung's density, vessels and wall, and is not small beside the largest."""
+    """It has a lung's density, vessels and wall, and is not small compared with the largest."""
     is_other: BoolArray
-    """It is as empty as air, or lies open to the air around the body: no lung."""
+    """It is as empty as air, or open to the air around the body: not a lung."""
 
 
 def classify_regions(
     hu: Float32Array, regions: Labels, count: int, around: BoolArray, step_mm: FloatArray
 ) -> LungRegions:
-    """Tell lung from other air in the body.
+    """Distinguish lung from other air in the body.
 
     Args:
         hu: the image in voxels of about 3 mm.
-        regions: the number of the region that each voxel belongs to, 0 for none.
-        count: how many regions there are.
+        regions: the region number of each voxel, 0 for none.
+        count: the number of regions.
         around: the air around the body.
         step_mm: the size of the voxels.
     """
@@ -290,7 +290,7 @@ def classify_regions(
 
 
 def near_air(around: BoolArray, step_mm: FloatArray) -> BoolArray:
-    """What is nearer to the air around the body than a chest wall is thick."""
+    """Everything nearer to the air around the body than the thickness of a chest wall."""
     near = around
     for _ in range(max(1, round(WALL_MM / float(step_mm[1])))):
         near = grown_in_slices(near)
@@ -300,44 +300,44 @@ def near_air(around: BoolArray, step_mm: FloatArray) -> BoolArray:
 LUMEN_THRESHOLDS_HU = tuple(range(-980, -760, 20))
 LARGEST_AIRWAYS_ML = 110.0
 LARGEST_JUMP = 1.6
-"""How much larger a region may get from one threshold to the next without being a leak."""
+"""Largest growth factor of a region between thresholds that is not a leak."""
 FREE_JUMP_ML = 10.0
 TRACHEA_ML = 40.0
-"""From a seed to this much any growth is the trachea's own: its darkest voxels come first."""
+"""Up to this volume any growth is the trachea itself: its darkest voxels come first."""
 TRACHEA_AREA_MM2 = (50.0, 700.0)
 TRACHEA_OFF_CENTRE_MM = 45.0
 SMALLEST_FILLING = 0.55
-"""Share of its box that the trachea's round section fills (a disc: 0.785)."""
+"""Smallest share of its box that the trachea's round section fills (a disc: 0.785)."""
 LARGEST_ASPECT = 2.2
 SEED_SLICES_MM = 15.0
-"""The trachea is a section that goes on for at least this long."""
+"""Smallest length over which the section of the trachea continues."""
 SEED_THRESHOLD_HU = -800.0
 REACH_DOWN_MM = np.array([220.0, 90.0, 90.0])
 REACH_UP_MM = np.array([120.0, 90.0, 90.0])
-"""How far from a place in the trachea its ends and the main bronchi can be: z, y, x."""
+"""Largest distance of the ends and main bronchi from a seed in the trachea: z, y, x."""
 
 
 def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
-    """The lumen of trachea and main bronchi; empty where no trachea is seen.
+    """The lumen of trachea and main bronchi; empty if no trachea is found.
 
     Args:
         hu: the scan, slices from the feet.
         spacing_mm: voxel size along the axes of ``hu``.
     """
     seed = _trachea_seed(hu, spacing_mm)
-    kept = np.zeros(hu.shape, dtype=np.bool_)
+    airways = np.zeros(hu.shape, dtype=np.bool_)
     if seed is None:
-        return kept
+        return airways
     box = _box_below(hu, seed, spacing_mm)
     local = tuple(at - part.start for at, part in zip(seed, box, strict=True))
-    kept[box] = _grown(hu[box], local, spacing_mm)
-    return kept
+    airways[box] = _grown(hu[box], local, spacing_mm)
+    return airways
 
 
 def _box_below(
     hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray
 ) -> tuple[slice, ...]:
-    """Where trachea and main bronchi can be, seen from a place in the trachea."""
+    """The box that can contain trachea and main bronchi, from a seed in the trachea."""
     low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
     high = np.minimum(hu.shape, seed + np.ceil(REACH_UP_MM / spacing_mm) + 1).astype(int)
     return tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
@@ -348,23 +348,23 @@ def _grown(hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray) -> B
     from scipy import ndimage
 
     voxel_ml = float(np.prod(spacing_mm)) / 1000.0
-    kept = np.zeros(hu.shape, dtype=np.bool_)
+    region = np.zeros(hu.shape, dtype=np.bool_)
     for threshold in LUMEN_THRESHOLDS_HU:
         lumen = hu < threshold
         if not lumen[seed]:
             continue
         labels, _ = ndimage.label(lumen)
         grown = labels == labels[seed]
-        before, after = (float(np.count_nonzero(one)) * voxel_ml for one in (kept, grown))
+        before, after = (float(np.count_nonzero(mask)) * voxel_ml for mask in (region, grown))
         is_leak = after > max(LARGEST_JUMP * before + FREE_JUMP_ML, TRACHEA_ML)
         if is_leak or after > LARGEST_AIRWAYS_ML:
             break
-        kept = grown
-    return kept
+        region = grown
+    return region
 
 
 def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] | None:
-    """The darkest voxel of a round section that goes on over slices in the upper half."""
+    """The darkest voxel of a round section that continues over slices of the upper two thirds."""
     slices = hu.shape[0]
     needed = max(2, int(np.ceil(SEED_SLICES_MM / spacing_mm[0])))
     center = _body_center(hu)
@@ -385,7 +385,7 @@ def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] |
 
 
 def _body_center(hu: Float32Array) -> float:
-    """The middle column of everything denser than fat."""
+    """The middle column of all voxels denser than fat."""
     columns = np.flatnonzero((hu > -200).any(axis=(0, 1)))
     return float(columns.mean()) if len(columns) else hu.shape[2] / 2
 
@@ -396,8 +396,8 @@ def _round_sections(
     """Centres (row, column) of round air sections of a trachea's size near the midline."""
     from scipy import ndimage
 
-    labels, found = ndimage.label(lumen)
-    if not found:
+    labels, count = ndimage.label(lumen)
+    if not count:
         return []
     areas = np.bincount(labels.ravel())[1:] * spacing_mm[1] * spacing_mm[2]
     sections = []

@@ -1,4 +1,4 @@
-"""Volume and its lungs -> what the lungs look like: density, noise and vessels."""
+"""Measure the lungs of a scan: density, noise and vessels."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from nodulebench.imaging.morphology import eroded
 from nodulebench.imaging.volume import VoxelArray
 
 RIM_MM = 5.0
-"""This near the pleura partial volume changes densities."""
+"""Nearer to the pleura, partial volume changes densities."""
 VESSEL_THRESHOLD_HU = -600.0
 NOISE_WINDOW = 7
-"""Side of the square, in pixels, over which a local standard deviation is taken."""
+"""Side of the window of a local standard deviation, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ def lung_density(hu: VoxelArray, lungs: Lungs) -> LungDensity:
 
 
 def _noise(hu: VoxelArray, inner: BoolArray) -> float:
-    """The median local standard deviation in windows that lie in the lung and show no vessel."""
-    found = [
+    """The median local standard deviation in windows of lung without vessels."""
+    parts = [
         _local_deviations(hu[number].astype(np.float64), inner[number])
         for number in np.flatnonzero(inner.any(axis=(1, 2)))
     ]
-    deviations = np.concatenate(found)
+    deviations = np.concatenate(parts)
     if not len(deviations):
         raise UndefinedError("no_window_in_lungs", window=NOISE_WINDOW)
     return float(np.median(deviations))

@@ -1,7 +1,7 @@
-"""Lungs that were found -> whether they are as lungs are, after the idea of van Rikxoort 2009.
+"""Check that segmented lungs are plausible, after the idea of van Rikxoort 2009.
 
-What a segmentation gives is measured and compared with what lungs have; each measure that lies
-outside its range is told. One line adds a measure.
+A segmentation is measured and compared with normal lungs; each measure outside its range gives a
+warning. One line adds a measure.
 
 van Rikxoort et al., Automatic lung segmentation from thoracic computed tomography scans using a
 hybrid approach with error detection. Medical Physics 36:2934-2947, 2009.
@@ -19,31 +19,31 @@ from nodulebench.imaging.lungs.air import LUNG_HU, WALL_MM, Air, grown_in_slices
 from nodulebench.imaging.morphology import dilated
 
 SMALLEST_BODY_SHARE = 0.08
-"""Lung has so much of the body's section where it is widest; a bowel has less."""
+"""Smallest share of the lungs in the body's widest section; a bowel has less."""
 
 
 @dataclass(frozen=True, slots=True)
 class LungMeasures:
-    """What was found, in metrics."""
+    """Measures of segmented lungs."""
 
     volume_ml: float
     """Both lungs with their vessels."""
     height_mm: float
     """From the lowest slice with lung to the highest."""
     median_hu: float
-    """Within the border."""
+    """Without their border."""
     body_share: float
-    """Of the body's section, where they are widest."""
+    """Share of the body's section where they are widest."""
     exposed_share: float
-    """Of their border, what lies nearer to the air around the body than a chest wall is thick."""
+    """Share of their border nearer to outside air than the thickness of a chest wall."""
     left_out_share: float
-    """Air in the body as dark as lung that is no part of them, beside their volume."""
+    """Air in the body as dark as lung but not part of them, as a share of their volume."""
     smaller_share: float
-    """The smaller lung beside the larger."""
+    """The smaller lung as a share of the larger."""
 
 
 class Range(NamedTuple):
-    """What lungs have of a measure."""
+    """The plausible range of a measure."""
 
     measure: str
     low: float
@@ -59,13 +59,13 @@ RANGES = (
     Range("left_out_share", 0.0, 0.4),
 )
 SMALLEST_OTHER_SHARE = 0.1
-"""A lung that is smaller beside the other is told."""
+"""A smaller lung, as a share of the other, gives a warning."""
 MAY_BE = frozenset({"one_lung"})
-"""What is told but may well be: the other lung was taken out, or has collapsed."""
+"""Warnings that can be true: the other lung was removed, or has collapsed."""
 
 
 def body_share(lungs: BoolArray, outside: BoolArray) -> float:
-    """The lungs' share of the body's section on the slice that shows most of them."""
+    """The lungs' share of the body's section on the slice with the largest lung area."""
     area = lungs.sum(axis=(1, 2))
     widest = int(area.argmax())
     body = int(np.count_nonzero(~outside[widest]))
@@ -75,11 +75,11 @@ def body_share(lungs: BoolArray, outside: BoolArray) -> float:
 def measure_lungs(
     hu: Float32Array, label: npt.NDArray[np.uint8], air: Air, step_mm: FloatArray
 ) -> LungMeasures:
-    """Measure what was found.
+    """Measure segmented lungs.
 
     Args:
         hu: the image in voxels of about 3 mm.
-        label: the lungs in these voxels, each with a number of its own; there are some.
+        label: the lungs in these voxels, each with its own number; not empty.
         air: the air of the image.
         step_mm: the size of the voxels.
     """
@@ -105,13 +105,13 @@ def measure_lungs(
 
 
 def lung_warnings(measures: LungMeasures) -> tuple[Notice, ...]:
-    """Every measure that lungs do not have, and whether there is but one."""
-    found = ((getattr(measures, range_.measure), range_) for range_ in RANGES)
-    doubts = [
-        Notice("lungs_unlike", {**one._asdict(), "value": value})
-        for value, one in found
-        if not one.low <= value <= one.high
+    """A warning for every measure outside its range, and for a single lung."""
+    values = ((getattr(measures, range_.measure), range_) for range_ in RANGES)
+    warnings = [
+        Notice("lungs_unlike", {**range_._asdict(), "value": value})
+        for value, range_ in values
+        if not range_.low <= value <= range_.high
     ]
     if measures.smaller_share < SMALLEST_OTHER_SHARE:
-        doubts.append(Notice("one_lung", {"smaller_share": measures.smaller_share}))
-    return tuple(doubts)
+        warnings.append(Notice("one_lung", {"smaller_share": measures.smaller_share}))
+    return tuple(warnings)

@@ -1,9 +1,9 @@
-"""Chest CT volume -> the two lungs: air in the body, what of it is lung, sides apart, closing.
+"""Segment the two lungs of a chest CT: air in the body, lung regions, sides, closing.
 
-Which air is lung is decided on voxels of about 3 mm, its form on voxels of about 1.5 mm; only the
+Which air is lung is decided on voxels of about 3 mm, the shape on voxels of about 1.5 mm; only the
 border is decided on the image's own grid. Wider voxels are counted from the middle of the lungs, so
-that a scan cut elsewhere has the same lungs. Vessels, and nodules up to the closing's width that
-touch the pleura, belong to the lungs.
+that a scan with another field of view has the same lungs. Vessels, and nodules up to the closing's
+width that touch the pleura, belong to the lungs.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from nodulebench.imaging.lungs.air import (
     classify_regions,
     find_airways,
     padded,
-    see_air,
     seen_mean,
+    separate_air,
 )
 from nodulebench.imaging.lungs.quality import MAY_BE, lung_warnings, measure_lungs
 from nodulebench.imaging.morphology import (
@@ -42,20 +42,22 @@ from nodulebench.imaging.morphology import (
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 
 LARGEST_SEPARATION_MM = 15.0
-"""Lungs that touch are thinned by so much at most until they part."""
+"""Lungs that touch are thinned by at most this much until they separate."""
 SIDE_BY_SIDE_MM = 50.0
-"""The middles of two lungs are at least so far apart across; those of parts of one lung are not."""
+"""Smallest lateral distance of the middles of two lungs; parts of one lung are closer."""
 SMALLEST_PIECE_ML = 10.0
-"""Smaller pieces apart are ends of bronchi."""
+"""Smaller separate pieces are ends of bronchi."""
 
 
-def part_sides(lungs: BoolArray, step_mm: FloatArray, middle: float) -> tuple[BoolArray, BoolArray]:
-    """Right and left lung; where they touch they are thinned until they part.
+def separate_sides(
+    lungs: BoolArray, step_mm: FloatArray, middle: float
+) -> tuple[BoolArray, BoolArray]:
+    """Right and left lung; lungs that touch are thinned until they separate.
 
     Args:
         lungs: both lungs.
         step_mm: the size of the voxels.
-        middle: the body's middle column: a single lung lies to its right or left.
+        middle: the body's middle column: a single lung is to its right or left.
     """
     for thinning_mm in np.arange(0.0, LARGEST_SEPARATION_MM, float(step_mm.max())):
         core = eroded(lungs, float(thinning_mm), step_mm) if thinning_mm else lungs
@@ -75,7 +77,7 @@ def _column(mask: BoolArray) -> float:
 
 
 def _pair(core: BoolArray, column_mm: float) -> tuple[BoolArray, BoolArray] | None:
-    """The largest piece and the largest that lies beside it, the right one first."""
+    """The largest piece and the largest piece to its side, the right one first."""
     from scipy import ndimage
 
     labels, count = ndimage.label(core)
@@ -97,7 +99,7 @@ def _pair(core: BoolArray, column_mm: float) -> tuple[BoolArray, BoolArray] | No
 def _grown_back(
     lungs: BoolArray, right: BoolArray, left: BoolArray, smallest: float
 ) -> tuple[BoolArray, BoolArray]:
-    """Let both grow in turn until they fill the lungs; larger pieces apart go by their place."""
+    """Grow both in turn until they fill the lungs; larger separate pieces go by their position."""
     from scipy import ndimage
 
     middle = (_column(right) + _column(left)) / 2
@@ -119,11 +121,11 @@ def _grown_back(
 RIGHT, LEFT = 1, 2
 COARSE_MM = 1.5
 BODY_MM = 3.0
-"""Voxels on which air in the body is told from air around it, and lung from bowel."""
+"""Voxel size for separating air in the body from outside air, and lung from bowel."""
 SMALLEST_LUNG_ML = 50.0
 CLOSING_MM = 10.0
 SLACK_MM = 10.0
-"""LUNA16 dropped candidates that lay further than this outside the lungs."""
+"""LUNA16 dropped candidates farther than this outside the lungs."""
 AIRWAY_WALL_MM = 2.0
 
 LabelArray = npt.NDArray[np.uint8]
@@ -136,13 +138,13 @@ class Lungs:
     label: LabelArray
     """0 outside, ``RIGHT`` or ``LEFT``; axes slice (from the feet), row, column."""
     geometry: Geometry
-    doubts: tuple[Notice, ...] = ()
-    """What is not as lungs are, where it was looked at."""
+    warnings: tuple[Notice, ...] = ()
+    """Implausible properties, if they were checked."""
 
     @property
     def is_plausible(self) -> bool:
-        """Whether nothing is told of them that lungs cannot have."""
-        return all(doubt.code in MAY_BE for doubt in self.doubts)
+        """Whether no warning excludes that these are lungs."""
+        return all(warning.code in MAY_BE for warning in self.warnings)
 
     @property
     def mask(self) -> BoolArray:
@@ -164,9 +166,9 @@ def segment_lungs(
     """Find the lungs of a chest CT.
 
     Args:
-        volume: the scan in any axis order; it is turned into the patient's axes first.
-        where: what the volume is, for messages.
-        closing_mm: nodules and vessels in gaps up to twice this wide are taken in.
+        volume: the scan in any axis order; it is first reordered to the patient's axes.
+        where: the name of the volume in messages.
+        closing_mm: nodules and vessels in gaps of up to twice this width are included.
 
     Raises:
         InputError: if the image is too oblique or shows no lung.
@@ -177,35 +179,35 @@ def segment_lungs(
     lead = _lead(upright, factors * _factors(step, BODY_MM))
     ahead = lead % factors
     coarse = seen_mean(upright.hu, factors, ahead)
-    body = _see_body(coarse, step, lead // factors)
-    lungs, doubts = _lungs_in_body(coarse, step, body, where)
+    body = _body_of(coarse, step, lead // factors)
+    lungs, warnings = _lungs_in_body(coarse, step, body, where)
     airways = find_airways(coarse, step)
     lungs &= ~dilated(airways, AIRWAY_WALL_MM, step)
     closed = np.zeros(lungs.shape, dtype=np.uint8)
-    for side, lung in zip((RIGHT, LEFT), part_sides(lungs, step, _middle(coarse)), strict=True):
+    for side, lung in zip((RIGHT, LEFT), separate_sides(lungs, step, _middle(coarse)), strict=True):
         grown = closing(lung, closing_mm, step) & ~airways
         closed[grown & ((closed == 0) | lung)] = side
     measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
     label = _refined(upright.hu, closed, _Blocks(factors, ahead), step)
     label[:, padded(upright.hu)] = 0
-    return Lungs(label, upright.geometry, (*doubts, *lung_warnings(measures)))
+    return Lungs(label, upright.geometry, (*warnings, *lung_warnings(measures)))
 
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Wider voxels: each of so many along an axis, and so many of the first before the image."""
+    """Wider voxels: voxels per block along each axis, and those of the first before the image."""
 
     factors: IntArray
     lead: IntArray
 
     def spread(self, mask: BoolArray, shape: tuple[int, ...]) -> BoolArray:
-        """A mask of blocks on the voxels of the image."""
+        """Convert a mask of blocks to the voxels of the image."""
         return repeated(mask, self.factors, shape, self.lead)
 
 
 @dataclass(frozen=True)
 class _Body:
-    """The image in wider voxels, each of so many coarse ones."""
+    """The image in wider voxels, each a block of coarse voxels."""
 
     hu: Float32Array
     step_mm: FloatArray
@@ -223,23 +225,23 @@ class _Body:
         return values[np.ix_(*first)]
 
 
-def _see_body(hu: Float32Array, step: FloatArray, lead: IntArray) -> _Body:
+def _body_of(hu: Float32Array, step: FloatArray, lead: IntArray) -> _Body:
     factors = _factors(step, BODY_MM)
     wide, wide_step = seen_mean(hu, factors, lead), step * factors
-    return _Body(wide, wide_step, _Blocks(factors, lead), see_air(wide, wide_step))
+    return _Body(wide, wide_step, _Blocks(factors, lead), separate_air(wide, wide_step))
 
 
 def _lead(upright: Volume, factors: IntArray) -> IntArray:
-    """How many voxels of the first block lie before the image, if blocks meet amid the lungs."""
+    """Voxels of the first block before the image, if blocks meet in the middle of the lungs."""
     hu, step = seen_mean(upright.hu, factors), upright.spacing_mm * factors
     nothing = np.zeros(3, dtype=np.int64)
-    body = _Body(hu, step, _Blocks(np.ones(3, dtype=np.int64), nothing), see_air(hu, step))
+    body = _Body(hu, step, _Blocks(np.ones(3, dtype=np.int64), nothing), separate_air(hu, step))
     regions = _regions_in_body(hu, step, body)
-    cores = regions.judged.is_lung[regions.cores]
+    cores = regions.classified.is_lung[regions.cores]
     if not cores.any():
         return nothing
     near = dilated(cores, 2 * float(step.max()), step) & regions.inside
-    # air by weight: what a voxel holds of it changes little where blocks begin elsewhere
+    # weighted by air content, which changes little if blocks begin elsewhere
     place, weight = np.argwhere(near), AIR_THRESHOLD_HU - hu[near]
     middle = factors * (np.average(place, axis=0, weights=weight) + 0.5)
     return -np.rint(middle).astype(np.int64) % factors
@@ -250,61 +252,61 @@ def _factors(spacing_mm: FloatArray, wanted_mm: float) -> IntArray:
 
 
 def _middle(hu: Float32Array) -> float:
-    """The middle column of what is denser than air, so that the field of view does not matter."""
+    """The middle column of voxels denser than air, so that the field of view does not matter."""
     columns = (hu > AIR_THRESHOLD_HU).sum(axis=(0, 1))
     return float(np.average(np.arange(len(columns)), weights=columns))
 
 
 @dataclass(frozen=True)
 class _Regions:
-    """Air in the body, and what is said of its parts."""
+    """Air in the body, and the classes of its regions."""
 
     inside: BoolArray
     cores: Labels
-    """Numbers of what is left where air is parted at thin places."""
-    judged: LungRegions
+    """Region numbers after air is separated at thin parts."""
+    classified: LungRegions
 
 
 def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Regions:
     from scipy import ndimage
 
     outside, padding = body.air.outside, body.air.padding
-    beside_air = grown_into(outside & ~padding, np.ones_like(outside))
+    near_outside = grown_into(outside & ~padding, np.ones_like(outside))
     inside = hu < AIR_THRESHOLD_HU
-    inside &= ~body.blocks.spread(beside_air | padding, hu.shape)
-    inside[:, padded(hu)] = False  # also where the rest of a wide voxel is seen
+    inside &= ~body.blocks.spread(near_outside | padding, hu.shape)
+    inside[:, padded(hu)] = False  # also if the rest of a wide voxel is in the field of view
     cores, count = ndimage.label(eroded(inside, float(step.max()), step))
-    judged = classify_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
-    return _Regions(inside, cores, judged)
+    classified = classify_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
+    return _Regions(inside, cores, classified)
 
 
 def _lungs_in_body(
     hu: Float32Array, step: FloatArray, body: _Body, where: str
 ) -> tuple[BoolArray, tuple[Notice, ...]]:
-    """The air of the lungs and of airways in them, and whether it is as lungs are.
+    """The air of the lungs and their airways, and a warning if it does not look like lung.
 
-    Regions of air are parted at thin places, judged, and grown together again without those that
-    are bowel, pockets of clothes or air around the body. Where none is as lungs are, the largest
-    are taken, and that is told.
+    Regions of air are separated at thin parts, classified, and merged again without those that
+    are bowel, pockets of clothes or air around the body. If none looks like lung, the largest
+    are used, with a warning.
     """
     from scipy import ndimage
 
     regions = _regions_in_body(hu, step, body)
-    inside, cores, judged = regions.inside, regions.cores, regions.judged
-    if judged.is_lung.any():
-        inside &= ~dilated(judged.is_other[cores], 2 * float(step.max()), step)
+    inside, cores, classified = regions.inside, regions.cores, regions.classified
+    if classified.is_lung.any():
+        inside &= ~dilated(classified.is_other[cores], 2 * float(step.max()), step)
     labels, count = ndimage.label(inside)
     size_ml = np.bincount(labels.ravel(), minlength=count + 1) * float(np.prod(step)) / 1000.0
     size_ml[0] = 0.0
     _require_enough_lung(float(size_ml.max()), where)
-    is_kept = np.zeros(count + 1, dtype=np.bool_)
-    if judged.is_lung.any():
-        is_kept[labels[judged.is_lung[cores]]] = True
-        is_kept[0] = False
-        return is_kept[labels], ()
-    is_kept[np.argsort(-size_ml, kind="stable")[:2]] = True
-    is_kept &= size_ml >= SMALLER_LUNG_SHARE * size_ml.max()
-    return is_kept[labels], (Notice("lungs_without_tissue"),)
+    is_lung_region = np.zeros(count + 1, dtype=np.bool_)
+    if classified.is_lung.any():
+        is_lung_region[labels[classified.is_lung[cores]]] = True
+        is_lung_region[0] = False
+        return is_lung_region[labels], ()
+    is_lung_region[np.argsort(-size_ml, kind="stable")[:2]] = True
+    is_lung_region &= size_ml >= SMALLER_LUNG_SHARE * size_ml.max()
+    return is_lung_region[labels], (Notice("lungs_without_tissue"),)
 
 
 def _require_enough_lung(largest: float, where: str) -> None:
@@ -318,7 +320,7 @@ def _require_enough_lung(largest: float, where: str) -> None:
 
 
 def _refined(hu: VoxelArray, closed: LabelArray, blocks: _Blocks, step: FloatArray) -> LabelArray:
-    """Decide the border voxel by voxel: of the rim only what is air belongs to the lung."""
+    """Decide the border voxel by voxel: only the air of the rim belongs to the lung."""
     reach = float(step.max()) + 1e-6
     _, box = boxed(closed > 0, np.ceil(reach / step).astype(np.int64) + 1)
     first = np.array([along.start for along in box]) * blocks.factors - blocks.lead
@@ -341,17 +343,17 @@ def _refined(hu: VoxelArray, closed: LabelArray, blocks: _Blocks, step: FloatArr
 
 
 SMALLEST_PART_ML = 1.0
-"""A smaller pocket of air beside the largest is a bronchus or bowel."""
+"""A smaller pocket of air next to the largest is a bronchus or bowel."""
 OPEN_AIR_HU = -950.0
-"""A region with a lower median is air in the trachea or outside the body, if it is not alone."""
+"""A region with a lower median is in the trachea or outside the body, unless it is the only one."""
 
 
 def segment_part_of_lung(
     volume: Volume, where: str = "volume", *, closing_mm: float = CLOSING_MM
 ) -> Lungs:
-    """Find the lung in a block cut out of a scan; all of it carries the label ``RIGHT``.
+    """Find the lung in a block cut out of a scan; all of it gets the label ``RIGHT``.
 
-    What a block's face cuts is continued by reflection, so that vessels and nodules there are
+    The block is continued by reflection at its faces, so that vessels and nodules there are
     closed like those inside.
 
     Raises:
@@ -382,8 +384,8 @@ def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
     numbers = numbers[size_ml >= SMALLEST_PART_ML]
     median = ndimage.median(hu, labels, numbers)
     is_lung = median >= OPEN_AIR_HU
-    kept = numbers[is_lung] if is_lung.any() else numbers[[np.argmax(median)]]
-    return np.isin(labels, kept)
+    chosen = numbers[is_lung] if is_lung.any() else numbers[[np.argmax(median)]]
+    return np.isin(labels, chosen)
 
 
 def _closed(lung: BoolArray, closing_mm: float, spacing_mm: Spacing) -> BoolArray:

@@ -1,1 +1,1 @@
-"""DICOM files: headers, pixels, CT series; what reports and segmentations are made of."""
+"""Read and write DICOM: CT series, reports and segmentations."""

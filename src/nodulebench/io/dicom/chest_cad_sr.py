@@ -1,4 +1,4 @@
-"""Chest CAD reports (TID 4100), as products emit them -> marks of an algorithm."""
+"""Read Chest CAD reports (TID 4100), as products write them, as marks of an algorithm."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ from nodulebench.core.errors import (
     InputError,
     Problems,
     collect_problems,
-    made_of_each,
+    map_collecting_problems,
     raise_problems,
 )
 from nodulebench.core.notices import Notice
@@ -49,28 +49,28 @@ _SMALL_NODULE = codes.KINDS["small_nodule"].key
 
 @dataclass(frozen=True, slots=True)
 class _CadReport:
-    """A report, and what it says beside its findings."""
+    """A report with the facts that its findings do not hold."""
 
     report: Report
     has_failed: bool
     hidden: int
-    """Findings that are not meant to be presented, whether or not they were kept."""
+    """Number of findings that are not meant to be presented, read or not."""
     optional: int
-    """Findings that are presented only if the user asks for them, all kept."""
+    """Number of findings that are presented only if the user asks for them; all are read."""
     operating_points: tuple[float | None, ...]
-    """Of each finding: the point from which on it is presented."""
+    """Per finding: the CAD operating point from which it is presented."""
 
 
 def read_marks(
     path: Path, cases: pl.DataFrame | None = None, *, includes_hidden: bool = False
 ) -> Submission:
-    """A submission: a report, or a folder of them.
+    """Read a submission: a report, or a folder of them.
 
-    A composite feature is one mark with all images that it was found on, a single image finding
-    outside of any is a mark of one image. Findings whose rendering intent is "Not for
-    Presentation" are left out, as a user never sees them, and counted in a notice. The score is
-    the certainty, in percent / 100; where no finding has one, but all a CAD operating point, it is
-    the operating point with a minus sign. The images must be at hand: beside the reports, or in
+    A composite feature is one mark with all images that show it. A single image finding
+    outside any composite feature is a mark on one image. Findings with rendering intent "Not for
+    Presentation" are left out, because users never see them, and counted in a notice. The score
+    is the certainty, in percent / 100; if no finding has one, but all have an operating point, it
+    is the operating point with a minus sign. The images must be next to the reports, or in
     the folders that the column ``images`` of the cases names. A report in which no algorithm
     succeeded is a failed run.
     """
@@ -78,14 +78,14 @@ def read_marks(
     if not held:
         raise InputError.at(path, "holds no Chest CAD report.", "Export one.")
     at_hand = match_cases(path, cases, ct_series_of(data for _, data in held))
-    found = made_of_each(
+    reports_read = map_collecting_problems(
         held, partial(_cad_report, at_hand=at_hand, includes_hidden=includes_hidden)
     )
-    reports, notices = _scored(found)
-    notices = [*_intent_notices(found, includes_hidden=includes_hidden), *notices]
-    told = [*(notice for report in reports for notice in report.notices), *notices]
-    submission = submission_of_reports(path, reports, at_hand, told)
-    return replace(submission, runs=_runs(found, at_hand))
+    reports, notices = _scored(reports_read)
+    notices = [*_intent_notices(reports_read, includes_hidden=includes_hidden), *notices]
+    all_notices = [*(notice for report in reports for notice in report.notices), *notices]
+    submission = submission_of_reports(path, reports, at_hand, all_notices)
+    return replace(submission, runs=_runs(reports_read, at_hand))
 
 
 def _cad_report(
@@ -96,7 +96,7 @@ def _cad_report(
     if tree.name != _TITLE:
         raise InputError.at(
             name,
-            f"is no Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
+            f"is not a Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
             "Is it the right file?",
         )
     series_uid, around = surroundings(name, data, at_hand)
@@ -127,7 +127,7 @@ def _cad_report(
 
 
 def _top_findings(summaries: list[Item]) -> list[Item]:
-    """Findings that a summary names, each once; those within a composite feature are part of it."""
+    """Findings that a summary names, each once, without the parts of a composite feature."""
     named = [
         item
         for summary in summaries
@@ -136,11 +136,15 @@ def _top_findings(summaries: list[Item]) -> list[Item]:
     ]
     wholes = [item for item in named if item.name == codes.COMPOSITE_FEATURE.key]
     parts = {id(part) for whole in wholes for part in descendants(whole)}
-    return [item for item in {id(one): one for one in named}.values() if id(item) not in parts]
+    return [
+        item
+        for item in {id(finding): finding for finding in named}.values()
+        if id(item) not in parts
+    ]
 
 
 def _is_nodule(item: Item) -> bool:
-    """Whether a finding, or its modifier, is called a nodule."""
+    """Whether the code of a finding or of its modifier is a nodule."""
     modifiers = {child.code for child in _modifiers(item)}
     known = codes.NODULE_KEYS | {_SMALL_NODULE}
     if item.code in known:
@@ -153,13 +157,13 @@ def _modifiers(item: Item) -> list[Item]:
 
 
 def _intent(item: Item) -> str:
-    """Whether a display is to show a finding: required, optional or hidden."""
-    told = (codes.INTENTS.get(one.code) for one in item.named(codes.RENDERING_INTENT))
-    return next(filter(None, told), "required")
+    """How a display must treat a finding: required, optional or hidden."""
+    intents = (codes.INTENTS.get(intent.code) for intent in item.named(codes.RENDERING_INTENT))
+    return next(filter(None, intents), "required")
 
 
 def _operating_point(item: Item) -> float | None:
-    """The CAD operating point from which on a finding is presented."""
+    """The CAD operating point from which a finding is presented."""
     holders = [*item.named(codes.RENDERING_INTENT), item]
     for number in (child for holder in holders for child in holder.named(codes.OPERATING_POINT)):
         measured = item_of(number.data, "MeasuredValueSequence")
@@ -170,7 +174,7 @@ def _operating_point(item: Item) -> float | None:
 
 
 def _finding(item: Item, around: Surroundings) -> ReportedFinding:
-    """A finding with all its parts; where both say something, the whole goes before the part."""
+    """A finding with all its parts; values of the whole take precedence over those of parts."""
     parts = [item]
     if item.name == codes.COMPOSITE_FEATURE.key:
         within = [part for part in descendants(item) if part.name == codes.IMAGE_FINDING.key]
@@ -183,26 +187,26 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
     if not regions:
         raise InputError.at(
             item.where,
-            "has no place: neither a centre nor an outline.",
+            "has no position: neither a centre nor an outline.",
             "Let the CAD system export the geometry of its findings.",
         )
     numbers: dict[str, float] = {}
-    said: dict[str, str | int] = {}
+    labels: dict[str, str | int] = {}
     for part in reversed(parts):
         own = numbers_of(part)
-        certain = [one["score"] for one in (numbers, own) if "score" in one]
+        certain = [values["score"] for values in (numbers, own) if "score" in values]
         numbers |= own
         if certain and part is not item:
             numbers["score"] = max(certain)
-        said |= stated_type(part) | _type_of(part)
+        labels |= stated_type(part) | _type_of(part)
     names = [part.text_of(codes.TRACKING_ID) or part.text_of(codes.TRACKING_UID) for part in parts]
     return ReportedFinding(
-        item.where, next(filter(None, names), ""), tuple(regions), "nodule", numbers, said
+        item.where, next(filter(None, names), ""), tuple(regions), "nodule", numbers, labels
     )
 
 
 def _type_of(item: Item) -> dict[str, str | int]:
-    """The type that the code of a finding or of its modifiers tells."""
+    """The nodule type from the code of a finding or of its modifiers."""
     types = [
         _TYPES[modifier.code] for modifier in (item, *_modifiers(item)) if modifier.code in _TYPES
     ]
@@ -210,37 +214,40 @@ def _type_of(item: Item) -> dict[str, str | int]:
 
 
 def _observer(tree: Item, data: Any) -> str:
-    """The CAD system: its algorithm's name, else what the report calls its device."""
+    """The CAD system: its algorithm's name, else the device name in the report."""
     algorithms = [item.text_of(codes.ALGORITHM_NAME) for item in descendants(tree)]
     made_by = f"{text_of(data, 'Manufacturer')} {text_of(data, 'ManufacturerModelName')}".strip()
     return next(filter(None, algorithms), "") or observer_of(tree) or made_by
 
 
-def _scored(found: list[_CadReport]) -> tuple[list[Report], list[Notice]]:
-    """The reports; operating points are scores where there is no certainty at all."""
-    reports = [one.report for one in found]
+def _scored(reports_read: list[_CadReport]) -> tuple[list[Report], list[Notice]]:
+    """The reports; operating points become scores if no finding has a certainty."""
+    reports = [read.report for read in reports_read]
     findings = [finding for report in reports for finding in report.findings]
-    points = [point for one in found for point in one.operating_points]
+    points = [point for read in reports_read for point in read.operating_points]
     if any("score" in finding.numbers for finding in findings) or not points or None in points:
         lacking = sum("score" not in finding.numbers for finding in findings)
-        told = Notice("no_certainty", {"count": lacking, "findings": len(findings)})
-        return reports, [told] if lacking else []
+        notice = Notice("no_certainty", {"count": lacking, "findings": len(findings)})
+        return reports, [notice] if lacking else []
     scored = [
         replace(
-            one.report,
+            read.report,
             findings=tuple(
                 replace(finding, numbers=finding.numbers | {"score": -float(point or 0)})
-                for finding, point in zip(one.report.findings, one.operating_points, strict=True)
+                for finding, point in zip(read.report.findings, read.operating_points, strict=True)
             ),
         )
-        for one in found
+        for read in reports_read
     ]
     return scored, [Notice("operating_points_as_scores")]
 
 
-def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[Notice]:
-    """What a display would not show, or only on demand."""
-    hidden, optional = sum(one.hidden for one in found), sum(one.optional for one in found)
+def _intent_notices(reports_read: list[_CadReport], *, includes_hidden: bool) -> list[Notice]:
+    """Notices of findings that a display would not show, or only on demand."""
+    hidden, optional = (
+        sum(read.hidden for read in reports_read),
+        sum(read.optional for read in reports_read),
+    )
     done = "kept" if includes_hidden else "left_out"
     notices = [
         Notice("hidden_findings", {"count": hidden, "done": done}),
@@ -249,13 +256,13 @@ def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[N
     return [notice for notice in notices if notice.values["count"]]
 
 
-def _runs(found: list[_CadReport], at_hand: CaseMatcher) -> pl.DataFrame:
-    """One run per case; a case of which any report says that nothing succeeded has failed."""
+def _runs(reports_read: list[_CadReport], at_hand: CaseMatcher) -> pl.DataFrame:
+    """One run per case; it has failed if any report says that no algorithm succeeded."""
     states: dict[str, str] = {}
-    for one in found:
-        case_id = at_hand.case_id(one.report.series_uid)
-        if one.has_failed or case_id not in states:
-            states[case_id] = "failed" if one.has_failed else "ok"
+    for read in reports_read:
+        case_id = at_hand.case_id(read.report.series_uid)
+        if read.has_failed or case_id not in states:
+            states[case_id] = "failed" if read.has_failed else "ok"
     return RUNS.arrange(pl.DataFrame({"case_id": list(states), "state": list(states.values())}))
 
 

@@ -1,9 +1,9 @@
-"""Coded concepts of DICOM reports: what the standards call what we measure and rate.
+"""Coded concepts of DICOM reports: the standard codes of our measurements and ratings.
 
 Codes are those of DICOM PS3.16 (DCM), SNOMED CT (SCT), RadLex and the NCI Thesaurus. LIDC-IDRI's
 characteristics are coded as in the published DICOM version of that collection (Fedorov et al.,
-Medical Physics 47 (2020) 5953-5965), whose scheme for what no standard has is 99LIDCQIICR. What
-neither has is ours: 99NODULEBENCH.
+Medical Physics 47 (2020) 5953-5965), whose scheme for concepts without a standard code is
+99LIDCQIICR. Our own codes have the scheme 99NODULEBENCH.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Concept(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What identifies it, whatever it is called."""
+        """Its identity, independent of its meaning text."""
         return f"{self.scheme.upper()}:{self.value}"
 
 
@@ -59,7 +59,7 @@ NO_UNITS, MILLIMETRE, CUBIC_MILLIMETRE = (
 )
 
 INTENTS = {"DCM:111150": "required", "DCM:111151": "optional", "DCM:111152": "hidden"}
-"""What a CAD report wants of a display (CID 6034): to show a finding, perhaps to, or not to."""
+"""Rendering intent of a CAD report (CID 6034)."""
 
 NODULE = Concept("786838002", "SCT", "Nodule of lung")
 KINDS = {
@@ -67,7 +67,7 @@ KINDS = {
     "small_nodule": Concept("112122", "DCM", "Micronodule"),
     "non_nodule": Concept("111102", "DCM", "Non-lesion"),
 }
-"""FINDING_KINDS -> what a report calls the finding."""
+"""FINDING_KINDS -> code of the finding in a report."""
 KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
 NODULE_KEYS = frozenset(
     {
@@ -85,7 +85,7 @@ NODULE_KEYS = frozenset(
         "DCM:112120",  # ground glass opacity
     }
 )
-"""What findings are called that count as nodules."""
+"""Codes of findings that count as nodules."""
 OPACITY_KEYS = frozenset({"DCM:112033", "DCM:112063"})
 """Abnormal opacity and calcifications: nodules, unless a modifier says otherwise."""
 
@@ -108,7 +108,7 @@ NUMBERS = {
     "SCT:131189007": "short_mm",  # perpendicular axis
     "DCM:111011": "score",  # certainty of feature
 }
-"""What a number in a report is."""
+"""Code of a number in a report -> our column."""
 UNIT_FACTORS = {
     "mm": {"mm": 1.0, "cm": 10.0, "um": 1e-3, "m": 1e3},
     "mm3": {"mm3": 1.0, "cm3": 1e3, "ml": 1e3, "mL": 1e3},
@@ -166,7 +166,7 @@ CHARACTERISTIC_CODES = dict(zip(CHARACTERISTICS, _CHARACTERISTIC_NAMES, strict=T
 
 
 def _ends(first: Concept, last: Concept, middle: Concept = _RATINGS[2]) -> tuple[Concept, ...]:
-    """Five ratings whose ends, and perhaps middle, have a code of their own."""
+    """Five ratings whose ends, and perhaps middle, have separate codes."""
     return first, _RATINGS[1], middle, _RATINGS[3], last
 
 
@@ -215,7 +215,7 @@ RATING_CODES: dict[str, tuple[Concept, ...]] = {
         _905="5 out of 5 (Highly Suspicious for Cancer)",
     ),
 }
-"""For each characteristic the codes of its ratings 1, 2, 3, ..."""
+"""Characteristic -> codes of its ratings 1, 2, 3, ..."""
 
 TYPE_TEXTS: dict[str, tuple[str, dict[str, str | int]]] = {
     TYPE.key: ("type", {concept.key: name for name, concept in TYPES.items()}),
@@ -228,4 +228,4 @@ TYPE_TEXTS: dict[str, tuple[str, dict[str, str | int]]] = {
         for name, concept in CHARACTERISTIC_CODES.items()
     },
 }
-"""Name of an evaluation -> our column, and what each coded value is there."""
+"""Code of a qualitative evaluation -> our column, and our value of each coded value."""

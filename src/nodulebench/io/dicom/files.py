@@ -1,4 +1,4 @@
-"""DICOM files -> pydicom datasets, whole or with the reason why not."""
+"""Read DICOM files as pydicom datasets, with a reason where that fails."""
 
 import warnings
 from collections.abc import Iterator, MutableSequence
@@ -22,7 +22,7 @@ IMAGE_KEYWORDS = tuple(_PLACED_AND_NAMED_BY.split())
 
 
 def is_dicom(path: Path) -> bool:
-    """Whether a file starts as DICOM files do."""
+    """Whether a file starts like a DICOM file."""
     try:
         with path.open("rb") as file:
             return file.read(PREAMBLE_BYTES + 4)[PREAMBLE_BYTES:] == b"DICM"
@@ -31,17 +31,17 @@ def is_dicom(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file itself, or all files in a folder and its subfolders, in order."""
+    """The file itself, or all files in a folder and its subfolders, sorted."""
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 def dicom_files(path: Path) -> list[Path]:
-    """The file itself, or all DICOM files in a folder and its subfolders, in order."""
+    """The file itself, or all DICOM files in a folder and its subfolders, sorted."""
     return [file for file in files_of(path) if is_dicom(file)] if path.is_dir() else [path]
 
 
 def read_image_header(path: Path) -> Any:
-    """An image's header; only what places and names the image is decoded at once.
+    """An image's header; only position and identity are decoded at once.
 
     Raises:
         InputError: if it is not DICOM, or damaged.
@@ -68,7 +68,7 @@ def read_object(path: Path) -> Any:
 
 
 def require_pydicom() -> None:
-    """Tell at once that DICOM cannot be read, not at the first file.
+    """Fail early, not at the first file, if DICOM cannot be read.
 
     Raises:
         InputError: if pydicom is not installed.
@@ -78,9 +78,9 @@ def require_pydicom() -> None:
 
 
 def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
-    """The DICOM objects of some kinds in a file or folder: path and header.
+    """Yield path and header of the DICOM objects of some kinds in a file or folder.
 
-    A file must be of one of these kinds; in a folder, others are passed over.
+    A single file must be of one of these kinds; in a folder, others are skipped.
 
     Raises:
         InputError: if a file is of another kind, or damaged.
@@ -89,13 +89,13 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
         import pydicom
     for file in dicom_files(path):
         header = read_image_header(file)
-        found = str(header.get("SOPClassUID", ""))
-        if found in sop_classes:
+        uid = str(header.get("SOPClassUID", ""))
+        if uid in sop_classes:
             yield file, read_header(file)
         elif not path.is_dir():
             wanted = " or ".join(pydicom.uid.UID(sop_class).name for sop_class in sop_classes)
-            # what the file calls its kind may be no UID at all
-            kind = pydicom.uid.UID(found, pydicom.config.IGNORE).name or "of no kind"
+            # the file's SOP class may not be a UID at all
+            kind = pydicom.uid.UID(uid, pydicom.config.IGNORE).name or "of no kind"
             raise InputError.at(path, f"is {kind}, not {wanted}.", "Is it the right file?")
 
 
@@ -103,12 +103,12 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
     with needs("images", "DICOM"):
         import pydicom
     if not path.is_file():
-        raise InputError.at(path, "is not there.")
+        raise InputError.at(path, "does not exist.")
     if not is_dicom(path):
         raise InputError.at(path, "is not a DICOM file.", "Export it as DICOM Part 10.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd shows in what is read
+            warnings.simplefilter("ignore")  # later checks report what matters
             data = pydicom.dcmread(path, stop_before_pixels=stop_before_pixels)
             _require_length(pydicom, data)
             if is_decoded:
@@ -117,12 +117,12 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
                 _ = [data.get(keyword) for keyword in IMAGE_KEYWORDS]
     except Exception as error:  # damage may break any part of the parser
         what = f"is damaged: {first_line(error)}."
-        raise InputError.at(path, what, "Copy or export it anew.") from error
+        raise InputError.at(path, what, "Copy or export it again.") from error
     return data
 
 
 def _require_length(pydicom: Any, data: Any) -> None:
-    """Refuse a file that ends within an element; the parser would take what is there for all."""
+    """Reject a file that ends within an element, which the parser would accept as complete."""
     for element in data.values():
         is_raw = isinstance(element, pydicom.dataelem.RawDataElement)
         has_length = is_raw and element.length != UNDEFINED_LENGTH
@@ -131,9 +131,9 @@ def _require_length(pydicom: Any, data: Any) -> None:
 
 
 def holds_dicom(path: Path, sop_classes: tuple[str, ...]) -> bool:
-    """Whether a path holds a DICOM object of one of these kinds, judged by file headers."""
+    """Whether a path holds a DICOM object of one of these kinds, by its file headers."""
     files = [file for file in dicom_files(path) if is_dicom(file)]
-    if not files:  # then nobody needs the package
+    if not files:  # then the package is not needed
         return False
     with needs("images", "DICOM"):
         import pydicom
@@ -149,13 +149,13 @@ def holds_dicom(path: Path, sop_classes: tuple[str, ...]) -> bool:
     return False
 
 
-def lacks_dicom(glimpse: FileProbe, sop_classes: tuple[str, ...], words: str) -> str:
-    """Why a path holds no DICOM object of these kinds; empty: it does."""
-    if glimpse.is_not("dicom", "folder"):
-        return glimpse.is_not("dicom", "folder")
-    if not any(is_dicom(file) for file in dicom_files(glimpse.path)):
+def lacks_dicom(probe: FileProbe, sop_classes: tuple[str, ...], words: str) -> str:
+    """Why a path holds no DICOM object of these kinds; empty if it does."""
+    if probe.is_not("dicom", "folder"):
+        return probe.is_not("dicom", "folder")
+    if not any(is_dicom(file) for file in dicom_files(probe.path)):
         return "no DICOM file"
-    return "" if holds_dicom(glimpse.path, sop_classes) else f"no {words}"
+    return "" if holds_dicom(probe.path, sop_classes) else f"no {words}"
 
 
 LONGEST_REMEMBERED = 256
@@ -163,7 +163,7 @@ LONGEST_REMEMBERED = 256
 
 
 def value_of(data: Any, keyword: str) -> Any:
-    """What the header says, converted as pydicom does; None: nothing."""
+    """The value of a header element, converted as pydicom does; None if it is missing."""
     raw = None if data is None else data.get_item(_tag(keyword))
     if raw is None:
         return None
@@ -200,17 +200,17 @@ def _converted(
 
 
 def text_of(data: Any, keyword: str) -> str:
-    """A text without what fills it up; several values with backslashes, as in the file."""
+    """A text without padding; several values are joined by backslashes, as in the file."""
     value = value_of(data, keyword)
     if value is None:
         return ""
-    if isinstance(value, MutableSequence):  # not a person's name, which has signs to iterate
-        value = "\\".join(str(one) for one in value)
+    if isinstance(value, MutableSequence):  # not a person's name, which can be iterated, too
+        value = "\\".join(str(part) for part in value)
     return str(value).strip(" \0")
 
 
 def many_of(data: Any, keyword: str) -> list[Any]:
-    """All values."""
+    """All values of an element."""
     value = value_of(data, keyword)
     if value is None or value == "":
         return []
@@ -218,28 +218,27 @@ def many_of(data: Any, keyword: str) -> list[Any]:
 
 
 def floats_of(data: Any, keyword: str) -> tuple[float, ...] | None:
-    """All values as numbers, be they finite or not; None where one is none."""
+    """All values as numbers, finite or not; None if one is not a number."""
     try:
-        return tuple(float(one) for one in many_of(data, keyword))
+        return tuple(float(entry) for entry in many_of(data, keyword))
     except (TypeError, ValueError, OverflowError):
         return None
 
 
 def numbers_of(data: Any, keyword: str, count: int | None = None) -> tuple[float, ...] | None:
-    """So many finite numbers, or as many as there are; None where it says anything else."""
+    """``count`` finite numbers, or all if ``count`` is None; None if they are anything else."""
     values = floats_of(data, keyword)
     is_finite = values is not None and all(abs(value) < 1e9 for value in values)  # NaN: false
     return values if values is not None and is_finite and count in (None, len(values)) else None
 
 
 def number_of(data: Any, keyword: str) -> float | None:
-    """A finite number."""
-    found = numbers_of(data, keyword, 1)
-    return None if found is None else found[0]
+    numbers = numbers_of(data, keyword, 1)
+    return None if numbers is None else numbers[0]
 
 
 def items_of(data: Any, keyword: str) -> list[Any]:
-    """The items of a sequence; none where it is anything else."""
+    """The items of a sequence; empty if it is missing or something else."""
     from pydicom.sequence import Sequence
 
     value = None if data is None else data.get(keyword)
@@ -247,33 +246,33 @@ def items_of(data: Any, keyword: str) -> list[Any]:
 
 
 def item_of(data: Any, keyword: str) -> Any:
-    """The first item of a sequence; None where there is none."""
+    """The first item of a sequence, or None."""
     return next(iter(items_of(data, keyword)), None)
 
 
 def shared_item(own: Any, shared: Any, keyword: str) -> Any:
-    """The first item of a frame's sequence; where it has none, that which all frames share."""
+    """The first item of a frame's sequence, else the one that all frames share."""
     held = item_of(own, keyword)
     return item_of(shared, keyword) if held is None else held
 
 
 def whole_of(data: Any, keyword: str) -> int | None:
-    """A number without what follows its point."""
-    found = number_of(data, keyword)
-    return None if found is None else int(found)
+    """A number without its fraction."""
+    number = number_of(data, keyword)
+    return None if number is None else int(number)
 
 
-ROOM_BYTES = 1 << 30
-"""What decoding a slice may need beside its own size; libraries that are loaded for it included."""
+HEADROOM_BYTES = 1 << 30
+"""Memory for decoding in addition to the slice itself, including libraries that it loads."""
 
 _STATE = Path("/proc/self/statm")
 
 
 @contextmanager
 def bounded_memory(needed: int) -> Iterator[None]:
-    """Let this process grow by no more than ``needed`` bytes and some room; then MemoryError.
+    """Let this process grow by ``needed`` bytes and some headroom; beyond it is MemoryError.
 
-    Where the system cannot tell or limit it (other than Linux), nothing is bounded.
+    On systems that cannot measure or limit it (other than Linux), memory is not limited.
     """
     try:
         import resource
@@ -283,7 +282,7 @@ def bounded_memory(needed: int) -> Iterator[None]:
     except (ImportError, OSError):
         yield
         return
-    limit = pages * resource.getpagesize() + needed + ROOM_BYTES
+    limit = pages * resource.getpagesize() + needed + HEADROOM_BYTES
     if soft != resource.RLIM_INFINITY:
         limit = min(limit, soft)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

@@ -1,4 +1,4 @@
-"""What reports say of findings, whatever their kind, and the cases that they can be about."""
+"""Findings of DICOM reports of any kind, and the cases that they belong to."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from nodulebench.core.tables import (
 )
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.linking import link_boxes
-from nodulebench.imaging.outlines import box_outline, one_outline, outline_text, read_outline
+from nodulebench.imaging.outlines import box_outline, joined_outline, outline_text, read_outline
 from nodulebench.imaging.rasters import DrawnOutline
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.dicom.codes import BOX, CENTER, OUTLINES
@@ -46,12 +46,12 @@ class ReportedFinding:
     kind: str = "nodule"
     numbers: dict[str, float] = field(default_factory=dict)
     """Columns of MARKS, and volume_mm3."""
-    said: dict[str, str | int] = field(default_factory=dict)
+    labels: dict[str, str | int] = field(default_factory=dict)
     """Columns of MARKS or FINDINGS that are named values or ratings."""
 
     @property
     def center_mm(self) -> FloatArray | None:
-        """The point that the report calls its centre, or its only point."""
+        """The point that the report codes as centre, or its only point."""
         points = [
             region
             for region in self.regions
@@ -62,18 +62,18 @@ class ReportedFinding:
 
     @property
     def outlines(self) -> list[Region]:
-        """The areas that it covers."""
+        """Its regions that enclose an area."""
         return [region for region in self.regions if region.is_outline]
 
     @property
     def series_uid(self) -> str:
-        """The series of the images it was drawn on; empty: not said."""
+        """The series of the images it was drawn on; empty if unknown."""
         return next((region.series_uid for region in self.regions if region.series_uid), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report: who says what about which series."""
+    """One report: its observer, series and findings."""
 
     name: str
     series_uid: str
@@ -82,13 +82,13 @@ class Report:
     notices: tuple[Notice, ...] = ()
 
     def series_of(self, finding: ReportedFinding) -> str:
-        """The series that a finding is about."""
+        """The series of a finding."""
         return finding.series_uid or self.series_uid
 
 
 @dataclass(frozen=True, slots=True)
 class CaseMatcher:
-    """The cases that reports can be about: their names, images and geometry."""
+    """The cases that reports can belong to: their names, images and geometry."""
 
     table: pl.DataFrame | None
     images: dict[str, Series]
@@ -96,16 +96,16 @@ class CaseMatcher:
     case_of_series: dict[str, str]
 
     def case_id(self, series_uid: str) -> str:
-        """The case that a series is."""
+        """The case of a series."""
         return self.case_of_series.get(series_uid, series_uid)
 
     def grids(self) -> dict[str, Geometry]:
-        """Where the voxels of each case are."""
+        """The voxel grid of each case."""
         own = {self.case_id(uid): series.geometry for uid, series in self.images.items()}
         return geometries(self.table) | own
 
     def listed(self, case_ids: Iterable[str]) -> pl.DataFrame:
-        """CASES of these, as far as anything is known of them."""
+        """The rows of CASES of these cases, as far as they are known."""
         rows = {self.case_id(uid): case_row(series) for uid, series in self.images.items()}
         wanted = pl.DataFrame({"case_id": list(dict.fromkeys(case_ids))}, {"case_id": pl.String})
         known = CASES.empty() if self.table is None else without_images(self.table)
@@ -117,12 +117,12 @@ class CaseMatcher:
 
 
 def match_cases(path: Path, cases: pl.DataFrame | None, series_uids: Iterable[str]) -> CaseMatcher:
-    """Find the images of series: where the cases say, else beside the reports.
+    """Find the images of series: in the folders of the cases, else next to the reports.
 
     Args:
         path: the file or folder of the reports.
-        cases: CASES, where the caller has them.
-        series_uids: the series that the reports are about.
+        cases: CASES, if the caller has them.
+        series_uids: the series of the reports.
     """
     placed = images_of_cases(cases)
     images = {series.uid: series for series in placed.values()}
@@ -141,7 +141,7 @@ def middle_mm(regions: Sequence[Region]) -> FloatArray:
 
 
 def passed_over(name: str, others: Mapping[str, int]) -> tuple[Notice, ...]:
-    """The notice of findings that are no nodules."""
+    """A notice of the findings that are not nodules."""
     if not others:
         return ()
     listed = [f"{count} {meaning}" for meaning, count in others.items()]
@@ -149,24 +149,24 @@ def passed_over(name: str, others: Mapping[str, int]) -> tuple[Notice, ...]:
 
 
 LARGEST_SPREAD = 0.5
-"""How much of the way to the next slice the corners of an outline may lie apart."""
-_CONVENTIONS = {concept.key: said for said, concept in OUTLINES.items()}
+"""Largest distance of the corners of an outline along the normal, in slices."""
+_CONVENTIONS = {concept.key: labels for labels, concept in OUTLINES.items()}
 
 
 def submission_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Submission:
-    """What one algorithm reported.
+    """Make a submission from the reports of one algorithm.
 
     Raises:
-        InputError: if the reports are of several observers, or outlines lie on no slice.
+        InputError: if the reports are of several observers, or an outline is on no slice.
     """
     observers = list(dict.fromkeys(report.observer for report in reports if report.observer))
     if len(observers) > 1:
         raise InputError.at(
             path,
             f"holds reports of {len(observers)} observers: {', '.join(observers[:5])}.",
-            "Put those of each algorithm into a folder of their own.",
+            "Put the reports of each algorithm into a separate folder.",
         )
     grids = at_hand.grids()
     marks: list[JsonObject] = []
@@ -195,35 +195,35 @@ def submission_of_reports(
 def reference_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Reference:
-    """What reports call nodules as a reference; its cases are those given, else those reported."""
-    said = submission_of_reports(path, reports, at_hand, notices)
+    """Make a reference from reported nodules; its cases are those given, else those reported."""
+    labels = submission_of_reports(path, reports, at_hand, notices)
     reported = [at_hand.case_id(report.series_uid) for report in reports]
     cases = at_hand.listed(reported) if at_hand.table is None else at_hand.table
     require_listed(pl.Series(reported, dtype=pl.String), cases, path.name)
-    nodules = said.marks.rename({"mark_id": "nodule_id"}).with_columns(is_ignored=pl.lit(False))
-    slices = None if said.slices is None else said.slices.rename({"mark_id": "nodule_id"})
+    nodules = labels.marks.rename({"mark_id": "nodule_id"}).with_columns(is_ignored=pl.lit(False))
+    slices = None if labels.slices is None else labels.slices.rename({"mark_id": "nodule_id"})
     return Reference(
         name=algorithm_name(path),
         cases=cases,
         nodules=NODULES.arrange(nodules.drop("score")),
         slices=slices,
-        notices=said.notices,
+        notices=labels.notices,
     )
 
 
 def readings_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Readings:
-    """What readers reported, each case and reader a session even where nothing was found.
+    """Make readings from reports; each case and reader is a session, also without findings.
 
     Raises:
-        InputError: if the geometry of a case with outlines is unknown, or outlines lie on no slice.
+        InputError: if a case with outlines has no geometry, or an outline is on no slice.
     """
     grids = at_hand.grids()
     findings: list[JsonObject] = []
     slices: list[JsonObject] = []
     problems = Problems()
-    readers = {id(one): report for report in reports for one in report.findings}
+    readers = {id(finding): report for report in reports for finding in report.findings}
     for case_id, finding_id, finding in _named(reports, at_hand):
         key = {"case_id": case_id, "finding_id": finding_id}
         findings.append(key | {"reader_id": _reader(readers[id(finding)])} | _reading(finding))
@@ -233,7 +233,7 @@ def readings_of_reports(
             problems.add(
                 finding.where,
                 f"has outlines, and the slices of case '{case_id}' are not known.",
-                "Put the images beside the report, or give their folder as cases.",
+                "Put the images next to the report, or give their folder as cases.",
             )
             continue
         slices.extend(key | row for row in _finding_slices(finding, grids[case_id], problems))
@@ -268,16 +268,16 @@ def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
 def _named(
     reports: Sequence[Report], at_hand: CaseMatcher
 ) -> list[tuple[str, str, ReportedFinding]]:
-    """Case, id and finding; ids that stand twice in a case get their reporter and a number."""
-    found = [
+    """Case, id and finding; ids that repeat in a case become the reporter and a number."""
+    reported = [
         (at_hand.case_id(report.series_of(finding)), report, finding)
         for report in reports
         for finding in report.findings
     ]
-    counts = Counter((case_id, one.finding_id) for case_id, _, one in found)
+    counts = Counter((case_id, one.finding_id) for case_id, _, one in reported)
     taken: Counter[tuple[str, str]] = Counter()
     named = []
-    for case_id, report, one in found:
+    for case_id, report, one in reported:
         name = one.finding_id
         if not name or counts[case_id, name] > 1:
             taken[case_id, report.observer] += 1
@@ -293,13 +293,13 @@ def _mark(finding: ReportedFinding) -> JsonObject:
     x, y, z = (float(value) for value in center)
     names = {column.name for column in MARKS.columns}
     held = {
-        name: value for name, value in (finding.numbers | finding.said).items() if name in names
+        name: value for name, value in (finding.numbers | finding.labels).items() if name in names
     }
     return {"x_mm": x, "y_mm": y, "z_mm": z, "diameter_mm": _diameter(finding)} | held
 
 
 def _diameter(finding: ReportedFinding) -> float | None:
-    """As reported, else of a circle, of the axes, of the volume, of the largest outline's box."""
+    """As reported, else from a circle, the axes, the volume, or the largest outline's box."""
     numbers = finding.numbers
     if "diameter_mm" in numbers:
         return numbers["diameter_mm"]
@@ -320,24 +320,24 @@ def _reading(finding: ReportedFinding) -> JsonObject:
     kept = ("diameter_mm", "long_mm", "short_mm")
     numbers = {name: finding.numbers[name] for name in kept if name in finding.numbers}
     names = {column.name for column in FINDINGS.columns}
-    said = {name: value for name, value in finding.said.items() if name in names}
-    return {"kind": finding.kind} | place | numbers | said
+    labels = {name: value for name, value in finding.labels.items() if name in names}
+    return {"kind": finding.kind} | place | numbers | labels
 
 
 def slices_of_mark(
     finding: ReportedFinding, grid: Geometry, problems: Problems
 ) -> Iterable[JsonObject]:
-    """One row per slice: the box around its outlines, and the outlines as one."""
+    """Yield one row per slice: the box around its outlines, and the outlines joined."""
     by_slice: dict[int, list[Region]] = {}
     for outline in finding.outlines:
         number = _slice_number(outline, grid, problems)
         if number is not None:
             by_slice.setdefault(number, []).append(outline)
     for number, outlines in sorted(by_slice.items()):
-        rings = [one.points_mm for one in outlines]
+        rings = [region.points_mm for region in outlines]
         corners = np.concatenate(rings)
         low, high = corners.min(axis=0), corners.max(axis=0)
-        is_box = all(one.purpose == BOX.key for one in outlines)
+        is_box = all(region.purpose == BOX.key for region in outlines)
         yield {
             "slice_index": number,
             "z_mm": float((low[2] + high[2]) / 2),
@@ -345,7 +345,7 @@ def slices_of_mark(
             "center_y_mm": float((low[1] + high[1]) / 2),
             "length_mm": float(high[0] - low[0]),
             "width_mm": float(high[1] - low[1]),
-            "contour": None if is_box else contour_text(one_outline(rings)),
+            "contour": None if is_box else contour_text(joined_outline(rings)),
         }
 
 
@@ -371,7 +371,7 @@ def _finding_slices(
 
 
 def _slice_number(outline: Region, grid: Geometry, problems: Problems) -> int | None:
-    """The slice that an outline lies on, counted from the feet."""
+    """The slice of an outline, counted from the feet."""
     at = grid.slice_of(outline.points_mm)
     if np.ptp(at) > LARGEST_SPREAD:
         problems.add(
@@ -384,7 +384,7 @@ def _slice_number(outline: Region, grid: Geometry, problems: Problems) -> int | 
     if number < 0 or (grid.size is not None and number >= grid.size[2]):
         problems.add(
             outline.where,
-            f"lies on slice {number}, which the series does not have.",
+            f"is on slice {number}, which the series does not have.",
             "Is it a report of another series?",
         )
         return None
@@ -392,15 +392,15 @@ def _slice_number(outline: Region, grid: Geometry, problems: Problems) -> int | 
 
 
 def contour_text(points: FloatArray) -> str:
-    """Corners as 'x y;x y;...' to a tenth of a micrometre."""
+    """Corners as 'x y;x y;...', rounded to a tenth of a micrometre."""
     return outline_text((round(x, 4), round(y, 4)) for x, y in points[:, :2].tolist())
 
 
 def linked(reports: Sequence[Report], at_hand: CaseMatcher) -> tuple[list[Report], list[Notice]]:
-    """Reports in which boxes on adjacent slices that are findings of their own are one finding.
+    """Join boxes on adjacent slices that are separate findings into one finding.
 
-    Programs that work slice by slice report a nodule so. Boxes are linked as those of other
-    formats without ids, and the notice tells; findings with more than a single box stay.
+    Programs that work slice by slice report a nodule in this way. Boxes are linked like boxes of
+    other formats without ids, with a notice. Findings with more than a single box stay.
     """
     grids = at_hand.grids()
     made: list[Report] = []
@@ -419,7 +419,7 @@ def linked(reports: Sequence[Report], at_hand: CaseMatcher) -> tuple[list[Report
             continue
         rows = [next(iter(slices_of_mark(box, grid, Problems())), None) for box in boxes]
         if None in rows:
-            made.append(report)  # what is wrong with them is told when they are placed
+            made.append(report)  # their problems are reported when they are placed
             continue
         table = pl.DataFrame([{"case_id": "", **row} for row in rows if row is not None])
         numbers = link_boxes(table).tolist()
@@ -438,50 +438,50 @@ def linked(reports: Sequence[Report], at_hand: CaseMatcher) -> tuple[list[Report
 
 
 def _joined(chain: list[ReportedFinding]) -> ReportedFinding:
-    """Boxes of one finding as one: its ratings are those of the first box that has them."""
+    """Join the boxes of one finding; its ratings are those of the first box that has them."""
     first = chain[0]
     scores = [one.numbers["score"] for one in chain if "score" in one.numbers]
     numbers = {name: value for one in reversed(chain) for name, value in one.numbers.items()}
-    said = {name: value for one in reversed(chain) for name, value in one.said.items()}
+    labels = {name: value for one in reversed(chain) for name, value in one.labels.items()}
     return replace(
         first,
         regions=tuple(region for one in chain for region in one.regions),
         numbers=numbers | ({"score": max(scores)} if scores else {}),
-        said=said,
+        labels=labels,
     )
 
 
 STEEPEST = 0.1
-"""Least cosine between the slices' normal and the z axis for x and y to tell a place on them."""
+"""Least cosine between slice normal and z axis at which x and y determine a point on a slice."""
 
 
 def drawn_by_owner(
     slices: pl.DataFrame | None, key: str
 ) -> dict[tuple[str, str], list[DrawnOutline]]:
-    """What is drawn for each mark, nodule or finding: (case, id) -> outlines.
+    """The outlines of each mark, nodule or finding: (case, id) -> outlines.
 
     Args:
         slices: MARK_SLICES, NODULE_SLICES or FINDING_SLICES.
         key: "mark_id", "nodule_id" or "finding_id".
     """
-    found: dict[tuple[str, str], list[DrawnOutline]] = {}
+    outlines: dict[tuple[str, str], list[DrawnOutline]] = {}
     for row in () if slices is None else slices.iter_rows(named=True):
-        found.setdefault((row["case_id"], row[key]), []).append(_drawn(row, row[key]))
-    return found
+        outlines.setdefault((row["case_id"], row[key]), []).append(_drawn(row, row[key]))
+    return outlines
 
 
 def drawn_by_session(
     readings: Readings,
 ) -> dict[tuple[str, str], dict[str, list[DrawnOutline]]]:
-    """What every reader outlined in a case: (case, reader) -> finding -> outlines."""
+    """The outlines of every reader in a case: (case, reader) -> finding -> outlines."""
     drawn = drawn_by_owner(readings.slices, "finding_id")
-    found: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
+    outlines: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
     columns = readings.findings.select("case_id", "finding_id", "reader_id")
     for case_id, finding_id, reader_id in columns.iter_rows():
         if (case_id, finding_id) in drawn:
-            own = found.setdefault((case_id, reader_id), {})
+            own = outlines.setdefault((case_id, reader_id), {})
             own[finding_id] = drawn[case_id, finding_id]
-    return found
+    return outlines
 
 
 def _drawn(row: JsonObject, owner: str) -> DrawnOutline:
@@ -505,10 +505,10 @@ def _drawn(row: JsonObject, owner: str) -> DrawnOutline:
 
 
 def require_native_grid(grid: Geometry, where: str) -> None:
-    """Refuse slices that stand so steep that x and y do not tell a place on them."""
+    """Reject slices so steep that x and y do not determine a point on them."""
     if abs(float(grid.direction[2, 2])) < STEEPEST:
         raise InputError.at(
             where,
-            "its slices are coronal or sagittal; x and y do not tell a place on them.",
+            "its slices are coronal or sagittal; x and y do not determine a point on them.",
             "Give axial images, or resample them.",
         )

@@ -1,4 +1,4 @@
-"""SeriesHeader: what a CT series says of itself beside its voxels -> a DICOM dataset."""
+"""Build the header of a CT series as a DICOM dataset."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ IMPLEMENTATION_UID = "2.25.172310954301287562350923810246893158077"
 
 
 def uid_from(*words: object) -> str:
-    """A DICOM UID that depends on the words alone, so that a series can be made again."""
+    """A DICOM UID computed only from the words, so that a series can be made again."""
     return uid_of_digest(hashlib.sha256("\n".join(map(str, words)).encode()).digest())
 
 
@@ -26,7 +26,7 @@ def uid_of_digest(digest: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeriesHeader:
-    """A CT series' patient, study, scanner and exposure, as DICOM names them."""
+    """Patient, study, scanner and exposure of a CT series, in DICOM's terms."""
 
     series_uid: str
     study_uid: str
@@ -58,12 +58,12 @@ class SeriesHeader:
     """Whether stored values are signed; then 16 bits are used, else 12."""
     rescale_intercept: int = -1024
     padding_hu: int | None = None
-    """What stands outside the round field of view; None: nothing is marked there."""
+    """Value outside the round field of view; None if it is not marked."""
     comment: str = ""
 
 
 def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> Any:
-    """What all slices of a series share, as a pydicom dataset."""
+    """The elements that all slices of a series share, as a pydicom dataset."""
     with needs("images", "DICOM"):
         import pydicom
     data = pydicom.Dataset()

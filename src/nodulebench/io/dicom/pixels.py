@@ -1,7 +1,7 @@
-"""Slice of a DICOM file -> its stored values, uncompressed or decoded; damage is told, not hidden.
+"""Read the stored values of a slice, uncompressed or decoded; damage is reported, not hidden.
 
-Uncompressed pixels are read from their place in the file. Compressed ones are decoded by pydicom
-with whatever decoder is installed, else by SimpleITK.
+Uncompressed pixels are read from their offset in the file. Compressed ones are decoded by
+pydicom with any installed decoder, else by SimpleITK.
 """
 
 import os
@@ -17,7 +17,7 @@ from nodulebench.core.errors import InputError, Problem, first_line
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.dicom.files import bounded_memory
-from nodulebench.io.dicom.slices import PixelPlace, SliceHeader
+from nodulebench.io.dicom.slices import PixelLayout, SliceHeader
 
 Stored = npt.NDArray[Any]
 LARGEST_SIDE = 4096
@@ -25,11 +25,11 @@ LARGEST_SIDE = 4096
 _HEAD_BYTES = 1 << 16
 _JP2 = b"\x00\x00\x00\x0cjP  "
 _JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
-"""JPEG, JPEG-LS and JPEG 2000; in other pixels their markers mean nothing."""
+"""JPEG, JPEG-LS and JPEG 2000; other encodings do not have their markers."""
 
 
 class PixelsError(InputError):
-    """Pixels that cannot be used: a sentence for who asked for them, and its code for tables."""
+    """Pixels that cannot be used: a sentence for the caller, and a notice for tables."""
 
     def __init__(self, header: SliceHeader, notice: Notice, what: str, remedy: str = "") -> None:
         super().__init__(Problem(header.path, what, remedy))
@@ -53,20 +53,20 @@ def stored_values(header: SliceHeader) -> Stored:
     return _within_bits(stored, pixels)
 
 
-def _require_supported_pixels(header: SliceHeader, pixels: PixelPlace) -> None:
+def _require_supported_pixels(header: SliceHeader, pixels: PixelLayout) -> None:
     rows, columns, bits = pixels.rows, pixels.columns, pixels.bits_allocated
     if not pixels.offset:
         raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
     if not 0 < rows <= LARGEST_SIDE or not 0 < columns <= LARGEST_SIDE:
-        told = Notice("pixels_impossible", {"rows": rows, "columns": columns})
-        raise PixelsError(header, told, f"cannot have {rows} rows and {columns} columns.")
+        notice = Notice("pixels_impossible", {"rows": rows, "columns": columns})
+        raise PixelsError(header, notice, f"cannot have {rows} rows and {columns} columns.")
     if pixels.samples != 1:
-        told = Notice("pixels_coloured", {"samples": pixels.samples})
+        notice = Notice("pixels_coloured", {"samples": pixels.samples})
         what = f"has {pixels.samples} samples per pixel, which are colours."
-        raise PixelsError(header, told, what)
+        raise PixelsError(header, notice, what)
     if bits not in (8, 16) or not 0 < pixels.bits_stored <= 16:
-        told = Notice("pixels_of_bits", {"bits": bits})
-        raise PixelsError(header, told, f"has {bits} bits per pixel.")
+        notice = Notice("pixels_of_bits", {"bits": bits})
+        raise PixelsError(header, notice, f"has {bits} bits per pixel.")
 
 
 def _plain(header: SliceHeader) -> Stored:
@@ -76,21 +76,21 @@ def _plain(header: SliceHeader) -> Stored:
     if have < needed:
         size = f"{pixels.rows} x {pixels.columns}"
         size += f" x {pixels.frames}" if pixels.frames > 1 else ""
-        told = Notice("pixels_too_few", {"bytes": have, "size": size, "needed": needed})
+        notice = Notice("pixels_too_few", {"bytes": have, "size": size, "needed": needed})
         what = f"holds {have} bytes of pixels where {size} need {needed}."
-        raise TruncatedPixelsError(header, told, what, "Copy the file anew.")
+        raise TruncatedPixelsError(header, notice, what, "Copy the file again.")
     sign = "i" if pixels.is_signed else "u"
     try:
         with open(header.path, "rb") as file:  # noqa: PTH123 - a Path costs as much as the reading
             file.seek(pixels.offset + header.frame * pixels.frame_bytes)
             content = file.read(pixels.frame_bytes)
     except OSError as error:
-        told = Notice("pixels_gone", {"error": str(error.strerror)})
+        notice = Notice("pixels_gone", {"error": str(error.strerror)})
         what = f"cannot be read any more ({error.strerror})."
-        raise PixelsError(header, told, what) from error
+        raise PixelsError(header, notice, what) from error
     if len(content) < pixels.frame_bytes:
-        told = Notice("pixels_cut_off")
-        raise TruncatedPixelsError(header, told, "was cut off while it was read.")
+        notice = Notice("pixels_cut_off")
+        raise TruncatedPixelsError(header, notice, "was cut off while it was read.")
     values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
     return values.reshape(pixels.rows, pixels.columns)
 
@@ -118,8 +118,8 @@ def _decoded(header: SliceHeader) -> Stored:
 
 
 @lru_cache(maxsize=1)
-def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read anew
-    """A file with its pixels; kept for the next frame, so that many frames are read once."""
+def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read again
+    """A file with its pixels, cached so that a file of many frames is read once."""
     with needs("images", "DICOM"):
         import pydicom
     return pydicom.dcmread(path, force=True)
@@ -136,15 +136,15 @@ def _has_decoder(syntax: str) -> bool:
 
 
 def _decoded_by_simpleitk(header: SliceHeader) -> Stored:
-    """A slice that pydicom has no decoder for; SimpleITK gives HU, so rescaling is undone."""
+    """A slice for which pydicom has no decoder; SimpleITK gives HU, so rescaling is undone."""
     with needs("images", "compressed DICOM"):
         import SimpleITK
     SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)  # type: ignore[no-untyped-call]
     try:
         values = SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(header.path))
     except RuntimeError as error:
-        told = str(error).strip().splitlines()[-1][:200]
-        raise _damaged(header, told) from error
+        reason = str(error).strip().splitlines()[-1][:200]
+        raise _damaged(header, reason) from error
     slope, intercept = header.slope or 1.0, header.intercept or 0.0
     if values.ndim != 3 or header.frame >= len(values):
         raise _damaged(header, f"decoded to the shape {values.shape}")
@@ -160,25 +160,25 @@ def _checked(header: SliceHeader, values: Stored) -> Stored:
 
 
 def _require_same_size(header: SliceHeader, data: Any) -> None:
-    """Refuse a stream that says it decodes to another size: a decoder would make room for it."""
+    """Reject a stream that states another size, for which a decoder would allocate memory."""
     pixels, content = header.pixels, data.get("PixelData")
     if content is None:
         raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
     if pixels.frames * pixels.frame_bytes > len(content) * 1000:
-        told = Notice("pixels_hardly_any", {"bytes": len(content)})
+        notice = Notice("pixels_hardly_any", {"bytes": len(content)})
         what = f"holds only {len(content)} bytes of compressed pixels."
-        raise TruncatedPixelsError(header, told, what)
+        raise TruncatedPixelsError(header, notice, what)
     is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
-    found = stream_size(_frame_head(data, header)) if is_jpeg else None
-    if found is not None and found != (pixels.rows, pixels.columns, 1):
-        stream, said = " x ".join(map(str, found)), f"{pixels.rows} x {pixels.columns} x 1"
-        told = Notice("pixels_of_another_size", {"stream": stream, "said": said})
-        what = f"has compressed pixels of {stream} where its header says {said}."
-        raise PixelsError(header, told, what)
+    size = stream_size(_frame_head(data, header)) if is_jpeg else None
+    if size is not None and size != (pixels.rows, pixels.columns, 1):
+        stream, stated = " x ".join(map(str, size)), f"{pixels.rows} x {pixels.columns} x 1"
+        notice = Notice("pixels_of_another_size", {"stream": stream, "said": stated})
+        what = f"has compressed pixels of {stream} where its header says {stated}."
+        raise PixelsError(header, notice, what)
 
 
 def _frame_head(data: Any, header: SliceHeader) -> bytes:
-    """The first bytes of a frame itself, where a decoder begins; offsets before it may say much."""
+    """The first bytes of the frame itself, where a decoder begins, after any offset table."""
     from pydicom.encaps import get_frame
 
     frames = header.pixels.frames
@@ -190,7 +190,7 @@ def _frame_head(data: Any, header: SliceHeader) -> bytes:
 
 
 def _codestream(head: bytes) -> bytes:
-    """What stands in the boxes of a JP2 file, which some archives send; else the bytes as given."""
+    """The codestream in a JP2 file, which some archives send; else the bytes as given."""
     place = 0
     while head.startswith(_JP2) and 0 <= place < len(head) - 8:
         length = int.from_bytes(head[place : place + 4], "big")
@@ -201,9 +201,9 @@ def _codestream(head: bytes) -> bytes:
 
 
 def stream_size(content: bytes) -> tuple[int, int, int] | None:
-    """Rows, columns and components that a JPEG 2000, JPEG or JPEG-LS stream says it has.
+    """Rows, columns and components that a JPEG 2000, JPEG or JPEG-LS stream states.
 
-    None: not found. Decoders make room for them before they read on.
+    None if not found. Decoders allocate memory for them before they read on.
     """
     start = content.find(b"\xff\x4f\xff\x51")
     if start >= 0 and len(content) >= start + 42:
@@ -223,12 +223,12 @@ def stream_size(content: bytes) -> tuple[int, int, int] | None:
 
 
 def _damaged(header: SliceHeader, error: str) -> PixelsError:
-    told = Notice("pixels_undecoded", {"error": error})
-    return PixelsError(header, told, f"has pixels that cannot be decoded ({error}).")
+    notice = Notice("pixels_undecoded", {"error": error})
+    return PixelsError(header, notice, f"has pixels that cannot be decoded ({error}).")
 
 
-def _within_bits(stored: Stored, pixels: PixelPlace) -> Stored:
-    """Without what lies in the unused high bits: overlays, or a sign that was not extended."""
+def _within_bits(stored: Stored, pixels: PixelLayout) -> Stored:
+    """Clear the unused high bits, which hold overlays or a sign that was not extended."""
     if pixels.bits_stored >= pixels.bits_allocated:
         return stored
     low = -(1 << (pixels.bits_stored - 1)) if pixels.is_signed else 0

@@ -1,4 +1,4 @@
-"""DICOM segmentations <-> outlines of marks, nodules or findings: one segment each."""
+"""Read and write DICOM segmentations: one segment per mark, nodule or finding."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,13 @@ import numpy.typing as npt
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.errors import InputError, Problem, first_line, made_of_each, raise_problems
+from nodulebench.core.errors import (
+    InputError,
+    Problem,
+    first_line,
+    map_collecting_problems,
+    raise_problems,
+)
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.readings import Readings
@@ -54,7 +60,7 @@ from nodulebench.io.dicom.sr_content import Region, code_key
 from nodulebench.io.dicom.writing import (
     MAKER,
     coded,
-    made,
+    create_quietly,
     moment,
     person_name,
     save_objects,
@@ -77,12 +83,12 @@ class Segment:
     number: int
     label: str
     code: str
-    """Key of what it is."""
+    """Key of its property type."""
     meaning: str
     regions: tuple[Region, ...]
-    """Its outline on each frame; empty: it has no pixels."""
+    """Its outline on each frame; empty if it has no pixels."""
     volume_mm3: float
-    """0: the distance of slices is not told."""
+    """0 if the distance of slices is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +101,9 @@ class _Frame:
     down_mm: FloatArray
     """From one row to the next."""
     depth_mm: float
-    """From one slice to the next, as far as its header says; 0: it does not."""
+    """From one slice to the next; 0 if the header does not say."""
     segment: int
-    """The segment that it shows; 0: pixel values tell."""
+    """The segment that it shows; 0 if pixel values are the segments."""
 
     def world(self, pixels: FloatArray) -> FloatArray:
         """Millimetres of columns and rows; pixel centres are whole numbers."""
@@ -105,25 +111,25 @@ class _Frame:
 
 
 def read_segments(file: Path) -> tuple[Any, list[Segment]]:
-    """A segmentation's header and segments.
+    """Read a segmentation's header and segments.
 
-    Pixels of fractional segmentations count from one half on.
+    Pixels of fractional segmentations count if they are at least one half.
 
     Raises:
-        InputError: if frames cannot be placed, or pixels not be read.
+        InputError: if frames have no position, or pixels cannot be read.
     """
     data = read_object(file)
     name = file.name
     frames, pixels = _frames(data, name), _pixels(data, name)
     if len(frames) != len(pixels):
         what = f"describes {len(frames)} frames and holds {len(pixels)}."
-        raise InputError.at(name, what, "Copy or export it anew.")
+        raise InputError.at(name, what, "Copy or export it again.")
     described = items_of(data, "SegmentSequence")
-    return data, [_segment(one, frames, pixels, name) for one in described]
+    return data, [_segment(segment, frames, pixels, name) for segment in described]
 
 
 def _frames(data: Any, name: str) -> list[_Frame]:
-    """The place of each frame: what it does not say itself, all frames share."""
+    """The position of each frame, from its own attributes or the shared ones."""
     shared = item_of(data, "SharedFunctionalGroupsSequence")
     frames = []
     for number, own in enumerate(items_of(data, "PerFrameFunctionalGroupsSequence"), start=1):
@@ -140,12 +146,12 @@ def _frames(data: Any, name: str) -> list[_Frame]:
 
 
 def _numbers(group: Any, keyword: str, count: int, where: str) -> FloatArray:
-    found = np.array(numbers_of(group, keyword, count) or (), dtype=np.float64)
-    if len(found) != count or not np.all(np.abs(found) < FARTHEST_MM):
+    values = np.array(numbers_of(group, keyword, count) or (), dtype=np.float64)
+    if len(values) != count or not np.all(np.abs(values) < FARTHEST_MM):
         raise InputError.at(
-            where, f"has no usable {keyword}.", "It cannot be placed; export it anew."
+            where, f"has no usable {keyword}.", "It has no position; export it again."
         )
-    return found
+    return values
 
 
 def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
@@ -154,7 +160,7 @@ def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
         stored = data.pixel_array
     except Exception as error:  # damage may break any part of the decoder
         what = f"its pixels cannot be read: {first_line(error)}."
-        raise InputError.at(name, what, "Copy or export it anew.") from error
+        raise InputError.at(name, what, "Copy or export it again.") from error
     stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
     if text_of(data, "SegmentationType") == "FRACTIONAL":
         return 2 * stack.astype(np.int64) >= (whole_of(data, "MaximumFractionalValue") or 255)
@@ -191,7 +197,7 @@ def _segment(described: Any, frames: list[_Frame], pixels: npt.NDArray[Any], nam
 
 SERIES_NUMBER = 902
 MOST_BYTES = 1 << 30
-"""Of a stack of overlapping segments; more nodules that overlap are not written into one object."""
+"""Largest stack of overlapping segments that is written into one object."""
 _ABNORMAL = Concept("49755003", "SCT", "Morphologically Abnormal Structure")
 _WHAT = "a DICOM segmentation"
 
@@ -199,7 +205,7 @@ _WHAT = "a DICOM segmentation"
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
     """Write one segmentation per case with marks into a folder; a single one may be a .dcm file.
 
-    A mark without outlines is filled as its box, one without slices as a box of its diameter.
+    A mark without outlines is filled as its box, a mark without slices as a box of its diameter.
     """
     algorithm = _algorithm(submission.name)
     _write_owners(submission, submission.marks, cases, path, MARK_SLICES, algorithm)
@@ -239,11 +245,11 @@ def _write_owners(
     if not case_ids:
         raise InputError.at(
             f"'{held.name}'",
-            "has nothing to fill: a DICOM segmentation needs at least one segment.",
-            "Write a DICOM report (dicom_sr), which can say that nothing was found.",
+            "has no segment, and a DICOM segmentation needs at least one.",
+            "Write a DICOM report (dicom_sr), which may be without findings.",
         )
     series = series_of_cases(cases, case_ids, _WHAT)
-    grids = {case_id: one.geometry for case_id, one in series.items()}
+    grids = {case_id: images.geometry for case_id, images in series.items()}
     given = schema.empty() if held.slices is None else held.slices
     given = given.join(owners, on=["case_id", key], how="semi", maintain_order="left")
     drawn = drawn_by_owner(complete_slices(owners, given, schema, grids, held.name), key)
@@ -254,8 +260,8 @@ def _write_owners(
     save_objects(
         path,
         (
-            (case, _segmentation(series[case], held.name, found, algorithm, written))
-            for case, found in by_case.items()
+            (case, _segmentation(series[case], held.name, outlines, algorithm, written))
+            for case, outlines in by_case.items()
         ),
     )
 
@@ -274,7 +280,6 @@ def _segmentation(
     algorithm: Any,
     written: datetime,
 ) -> Any:
-    """A segmentation as a DICOM object: one segment per finding, in order."""
     with needs("dicom", "writing DICOM segmentations"):
         from highdicom import seg
     where = f"series {series.uid}"
@@ -284,7 +289,7 @@ def _segmentation(
     raise_problems(
         Problem(
             f"{where} '{name}'",
-            "holds no voxel of the image, so it cannot be a segment.",
+            "contains no voxel of the image, so it cannot be a segment.",
             "Does it belong to another series? Leave it out.",
         )
         for name in empty
@@ -294,7 +299,7 @@ def _segmentation(
         _description(number, name, algorithm, words) for number, name in enumerate(voxels, start=1)
     ]
     images, stack = _stack(list(voxels.values()), series, where)
-    data = made(
+    data = create_quietly(
         seg.Segmentation,
         source_images=[series.images[k] for k in images],
         pixel_array=stack,
@@ -339,9 +344,9 @@ def _description(number: int, name: str, algorithm: Any, words: tuple[str, ...])
 def _stack(
     voxels: list[IntArray], series: Series, where: str
 ) -> tuple[list[int], npt.NDArray[Any]]:
-    """The images with any voxel, and for these the segments: a label map, or one by one.
+    """The images with any voxel, and their segments as a label map, or one by one.
 
-    A label map takes little memory; where segments overlap it cannot be.
+    A label map takes little memory, but cannot hold segments that overlap.
     """
     images = sorted({int(k) for held in voxels for k in np.unique(held[:, 2])})
     number = np.full(len(series.images), -1)
@@ -359,7 +364,7 @@ def _stack(
         raise InputError.at(
             where,
             f"has {len(voxels)} nodules that overlap, too many for one segmentation.",
-            "Write fewer: leave out marks of low score, or those that repeat others.",
+            "Leave out marks of low score, or marks that repeat others.",
         )
     stack = np.zeros((*labels.shape, len(voxels)), dtype=np.bool_)
     for segment, held in enumerate(voxels):
@@ -368,18 +373,18 @@ def _stack(
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """A submission: a segmentation, or a folder with one or more for each case.
+    """Read a submission: a segmentation, or a folder with one or more for each case.
 
-    Each segment that is called a nodule, lesion or mass is a mark; others are passed over. Its
-    place is the middle of the box around its voxels, its diameter that of the ball of the same
-    volume; it has no score. Pixels of fractional segmentations count from one half on.
+    Each segment that is coded as nodule, lesion or mass is a mark; others are skipped. Its
+    position is the middle of the box around its voxels, its diameter that of a ball of the same
+    volume; it has no score. Pixels of fractional segmentations count from one half.
     """
     reports, at_hand, notices = _read(path, cases)
     return submission_of_reports(path, reports, at_hand, notices)
 
 
 def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """A reference: each segment that is called a nodule, lesion or mass is one.
+    """Read a reference: each segment that is coded as nodule, lesion or mass is a nodule.
 
     The cases are those given, else those with a segmentation.
     """
@@ -388,7 +393,7 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings: each segmentation is what its content creator outlined in one case."""
+    """Read readings: each segmentation holds the outlines of its content creator in one case."""
     reports, at_hand, notices = _read(path, cases)
     return readings_of_reports(path, reports, at_hand, notices)
 
@@ -397,9 +402,9 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CaseMat
     files = [file for file, _ in objects_of(path, *SEG_CLASSES)]
     if not files:
         raise InputError.at(path, "holds no DICOM segmentation.", "Export one.")
-    reports = made_of_each(files, _report)
+    reports = map_collecting_problems(files, _report)
     at_hand = match_cases(path, cases, {report.series_uid for report in reports})
-    return reports, at_hand, [told for report in reports for told in report.notices]
+    return reports, at_hand, [notice for report in reports for notice in report.notices]
 
 
 def _report(file: Path) -> Report:
@@ -410,7 +415,7 @@ def _report(file: Path) -> Report:
         raise InputError.at(
             name,
             "refers to no image series.",
-            "Without it nobody knows which case it is about; export it anew.",
+            "Without it the case is unknown; export it again.",
         )
     others: Counter[str] = Counter()
     findings = []
@@ -430,7 +435,7 @@ def _report(file: Path) -> Report:
 
 
 def _observer(data: Any) -> str:
-    """Who made it: the content's creator, else the algorithm of the first segment."""
+    """Who made it: the content creator, else the algorithm of the first segment."""
     segments = items_of(data, "SegmentSequence")
     names = (text_of(segment, "SegmentAlgorithmName") for segment in segments)
     creator = text_of(data, "ContentCreatorName").rstrip("^ ")
@@ -440,7 +445,7 @@ def _observer(data: Any) -> str:
 _refuse = partial(lacks_dicom, sop_classes=SEG_CLASSES, words="DICOM segmentation")
 FORMAT = Format(
     name="dicom_seg",
-    meaning="DICOM segmentations on the grid of the images, one segment a nodule",
+    meaning="DICOM segmentations on the grid of the images, one segment per nodule",
     suffixes=("/", ".dcm"),
     example="masks/\n  scan-1.dcm  Segmentation with a segment for each nodule",
     refuse_marks=_refuse,
@@ -452,5 +457,5 @@ FORMAT = Format(
     read_readings=read_readings,
     write_readings=write_readings,
     needs_images=True,
-    loses="outlines become voxels; scores, sizes and types have no place, nor cases without any",
+    loses="outlines become voxels; scores, sizes, types and cases without segments are lost",
 )

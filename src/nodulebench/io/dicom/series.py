@@ -1,7 +1,7 @@
-"""Slice headers -> series in geometric order, from the feet to the head where they are axial.
+"""Group slice headers into series in geometric order, from the feet to the head if axial.
 
-The one place where a CT series is put together, whether it is curated, detected in, listed as a
-case or shown, and whether its slices are files or frames of one file.
+Every CT series is put together here: for curation, detection, lists of cases and viewers, and
+whether its slices are files or frames of one file.
 """
 
 from collections import Counter, defaultdict
@@ -33,12 +33,12 @@ from nodulebench.io.dicom.slices import (
 
 LOCALIZER_WORDS = frozenset({"LOCALIZER", "SCOUT", "TOPOGRAM", "SURVIEW", "SCANOGRAM"})
 COPY_SHARE = 0.5
-"""From this share of a series' slices on, repeated files are a second copy of the series."""
+"""If at least this share of a series' slices is repeated, the files are a second copy of it."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """The slices that belong together, in order; a second copy of a series is a series too."""
+    """The slices of a series in order; a second copy of a series is another series."""
 
     slices: tuple[SliceHeader, ...]
     copy: int = 0
@@ -46,22 +46,22 @@ class Series:
 
     @property
     def uid(self) -> str:
-        """What the header calls the series."""
+        """The Series Instance UID."""
         return self.slices[0].series_uid
 
     @property
     def name(self) -> str:
-        """The series and which copy of it, for messages."""
+        """The series and the number of its copy, for messages."""
         return self.uid if self.copy == 0 else f"{self.uid} (copy {self.copy + 1})"
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """Its files, each once."""
+        """Its files, without repetition."""
         return tuple(dict.fromkeys(slice_.path for slice_ in self.slices))
 
     @cached_property
     def orientation(self) -> FloatArray | None:
-        """The cosines that most slices have; None where none has any."""
+        """The most frequent direction cosines; None if no slice has any."""
         known = Counter(
             slice_.orientation for slice_ in self.slices if slice_.orientation is not None
         )
@@ -69,21 +69,21 @@ class Series:
 
     @cached_property
     def positions_mm(self) -> FloatArray | None:
-        """One row per slice; None where a slice has no position."""
+        """One row per slice; None if a slice has no position."""
         if any(slice_.position_mm is None for slice_ in self.slices):
             return None
         return np.array([slice_.position_mm for slice_ in self.slices], dtype=np.float64)
 
     @cached_property
     def places_mm(self) -> FloatArray | None:
-        """Where the slices lie along their normal, rising."""
+        """The positions of the slices along their normal, rising."""
         if self.positions_mm is None or self.orientation is None:
             return None
         return self.positions_mm @ upward_normal(self.orientation)
 
     @cached_property
     def spacing_mm(self) -> float | None:
-        """The usual distance of neighbouring slices; repeated ones do not count."""
+        """The median distance of neighbouring slices, without repeated slices."""
         if self.places_mm is None:
             return None
         gaps = np.diff(self.places_mm)
@@ -92,10 +92,10 @@ class Series:
 
     @cached_property
     def grid(self) -> Geometry | None:
-        """Where the voxels are, from the first slice on; None where a header does not say.
+        """The voxel grid from the first slice on; None if a header lacks it.
 
-        The third axis leads from the first slice to the last, so that places on all of them are
-        right even where they are shifted a little.
+        The third axis leads from the first slice to the last, so that positions on all of them are
+        right even if the slices are shifted a little.
         """
         first, cosines, positions = self.slices[0], self.orientation, self.positions_mm
         if cosines is None or positions is None or first.pixel_spacing_mm is None:
@@ -117,29 +117,29 @@ class Series:
 
     @property
     def geometry(self) -> Geometry:
-        """The grid of a series that was found to have one.
+        """The grid of a series that must have one.
 
         Raises:
-            InputError: if its headers do not say where it lies.
+            InputError: if its headers do not give its position.
         """
         if self.grid is None:
-            raise InputError.at(f"series {self.name}", "cannot be placed in the patient.")
+            raise InputError.at(f"series {self.name}", "has no position in the patient.")
         return self.grid
 
     @property
     def frame_of_reference(self) -> str:
-        """The coordinate system that positions in this series are in."""
+        """The coordinate system of positions in this series."""
         return self.slices[0].frame_of_reference
 
     @cached_property
     def number_of(self) -> dict[tuple[str, int], int]:
-        """SOP Instance UID and frame (from 0) -> place of the slice among the slices."""
+        """SOP Instance UID and frame (from 0) -> index of the slice."""
         return {(slice_.sop_uid, slice_.frame): k for k, slice_ in enumerate(self.slices)}
 
     def world_of(self, number: int, pixels: FloatArray) -> FloatArray:
-        """Millimetres of points (column, row) of a report on a slice.
+        """Patient millimetres of points (column, row) of a report on a slice.
 
-        These count from the corner of the first pixel, whose centre is (0.5, 0.5)
+        Points count from the corner of the first pixel, whose centre is (0.5, 0.5)
         (DICOM PS3.3 C.18.6.1.2).
         """
         level = np.full(len(pixels), float(number))
@@ -152,7 +152,7 @@ class Series:
 
 
 def upward_normal(orientation: FloatArray) -> FloatArray:
-    """The normal of slices, turned to the head, else to the back, else to the left."""
+    """The normal of slices, pointing to the head, else to the back, else to the left."""
     normal = np.cross(orientation[:3], orientation[3:])
     length = float(np.linalg.norm(normal))
     if length == 0.0:
@@ -162,9 +162,9 @@ def upward_normal(orientation: FloatArray) -> FloatArray:
 
 
 def group_series(slices: Iterable[SliceHeader]) -> list[Series]:
-    """The series of a folder, by the path of their first file.
+    """Group slices into series, sorted by the path of their first file.
 
-    Slices belong together by series UID, kind of object, modality, and whether they are
+    Slices of a series share the series UID, the SOP class, the modality, and whether they are
     localizers. Files that repeat at least half of a series are a second copy of it; single
     repeated files stay in the series, where they are duplicate slices.
     """
@@ -173,24 +173,24 @@ def group_series(slices: Iterable[SliceHeader]) -> list[Series]:
         groups[slice_.series_uid, slice_.sop_class, slice_.modality, is_localizer(slice_)].append(
             slice_
         )
-    found = [
+    series = [
         Series(in_order(part), number)
         for group in groups.values()
         for number, part in enumerate(_copies(group))
     ]
-    return sorted(found, key=lambda series: min(PurePath(file).parts for file in series.files))
+    return sorted(series, key=lambda series: min(PurePath(file).parts for file in series.files))
 
 
 def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
-    """Every CT series in a folder and its subfolders, by Series Instance UID; overviews apart.
+    """Find every CT series in a folder and its subfolders, by Series Instance UID.
 
     Args:
-        folder: looked through; other files are passed over. One file is looked at alone.
-        wanted: only these series, as far as they are there; files that cannot be read are then
-            passed over, as they may be anything.
+        folder: searched, without localizers; other files are skipped. It may also be one file.
+        wanted: only these series, if they exist; files that cannot be read are then
+            skipped, because they may be anything.
 
     Raises:
-        InputError: if it is no folder, there is no series, one is there twice, or a file is
+        InputError: if it does not exist, holds no series or one twice, or a file is
             damaged.
     """
     if not folder.exists():
@@ -198,61 +198,62 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
     slices: list[SliceHeader] = []
     damaged: list[Problem] = []
     for path in files_of(folder):
-        found = read_slices(path)
-        if not isinstance(found, NoSlices):
-            slices += [one for one in found if _is_scan(one, wanted)]
-        elif found.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
-            damaged.append(Problem(found.path, _told(found.notice), "Copy or export it anew."))
+        read = read_slices(path)
+        if not isinstance(read, NoSlices):
+            slices += [header for header in read if _is_scan(header, wanted)]
+        elif read.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
+            damaged.append(
+                Problem(read.path, _no_slices_text(read.notice), "Copy or export it again.")
+            )
     raise_problems(damaged if wanted is None else ())
     if not slices and wanted is None:
         raise InputError.at(folder, "holds no DICOM CT images.", "Give the folder of a CT series.")
-    series = group_series(slices)
-    times = Counter(one.uid for one in series)
-    twice = [one for one in series if times.pop(one.uid, 0) > 1]
+    groups = group_series(slices)
+    times = Counter(series.uid for series in groups)
+    twice = [series for series in groups if times.pop(series.uid, 0) > 1]
     raise_problems(
-        Problem(str(folder), f"holds series {one.uid} more than once.", "Remove the copies.")
-        for one in twice
+        Problem(str(folder), f"holds series {series.uid} more than once.", "Remove the copies.")
+        for series in twice
     )
-    return {one.uid: one for one in series}
+    return {series.uid: series for series in groups}
 
 
-def _told(notice: Notice) -> str:
+def _no_slices_text(notice: Notice) -> str:
     values = ", ".join(str(value) for value in notice.values.values() if value is not None)
-    told = notice.code.replace("_", " ")
-    return f"gives no slices: {told} ({values})." if values else f"gives no slices: {told}."
+    reason = notice.code.replace("_", " ")
+    return f"gives no slices: {reason} ({values})." if values else f"gives no slices: {reason}."
 
 
-def _is_scan(one: SliceHeader, wanted: Collection[str] | None) -> bool:
-    is_wanted = wanted is None or one.series_uid in wanted
-    return is_wanted and one.sop_class in CT_CLASSES and not is_localizer(one)
+def _is_scan(header: SliceHeader, wanted: Collection[str] | None) -> bool:
+    is_wanted = wanted is None or header.series_uid in wanted
+    return is_wanted and header.sop_class in CT_CLASSES and not is_localizer(header)
 
 
-def is_localizer(one: SliceHeader) -> bool:
-    """Whether a slice is an overview image."""
-    return not LOCALIZER_WORDS.isdisjoint(word.upper() for word in one.image_type)
+def is_localizer(header: SliceHeader) -> bool:
+    return not LOCALIZER_WORDS.isdisjoint(word.upper() for word in header.image_type)
 
 
 def in_order(slices: Sequence[SliceHeader]) -> tuple[SliceHeader, ...]:
-    """Slices by their place along the normal, or by number where they have no place."""
+    """Slices by their position along the normal, or by number if they have no position."""
     places = Series(tuple(slices)).places_mm
     if places is None:
         return tuple(sorted(slices, key=_by_number))
     return tuple(slices[at] for at in np.argsort(places, kind="stable").tolist())
 
 
-def _by_number(one: SliceHeader) -> tuple[bool, int, str, int]:
-    return one.instance_number is None, one.instance_number or 0, one.path, one.frame
+def _by_number(header: SliceHeader) -> tuple[bool, int, str, int]:
+    return header.instance_number is None, header.instance_number or 0, header.path, header.frame
 
 
 def _copies(group: Sequence[SliceHeader]) -> list[list[SliceHeader]]:
-    """The slices of one series apart by how often they were met before."""
+    """Separate the slices of one series by how often they occurred before."""
     seen: Counter[tuple[str, int]] = Counter()
     copies: list[list[SliceHeader]] = []
-    for one in group:
-        key = (one.sop_uid or one.path, one.frame)
+    for header in group:
+        key = (header.sop_uid or header.path, header.frame)
         if seen[key] == len(copies):
             copies.append([])
-        copies[seen[key]].append(one)
+        copies[seen[key]].append(header)
         seen[key] += 1
     whole = [copies[0]]
     for extra in copies[1:]:
@@ -264,48 +265,48 @@ def _copies(group: Sequence[SliceHeader]) -> list[list[SliceHeader]]:
 
 
 SPACING_TOLERANCE_MM = 0.05
-"""How far a slice may be from its place: headers round positions to a hundredth or so."""
+"""How far a slice may be from its even position: headers round to about a hundredth."""
 SPACING_TOLERANCE = 0.05
-"""The same as a share of the distance of slices, where that is more."""
+"""The same as a share of the slice distance, if that is more."""
 COSINE_TOLERANCE = 1e-3
 """How far direction cosines may differ between slices: headers round them."""
 PLACED_BY: dict[str, Callable[[SliceHeader], object]] = {
-    "position": lambda one: one.position_mm,
-    "orientation": lambda one: one.orientation,
-    "pixel size": lambda one: one.pixel_spacing_mm,
+    "position": lambda header: header.position_mm,
+    "orientation": lambda header: header.orientation,
+    "pixel size": lambda header: header.pixel_spacing_mm,
 }
-"""What a slice needs to have a place in the patient."""
+"""What a slice needs to have a position in the patient."""
 ALIKE: dict[str, Callable[[SliceHeader], object]] = {
-    "rows and columns": lambda one: (one.pixels.rows, one.pixels.columns),
-    "bits": lambda one: (one.pixels.bits_allocated, one.pixels.is_signed),
-    "pixel size": lambda one: (
-        one.pixel_spacing_mm and tuple(round(side, 5) for side in one.pixel_spacing_mm)
+    "rows and columns": lambda header: (header.pixels.rows, header.pixels.columns),
+    "bits": lambda header: (header.pixels.bits_allocated, header.pixels.is_signed),
+    "pixel size": lambda header: (
+        header.pixel_spacing_mm and tuple(round(side, 5) for side in header.pixel_spacing_mm)
     ),
 }
-"""What the slices of a series have in common."""
+"""What all slices of a series must share."""
 
 
 def differences(series: Series) -> list[tuple[str, list[str], tuple[str, ...]]]:
-    """What slices that should be alike differ in, how, and the files that are unusual."""
-    found = []
+    """The properties in which slices differ, their values, and the files with unusual ones."""
+    differing = []
     for name, value in ALIKE.items():
         counts = Counter(value(slice_) for slice_ in series.slices)
         if len(counts) > 1:
             usual, _ = counts.most_common(1)[0]
             other = tuple(slice_.path for slice_ in series.slices if value(slice_) != usual)
-            shown = [f"{_plain(one)} ({count})" for one, count in counts.most_common(3)]
-            found.append((name, shown, other))
-    return found
+            shown = [f"{_plain(kind)} ({count})" for kind, count in counts.most_common(3)]
+            differing.append((name, shown, other))
+    return differing
 
 
-def is_skew(one: SliceHeader) -> bool:
-    """Whether direction cosines are not of length 1, or not at right angles."""
-    axes = np.array(one.orientation or (0.0,) * 6).reshape(2, 3)
+def is_skew(header: SliceHeader) -> bool:
+    """Whether direction cosines are not of length 1 or not perpendicular."""
+    axes = np.array(header.orientation or (0.0,) * 6).reshape(2, 3)
     return bool(np.abs(axes @ axes.T - np.eye(2)).max() > ORTHONORMAL_TOLERANCE)
 
 
-def turned_otherwise(series: Series) -> list[str]:
-    """The files of slices that are not turned as most of the series are."""
+def differently_turned(series: Series) -> list[str]:
+    """The files of slices whose orientation differs from that of most slices."""
     usual = series.orientation
     return [
         slice_.path
@@ -317,7 +318,7 @@ def turned_otherwise(series: Series) -> list[str]:
 
 
 def tilt_degrees(series: Series) -> float:
-    """The angle between the way from the first slice to the last and the normal of slices."""
+    """The angle between the line from the first slice to the last and the normal of slices."""
     positions, cosines = series.positions_mm, series.orientation
     if positions is None or cosines is None or len(positions) < 2:
         return 0.0
@@ -329,8 +330,8 @@ def tilt_degrees(series: Series) -> float:
     return float(np.degrees(np.arccos(np.clip(share, 0.0, 1.0))))
 
 
-def gap_mm(series: Series) -> FloatArray:
-    """How far each slice lies beside the line from the first to the last."""
+def sideways_shift_mm(series: Series) -> FloatArray:
+    """The distance of each slice from the line between the first and the last."""
     positions, places = series.positions_mm, series.places_mm
     if positions is None or places is None or places[-1] == places[0]:
         return np.zeros(len(series.slices))
@@ -341,27 +342,26 @@ def gap_mm(series: Series) -> FloatArray:
 
 
 def half_pixel_mm(series: Series) -> float:
-    """Half the smallest side of a pixel."""
     return min(min(slice_.pixel_spacing_mm or (0.0,)) for slice_ in series.slices) / 2
 
 
 def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> list[Problem]:
-    """Everything that keeps the slices of a series from being one volume.
+    """Everything that prevents the slices of a series from forming one volume.
 
     Args:
         series: its slices.
-        where: what it is called in messages.
+        where: its name in messages.
         allows_tilt: whether slices may shift sideways evenly, as those of a tilted gantry do.
     """
     problems = Problems(
-        Problem(path, f"has no usable {name}.", "It cannot be placed in the patient.")
+        Problem(path, f"has no usable {name}.", "It has no position in the patient.")
         for name, value in PLACED_BY.items()
         for path in dict.fromkeys(slice_.path for slice_ in series.slices if value(slice_) is None)
     )
     described = Counter(slice_.path for slice_ in series.slices)
     for slice_ in series.slices:
         if described.pop(slice_.path, slice_.pixels.frames) < slice_.pixels.frames:
-            what = f"has {slice_.pixels.frames} frames and does not say where each lies."
+            what = f"has {slice_.pixels.frames} frames, but not the position of each."
             problems.add(slice_.path, what, "Export it as one file per slice.")
         if not slice_.pixels.rows or not slice_.pixels.columns:
             problems.add(slice_.path, "has no usable rows and columns.")
@@ -375,7 +375,7 @@ def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> 
     if len(frames) > 1:
         shown = " and ".join(f"{uid or 'none'} ({count})" for uid, count in frames.items())
         problems.add(where, f"its slices differ in frame of reference: {shown}.")
-    turned = turned_otherwise(series)
+    turned = differently_turned(series)
     if turned:
         what = f"{len(turned)} of {len(series.slices)} slices are turned differently."
         problems.add(where, what)
@@ -391,7 +391,7 @@ def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> 
 
 
 def _grid_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
-    """Numbers that no image can have: pixels without size, places a kilometre away."""
+    """Numbers that no image can have: pixels without size, positions a kilometre away."""
     grid, problems = series.geometry, Problems()
     direction = np.eye(3) if allows_tilt else grid.direction
     with collect_problems(problems):
@@ -400,7 +400,7 @@ def _grid_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pro
 
 
 def _place_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
-    """Slices that are absent, repeated, unevenly spaced or shifted sideways."""
+    """Slices that are missing, repeated, unevenly spaced or shifted sideways."""
     places = series.places_mm
     if places is None or len(places) == 1:
         return []
@@ -411,7 +411,7 @@ def _place_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pr
         if gap < SPACING_TOLERANCE_MM:
             problems.add(
                 where,
-                f"{_names(series, at)} lie at the same place ({places[at]:.2f} mm).",
+                f"{_names(series, at)} have the same position ({places[at]:.2f} mm).",
                 "Remove the repeated slice.",
             )
         elif abs(gap - usual) > tolerance:
@@ -438,24 +438,24 @@ def _shift_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pr
                 "Resample it to slices at right angles to the table.",
             )
         ]
-    off = gap_mm(series)
+    off = sideways_shift_mm(series)
     limit = max(SPACING_TOLERANCE_MM, half_pixel_mm(series))
     return [
         Problem(
             where,
-            f"{PurePath(series.slices[at].path).name} lies {off[at]:.1f} mm beside the others.",
-            "Export the series anew.",
+            f"{PurePath(series.slices[at].path).name} is shifted sideways by {off[at]:.1f} mm.",
+            "Export the series again.",
         )
         for at in np.flatnonzero(off > limit).tolist()
     ]
 
 
 def _names(series: Series, at: int) -> str:
-    """Two neighbouring slices by their files, or their frames of one file."""
+    """The file names of two neighbouring slices, or their frame numbers in one file."""
     pair = series.slices[at : at + 2]
-    if len({one.path for one in pair}) == 1:
-        return f"frames {' and '.join(str(one.frame + 1) for one in pair)}"
-    return " and ".join(PurePath(one.path).name for one in pair)
+    if len({slice_.path for slice_ in pair}) == 1:
+        return f"frames {' and '.join(str(slice_.frame + 1) for slice_ in pair)}"
+    return " and ".join(PurePath(slice_.path).name for slice_ in pair)
 
 
 def _plain(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Any file -> the CT slices its DICOM header describes, or why it has none; pixels stay unread."""
+"""Read the CT slices that a DICOM header describes, or why there are none; pixels stay unread."""
 
 import re
 import warnings
@@ -32,7 +32,7 @@ IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
 MOST_FRAMES = 10_000
 UID = re.compile(r"[0-9]+(\.[0-9]+)*")
-"""Names of series become names of cases and folders, so that nothing else is taken for one."""
+"""Series UIDs become names of cases and folders, so no other text is accepted."""
 _ZIP = b"PK\x03\x04"
 DEFLATED = b"1.2.840.10008.1.2.1.99"
 _PREAMBLE = 128
@@ -56,7 +56,7 @@ FACTS = {
     "ctdi_vol_mgy": "CTDIvol",
     "irradiation_events": "IrradiationEventUID",
 }
-"""What is kept of a header beside its geometry -> the DICOM keyword."""
+"""Stored facts of a header in addition to its geometry -> the DICOM keyword."""
 FRAME_FACTS = {
     "kernel": ("CTReconstructionSequence", "ConvolutionKernel"),
     "kvp": ("CTXRayDetailsSequence", "KVP"),
@@ -65,12 +65,12 @@ FRAME_FACTS = {
     "ctdi_vol_mgy": ("CTExposureSequence", "CTDIvol"),
     "irradiation_events": ("IrradiationEventIdentificationSequence", "IrradiationEventUID"),
 }
-"""The same of a frame -> its group of attributes, and the keyword there (PS3.3, C.8.15.3)."""
+"""Facts of a frame -> its functional group, and the keyword in it (PS3.3, C.8.15.3)."""
 
 
 @dataclass(frozen=True, slots=True)
-class PixelPlace:
-    """Where the pixels of a file are, and how they are written."""
+class PixelLayout:
+    """The location and encoding of the pixels of a file."""
 
     transfer_syntax: str
     rows: int
@@ -82,26 +82,26 @@ class PixelPlace:
     is_signed: bool
     photometric: str
     offset: int
-    """First byte of the pixels in the file; 0: there are none."""
+    """First byte of the pixels in the file; 0 if there are none."""
     length: int
-    """Bytes that the header promises; -1: compressed, of undefined length."""
+    """Bytes according to the header; -1 if compressed, of undefined length."""
     available: int
     """Bytes from the first pixel to the end of the file."""
 
     @property
     def frame_bytes(self) -> int:
-        """What one uncompressed frame takes."""
+        """Bytes of one uncompressed frame."""
         return self.rows * self.columns * self.samples * (self.bits_allocated // 8)
 
     @property
     def is_plain(self) -> bool:
-        """Whether frames can be read byte by byte."""
+        """Whether frames are stored uncompressed."""
         return self.transfer_syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE)
 
 
 @dataclass(frozen=True, slots=True)
 class SliceHeader:
-    """One slice: a file, or a frame of a file, as its header describes it. None: not said."""
+    """The header of one slice: a file, or a frame of a file. None means unknown."""
 
     path: str
     frame: int
@@ -113,9 +113,9 @@ class SliceHeader:
     study_uid: str
     patient_id: str
     image_type: tuple[str, ...]
-    pixels: PixelPlace
+    pixels: PixelLayout
     frame_of_reference: str = ""
-    """The coordinate system that its position is in."""
+    """The coordinate system of its position."""
     instance_number: int | None = None
     position_mm: tuple[float, ...] | None = None
     orientation: tuple[float, ...] | None = None
@@ -123,33 +123,33 @@ class SliceHeader:
     """Between rows, between columns."""
     thickness_mm: float | None = None
     slice_spacing_mm: float | None = None
-    """As the header says, where it does; positions decide."""
+    """According to the header; positions take precedence."""
     field_of_view_mm: float | None = None
     tilt_degrees: float | None = None
     slope: float | None = None
     intercept: float | None = None
     has_conversion_type: bool = False
     facts: dict[str, str] = field(default_factory=dict)
-    """The entries of ``FACTS`` that are filled."""
+    """The known entries of ``FACTS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSlices:
-    """A file that gives no slices."""
+    """A file without slices, and why."""
 
     path: str
     notice: Notice
     is_damaged: bool
-    """Whether it is a DICOM file that cannot be read, not just another kind of file."""
+    """Whether it is a DICOM file that cannot be read, not another kind of file."""
 
 
 def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
-    """The slices of a file, whatever it may be; nothing that it holds raises an error."""
+    """Read the slices of any file; no content of it raises an error."""
     with needs("images", "DICOM"):
         import pydicom
     try:
         with path.open("rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd in a header shows in what is read
+            warnings.simplefilter("ignore")  # later checks report what matters in a header
             kind = _kind(file, path)
             if kind is not None:
                 return kind
@@ -159,30 +159,30 @@ def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
     except MemoryError:
         return NoSlices(str(path), Notice("header_too_large"), is_damaged=True)
     except Exception as error:
-        told = Notice("header_unreadable", {"error": first_line(error)})
-        return NoSlices(str(path), told, is_damaged=True)
+        notice = Notice("header_unreadable", {"error": first_line(error)})
+        return NoSlices(str(path), notice, is_damaged=True)
 
 
 def _is_packed(file: BinaryIO) -> bool:
-    """Whether the whole dataset is deflated: it is unpacked before anything is known of it."""
+    """Whether the whole dataset is deflated, so that it is unpacked before any check."""
     head = file.read(1 << 10)
     file.seek(0)
     return DEFLATED in head
 
 
 def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
-    """What a file is where it is not DICOM; None: it may be."""
+    """Why a file is not DICOM; None if it may be DICOM."""
     head = file.read(_PREAMBLE + 4)
     file.seek(0)
     if head[_PREAMBLE:] == b"DICM":
         return None
     if head[:2] in (b"\x02\x00", b"\x08\x00") and head[3:4] == b"\x00":
-        return None  # a dataset without preamble, as old archives write them
+        return None  # a dataset without preamble, as from old archives
     if path.suffix.lower() in DICOM_SUFFIXES:
-        told = Notice("file_empty" if not head else "not_dicom_despite_its_name")
-        return NoSlices(str(path), told, is_damaged=True)
-    told = Notice("zip_archive" if head[:4] == _ZIP else "not_dicom")
-    return NoSlices(str(path), told, is_damaged=False)
+        notice = Notice("file_empty" if not head else "not_dicom_despite_its_name")
+        return NoSlices(str(path), notice, is_damaged=True)
+    notice = Notice("zip_archive" if head[:4] == _ZIP else "not_dicom")
+    return NoSlices(str(path), notice, is_damaged=False)
 
 
 def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
@@ -192,15 +192,15 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
         return NoSlices(str(path), Notice("is_dicomdir"), is_damaged=False)
     series = text_of(data, "SeriesInstanceUID")
     if not UID.fullmatch(series):
-        told = Notice("series_unnamed", {"name": series[:64] or None})
-        return NoSlices(str(path), told, is_damaged=True)
-    pixels = _pixel_place(data, path, file)
+        notice = Notice("series_unnamed", {"name": series[:64] or None})
+        return NoSlices(str(path), notice, is_damaged=True)
+    pixels = _pixel_layout(data, path, file)
     common = _common(data, path, sop_class, pixels)
     if "PerFrameFunctionalGroupsSequence" in data:
         frames = list(data.PerFrameFunctionalGroupsSequence)
         if len(frames) != pixels.frames:
-            told = Notice("frames_undescribed", {"count": len(frames), "of": pixels.frames})
-            return NoSlices(str(path), told, is_damaged=True)
+            notice = Notice("frames_undescribed", {"count": len(frames), "of": pixels.frames})
+            return NoSlices(str(path), notice, is_damaged=True)
         shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
         groups = [partial(shared_item, frame, shared) for frame in frames]
         facts = common.pop("facts")
@@ -211,7 +211,7 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
     return [SliceHeader(**common, frame=0, **_plane(lambda _: data))]
 
 
-def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> JsonObject:
+def _common(data: Any, path: Path, sop_class: str, pixels: PixelLayout) -> JsonObject:
     facts = {name: text_of(data, keyword) for name, keyword in FACTS.items()}
     return {
         "path": str(path),
@@ -222,24 +222,24 @@ def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> JsonOb
         "modality": text_of(data, "Modality"),
         "study_uid": text_of(data, "StudyInstanceUID"),
         "patient_id": text_of(data, "PatientID"),
-        "image_type": tuple(str(one) for one in many_of(data, "ImageType")),
+        "image_type": tuple(str(part) for part in many_of(data, "ImageType")),
         "pixels": pixels,
         "frame_of_reference": text_of(data, "FrameOfReferenceUID"),
         "instance_number": whole_of(data, "InstanceNumber"),
         "field_of_view_mm": number_of(data, "ReconstructionDiameter"),
         "has_conversion_type": "ConversionType" in data,
-        "facts": {name: told for name, told in facts.items() if told},
+        "facts": {name: text for name, text in facts.items() if text},
     }
 
 
 def _frame_facts(group: Callable[[str], Any]) -> dict[str, str]:
-    """What the groups of attributes of a frame say of how it was made."""
-    told = {name: text_of(group(part), keyword) for name, (part, keyword) in FRAME_FACTS.items()}
-    return {name: text for name, text in told.items() if text}
+    """The acquisition facts in the functional groups of a frame."""
+    facts = {name: text_of(group(part), keyword) for name, (part, keyword) in FRAME_FACTS.items()}
+    return {name: text for name, text in facts.items() if text}
 
 
 def _plane(group: Callable[[str], Any]) -> JsonObject:
-    """Geometry and rescaling of a slice, from the groups of attributes that a frame has of them."""
+    """Geometry and rescaling of a slice, from its functional groups."""
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {
         "position_mm": numbers_of(group("PlanePositionSequence"), "ImagePositionPatient", 3),
@@ -253,7 +253,7 @@ def _plane(group: Callable[[str], Any]) -> JsonObject:
     }
 
 
-def _pixel_place(data: Any, path: Path, file: BinaryIO) -> PixelPlace:
+def _pixel_layout(data: Any, path: Path, file: BinaryIO) -> PixelLayout:
     syntax = str(data.file_meta.get("TransferSyntaxUID", "")) or _guessed_syntax(data)
     offset, length = 0, 0
     if syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE):
@@ -265,7 +265,7 @@ def _pixel_place(data: Any, path: Path, file: BinaryIO) -> PixelPlace:
     if frames is not None and not 0 < frames <= MOST_FRAMES:
         raise ValueError(f"{frames} frames")
     bits = whole_of(data, "BitsAllocated") or 0
-    return PixelPlace(
+    return PixelLayout(
         transfer_syntax=syntax,
         rows=whole_of(data, "Rows") or 0,
         columns=whole_of(data, "Columns") or 0,
@@ -282,7 +282,7 @@ def _pixel_place(data: Any, path: Path, file: BinaryIO) -> PixelPlace:
 
 
 def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
-    """First byte and length of the pixels; the parser has stopped just before their element."""
+    """First byte and length of the pixels; the parser has stopped before their element."""
     place = file.tell()
     head = file.read(12)
     if head[:4] != _PIXEL_TAG:

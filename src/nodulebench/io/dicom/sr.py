@@ -1,4 +1,4 @@
-"""DICOM measurement reports (TID 1500) <-> marks of an algorithm, or readings of people."""
+"""Read and write DICOM measurement reports (TID 1500): marks of algorithms, readings of people."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from nodulebench.core.errors import (
     InputError,
     Problems,
     collect_problems,
-    made_of_each,
+    map_collecting_problems,
     raise_problems,
 )
 from nodulebench.core.json_types import JsonObject
@@ -63,7 +63,7 @@ from nodulebench.io.dicom.sr_measurements import (
 from nodulebench.io.dicom.writing import (
     MAKER,
     coded,
-    made,
+    create_quietly,
     moment,
     person_name,
     save_objects,
@@ -79,11 +79,11 @@ _WHAT = "a DICOM report"
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What a report says of one finding."""
+    """One finding to write."""
 
     finding_id: str
     row: Mapping[str, Any]
-    """Of MARKS or FINDINGS."""
+    """A row of MARKS or FINDINGS."""
     drawn: Sequence[DrawnOutline]
 
     @property
@@ -96,8 +96,8 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     """Write one report per case into a folder; a single case may go into a .dcm file.
 
     Cases without marks get a report that says so. The cases must name the folders of their images
-    (column ``images``). The algorithm is the device that observed; a score is the Certainty of
-    Finding as it is, without unit.
+    (column ``images``). The algorithm is the device observer; a score is the Certainty of
+    Finding, unchanged and without unit.
     """
     listed = submission.marks["case_id"] if cases is None else cases["case_id"]
     case_ids = list(dict.fromkeys([*listed, *submission.marks["case_id"]]))
@@ -109,16 +109,16 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     for case_id in case_ids:
         observer = _device(submission.name)
         findings = _findings(rows.get((case_id,)), "mark_id", drawn)
-        report = _sr_writer_report(series[case_id], submission.name, observer, findings, written)
+        report = _report_object(series[case_id], submission.name, observer, findings, written)
         objects.append((case_id, report))
     save_objects(path, objects)
 
 
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write one report per case and reader into a folder, also where nothing was found.
+    """Write one report per case and reader into a folder, also without findings.
 
-    Outlines keep their convention: those of LIDC-IDRI, through the first pixels outside, are
-    called so in the geometric purpose of their group.
+    Outlines keep their convention: for those of LIDC-IDRI, through the first pixels outside,
+    the geometric purpose of their group says so.
     """
     keys = readings.sessions.select("case_id", "reader_id").rows()
     known = readings.cases if cases is None else cases
@@ -129,9 +129,7 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
     objects = []
     for case_id, reader_id in keys:
         findings = _findings(rows.get((case_id, reader_id)), "finding_id", drawn)
-        report = _sr_writer_report(
-            series[case_id], reader_id, _person(reader_id), findings, written
-        )
+        report = _report_object(series[case_id], reader_id, _person(reader_id), findings, written)
         objects.append((f"{case_id}-{reader_id}", report))
     save_objects(path, objects)
 
@@ -161,14 +159,13 @@ def _person(name: str) -> Any:
     return sr.ObservationContext(observer_person_context=sr.ObserverContext(kind, person))
 
 
-def _sr_writer_report(
+def _report_object(
     series: Series,
     observer_name: str,
     observer: Any,
     findings: Sequence[_Finding],
     written: datetime,
 ) -> Any:
-    """A report as a DICOM object."""
     from highdicom import sr
 
     require_native_grid(series.geometry, f"series {series.uid}")
@@ -179,7 +176,7 @@ def _sr_writer_report(
         for finding in findings
         for group in _groups(finding, series, (*words, finding.finding_id), used)
     ]
-    data = made(
+    data = create_quietly(
         sr.Comprehensive3DSR,
         evidence=[series.images[k] for k in sorted(used)] or [series.images[0]],
         content=_content(observer, groups),
@@ -197,7 +194,7 @@ def _sr_writer_report(
 
 
 def _content(observer: Any, groups: list[Any]) -> Any:
-    """The tree of a report (TID 1500); one without findings says that nodules are absent."""
+    """The tree of a report (TID 1500); without findings it states that nodules are absent."""
     from highdicom import sr
     from pydicom.sequence import Sequence as Items
 
@@ -223,22 +220,24 @@ def _content(observer: Any, groups: list[Any]) -> Any:
 
 
 def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]) -> list[Any]:
-    """The measurement groups of a finding; the numbers of the images it lies on are noted."""
+    """The measurement groups of a finding; the indices of its images are added to ``used``."""
     from highdicom import sr
 
     tracking = {"uid": uid_from("finding", *words), "identifier": finding.finding_id}
     places = [] if finding.center_mm is None else [(codes.CENTER, [finding.center_mm])]
     by_purpose: dict[Concept, list[FloatArray]] = {}
-    for one in finding.drawn:
-        purpose = codes.BOX if one.is_box else codes.OUTLINES[one.convention, one.is_hole]
-        by_purpose.setdefault(purpose, []).append(one.corners_mm(series.geometry))
+    for outline in finding.drawn:
+        purpose = (
+            codes.BOX if outline.is_box else codes.OUTLINES[outline.convention, outline.is_hole]
+        )
+        by_purpose.setdefault(purpose, []).append(outline.corners_mm(series.geometry))
     groups: list[Any] = []
     for purpose, outlines in [*places, *by_purpose.items()]:
         images = [_image_number(points, series) for points in outlines]
         used.update(images)
-        said = {}
+        facts = {}
         if not groups:
-            said = {
+            facts = {
                 "measurements": _measurements(finding, series) or None,
                 "qualitative_evaluations": _evaluations(finding.row) or None,
             }
@@ -247,7 +246,7 @@ def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set
             "finding_type": coded(codes.KINDS[finding.row.get("kind", "nodule")]),
             "finding_sites": [sr.FindingSite(coded(codes.LUNG))],
             "geometric_purpose": coded(purpose),
-            **said,
+            **facts,
         }
         groups.append(_group(purpose, outlines, images, series, shared))
     return groups
@@ -281,7 +280,7 @@ def _group(
 
 
 def _closed(points: FloatArray) -> FloatArray:
-    """Corners whose last is the first; one or two corners are repeated until they are three."""
+    """Corners that end with the first one; one or two corners are repeated to make three."""
     padded = np.concatenate([points, np.repeat(points[-1:], max(0, 3 - len(points)), axis=0)])
     return np.concatenate([padded, padded[:1]])
 
@@ -299,7 +298,7 @@ def _measurements(finding: _Finding, series: Series) -> list[Any]:
         for table, unit in ((codes.LENGTHS, codes.MILLIMETRE), (codes.RATES, codes.NO_UNITS))
         for name, concept in table.items()
     ]
-    outlines = [one for one in finding.drawn if not one.is_box]
+    outlines = [outline for outline in finding.drawn if not outline.is_box]
     if outlines:
         voxel_mm3 = float(np.prod(series.geometry.spacing_mm))
         volume = len(voxels_of(outlines, series.geometry)) * voxel_mm3
@@ -314,20 +313,20 @@ def _measurements(finding: _Finding, series: Series) -> list[Any]:
 def _evaluations(row: Mapping[str, Any]) -> list[Any]:
     from highdicom import sr
 
-    said: list[tuple[Concept, Concept]] = []
+    answers: list[tuple[Concept, Concept]] = []
     if row.get("type") is not None:
-        said.append((codes.TYPE, codes.TYPES[row["type"]]))
+        answers.append((codes.TYPE, codes.TYPES[row["type"]]))
     if row.get("density") is not None:
-        said.append((codes.DENSITY, codes.DENSITY_VALUES[row["density"]]))
+        answers.append((codes.DENSITY, codes.DENSITY_VALUES[row["density"]]))
     if row.get("category") is not None:
-        said.append(
+        answers.append(
             (codes.CATEGORY, Concept(row["category"][:16], codes.CATEGORY.scheme, row["category"]))
         )
     for name, concept in codes.CHARACTERISTIC_CODES.items():
         rating = row.get(name)
         if rating:  # 0: not rated
-            said.append((concept, codes.RATING_CODES[name][rating - 1]))
-    return [sr.QualitativeEvaluation(coded(name), coded(value)) for name, value in said]
+            answers.append((concept, codes.RATING_CODES[name][rating - 1]))
+    return [sr.QualitativeEvaluation(coded(name), coded(value)) for name, value in answers]
 
 
 SR_CLASSES = (
@@ -339,11 +338,11 @@ SR_CLASSES = (
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """A submission: a report, or a folder with one or more for each case.
+    """Read a submission: a report, or a folder with one or more for each case.
 
-    Groups with the same tracking UID are one mark. Its place is the point called its centre, else
-    the middle of what was outlined; outlines and boxes become slices. The score is the Certainty
-    of Finding. Points on images (SCOORD) need the images, beside the reports or in the folders
+    Groups with the same tracking UID are one mark. Its position is the point coded as centre, else
+    the middle of the outlines; outlines and boxes become slices. The score is the Certainty
+    of Finding. Points on images (SCOORD) need the images, next to the reports or in the folders
     that the column ``images`` of the cases names; points in the patient (SCOORD3D) do not. The
     case is the series that the report lists as its evidence.
     """
@@ -352,7 +351,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings: each report is what its observer saw in one case, even if that is nothing."""
+    """Read readings: each report is a session of its observer with one case."""
     reports, at_hand, notices = read_reports(path, cases)
     return readings_of_reports(path, reports, at_hand, notices)
 
@@ -360,23 +359,29 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 def read_reports(
     path: Path, cases: pl.DataFrame | None
 ) -> tuple[list[Report], CaseMatcher, list[Notice]]:
-    """Every measurement report in a file or folder, the cases they can be about, and notices.
+    """Read every measurement report in a file or folder, with the cases and notices.
 
     Raises:
-        InputError: if there is none, or with the problems of all.
+        InputError: if there is none, or with the problems of all reports.
     """
     held = list(objects_of(path, *SR_CLASSES))
     if not held:
         raise InputError.at(path, "holds no DICOM measurement report (TID 1500).", "Export one.")
     at_hand = match_cases(path, cases, ct_series_of(data for _, data in held))
     segmentations = _segmentations_near(path, [data for _, data in held])
-    read = made_of_each(held, partial(_report, at_hand=at_hand, segmentations=segmentations))
+    read = map_collecting_problems(
+        held, partial(_report, at_hand=at_hand, segmentations=segmentations)
+    )
     reports, notices = linked(read, at_hand)
-    return reports, at_hand, [*(told for report in reports for told in report.notices), *notices]
+    return (
+        reports,
+        at_hand,
+        [*(notice for report in reports for notice in report.notices), *notices],
+    )
 
 
 def _segmentations_near(path: Path, reports: list[Any]) -> dict[str, Path]:
-    """Segmentations beside the reports, if any of these lists one as its evidence, by UID."""
+    """Segmentations next to the reports, by UID, if any report lists one as its evidence."""
     listed = {
         sop_class
         for report in reports
@@ -402,7 +407,7 @@ def _report(held: tuple[Path, Any], at_hand: CaseMatcher, segmentations: dict[st
     if not groups and not tree.name == "DCM:126000":
         raise InputError.at(
             name,
-            f"is no measurement report (TID 1500): its title is {tree.name or 'missing'}.",
+            f"is not a measurement report (TID 1500): its title is {tree.name or 'missing'}.",
             "A Chest CAD report is another format: chest_cad_sr.",
         )
     series_uid, around = surroundings(name, data, at_hand)
@@ -419,8 +424,8 @@ def _report(held: tuple[Path, Any], at_hand: CaseMatcher, segmentations: dict[st
     problems = Problems()
     findings = [_finding(same, around, problems) for same in gathered.values()]
     raise_problems(problems)
-    found = tuple(filter(None, findings))
-    return Report(name, series_uid, observer_of(tree), found, passed_over(name, others))
+    known_findings = tuple(filter(None, findings))
+    return Report(name, series_uid, observer_of(tree), known_findings, passed_over(name, others))
 
 
 def _is_known(code: str) -> bool:
@@ -430,16 +435,16 @@ def _is_known(code: str) -> bool:
 def _finding(
     groups: list[Item], around: Surroundings, problems: Problems
 ) -> ReportedFinding | None:
-    """The groups about one finding as one."""
+    """Join the groups of one finding."""
     regions: list[Region] = []
     numbers: dict[str, float] = {}
-    said: dict[str, str | int] = {}
+    labels: dict[str, str | int] = {}
     kind = "nodule"
     for group in groups:
         with collect_problems(problems):
             regions.extend(_regions(group, around))
             numbers |= numbers_of(group)
-        said |= stated_type(group)
+        labels |= stated_type(group)
         for item in group.named(codes.FINDING):
             kind = codes.KIND_OF_CODE.get(item.code, kind)
     first = groups[0]
@@ -447,17 +452,17 @@ def _finding(
         if not problems:
             problems.add(
                 first.where,
-                "has no place: neither a point nor an outline.",
+                "has no position: neither a point nor an outline.",
                 "Export measurements with their coordinates.",
             )
         return None
     return ReportedFinding(
-        first.where, first.text_of(codes.TRACKING_ID), tuple(regions), kind, numbers, said
+        first.where, first.text_of(codes.TRACKING_ID), tuple(regions), kind, numbers, labels
     )
 
 
 def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
-    """Where a group is; the ends of its rulers, if nothing else says so."""
+    """The regions of a group, or the ends of its rulers if it has none."""
     purpose = next((item.code for item in group.named(codes.PURPOSE)), "")
     segments = [item for concept in codes.SEGMENT_NAMES for item in group.named(concept)]
     for item in segments:
@@ -474,24 +479,24 @@ def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
 
 def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
     """The outlines of the segments that an item refers to."""
-    found: list[Region] = []
+    regions: list[Region] = []
     for reference in items_of(item.data, "ReferencedSOPSequence"):
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         numbers = floats_of(reference, "ReferencedSegmentNumber") or ()
         if uid not in around.segmentations:
             raise InputError.at(
                 item.where,
-                f"is a segment of segmentation {uid}, which is not at hand.",
-                "Put the segmentation beside the report.",
+                f"is a segment of segmentation {uid}, which was not found.",
+                "Put the segmentation next to the report.",
             )
         _, segments = read_segments(around.segmentations[uid])
         held = [segment for segment in segments if segment.number in numbers]
         if not held:
             file = around.segmentations[uid].name
-            told = ", ".join(f"{number:g}" for number in numbers) or "none"
-            raise InputError.at(item.where, f"refers to segment {told}, which {file} lacks.")
-        found.extend(region for one in held for region in one.regions)
-    return tuple(found)
+            listed = ", ".join(f"{number:g}" for number in numbers) or "none"
+            raise InputError.at(item.where, f"refers to segment {listed}, which {file} lacks.")
+        regions.extend(region for segment in held for region in segment.regions)
+    return tuple(regions)
 
 
 FORMAT = Format(

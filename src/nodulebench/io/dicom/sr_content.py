@@ -1,4 +1,4 @@
-"""A DICOM structured report -> its content tree, with references followed."""
+"""Parse a DICOM structured report into its content tree, with references resolved."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,41 +36,41 @@ class Item:
     kind: str
     """Value type: CODE, NUM, SCOORD, ..."""
     name: str
-    """Key of the concept; empty: none."""
+    """Key of the concept; empty if it has none."""
     data: Any
     children: list["Item"] = field(default_factory=list)
-    """What it contains, by value or by reference."""
+    """The items it contains, by value or by reference."""
 
     def named(self, concept: Concept) -> list["Item"]:
-        """Those of its children that are about a concept."""
+        """Its children with a concept."""
         return [child for child in self.children if child.name == concept.key]
 
     def of_kind(self, *kinds: str) -> list["Item"]:
-        """Those of its children that have one of these value types."""
+        """Its children with one of these value types."""
         return [child for child in self.children if child.kind in kinds]
 
     def text_of(self, concept: Concept) -> str:
-        """What a child about a concept says as text, name or UID; empty: nothing."""
+        """The text, name or UID of a child with a concept; empty if there is none."""
         for child in self.named(concept):
             for keyword in ("TextValue", "PersonName", "UID"):
-                told = text_of(child.data, keyword).strip()
-                if told:
-                    return told
+                text = text_of(child.data, keyword).strip()
+                if text:
+                    return text
         return ""
 
     @property
     def code(self) -> str:
-        """Key of the coded value; empty: none."""
+        """Key of the coded value; empty if it has none."""
         return code_key(self.data, "ConceptCodeSequence")
 
     @property
     def meaning(self) -> str:
-        """The coded value in words."""
+        """The meaning text of the coded value."""
         return text_of(item_of(self.data, "ConceptCodeSequence"), "CodeMeaning")
 
 
 def code_key(data: Any, keyword: str) -> str:
-    """What identifies the first code of a sequence: 'SCT:27925004'; older SNOMED is translated."""
+    """The key of the first code of a sequence, as 'SCT:27925004'; older SNOMED is translated."""
     code = item_of(data, keyword)
     if code is None:
         return ""
@@ -85,13 +85,13 @@ def code_key(data: Any, keyword: str) -> str:
 
 
 def content_tree(report: Any, name: str) -> Item:
-    """The tree of a report.
+    """Parse the tree of a report.
 
     Raises:
-        InputError: if it has none, or a reference leads nowhere.
+        InputError: if it is empty, or a reference has no target.
     """
     if not items_of(report, "ContentSequence"):
-        raise InputError.at(name, "has no content: its tree is empty.", "Export the report anew.")
+        raise InputError.at(name, "has no content: its tree is empty.", "Export the report again.")
     by_path: dict[tuple[int, ...], Item] = {}
     references: list[tuple[Item, tuple[int, ...]]] = []
     root = _item(report, name, (1,), by_path, references)
@@ -101,7 +101,7 @@ def content_tree(report: Any, name: str) -> Item:
             owner.children.append(by_path[path])
         else:
             number = ".".join(map(str, path))
-            problems.add(owner.where, f"refers to item {number}, which is not there.")
+            problems.add(owner.where, f"refers to item {number}, which does not exist.")
     raise_problems(problems)
     return root
 
@@ -115,7 +115,7 @@ def _item(
 ) -> Item:
     where = f"{name} item {'.'.join(map(str, path))}"
     if len(path) > MOST_LEVELS:
-        raise InputError.at(where, f"lies more than {MOST_LEVELS} levels deep.")
+        raise InputError.at(where, f"is more than {MOST_LEVELS} levels deep.")
     concept = code_key(data, "ConceptNameCodeSequence")
     item = Item(where, text_of(data, "ValueType"), concept, data)
     by_path[path] = item
@@ -129,49 +129,49 @@ def _item(
 
 
 def descendants(item: Item) -> Iterator[Item]:
-    """All items below one, each once, in the order of the tree."""
+    """Yield all items below one, each once, in the order of the tree."""
     seen = {id(item)}
     waiting = list(reversed(item.children))
     while waiting:
-        one = waiting.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            waiting.extend(reversed(one.children))
+        current = waiting.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            waiting.extend(reversed(current.children))
 
 
 def referenced_series(report: Any) -> dict[str, dict[str, str]]:
     """The images that a report lists as its evidence: series -> SOP Instance UID -> SOP class."""
-    found: dict[str, dict[str, str]] = {}
+    evidence: dict[str, dict[str, str]] = {}
     for keyword in ("CurrentRequestedProcedureEvidenceSequence", "PertinentOtherEvidenceSequence"):
         for study in items_of(report, keyword):
             for series in items_of(study, "ReferencedSeriesSequence"):
-                held = found.setdefault(text_of(series, "SeriesInstanceUID"), {})
+                held = evidence.setdefault(text_of(series, "SeriesInstanceUID"), {})
                 for item in items_of(series, "ReferencedSOPSequence"):
                     uid = text_of(item, "ReferencedSOPInstanceUID")
                     held[uid] = text_of(item, "ReferencedSOPClassUID")
-    return found
+    return evidence
 
 
 CORNERS = 64
-"""Corners of the polygon that stands for a circle or ellipse."""
+"""Corners of the polygon that replaces a circle or ellipse."""
 _CLOSED = ("POLYGON", "ELLIPSE", "CIRCLE")
 _POINTS_NEEDED = {"POINT": 1, "CIRCLE": 2, "ELLIPSE": 4, "ELLIPSOID": 6}
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A place that a report gives."""
+    """A point or outline in a report."""
 
     where: str
     purpose: str
-    """Key of its geometric purpose; empty: not said."""
+    """Key of its geometric purpose; empty if unknown."""
     points_mm: FloatArray
     """n x 3; the corners of an outline, without repeating the first at the end."""
     is_outline: bool
     """Whether the points enclose an area."""
     series_uid: str = ""
-    """The series of the image it lies on; empty: not said."""
+    """The series of its image; empty if unknown."""
     diameter_mm: float | None = None
     """Of a circle or ellipsoid."""
 
@@ -184,24 +184,24 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known of the images that a report speaks of."""
+    """The known images and segmentations of a report."""
 
     name: str
     """The report's file."""
     series_of_image: dict[str, str]
-    """SOP Instance UID -> series, as the report lists its evidence."""
+    """SOP Instance UID -> series, from the report's evidence."""
     images: dict[str, Series]
-    """Series that are at hand, by UID."""
+    """Series that were found, by UID."""
     segmentations: dict[str, Path] = field(default_factory=dict)
-    """Segmentations that are at hand, by SOP Instance UID."""
+    """Segmentations that were found, by SOP Instance UID."""
 
 
 def region(item: Item, purpose: str, around: Surroundings) -> Region:
     """A SCOORD or SCOORD3D item as a region.
 
     Raises:
-        InputError: if its numbers cannot be a place, it lies on no image, or the image is not at
-            hand.
+        InputError: if its numbers cannot be a position, it is on no image, or the image was not
+            found.
     """
     graphic = text_of(item.data, "GraphicType")
     given = _numbers(item, graphic)
@@ -231,7 +231,7 @@ def region(item: Item, purpose: str, around: Surroundings) -> Region:
 
 
 def _numbers(item: Item, graphic: str) -> FloatArray:
-    """The coordinates of an item, one row a point."""
+    """The coordinates of an item, one row per point."""
     width = 2 if item.kind == "SCOORD" else 3
     values = floats_of(item.data, "GraphicData") or ()
     least = _POINTS_NEEDED.get(graphic, 1)
@@ -240,29 +240,29 @@ def _numbers(item: Item, graphic: str) -> FloatArray:
         raise InputError.at(
             item.where,
             f"has {len(values)} numbers for a {graphic or 'graphic'} of {width}-D points.",
-            "Export the report anew.",
+            "Export the report again.",
         )
     if not np.all(np.abs(points) < FARTHEST_MM):  # NaN compares as false
         raise InputError.at(
             item.where,
-            f"has coordinates that are no place: {_shown(points)}.",
-            "Export the report anew.",
+            f"has coordinates that are not a position: {_shown(points)}.",
+            "Export the report again.",
         )
     return points.reshape(-1, width)
 
 
 def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
-    """The series and the number of the slice that a SCOORD lies on."""
+    """The series and the index of the slice of a SCOORD."""
     named = [
-        (text_of(one, "ReferencedSOPInstanceUID"), _frame(one))
+        (text_of(reference, "ReferencedSOPInstanceUID"), _frame(reference))
         for image in item.of_kind("IMAGE")
-        for one in items_of(image.data, "ReferencedSOPSequence")
+        for reference in items_of(image.data, "ReferencedSOPSequence")
     ]
     if not named:
         raise InputError.at(
             item.where,
-            "gives pixels of no image: it refers to none.",
-            "Points on an image need the image; export the report anew.",
+            "has pixel coordinates, but refers to no image.",
+            "Points on an image need the image; export the report again.",
         )
     uid, frame = named[0]
     for series in around.images.values():
@@ -273,13 +273,13 @@ def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
     held = ", ".join(around.images) or "none"
     raise InputError.at(
         item.where,
-        f"lies on image {uid}{of_series}, which is not at hand (series at hand: {held}).",
-        "Put the images beside the report, or give their folder as cases.",
+        f"is on image {uid}{of_series}, which was not found (series found: {held}).",
+        "Put the images next to the report, or give their folder as cases.",
     )
 
 
 def _frame(reference: Any) -> int:
-    """Which frame of the image is meant, from 0; reports count from 1, and name none of a file."""
+    """The frame of the image, from 0; reports count from 1, and name no frame of a single image."""
     numbers = numbers_of(reference, "ReferencedFrameNumber")
     return int(numbers[0]) - 1 if numbers else 0
 
@@ -314,14 +314,14 @@ def _ellipse(points: FloatArray) -> FloatArray:
     return _turned(middle, (points[1] - points[0]) / 2, (points[3] - points[2]) / 2)
 
 
-def _turned(middle: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+def _turned(middle: FloatArray, first_axis: FloatArray, second_axis: FloatArray) -> FloatArray:
     angle = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)[:, None]
-    rim: FloatArray = middle + np.cos(angle) * one + np.sin(angle) * other
+    rim: FloatArray = middle + np.cos(angle) * first_axis + np.sin(angle) * second_axis
     return np.concatenate([rim, rim[:1]])
 
 
 def _without_repeats(points: FloatArray) -> FloatArray:
-    """Points without those that repeat the one before."""
+    """Points without those that repeat the previous one."""
     is_new = np.ones(len(points), dtype=np.bool_)
     is_new[1:] = np.any(points[1:] != points[:-1], axis=1)
     return points[is_new]
@@ -339,18 +339,18 @@ CTDI_VOL, DLP = "113830", "113838"
 
 
 class ReportedDose(NamedTuple):
-    """What a report says of one irradiation; None: nothing."""
+    """The dose of one irradiation; None means unknown."""
 
     ctdi_vol_mgy: float | None
     dlp_mgy_cm: float | None
 
 
 def dose_events(path: Path) -> dict[str, ReportedDose]:
-    """For every irradiation event by its UID its dose; nothing where the file is no dose report."""
+    """The dose of every irradiation event by its UID; empty if the file is not a dose report."""
     try:
         data = read_header(path)
     except InputError:
-        return {}  # a damaged report tells nothing; curation lists the file
+        return {}  # curation lists the damaged file
     return dict(_events(data)) if text_of(data, "SOPClassUID") == DOSE_REPORT_STORAGE else {}
 
 
@@ -363,8 +363,8 @@ def _events(data: Any) -> Iterator[tuple[str, ReportedDose]]:
 
 
 def _items(item: Any, code: str) -> list[Any]:
-    """The children of an item that have a concept."""
-    return [one for one in item.get("ContentSequence") or () if _concept(one) == code]
+    """The children of an item with a concept."""
+    return [child for child in item.get("ContentSequence") or () if _concept(child) == code]
 
 
 def _concept(item: Any) -> str:
@@ -374,7 +374,7 @@ def _concept(item: Any) -> str:
 
 
 def _number(item: Any, code: str) -> float | None:
-    for one in _items(item, code):
-        for value in one.get("MeasuredValueSequence") or ():
+    for child in _items(item, code):
+        for value in child.get("MeasuredValueSequence") or ():
             return number_of(value, "NumericValue")
     return None

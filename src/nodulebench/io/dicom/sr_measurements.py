@@ -1,4 +1,4 @@
-"""Items of a report -> what they say: numbers in our units, coded values, observer and series."""
+"""Read report items: numbers in our units, coded values, observer and series."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ TYPE_OF_CODE = {concept.key: name for name, concept in codes.TYPES.items()}
 
 
 def ct_series_of(reports: Iterable[Any]) -> set[str]:
-    """The CT series that reports list as their evidence."""
+    """The CT series in the evidence of reports."""
     return {
         uid
         for report in reports
@@ -24,10 +24,10 @@ def ct_series_of(reports: Iterable[Any]) -> set[str]:
 
 
 def surroundings(name: str, data: Any, at_hand: CaseMatcher) -> tuple[str, Surroundings]:
-    """The series that a report is about, and what is known of its images.
+    """The series of a report, and its known images.
 
     Raises:
-        InputError: if it names no CT series; one of several is found by the images drawn on.
+        InputError: if it names no CT series. (Of several series, the drawn images decide.)
     """
     evidence = referenced_series(data)
     about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
@@ -35,14 +35,14 @@ def surroundings(name: str, data: Any, at_hand: CaseMatcher) -> tuple[str, Surro
         raise InputError.at(
             name,
             "refers to no CT series: its evidence lists no CT image.",
-            "Without it nobody knows which case it is about; export the report anew.",
+            "Without it the case is unknown; export the report again.",
         )
     of_image = {image: uid for uid, images in evidence.items() for image in images}
     return about[0], Surroundings(name, of_image, at_hand.images)
 
 
 def observer_of(tree: Item) -> str:
-    """Who reports: a person's name, else a device's."""
+    """The observer: a person's name, else a device's."""
     return (
         tree.text_of(codes.PERSON_NAME).rstrip("^ ")
         or tree.text_of(codes.DEVICE_NAME)
@@ -51,12 +51,12 @@ def observer_of(tree: Item) -> str:
 
 
 def numbers_of(item: Item) -> dict[str, float]:
-    """The numbers that an item has, in our columns and units.
+    """The numbers of an item, in our columns and units.
 
     Raises:
-        InputError: if a unit is not known, or a number is none.
+        InputError: if a unit is unknown, or a number is not finite.
     """
-    found = {}
+    values = {}
     for child in item.of_kind("NUM"):
         column = codes.NUMBERS.get(child.name)
         measured = item_of(child.data, "MeasuredValueSequence")
@@ -70,30 +70,30 @@ def numbers_of(item: Item) -> dict[str, float]:
         if unit not in factors or not abs(number) < float("inf"):
             raise InputError.at(
                 child.where,
-                f"{column} is {number:g} {unit}, which is not understood.",
+                f"{column} is {number:g} {unit}, which cannot be converted.",
                 f"Known units: {', '.join(filter(None, factors))}.",
             )
-        found[column] = number * factors[unit]
-    return found
+        values[column] = number * factors[unit]
+    return values
 
 
 def measured_number(measured: Any) -> float:
-    """The number of a measured value, the more exact one where there are two; NaN: none."""
+    """The number of a measured value, the more exact of two; NaN if there is none."""
     exact = floats_of(measured, "FloatingPointValue")
-    told = exact or floats_of(measured, "NumericValue")
-    return told[0] if told else float("nan")
+    values = exact or floats_of(measured, "NumericValue")
+    return values[0] if values else float("nan")
 
 
 def stated_type(item: Item) -> dict[str, str | int]:
-    """What an item says by codes: type, density, category, characteristics."""
-    found: dict[str, str | int] = {}
+    """The coded values of an item: type, density, category, characteristics."""
+    labels: dict[str, str | int] = {}
     for child in item.of_kind("CODE"):
         if child.name == codes.CATEGORY.key:
-            found["category"] = child.meaning
+            labels["category"] = child.meaning
         elif child.name == codes.FINDING.key and child.code in TYPE_OF_CODE:
-            found["type"] = TYPE_OF_CODE[child.code]
+            labels["type"] = TYPE_OF_CODE[child.code]
         elif child.name in codes.TYPE_TEXTS:
             column, values = codes.TYPE_TEXTS[child.name]
             if child.code in values:
-                found[column] = values[child.code]
-    return found
+                labels[column] = values[child.code]
+    return labels

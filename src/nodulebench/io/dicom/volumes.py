@@ -1,4 +1,4 @@
-"""A folder of DICOM CT images, one file per slice or many in one <-> Volume."""
+"""Read and write a folder of DICOM CT images, one file per slice or many in one, as a volume."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -28,20 +28,20 @@ from nodulebench.io.dicom.slices import SliceHeader
 
 
 def read_series(folder: Path, series_uid: str | None = None) -> Series:
-    """One CT series, as its headers describe it.
+    """Find one CT series and read its headers.
 
     Args:
-        folder: looked through with its subfolders; other files and other modalities are passed
-            over.
-        series_uid: which series, where there are several.
+        folder: searched with its subfolders; other files and other modalities are
+            skipped.
+        series_uid: the series to read, if there are several.
 
     Raises:
         InputError: if there is none, or there are several.
     """
     held = ct_series(folder)
     if series_uid is None and len(held) > 1:
-        some = sorted(held.values(), key=lambda one: -len(one.slices))[:5]
-        listed = "; ".join(f"{one.uid} ({len(one.slices)} slices)" for one in some)
+        some = sorted(held.values(), key=lambda series: -len(series.slices))[:5]
+        listed = "; ".join(f"{series.uid} ({len(series.slices)} slices)" for series in some)
         raise InputError.at(folder, f"holds {len(held)} series: {listed}.", "Name the one to read.")
     if series_uid is not None and series_uid not in held:
         raise InputError.at(folder, f"does not hold the series {series_uid}.")
@@ -49,21 +49,21 @@ def read_series(folder: Path, series_uid: str | None = None) -> Series:
 
 
 def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
-    """The voxels of one CT series in a folder, as ``read_series`` and ``series_volume`` do."""
+    """Read the voxels of one CT series in a folder."""
     return series_volume(read_series(folder, series_uid), str(folder))
 
 
 def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> Volume:
-    """The voxels of a series.
+    """Read the voxels of a series.
 
     Args:
         series: its slices.
-        where: what it is called in messages.
+        where: its name in messages.
         allows_tilt: whether slices may shift sideways, as those of a tilted gantry do; the third
-            axis of the volume then leans, and only what works with any grid may use it.
+            axis of the volume then leans, so only methods for any grid may use it.
 
     Raises:
-        InputError: with everything that keeps the slices from being one volume: missing or
+        InputError: with everything that prevents the slices from forming one volume: missing or
             repeated slices, slices of different size or orientation, a tilted gantry, 8-bit
             voxels, no rescaling to HU, damaged pixels.
     """
@@ -83,7 +83,7 @@ def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> V
 
 
 def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
-    """Write one file per slice, ``0001.dcm`` being the first.
+    """Write one file per slice; the first is ``0001.dcm``.
 
     Raises:
         InputError: if the voxels do not fit into the bits that the header asks for.
@@ -155,43 +155,42 @@ def _value_problems(series: Series, where: str) -> list[Problem]:
     return problems
 
 
-def _hounsfield(one: SliceHeader) -> npt.NDArray[np.generic]:
-    """The voxels of a slice in HU: whole numbers where the rescaling keeps them whole."""
-    stored = stored_values(one)
-    slope, intercept = one.slope or 1.0, one.intercept or 0.0
+def _hounsfield(header: SliceHeader) -> npt.NDArray[np.generic]:
+    """The voxels of a slice in HU, as integers if the rescaling keeps them whole."""
+    stored = stored_values(header)
+    slope, intercept = header.slope or 1.0, header.intercept or 0.0
     if slope.is_integer() and intercept.is_integer():
         return stored.astype(np.int32) * np.int32(slope) + np.int32(intercept)
     return (stored * slope + intercept).astype(np.float32)
 
 
 def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
-    """Every CT series in a folder and its subfolders, by Series Instance UID.
+    """Find every CT series in a folder and its subfolders that forms a volume, by its UID.
 
     Args:
-        folder: looked through; other files are passed over.
-        wanted: only these series, as far as they are there; files that cannot be read are then
-            passed over, as they may be anything.
+        folder: searched; other files are skipped.
+        wanted: only these series, if they exist; files that cannot be read are then
+            skipped, because they may be anything.
 
     Raises:
-        InputError: if there is none, or images of one series do not make a volume.
+        InputError: if there is none, or images of one series do not form a volume.
     """
-    found = ct_series(folder, wanted)
+    series_by_uid = ct_series(folder, wanted)
     raise_problems(
         problem
-        for uid, series in found.items()
+        for uid, series in series_by_uid.items()
         for problem in stack_problems(series, f"{folder} series {uid}")
     )
-    return found
+    return series_by_uid
 
 
 def cases_of_images(folder: Path) -> pl.DataFrame:
-    """CASES with one row per CT series in a folder, which the column ``images`` names."""
+    """CASES with one row per CT series in a folder; the column ``images`` names its folder."""
     rows = [case_row(series) for series in read_image_series(folder).values()]
     return CASES.conform(pl.DataFrame(rows), folder.name)
 
 
 def case_row(series: Series) -> JsonObject:
-    """A series as a row of CASES."""
     first = series.slices[0]
     return {
         "case_id": series.uid,
@@ -204,27 +203,27 @@ def case_row(series: Series) -> JsonObject:
 def images_of_cases(
     cases: pl.DataFrame | None, case_ids: Iterable[str] | None = None
 ) -> dict[str, Series]:
-    """The series of every case whose images are known, by case.
+    """Find the series of every case with known images, by case.
 
     Args:
-        cases: CASES; those with a folder in the column ``images`` are looked up.
+        cases: CASES; the column ``images`` names the folder of each.
         case_ids: only these.
 
     Raises:
-        InputError: if a folder does not hold the case's series, or several and none of its name.
+        InputError: if a folder lacks the case's series, or holds several and none of its name.
     """
     if cases is None or IMAGES not in cases.columns:
         return {}
     wanted = None if case_ids is None else set(case_ids)
-    found: dict[str, Series] = {}
+    series_by_case: dict[str, Series] = {}
     seen: dict[str, dict[str, Series]] = {}
     for case_id, folder in cases.select("case_id", IMAGES).drop_nulls().iter_rows():
         if wanted is not None and case_id not in wanted:
             continue
         if folder not in seen:
             seen[folder] = read_image_series(Path(folder))
-        found[case_id] = _series_of_case(case_id, folder, seen[folder])
-    return found
+        series_by_case[case_id] = _series_of_case(case_id, folder, seen[folder])
+    return series_by_case
 
 
 def _series_of_case(case_id: str, folder: str, held: dict[str, Series]) -> Series:
@@ -233,7 +232,7 @@ def _series_of_case(case_id: str, folder: str, held: dict[str, Series]) -> Serie
     if len(held) > 1:
         raise InputError.at(
             f"case '{case_id}'",
-            f"its folder {folder} holds {len(held)} series, none of that name.",
-            "Give every series a folder of its own, or name cases by SeriesInstanceUID.",
+            f"its folder {folder} holds {len(held)} series, but none of that name.",
+            "Put every series into a separate folder, or name cases by SeriesInstanceUID.",
         )
     return next(iter(held.values()))

@@ -1,4 +1,4 @@
-"""What every DICOM object that we write says of itself: when, by what, about which series."""
+"""Fill in what every DICOM object we write must state: time, program, series."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -33,41 +33,40 @@ _REPEATED = {
     "AccessionNumber": "",
     "ReferringPhysicianName": "",
 }
-"""What an object repeats of the images that it is about."""
+"""Attributes that an object repeats from its images."""
 
 
 def moment() -> datetime:
-    """When an object is written."""
     return datetime.now().astimezone().replace(microsecond=0, tzinfo=None)
 
 
 def coded(concept: Concept) -> Any:
-    """A concept as highdicom takes it."""
+    """A concept as a highdicom code."""
     with needs("dicom", "writing DICOM objects"):
         from highdicom import sr
     return sr.CodedConcept(concept.value, concept.scheme, concept.meaning)
 
 
 def person_name(name: str) -> str:
-    """A name as DICOM writes it: one of a single part ends with a caret.
+    """A name as DICOM writes it: a name of a single part ends with a caret.
 
     Raises:
-        InputError: if it has signs that divide names, or is too long.
+        InputError: if it has characters that separate names, or is too long.
     """
     if set(name) & set("\\=") or not 0 < len(name) < LONGEST_NAME:
         raise InputError.at(
             f"reader '{name[:LONGEST_NAME]}'",
             "cannot be a person's name in DICOM.",
-            f"Leave out '\\' and '='; at most {LONGEST_NAME - 1} signs.",
+            f"Leave out '\\' and '='; use at most {LONGEST_NAME - 1} characters.",
         )
     return name if "^" in name else f"{name}^"
 
 
-def made(maker: Callable[..., Any], **parts: Any) -> Any:
-    """What highdicom makes of parts.
+def create_quietly(maker: Callable[..., Any], **parts: Any) -> Any:
+    """Create a highdicom object without its warnings.
 
-    It warns of what images say that it repeats, such as a patient's name of a single part, which
-    nobody here can change.
+    It warns about attributes that it repeats from the images, such as a patient's name of a single
+    part, which cannot be changed here.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -75,9 +74,9 @@ def made(maker: Callable[..., Any], **parts: Any) -> Any:
 
 
 def settle(data: Any, written: datetime) -> None:
-    """Give an object one time of writing, UTF-8, and our name as that of its writer.
+    """Give an object one time of writing, UTF-8, and our implementation name.
 
-    Images are often written in Latin letters alone; names of readers and algorithms need not be.
+    Images are often limited to Latin letters; names of readers and algorithms need not be.
     """
     data.SpecificCharacterSet = "ISO_IR 192"
     date, time = f"{written:%Y%m%d}", f"{written:%H%M%S}"
@@ -86,9 +85,9 @@ def settle(data: Any, written: datetime) -> None:
             setattr(data, f"{part}Date", date)
         if f"{part}Time" in data:
             setattr(data, f"{part}Time", time)
-    for one in data.get("ContributingEquipmentSequence") or ():
-        if "ContributionDateTime" in one:
-            one.ContributionDateTime = date + time
+    for equipment in data.get("ContributingEquipmentSequence") or ():
+        if "ContributionDateTime" in equipment:
+            equipment.ContributionDateTime = date + time
     data.file_meta.ImplementationClassUID = IMPLEMENTATION_UID
     data.file_meta.ImplementationVersionName = "NODULEBENCH"
 
@@ -96,45 +95,45 @@ def settle(data: Any, written: datetime) -> None:
 def series_of_cases(
     cases: pl.DataFrame | None, case_ids: Sequence[str], what: str
 ) -> dict[str, Series]:
-    """The image series of every case to be written about.
+    """The image series of each of these cases.
 
     Raises:
         InputError: for each case whose images are not known.
     """
-    found = {
+    described = {
         case_id: _described(series) for case_id, series in images_of_cases(cases, case_ids).items()
     }
-    missing = [case_id for case_id in case_ids if case_id not in found]
+    missing = [case_id for case_id in case_ids if case_id not in described]
     raise_problems(
         Problem(
             f"case '{case_id}'",
-            f"has no images, and {what} refers to those it was made from.",
+            f"has no images, but {what} must refer to its images.",
             "Give the folder of the DICOM series as cases, or a table of cases whose column "
             "'images' names the folder of each.",
         )
         for case_id in missing[:MOST_NAMED]
     )
-    return found
+    return described
 
 
 def _described(series: Series) -> Series:
-    """The series with all that objects about it must repeat; what is unknown is left blank.
+    """The series with all attributes that objects must repeat; unknown ones are left blank.
 
-    Slices whose thickness is unknown count as thick as they are apart.
+    An unknown slice thickness is set to the slice distance.
 
     Raises:
-        InputError: if its coordinates have no name of their own.
+        InputError: if it has no frame of reference, or many frames in one file.
     """
     if not series.frame_of_reference:
         raise InputError.at(
             f"{Path(series.files[0]).parent} series {series.uid}",
-            "has no FrameOfReferenceUID, so places in it cannot be told.",
+            "has no FrameOfReferenceUID, so positions in it are undefined.",
             "Export the series with it.",
         )
     if len(series.files) < len(series.slices):
         raise InputError.at(
             f"{Path(series.files[0]).parent} series {series.uid}",
-            "has many frames in one file; objects are written about one file per slice.",
+            "has many frames in one file; DICOM objects need one file per slice.",
             "Convert it to CT Image Storage, or write another format.",
         )
     for image in series.images:
@@ -147,10 +146,10 @@ def _described(series: Series) -> Series:
 
 
 def save_objects(path: Path, objects: Iterable[tuple[str, Any]]) -> None:
-    """Write DICOM objects into a folder by the names given, or one into a file.
+    """Write DICOM objects into a folder by their names, or one object into a file.
 
     Raises:
-        InputError: if several objects should go into one file.
+        InputError: if there are several objects for one file.
     """
     held = list(objects)
     if path.suffix.lower() != ".dcm":

@@ -1,1 +1,1 @@
-"""Image volumes in files, and the image that belongs to a case."""
+"""Read and write image volumes, and find the image of a case."""

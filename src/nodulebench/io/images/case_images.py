@@ -1,7 +1,7 @@
-"""The CT image of a case -> Volume, whatever it is kept in; the one way that images are read.
+"""Read the CT image of a case in any format; all images are read through this module.
 
 An image is a MetaImage or NIfTI file, a DICOM file of many frames, a folder of DICOM files, or a
-zip archive of one.
+zip archive of such a folder.
 """
 
 import zipfile
@@ -26,39 +26,39 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".mhd", ".mha", ".nii", ".nii.gz", ".dcm", ".zip")
 LARGEST_UNPACKED_BYTES = 8 << 30
-"""A zip that says it holds more is refused before anything is written."""
+"""A zip that states a larger content is rejected before anything is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseImage:
-    """An image and the name that it has by itself."""
+    """An image and its own name."""
 
     volume: Volume
     name: str
-    """Of the file, or the series UID of DICOM."""
+    """The file name without endings, or the series UID of DICOM."""
 
 
 def read_case(path: Path, *, allows_tilt: bool = False) -> Volume:
-    """The CT volume of a case in any form, as ``read_case_image`` does."""
+    """Read the CT volume of a case in any format."""
     return read_case_image(path, allows_tilt=allows_tilt).volume
 
 
 def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
-    """The image of a case in any form.
+    """Read the image of a case in any format.
 
     Args:
         path: a file, or a folder of DICOM.
-        allows_tilt: whether slices of a tilted gantry are taken, on the grid that they lie on.
+        allows_tilt: whether slices of a tilted gantry are accepted, on their own leaning grid.
 
     Raises:
-        InputError: if it is no image that is known, or with everything that is wrong with it.
+        InputError: if its format is unknown, or with all problems of the image.
     """
     from nodulebench.io.images import metaimage, nifti
 
     if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):
         return _dicom(path, allows_tilt=allows_tilt)
     if not path.is_file():
-        raise InputError.at(path, "is not there.", "Give an image or a DICOM folder.")
+        raise InputError.at(path, "does not exist.", "Give an image or a DICOM folder.")
     if path.suffix == ".zip":
         return _zipped(path, allows_tilt=allows_tilt)
     if path.name.endswith((".nii", ".nii.gz")):
@@ -67,7 +67,7 @@ def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
         return CaseImage(metaimage.read_volume(path), case_of_image(path.name))
     raise InputError.at(
         path,
-        "is no image that is known.",
+        "is not an image of a known format.",
         "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files.",
     )
 
@@ -77,10 +77,10 @@ class NoImageError(InputError):
 
 
 def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callable[[str], Volume]:
-    """What reads the image of a case from a folder, as ``image_lookup`` finds it.
+    """Return a function that reads the image of a case from a folder; see ``image_lookup``.
 
     Raises:
-        NoImageError: by what is returned, where there is none.
+        NoImageError: raised by the returned function, if there is no image.
     """
     find = image_lookup(folder, wanted)
     return lambda case_id: find(case_id)()
@@ -89,20 +89,20 @@ def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callabl
 def image_lookup(
     folder: Path, wanted: Collection[str] | None = None
 ) -> Callable[[str], Callable[[], Volume]]:
-    """What finds the image of a case in a folder: of images, a test set, or any archive.
+    """Return a function that finds the image of a case in a folder, test set or archive.
 
-    What it gives reads the image, when it is called.
+    The found object reads the image when it is called.
 
     The image of a case is a file ``<case_id>`` with one of ``SUFFIXES`` or a folder ``<case_id>``
-    of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. Where no name
-    fits, the DICOM series of that Series Instance UID is looked for.
+    of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. If no name
+    fits, it is the DICOM series of that Series Instance UID.
 
     Args:
-        folder: where images are.
-        wanted: the cases that will be asked for; damaged files of others are then passed over.
+        folder: the folder of images.
+        wanted: the cases that will be requested; damaged files of others are then skipped.
 
     Raises:
-        NoImageError: by what is returned, where there is none.
+        NoImageError: raised by the returned function, if there is no image.
     """
     named = cache(lambda: _images_by_name(folder))
     series = cache(lambda: _series_by_uid(folder, wanted))
@@ -110,9 +110,9 @@ def image_lookup(
     def find(case_id: str) -> Callable[[], Volume]:
         places = (folder, folder / "images", folder / "data" / "images")
         paths = (place / f"{case_id}{suffix}" for place in places for suffix in (*SUFFIXES, ""))
-        found = next((path for path in paths if path.exists()), None) or named().get(case_id)
-        if found is not None:
-            return partial(read_case, found)
+        image = next((path for path in paths if path.exists()), None) or named().get(case_id)
+        if image is not None:
+            return partial(read_case, image)
         if case_id in series():
             from nodulebench.io.dicom.volumes import series_volume
 
@@ -127,14 +127,14 @@ def image_lookup(
 
 
 def _images_by_name(folder: Path) -> dict[str, Path]:
-    """Every image file below a folder by its name without ending, every folder by its own."""
-    found: dict[str, Path] = {}
+    """Every image file below a folder by its name without ending, every subfolder by its name."""
+    by_name: dict[str, Path] = {}
     for path in map(Path, files_below(folder, lambda _: None)):
-        found.setdefault(path.parent.name, path.parent)
+        by_name.setdefault(path.parent.name, path.parent)
         if path.name.endswith(SUFFIXES):
             ending = next(suffix for suffix in SUFFIXES if path.name.endswith(suffix))
-            found.setdefault(path.name.removesuffix(ending), path)
-    return found
+            by_name.setdefault(path.name.removesuffix(ending), path)
+    return by_name
 
 
 def _series_by_uid(folder: Path, wanted: Collection[str] | None) -> dict[str, "Series"]:
@@ -142,7 +142,7 @@ def _series_by_uid(folder: Path, wanted: Collection[str] | None) -> dict[str, "S
 
     try:
         return ct_series(folder, wanted)
-    except NoduleBenchError:  # no DICOM there, or nothing that could read it
+    except NoduleBenchError:  # no DICOM files, or pydicom is not installed
         return {}
 
 
@@ -154,7 +154,7 @@ def _dicom(path: Path, *, allows_tilt: bool) -> CaseImage:
 
 
 def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
-    """A zipped DICOM series."""
+    """Read a zipped DICOM series."""
     with TemporaryDirectory() as folder:
         try:
             with zipfile.ZipFile(path) as archive:
@@ -167,7 +167,7 @@ def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
                     )
                 archive.extractall(folder)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-            raise InputError.at(path, f"cannot be unpacked ({error}).", "Copy it anew.") from error
+            raise InputError.at(path, f"cannot be unpacked ({error}).", "Copy it again.") from error
         try:
             return _dicom(Path(folder), allows_tilt=allows_tilt)
         except InputError as error:
@@ -182,16 +182,16 @@ IMAGES = "images"
 
 
 def images_folder(folder: Path) -> Path | None:
-    """Where a test set keeps the images of its cases; None: it is none, or has none."""
+    """The folder of a test set's images, or None."""
     places = (folder / IMAGES, folder / PAYLOAD / IMAGES)
     return next((place for place in places if place.is_dir()), None)
 
 
 def images_of_set(folder: Path) -> list[tuple[str, Path]]:
-    """The cases of a test set with their images; the table of cases drives where there is one.
+    """The cases of a test set with their images, in the order of its case table if it has one.
 
     Raises:
-        InputError: if a case has no image, or there is none at all.
+        InputError: if a case has no image, or there are no images at all.
     """
     images = images_folder(folder) or folder / IMAGES
     by_name: dict[str, Path] = {}
@@ -202,7 +202,7 @@ def images_of_set(folder: Path) -> list[tuple[str, Path]]:
     wanted = read_cases(table)["case_id"].to_list() if table else list(by_name)
     for case_id in wanted:
         if case_id not in by_name:
-            image_reader(images)(case_id)  # says what was looked for
+            image_reader(images)(case_id)  # its error lists the names that were tried
     if not wanted:
         raise InputError.at(str(images), "holds no image.", "Put one image per case there.")
     return [(case_id, by_name[case_id]) for case_id in wanted]

@@ -1,4 +1,4 @@
-"""MetaImage (.mhd with .raw or .zraw, or .mha), the format of LUNA16's scans <-> Volume."""
+"""Read and write MetaImage (.mhd with .raw or .zraw, or .mha), the format of LUNA16's scans."""
 
 import math
 import zlib
@@ -25,24 +25,24 @@ _ELEMENT_TYPES = {
 }
 _LONGEST_HEADER = 1 << 16
 LARGEST_BYTES = 8 << 30
-"""Voxels of a header that asks for more are not read: no CT is so large."""
+"""Largest voxel data that is read: no CT is larger."""
 
 
 def read_volume(path: Path) -> Volume:
     """Read a MetaImage.
 
     Raises:
-        InputError: if it is no 3-D MetaImage of a CT, or its voxels are damaged or absent.
+        InputError: if it is not a 3-D MetaImage of a CT, or its voxels are damaged or missing.
     """
     voxels, fields = _read_voxels(path)
     return _placed(path, voxels, fields)
 
 
 def read_mask(path: Path) -> tuple[BoolArray, Geometry]:
-    """Read the mask of an organ: which voxels are not 0 (slice, row, column), and where they are.
+    """Read the mask of an organ: which voxels are not 0 (slice, row, column), and their grid.
 
     Raises:
-        InputError: if it is no 3-D MetaImage, or its voxels are damaged or absent.
+        InputError: if it is not a 3-D MetaImage, or its voxels are damaged or missing.
     """
     voxels, fields = _read_voxels(path)
     mask = voxels != 0
@@ -50,7 +50,7 @@ def read_mask(path: Path) -> tuple[BoolArray, Geometry]:
 
 
 def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
-    """The voxels as they stand in the file, and the header's fields."""
+    """The stored voxels and the header's fields."""
     fields, voxel_start = _read_fields(path)
     size = _numbers(path, fields, "DimSize").astype(np.int64)
     kind = fields.get("ElementType", "")
@@ -71,14 +71,14 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
         raise InputError.at(
             path,
             f"holds {len(content)} bytes of voxels, but its header asks for {expected}.",
-            "Copy or export it anew.",
+            "Copy or export it again.",
         )
     voxels = np.frombuffer(content, dtype).reshape(size[::-1]).astype(dtype.newbyteorder("="))
     return voxels, fields
 
 
 def _placed(path: Path, voxels: VoxelArray, fields: dict[str, str]) -> Volume:
-    """Voxels with the place that the header gives them."""
+    """Voxels with the geometry in the header."""
     direction = fields.get("TransformMatrix") or fields.get("Orientation")
     origin = next((name for name in ("Offset", "Position", "Origin") if name in fields), None)
     return make_volume(
@@ -92,19 +92,19 @@ def _placed(path: Path, voxels: VoxelArray, fields: dict[str, str]) -> Volume:
 
 
 def write_volume(volume: Volume, path: Path, *, is_compressed: bool = True) -> None:
-    """Write ``name.mhd`` with ``name.zraw`` or ``.raw`` beside it, or all in one ``name.mha``."""
+    """Write ``name.mhd`` with ``name.zraw`` or ``.raw`` next to it, or all in one ``name.mha``."""
     for name, content in volume_files(volume, path.name, is_compressed=is_compressed).items():
         with staged_file(path.with_name(name)) as staged:
             staged.write_bytes(content)
 
 
 def volume_files(volume: Volume, name: str, *, is_compressed: bool = True) -> dict[str, bytes]:
-    """The files of a volume by their names; the one that is named, which has the header, is last.
+    """The content of the files of a volume, by name; the file with the header is last.
 
     Args:
         volume: the image.
-        name: ends in ``.mhd`` for two files, in ``.mha`` for one.
-        is_compressed: whether the voxels are.
+        name: the name of the header file: ``.mhd`` for two files, ``.mha`` for one.
+        is_compressed: whether the voxels are compressed.
     """
     path = PurePath(name)
     is_local = path.suffix == ".mha"
@@ -136,7 +136,7 @@ def volume_files(volume: Volume, name: str, *, is_compressed: bool = True) -> di
 
 
 def _read_fields(path: Path) -> tuple[dict[str, str], int]:
-    """The header's fields, and where voxels begin if they stand in the same file."""
+    """The header's fields, and the offset of the voxels if they are in the same file."""
     try:
         with path.open("rb") as file:
             head = file.read(_LONGEST_HEADER)
@@ -160,13 +160,11 @@ def _read_fields(path: Path) -> tuple[dict[str, str], int]:
 
 
 def _read_content(path: Path, fields: dict[str, str], voxel_start: int, expected: int) -> bytes:
-    """The bytes of the voxels; no more is unpacked than one more than the header asks for."""
+    """The bytes of the voxels; at most one byte more is unpacked than the header asks for."""
     name = fields["ElementDataFile"]
     source = path if name == "LOCAL" else path.parent / name
     if name == "LIST" or "%" in name:
-        raise InputError.at(
-            path, "keeps its slices in several files.", "Export it as one raw file."
-        )
+        raise InputError.at(path, "has its slices in several files.", "Export it as one raw file.")
     try:
         content = source.read_bytes()[voxel_start if name == "LOCAL" else 0 :]
     except OSError as error:
@@ -183,7 +181,7 @@ def _read_content(path: Path, fields: dict[str, str], voxel_start: int, expected
         return unpacked
     except zlib.error as error:
         raise InputError.at(
-            source, f"its compressed voxels are damaged ({error}).", "Copy it anew."
+            source, f"its compressed voxels are damaged ({error}).", "Copy it again."
         ) from error
 
 
@@ -195,8 +193,8 @@ def _numbers(path: Path, fields: dict[str, str], name: str) -> npt.NDArray[np.fl
     try:
         return np.array(fields[name].split(), dtype=np.float64)
     except (KeyError, ValueError) as error:
-        found = f"'{fields[name]}'" if name in fields else "missing"
-        raise InputError.at(path, f"its {name} is {found}, not numbers.") from error
+        given = f"'{fields[name]}'" if name in fields else "missing"
+        raise InputError.at(path, f"its {name} is {given}, not numbers.") from error
 
 
 def _matrix(path: Path, text: str) -> npt.NDArray[np.float64]:

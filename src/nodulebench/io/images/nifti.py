@@ -1,4 +1,4 @@
-"""NIfTI-1 (.nii, .nii.gz) <-> Volume, by nibabel; NIfTI's RAS coordinates become LPS and back."""
+"""Read and write NIfTI-1 (.nii, .nii.gz) with nibabel; its RAS coordinates are converted to LPS."""
 
 import gzip
 import math
@@ -20,44 +20,43 @@ if TYPE_CHECKING:
     from nibabel.nifti1 import Nifti1Header
 
 LARGEST_BYTES = 8 << 30
-"""Voxels of a header that asks for more are not unpacked: no CT is so large."""
+"""Largest voxel data that is unpacked: no CT is larger."""
 _SIZES = {2: 1, 4: 2, 8: 4, 16: 4, 64: 8, 256: 1, 512: 2, 768: 4}
-"""Data types of one real number -> its bytes."""
+"""Data type of one real number -> its bytes."""
 _TO_LPS = np.diag([-1.0, -1.0, 1.0])
 
 
 def read_volume(path: Path) -> Volume:
     """Read a NIfTI image of one file.
 
-    The affine matrix (sform) is taken where there is one, else the quaternion (qform). No more is
+    The geometry is the affine matrix (sform), else the quaternion (qform). No more is
     unpacked than the header asks for, and no more than ``LARGEST_BYTES``.
 
     Raises:
-        InputError: if it is no NIfTI image of a CT volume, or its voxels are damaged or sheared.
+        InputError: if it is not a NIfTI image of a CT volume, or its voxels are damaged or sheared.
     """
     voxels, affine = _read(path)
     return _placed(path, voxels, affine)
 
 
 def read_labels(path: Path, most: int = LARGEST_BYTES) -> Volume:
-    """Read a label map: whole numbers of voxels, and where these are.
+    """Read a label map: whole numbers on a voxel grid.
 
     Args:
         path: the file.
-        most: how many bytes its voxels may unpack to.
+        most: the largest size of its unpacked voxels, bytes.
 
     Raises:
-        InputError: if it is no NIfTI image of whole numbers, or its voxels are damaged or sheared.
+        InputError: if it is not a NIfTI image of whole numbers, or is damaged or sheared.
     """
     voxels, affine = _read(path, most)
     whole = np.rint(voxels).astype(np.int32)
     if not np.array_equal(whole, voxels):
-        raise InputError.at(path, "has voxels that are no whole numbers.", "Is it a label map?")
+        raise InputError.at(path, "has voxels that are not whole numbers.", "Is it a label map?")
     return _placed(path, whole, affine)
 
 
 def _read(path: Path, most: int = LARGEST_BYTES) -> tuple[VoxelArray, FloatArray]:
-    """The voxels [slice, row, column], and the affine matrix."""
     with needs("images", "NIfTI"):
         from nibabel.nifti1 import Nifti1Header
         from nibabel.wrapstruct import WrapStructError
@@ -102,11 +101,11 @@ def write_volume(volume: Volume, path: Path) -> None:
 
 
 def _voxel_bytes(path: Path, header: "Nifti1Header", most: int) -> int:
-    """How many bytes the voxels take; what is no CT volume in one file is refused."""
+    """The size of the voxels, bytes; anything but a CT volume in one file is rejected."""
     if header["sizeof_hdr"] != 348:
         raise InputError.at(path, "is not a NIfTI-1 image.")
     if header["magic"].item() != b"n+1":
-        raise InputError.at(path, "keeps its voxels in another file.", "Save it as one .nii file.")
+        raise InputError.at(path, "has its voxels in another file.", "Save it as one .nii file.")
     dimensions, *counts = (int(count) for count in header["dim"])
     size = _SIZES.get(int(header["datatype"]), 0) * math.prod(counts[:3])
     extra = [count for count in counts[3 : max(dimensions, 3)] if count > 1]
@@ -124,31 +123,31 @@ def _voxel_bytes(path: Path, header: "Nifti1Header", most: int) -> int:
 
 
 def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> VoxelArray:
-    """The voxels [slice, row, column], rescaled where the header asks for it."""
+    """The voxels [slice, row, column], rescaled if the header asks for it."""
     header["dim"][0] = 3
     try:
         voxels: VoxelArray = header.data_from_fileobj(file)
     except (OSError, ValueError) as error:
-        found = max(0, file.tell() - int(np.nan_to_num(header["vox_offset"])))
+        available = max(0, file.tell() - int(np.nan_to_num(header["vox_offset"])))
         raise InputError.at(
             path,
-            f"holds {found} bytes of voxels, but its header asks for {size}.",
-            "Copy or export it anew.",
+            f"holds {available} bytes of voxels, but its header asks for {size}.",
+            "Copy or export it again.",
         ) from error
     return np.ascontiguousarray(voxels.T, dtype=voxels.dtype.newbyteorder("="))
 
 
 def _affine(path: Path, header: "Nifti1Header") -> FloatArray:
-    """Steps along the image's axes and the place of the first voxel, in RAS."""
+    """Steps along the image's axes and the position of the first voxel, in RAS."""
     if header["sform_code"] <= 0 and header["qform_code"] <= 0:
         raise InputError.at(
             path,
-            "does not say where its voxels are in the patient (qform and sform are unset).",
+            "has no position in the patient (qform and sform are unset).",
             "Export it with its orientation.",
         )
     is_matrix = header["sform_code"] > 0
     try:
-        found: FloatArray = header.get_sform() if is_matrix else header.get_qform()
+        affine: FloatArray = header.get_sform() if is_matrix else header.get_qform()
     except ValueError as error:
-        raise InputError.at(path, f"its qform is no rotation ({error}).") from error
-    return found
+        raise InputError.at(path, f"its qform is not a rotation ({error}).") from error
+    return affine

@@ -1,1 +1,1 @@
-"""What readers of LIDC-IDRI drew, in its several files, and blocks cut from its scans."""
+"""Read LIDC-IDRI: readings in its file formats, and blocks cut from its scans."""

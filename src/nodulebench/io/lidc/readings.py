@@ -1,4 +1,4 @@
-"""Sessions in pixels + CASES with their geometry -> Readings in millimetres."""
+"""Convert LIDC-IDRI sessions from pixels to readings in millimetres."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ def pixel_readings(
     notices: Iterable[Notice] = (),
     reader_names: Sequence[Sequence[str]] | None = None,
 ) -> Readings:
-    """Place what was marked in pixels in the patient.
+    """Convert marks in pixels to patient millimetres.
 
     Args:
-        name: of the set.
+        name: the name of the set.
         readings: one per series.
-        cases: CASES; every series needs its voxel size. Where the origin is not given, positions
-            are measured from the first voxel, which a notice says.
-        notices: what is known already about how the files were read.
-        reader_names: for each reading the names of its sessions; None: 1, 2, 3, ...
+        cases: CASES; every series needs its voxel size. Without an origin, positions
+            are measured from the first voxel, with a notice.
+        notices: notices from reading the files.
+        reader_names: the names of the sessions of each reading; None: 1, 2, 3, ...
 
     Raises:
         InputError: for each series without geometry, and each point outside its image.
@@ -65,29 +65,29 @@ def pixel_readings(
 
 
 def _places(series: list[str], cases: pl.DataFrame) -> tuple[list[Geometry], int]:
-    """The geometry of each series, and how many have no origin of their own."""
+    """The geometry of each series, and the number of series without an origin."""
     axes = ("x", "y", "z")
     known = cases.join(pl.DataFrame({"case_id": series}), on="case_id", how="semi")
     spacing, origin = ([f"{what}_{axis}_mm" for axis in axes] for what in ("spacing", "origin"))
     has_origin = pl.all_horizontal(pl.col(origin).is_not_null())
     without = known.filter(~has_origin & pl.all_horizontal(pl.col(spacing).is_not_null())).height
-    found = geometries(known.with_columns(pl.col(origin).fill_null(0.0)))
-    missing = [one for one in series if one not in found]
-    tilted = [one for one in series if one in found and not found[one].is_axial]
+    known_grids = geometries(known.with_columns(pl.col(origin).fill_null(0.0)))
+    missing = [uid for uid in series if uid not in known_grids]
+    tilted = [uid for uid in series if uid in known_grids and not known_grids[uid].is_axial]
     problems = Problems()
-    for one in missing[:MOST_CASES_NAMED]:
+    for uid in missing[:MOST_CASES_NAMED]:
         problems.add(
-            f"series '{one}'",
-            "has no voxel size, which its pixels need to become millimetres.",
+            f"series '{uid}'",
+            "has no voxel size, so its pixels cannot become millimetres.",
             "Give a table of cases that lists it with spacing and origin.",
         )
-    for one in tilted[:MOST_CASES_NAMED]:
-        problems.add(f"series '{one}'", "has slices that are tilted against the z axis.")
+    for uid in tilted[:MOST_CASES_NAMED]:
+        problems.add(f"series '{uid}'", "has slices that are tilted against the z axis.")
     more = len(missing) + len(tilted) - len(problems)
     if more:
         problems.add("cases", f"{more} more series have no usable geometry.")
     raise_problems(problems)
-    return [found[one] for one in series], without
+    return [known_grids[uid] for uid in series], without
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ class _Flat:
 def _slice_numbers(flat: _Flat, places: list[Geometry]) -> IntArray:
     """The slice of each outline, counted from the feet.
 
-    Slices of a few scans are not evenly spaced. Two of their positions that round to one number
-    get numbers that follow each other.
+    Slices of a few scans are not evenly spaced. Two positions that round to one number get
+    consecutive numbers.
     """
     heights = np.round(flat.outline_z_mm, _MICROMETRE)
     reading = flat.outline_reading
@@ -161,7 +161,7 @@ def _slice_numbers(flat: _Flat, places: list[Geometry]) -> IntArray:
 
 
 def _in_millimetres(flat: _Flat, places: list[Geometry]) -> FloatArray:
-    """x, y of every point. Slices are axial, so they do not depend on the slice."""
+    """x, y of every point; they do not depend on the slice, because slices are axial."""
     step = np.array([(place.direction * place.spacing_mm)[:2, :2] for place in places])
     origin = np.array([place.origin_mm[:2] for place in places])
     reading = flat.outline_reading[flat.point_outline]
@@ -174,21 +174,21 @@ def _in_millimetres(flat: _Flat, places: list[Geometry]) -> FloatArray:
 def _outside(
     flat: _Flat, readings: Sequence[PixelReading], places: list[Geometry], slice_index: IntArray
 ) -> list[Notice]:
-    """Refuse outlines that leave the image; tell of single points and slices beyond it.
+    """Reject outlines that leave the image; give a notice of single points and slices beyond it.
 
-    The published LIDC files hold a few of those (LIDC-IDRI-0566 has eight sessions, four of them
+    The published LIDC files hold a few of these (LIDC-IDRI-0566 has eight sessions, four of which
     reach above its last slice; LIDC-IDRI-0893 has a non-nodule at x = 534 of 512), and LUNA16
     counted them.
     """
     unknown = np.full(3, np.iinfo(np.int64).max)
     size = np.array([unknown if place.size is None else place.size for place in places])
     limit = size.reshape(-1, 3)[flat.outline_reading]
-    is_beside = slice_index < 0
+    is_outside = slice_index < 0
     for axis, values in enumerate((flat.point_x, flat.point_y)):
         outside = (values < 0) | (values >= limit[flat.point_outline, axis])
-        is_beside[flat.point_outline[outside]] = True
+        is_outside[flat.point_outline[outside]] = True
     is_outlined = np.array([mark.kind == "nodule" for mark in flat.marks], dtype=np.bool_)
-    wrong = np.unique(flat.outline_mark[is_beside & is_outlined[flat.outline_mark]])
+    wrong = np.unique(flat.outline_mark[is_outside & is_outlined[flat.outline_mark]])
     raise_problems(
         Problem(
             f"{readings[flat.mark_reading[row]].source} session {flat.mark_session[row] + 1} "
@@ -199,7 +199,7 @@ def _outside(
         )
         for row in wrong
     )
-    beyond = np.unique(flat.outline_mark[is_beside | (slice_index >= limit[:, 2])])
+    beyond = np.unique(flat.outline_mark[is_outside | (slice_index >= limit[:, 2])])
     sources = dict.fromkeys(readings[number].source for number in flat.mark_reading[beyond])
     if not sources:
         return []
@@ -257,7 +257,7 @@ def _findings(
 def _slices(
     findings: pl.DataFrame, flat: _Flat, slice_index: IntArray, xy_mm: FloatArray
 ) -> pl.DataFrame:
-    """FINDING_SLICES of the marks that were outlined; points have none."""
+    """FINDING_SLICES of the outlined marks; points have none."""
     contours = outline_texts(flat.point_outline, *xy_mm.T, decimals=_DECIMALS_MM)
     owner = findings.select("case_id", "finding_id", "kind")[flat.outline_mark]
     outlines = pl.DataFrame(
@@ -287,12 +287,12 @@ _HALF_TURN = "-1 0 0 0 -1 0 0 0 1"
 
 
 def read_scans(path: Path) -> pl.DataFrame:
-    """CASES of a scan table.
+    """Read CASES from a scan table.
 
     Needed columns are ``seriesuid``, ``pixel_spacing_mm``, ``slice_spacing_mm`` and
     ``z_first_mm`` (the lowest slice); LIDC's XML holds none of them. The origin in the plane
     (``luna_origin_x_mm``, ``luna_origin_y_mm``) and the step with its sign (``luna_step_xy_mm``,
-    negative for an image that lies rotated by half a turn) are read where they are given.
+    negative for an image that is rotated by half a turn) are read if they exist.
 
     Raises:
         InputError: for each missing column and unreadable number.

@@ -1,4 +1,4 @@
-"""Readings <-> files like those of LIDC-IDRI: rims of pixels around what readers outlined."""
+"""Read and write files like those of LIDC-IDRI: rims of pixels around the outlined findings."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,20 +26,18 @@ _MICROMETRE = 6
 
 
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write ``<case>.xml`` with a session for each reader, in pixels, as LIDC-IDRI has them.
+    """Write ``<case>.xml`` with a session for each reader, in pixels, as in LIDC-IDRI.
 
-    An outline becomes the first pixels outside of it, one region for each part and one to exclude
+    An outline becomes the first pixels outside it, one region for each part and one to exclude
     for each hole. Nodules below 3 mm and non-nodules are one pixel. Slices must be axial.
     """
     by_case: dict[str, list[Session]] = {}
-    for one in sessions_of(readings, cases):
-        by_case.setdefault(one.case_id, []).append(one)
+    for session in sessions_of(readings, cases):
+        by_case.setdefault(session.case_id, []).append(session)
     with staged_folder(path) as stage:
         for case_id, sessions in by_case.items():
             if not sessions[0].grid.is_axial:
-                what = (
-                    "has slices that are tilted, and LIDC-IDRI's files give a slice by its height."
-                )
+                what = "has tilted slices, but LIDC-IDRI's files identify a slice by its height."
                 raise InputError.at(f"case '{case_id}'", what, "Write seg_nrrd or dicom_seg.")
             root = Element("LidcReadMessage", xmlns=SPACE)
             header = SubElement(root, "ResponseHeader")
@@ -52,7 +50,7 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings in pixels; cases must give the geometry of each series.
+    """Read readings in pixels; ``cases`` must give the geometry of each series.
 
     Readers are anonymous: they are numbered in the order of their sessions.
     """
@@ -75,15 +73,15 @@ def _session(element: Element, session: Session) -> None:
             _texts(nodule, noduleID=row["source_id"] or name)
             _ratings(nodule, row)
             if name not in voxels:
-                what = "is called a nodule of 3 mm or more, and has no outline."
-                raise InputError.at(where, what, "Outline it, or call it smaller.")
+                what = "is a nodule of 3 mm or more, but has no outline."
+                raise InputError.at(where, what, "Outline it, or change its kind to small_nodule.")
             _outlines(nodule, voxels[name], session.grid, where)
             continue
         column, line, z_mm = _pixel(row, voxels.get(name), session.grid)
         is_small = row["kind"] == "small_nodule"
-        one = SubElement(element, "unblindedReadNodule" if is_small else "nonNodule")
-        _texts(one, **{"noduleID" if is_small else "nonNoduleID": row["source_id"] or name})
-        region = SubElement(one, "roi") if is_small else one
+        mark = SubElement(element, "unblindedReadNodule" if is_small else "nonNodule")
+        _texts(mark, **{"noduleID" if is_small else "nonNoduleID": row["source_id"] or name})
+        region = SubElement(mark, "roi") if is_small else mark
         _texts(region, imageZposition=_height(z_mm), **({"inclusion": "TRUE"} if is_small else {}))
         point = SubElement(region, "edgeMap" if is_small else "locus")
         _texts(point, xCoord=str(column), yCoord=str(line))
@@ -115,7 +113,7 @@ def _outlines(nodule: Element, voxel: IntArray, grid: Geometry, where: str) -> N
         height = float(grid.to_world(np.array([[0.0, 0.0, k]]))[0, 2])
         for rim, is_hole in rims(pixel):
             if rim.min() < 0 or (grid.size is not None and np.any(rim >= grid.size[:2])):
-                what = "reaches the edge of the image, where no pixel outside of it is left."
+                what = "reaches the edge of the image, so no pixel outside it is left."
                 raise InputError.at(where, what, "Write seg_nrrd or dicom_seg.")
             region = SubElement(nodule, "roi")
             inclusion = "FALSE" if is_hole else "TRUE"
@@ -125,9 +123,9 @@ def _outlines(nodule: Element, voxel: IntArray, grid: Geometry, where: str) -> N
 
 
 def rims(pixel: IntArray) -> Iterator[tuple[IntArray, bool]]:
-    """Rims of pixels that enclose these (n x 2), in the order of a walk, and whether it is a hole.
+    """Yield rims of pixels around these (n x 2), in walking order, and whether each is a hole.
 
-    A hole with something in it is told pixel by pixel: what a rim encloses would be cut with it.
+    A hole that contains something is given pixel by pixel: a rim would also cut its content.
     """
     from scipy import ndimage
 
@@ -144,11 +142,11 @@ def rims(pixel: IntArray) -> Iterator[tuple[IntArray, bool]]:
         if np.array_equal(ndimage.binary_fill_holes(hole), hole):
             yield _walk(hole, is_outside=False) + low, True
         else:
-            yield from ((one[None, ::-1] + low, True) for one in np.argwhere(hole))
+            yield from ((corner[None, ::-1] + low, True) for corner in np.argwhere(hole))
 
 
 def _without_pockets(rim: IntArray, part: BoolArray) -> IntArray:
-    """The walk with a step to every pixel and back that it encloses beside the part."""
+    """The walk with a step to and from every pixel that it encloses in addition to the part."""
     while True:
         _, i, j, is_rim = enclosed_pixels(np.zeros(len(rim), dtype=np.int64), *rim.T)
         others = np.column_stack([i, j])[~is_rim & ~part[j, i]]
@@ -160,7 +158,7 @@ def _without_pockets(rim: IntArray, part: BoolArray) -> IntArray:
 
 
 def _walk(mask: BoolArray, *, is_outside: bool) -> IntArray:
-    """The pixels (column, row) along the edge of a region, outside of it or its own, in order."""
+    """The pixels (column, row) along the edge of a region in order, outside or inside it."""
     row, column = np.nonzero(mask)
     _, corner = trace_outlines(np.zeros(len(row), dtype=np.int64), column, row)
     step = np.roll(corner, -1, axis=0) - corner
@@ -168,7 +166,7 @@ def _walk(mask: BoolArray, *, is_outside: bool) -> IntArray:
     way: FloatArray = np.repeat(step / length[:, None], length, axis=0)
     along = np.concatenate([np.arange(count) for count in length]) + 0.5
     middle = np.repeat(corner, length, axis=0) + way * along[:, None]
-    side = np.column_stack([way[:, 1], -way[:, 0]]) / 2  # regions lie on the left of their edge
+    side = np.column_stack([way[:, 1], -way[:, 0]]) / 2  # regions are left of their edge
     pixel = np.rint(middle + (side if is_outside else -side)).astype(np.int64)
     is_next = np.any(pixel != np.roll(pixel, 1, axis=0), axis=1)
     return pixel[is_next] if is_next.any() else pixel[:1]
@@ -185,11 +183,11 @@ def _height(z_mm: float) -> str:
 
 FORMAT = Format(
     name="lidc_xml",
-    meaning="readings in XML as LIDC-IDRI has them, one file a case, in pixels",
+    meaning="readings in XML as in LIDC-IDRI, one file per case, in pixels",
     suffixes=("/", ".xml"),
     example="readings/\n  scan-1.xml  a readingSession for each reader",
     read_readings=read_readings,
     write_readings=write_readings,
     loses="outlines become pixels, points the nearest pixel; readers become numbers; types and "
-    "densities have no place",
+    "densities are lost",
 )

@@ -1,7 +1,7 @@
-"""LIDC-IDRI XML (folder, file or tar archive) -> what each session marked, in pixels.
+"""Read LIDC-IDRI XML (folder, file or tar archive): the marks of each session, in pixels.
 
 Armato et al., Medical Physics 38 (2011) 915-931. Only the second, unblinded read of each reader is
-published. Sessions are anonymous: session 1 of one scan and of the next are not the same person.
+published. Sessions are anonymous: session 1 of two scans need not be the same person.
 """
 
 import re
@@ -17,13 +17,13 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.readings import CHARACTERISTICS
 
 MOST_BYTES = 1 << 26
-"""No file of LIDC-IDRI is larger than 2 MB; one beyond 64 MB is not a reading."""
+"""No file of LIDC-IDRI is larger than 2 MB; a file of more than 64 MB is not a reading."""
 
 _EDGE_POINT = re.compile(
     rb"<edgeMap>\s*<xCoord>(\d{1,5})</xCoord>\s*<yCoord>(\d{1,5})</yCoord>\s*</edgeMap>\s*"
 )
-"""A point of an outline. They are nine tenths of every file; as text 'x y' within their roi they
-parse four times as fast as by elements. A point written in another way is read by its elements."""
+"""A point of an outline. Points are nine tenths of every file; as text 'x y' in their roi they
+parse four times as fast as by elements. A point in another notation is read by its elements."""
 
 _OTHER_TAGS = {"internal_structure": "internalStructure", "malignancy_rating": "malignancy"}
 CHARACTERISTIC_TAGS = tuple(_OTHER_TAGS.get(name, name) for name in CHARACTERISTICS)
@@ -48,7 +48,7 @@ class PixelMark:
     """One of FINDING_KINDS."""
     outlines: tuple[PixelOutline, ...]
     characteristics: tuple[int | None, ...] = ()
-    """In the order of CHARACTERISTIC_TAGS; empty: not given."""
+    """In the order of CHARACTERISTIC_TAGS; empty if missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +63,33 @@ class PixelReading:
 
 @dataclass(frozen=True, slots=True)
 class LidcFiles:
-    """What a folder or archive of LIDC-IDRI XML holds."""
+    """The content of a folder or archive of LIDC-IDRI XML."""
 
     readings: tuple[PixelReading, ...]
     """One per series, in the order of their files' paths."""
     problems: tuple[Problem, ...]
-    """What is wrong with the other files."""
+    """The problems of the other files."""
     notices: tuple[Notice, ...]
     file_count: int
     xray_count: int
-    """Chest X-ray reads, which are passed over."""
+    """Number of chest X-ray reads, which are skipped."""
 
 
 def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcFiles:
-    """Read every XML file; one that is wrong is told of and does not stop the rest.
+    """Read every XML file; a damaged file is reported and does not stop the rest.
 
-    Files of one series that hold the same marks count once, the first in path order. A file whose
-    name says that it is a correction replaces the others of its series if asked to.
+    Files of one series with the same marks count once, the first in path order. A file whose
+    name contains "correction" replaces the others of its series if requested.
 
     Args:
         source: a folder, an .xml file, or a tar archive (.tar, .tar.gz, .tar.xz).
         applies_corrections: whether corrections replace what they correct. The published counts
-            are without.
+            are without corrections.
 
     Raises:
         InputError: if the source cannot be read at all, or holds no XML.
     """
-    found: dict[str, PixelReading] = {}
+    by_series: dict[str, PixelReading] = {}
     corrections: list[PixelReading] = []
     problems = Problems()
     repeats = files = xrays = 0
@@ -104,14 +104,14 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
             xrays += 1
         elif "correction" in Path(name).name.lower():
             corrections.append(reading)
-        elif (earlier := found.setdefault(reading.series, reading)) is not reading:
+        elif (earlier := by_series.setdefault(reading.series, reading)) is not reading:
             repeats += 1
             if earlier.sessions != reading.sessions:
                 problems.add(
                     name,
                     f"series '{reading.series}' was read before with other marks, in "
                     f"{earlier.source}.",
-                    "Keep one of the two files.",
+                    "Leave only one of the two files.",
                 )
     if not files:
         raise InputError.at(
@@ -119,9 +119,9 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
         )
     notices = _notices(repeats, xrays, corrections, applies_corrections=applies_corrections)
     for correction in corrections:
-        if applies_corrections or correction.series not in found:
-            found[correction.series] = correction
-    return LidcFiles(tuple(found.values()), tuple(problems), notices, files, xrays)
+        if applies_corrections or correction.series not in by_series:
+            by_series[correction.series] = correction
+    return LidcFiles(tuple(by_series.values()), tuple(problems), notices, files, xrays)
 
 
 def _notices(
@@ -144,7 +144,7 @@ def _notices(
 
 
 def _contents(source: Path) -> Iterator[tuple[str, bytes]]:
-    """The XML files of a source: name and bytes."""
+    """Yield name and bytes of the XML files of a source."""
     if source.is_dir():
         for path in source.rglob("*.xml"):
             yield path.relative_to(source).as_posix(), _bounded(path)
@@ -173,9 +173,9 @@ def _bounded(path: Path) -> bytes:
 def _parse(name: str, content: bytes) -> PixelReading | None:
     """The reading in one file; None for a chest X-ray read.
 
-    A document type declaration is refused unread: entities declared there can unfold without
-    end. The bytes of "<!DOCTYPE" are the same in every encoding that the parser knows, but for
-    those with zero bytes.
+    A document type declaration is rejected unread: entities declared there can expand without
+    end. The bytes of "<!DOCTYPE" are the same in every encoding of the parser, except
+    encodings with zero bytes.
     """
     if not content:
         limit = MOST_BYTES >> 20
@@ -204,7 +204,7 @@ def _parse(name: str, content: bytes) -> PixelReading | None:
 
 
 class _Reader:
-    """Walks one document; collects everything that is wrong with it."""
+    """Reads one document and collects its problems."""
 
     def __init__(self, name: str, space: str) -> None:
         self.name = name

@@ -1,1 +1,1 @@
-"""Files of marks and references, one format a file."""
+"""Formats of marks and references, one per file."""

@@ -1,4 +1,4 @@
-"""3-D boxes in millimetres, as volumetric detectors give them <-> MARKS, NODULES and slices."""
+"""Convert 3-D boxes in millimetres, as detectors give them, to and from marks and nodules."""
 
 import numpy as np
 import polars as pl
@@ -26,13 +26,14 @@ _AVERAGE_DIAMETER = pl.coalesce(
 
 
 def gather(rows: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Make one row per nodule or mark of its boxes on slices, in the order of the file.
+    """Make one row per nodule or mark from its boxes on slices, in the order of the file.
 
     x, y, z are the middle of the box around all its boxes. The diameter is the largest average
-    diameter of a slice: (long + short)/2, of the box where these are not given. The long and short
+    diameter of a slice: (long + short)/2, or of the box if these are missing. The long and short
     axes are those of the largest slice (box area, then average diameter, then the lowest).
-    The score is the highest of a slice. What else is said of it (type, density, malignancy,
-    category) comes from the slice with the highest score, then the largest, that says it.
+
+    The score is the highest of a slice. Type, density, malignancy and category come from the slice
+    with the highest score, then the largest one, that has a value.
 
     Args:
         rows: a table with the columns of MARK_SLICES or NODULE_SLICES, and score, type, density,
@@ -79,13 +80,13 @@ def _middle(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
 def slices_of_boxes(
     boxes: pl.DataFrame, schema: TableSchema, geometries: dict[str, Geometry]
 ) -> pl.DataFrame:
-    """Cut 3-D boxes into the boxes that they are on each slice.
+    """Cut 3-D boxes into their boxes on each slice.
 
     Args:
         boxes: a table with case_id, mark_id or nodule_id, x_mm, y_mm, z_mm, extent_x_mm,
             extent_y_mm, extent_z_mm.
         schema: MARK_SLICES or NODULE_SLICES.
-        geometries: where the voxels of each case are; every case of ``boxes`` has to be there.
+        geometries: the voxel grid of each case; it must have every case of ``boxes``.
     """
     key = schema.key[1]
     parts = [schema.empty()]
@@ -112,8 +113,8 @@ def slices_of_boxes(
 def boxes_of_slices(slices: pl.DataFrame, key: str) -> pl.DataFrame:
     """The 3-D box around the boxes of each nodule or mark.
 
-    A slice is as thick as slices are apart: where a nodule or mark has one slice only, as in the
-    rest of its case; where that is unknown, it has no thickness.
+    A slice is as thick as the distance between slices. For a nodule or mark on one slice this is
+    the median of its case; if that is unknown, the thickness is 0.
     """
     edges = slices.group_by("case_id", key, maintain_order=True).agg(
         extent_x_mm=_span(pl.col("center_x_mm"), pl.col("length_mm")),
@@ -139,7 +140,7 @@ def _span(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
 _EXTENTS = ("extent_x_mm", "extent_y_mm", "extent_z_mm")
 BOXES = TableSchema(
     "BOXES",
-    "One row per 3-D box; a box without extent stands for a place whose size is unknown.",
+    "One row per 3-D box; a box without extent is a position of unknown size.",
     (
         Column("case_id", pl.String, "the CT series"),
         Column("box_id", pl.String, "unique within the case"),
@@ -164,7 +165,7 @@ def submission_of(
     cases: pl.DataFrame | None,
     notices: tuple[Notice, ...] = (),
 ) -> Submission:
-    """Make a submission of boxes; they are cut into slices where the cases' geometry is known."""
+    """Make a submission from boxes, cut into slices if the geometry of the cases is known."""
     owned = boxes.rename({"box_id": "mark_id"}).with_columns(diameter_mm=_diameter())
     slices, more = _slices(owned, MARK_SLICES, cases)
     return Submission(
@@ -184,14 +185,14 @@ def reference_of(
     cases: pl.DataFrame | None,
     notices: tuple[Notice, ...] = (),
 ) -> Reference:
-    """Make a reference of boxes.
+    """Make a reference from boxes.
 
     Args:
         boxes: the nodules' boxes.
         listed: a table with the case_id of every case that the file lists, in order.
         name: the name of the test set.
-        cases: CASES, where the caller has them; the file may then list no other case.
-        notices: what was noticed in reading.
+        cases: CASES, if the caller has them; the file may then list no other case.
+        notices: notices from reading the file.
     """
     owned = boxes.rename({"box_id": "nodule_id"}).with_columns(
         diameter_mm=_diameter(), is_ignored=pl.col("is_ignored").fill_null(False)
@@ -209,14 +210,14 @@ def reference_of(
 
 
 def require_listed(case_ids: pl.Series, cases: pl.DataFrame, name: str) -> None:
-    """Refuse a reference that speaks of cases which the list of cases does not have."""
+    """Reject a reference with cases that are not in the list of cases."""
     unlisted = case_ids.filter(~case_ids.is_in(cases["case_id"].implode())).unique(
         maintain_order=True
     )
     raise_problems(
         Problem(
             name,
-            f"case '{case_id}' is not among the {cases.height} cases that were given.",
+            f"case '{case_id}' is not among the {cases.height} given cases.",
             "Add it to the list of cases, or remove it here.",
         )
         for case_id in unlisted
@@ -224,12 +225,12 @@ def require_listed(case_ids: pl.Series, cases: pl.DataFrame, name: str) -> None:
 
 
 def boxes_of_marks(submission: Submission) -> pl.DataFrame:
-    """The box of every mark: around its slices, else as large as its diameter, else none."""
+    """The box of every mark: around its slices, else as large as its diameter, else of size 0."""
     return _boxes(submission.marks, submission.slices, "mark_id")
 
 
 def boxes_of_nodules(reference: Reference) -> pl.DataFrame:
-    """The box of every nodule: around its slices, else as large as its diameter, else none."""
+    """The box of every nodule: around its slices, else as large as its diameter, else of size 0."""
     return _boxes(reference.nodules, reference.slices, "nodule_id")
 
 
@@ -240,7 +241,7 @@ def complete_slices(
     known: dict[str, Geometry],
     name: str,
 ) -> pl.DataFrame:
-    """The slices of all marks or nodules; who has none gets those that its box lies on.
+    """The slices of all marks or nodules; those without slices get the slices through their box.
 
     Raises:
         InputError: if that needs the geometry of a case that is not known.
@@ -263,7 +264,7 @@ def complete_slices(
 
 
 def _diameter() -> pl.Expr:
-    """The average of the box's extents in the slice, as NIFDC averages long and short axes."""
+    """The mean of the box's extents in the slice, as NIFDC averages long and short axes."""
     average = (pl.col("extent_x_mm") + pl.col("extent_y_mm")) / 2
     return pl.when(average > 0).then(average)
 
@@ -292,24 +293,24 @@ def _boxes(owners: pl.DataFrame, slices: pl.DataFrame | None, key: str) -> pl.Da
 
 
 _LARGEST_DIFFERENCE = 0.5
-"""Slices that slice_index and z_mm may be apart, so that rounded heights pass."""
+"""The allowed difference of slice_index and z_mm, in slices, so that rounded heights pass."""
 _LARGEST_DIFFERENCE_MM = 0.5
-"""What is added to it where the geometry is not known, and all that one slice may differ by."""
+"""The addition to it where the geometry is not known; the full tolerance on a single slice."""
 _MOST_NAMED = 5
 
 
 def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.DataFrame:
-    """Fill slice_index from z_mm, and z_mm from slice_index, where one of them is empty.
+    """Fill slice_index from z_mm and z_mm from slice_index where one of them is empty.
 
     Args:
         boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and ``place``,
-            where in the file each box stands. A slice_index need not be whole; it is not changed.
-        known: where the voxels of each case are.
+            the location of each box in the file. A slice_index may be fractional; it stays so.
+        known: the voxel grid of each case.
         name: the file's name, for messages.
 
     Raises:
-        InputError: with one problem per box whose place is unknown, or said in two ways that
-            do not agree.
+        InputError: with one problem per box whose position is unknown, or given in two ways that
+            contradict each other.
     """
     number = boxes["slice_index"].cast(pl.Float64).to_numpy(writable=True)
     height = boxes["z_mm"].cast(pl.Float64).to_numpy(writable=True)
@@ -329,15 +330,15 @@ def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -
     if not known:
         is_strange[:] = False
     unknown = [
-        *_told(
+        *_box_problems(
             boxes,
             is_strange,
             name,
             f"its case is not among the {len(known)} whose geometry is given, so its slice cannot "
-            "be placed.",
-            "Is it a case of another set? Else give its geometry, or both slice_index and z_mm.",
+            "be located.",
+            "Is it from another set? If not, give its geometry, or both slice_index and z_mm.",
         ),
-        *_told(
+        *_box_problems(
             boxes,
             is_unplaced & ~is_strange,
             name,
@@ -346,16 +347,18 @@ def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -
         ),
     ]
     cases = tuple(boxes["case_id"].filter(pl.Series(is_unplaced)).unique(maintain_order=True))
-    wanted = [GeometryProblem(one.where, one.what, one.remedy, cases) for one in unknown]
+    wanted = [
+        GeometryProblem(problem.where, problem.what, problem.remedy, cases) for problem in unknown
+    ]
     raise_problems([*wanted, *_contradictions(boxes, known, name)])
     return boxes.with_columns(slice_index=pl.Series(number), z_mm=pl.Series(height))
 
 
 def require_no_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name: str) -> None:
-    """Refuse slices of marks or nodules whose slice_index and z_mm do not agree.
+    """Reject slices of marks or nodules whose slice_index and z_mm do not agree.
 
     Raises:
-        InputError: with the first of them, and how many there are.
+        InputError: with the first of them and their number.
     """
     rows = slices.with_row_index("_row", offset=1)
     places = pl.format("{} row {}", pl.lit(name), "_row")
@@ -365,10 +368,10 @@ def require_no_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], 
 
 
 def _contradictions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> list[Problem]:
-    """Where slice_index and z_mm contradict the grid of the case, or else its other boxes."""
-    said = boxes.with_row_index("_row").drop_nulls(["slice_index", "z_mm"])
+    """Problems of boxes whose slice_index and z_mm do not fit the grid or the other boxes."""
+    stated = boxes.with_row_index("_row").drop_nulls(["slice_index", "z_mm"])
     is_off, is_astray = np.zeros((2, boxes.height), dtype=np.bool_)
-    for (case_id,), part in said.group_by("case_id", maintain_order=True):
+    for (case_id,), part in stated.group_by("case_id", maintain_order=True):
         rows, number = part["_row"].to_numpy(), part["slice_index"].cast(pl.Float64).to_numpy()
         if case_id in known:
             point = part.select("center_x_mm", "center_y_mm", "z_mm").to_numpy()
@@ -380,34 +383,33 @@ def _contradictions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) 
     of_grid = "slice_index and z_mm do not agree with the geometry of the case."
     of_others = "slice_index and z_mm do not agree with the other boxes of the case."
     return [
-        *_told(boxes, is_off, name, of_grid, remedy),
-        *_told(boxes, is_astray, name, of_others, remedy),
+        *_box_problems(boxes, is_off, name, of_grid, remedy),
+        *_box_problems(boxes, is_astray, name, of_others, remedy),
     ]
 
 
 def _is_astray(number: FloatArray, height: FloatArray) -> BoolArray:
-    """Which boxes of a case do not lie where z rises evenly from slice to slice."""
+    """Whether each box of a case is off the line on which z rises evenly from slice to slice."""
     order = np.argsort(number)
-    half = max(1, len(order) // 2)  # pairs far apart, so that rounding hardly tilts the line
+    half = max(1, len(order) // 2)  # distant pairs, so that rounding hardly tilts the line
     run = number[order][half:] - number[order][:-half]
     rise = height[order][half:] - height[order][:-half]
-    spacing = _slice_places_middle(rise[run > 0] / run[run > 0], run[run > 0]) if run.any() else 0.0
+    spacing = _weighted_median(rise[run > 0] / run[run > 0], run[run > 0]) if run.any() else 0.0
     if spacing <= 0 and number.min() < number.max():
         return np.ones(len(number), dtype=np.bool_)
-    room = _LARGEST_DIFFERENCE * spacing + _LARGEST_DIFFERENCE_MM
+    tolerance = _LARGEST_DIFFERENCE * spacing + _LARGEST_DIFFERENCE_MM
     up = height - spacing * number
-    is_far: BoolArray = np.abs(up - np.median(up)) > room
+    is_far: BoolArray = np.abs(up - np.median(up)) > tolerance
     return is_far
 
 
-def _slice_places_middle(value: FloatArray, weight: FloatArray) -> float:
-    """The value that has half of the weight on either side."""
+def _weighted_median(value: FloatArray, weight: FloatArray) -> float:
     order = np.argsort(value)
     through = np.cumsum(weight[order])
     return float(value[order][np.searchsorted(through, through[-1] / 2)])
 
 
-def _told(
+def _box_problems(
     boxes: pl.DataFrame, is_bad: BoolArray, name: str, what: str, remedy: str
 ) -> list[Problem]:
     bad = boxes.filter(pl.Series(is_bad, dtype=pl.Boolean))

@@ -1,4 +1,4 @@
-"""COCO-like JSON in three dimensions: images and annotations with bbox [x, y, z, w, h, d]."""
+"""Read and write 3-D COCO-like JSON: images and annotations with bbox [x, y, z, w, h, d]."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from nodulebench.core.tables import NODULE_TYPES, Reference, Submission
 from nodulebench.imaging.geometry import GeometryProblem, geometries
 from nodulebench.io.cases import algorithm_name, case_of_image
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.json_files import entries, number, place_numbers, read_json, write_json
+from nodulebench.io.json_files import entries, number, position_numbers, read_json, write_json
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import (
     BOXES,
@@ -23,16 +23,16 @@ from nodulebench.io.marks.boxes import (
 )
 
 COORDINATES = ("lps_mm", "voxel")
-"""What ``info.coordinates`` may say: patient millimetres, or voxels with (0, 0, 0) at the outer
-corner of the first voxel, as COCO has it for pixels."""
+"""Values of ``info.coordinates``: patient millimetres, or voxels with (0, 0, 0) at the outer
+corner of the first voxel, as COCO counts pixels."""
 _CATEGORIES = ("nodule", *NODULE_TYPES)
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """Predictions: ``annotations`` with ``image_id``, ``bbox`` and ``score``.
+    """Read predictions: ``annotations`` with ``image_id``, ``bbox`` and ``score``.
 
-    ``bbox`` is the corner with the lowest coordinates and the size. ``info.coordinates`` has to
-    say what it is measured in: ``lps_mm``, or ``voxel``, which needs the geometry of the cases.
+    ``bbox`` is the corner with the lowest coordinates and the size. ``info.coordinates`` must
+    give its unit: ``lps_mm``, or ``voxel``, which needs the geometry of the cases.
     The case is the image's ``case_id``, else its ``file_name`` without folder and ending. A
     category named as one of the six NIFDC types is the type of the nodule.
     """
@@ -41,20 +41,19 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """The same without scores; annotations with ``ignore`` or ``iscrowd`` 1 are ignored."""
+    """Read a reference: as ``read_marks`` without scores; ``ignore`` or ``iscrowd`` is read."""
     boxes, listed = _read(path, cases)
     return reference_of(boxes, listed=listed, name=algorithm_name(path), cases=cases)
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write predictions in patient millimetres; marks without a size have boxes without one."""
+    """Write predictions in patient millimetres; marks of unknown size get boxes of size 0."""
     marks = submission.marks["case_id"]
     listed = marks if cases is None else pl.concat([cases["case_id"], marks])
     _write(boxes_of_marks(submission), listed, path)
 
 
 def write_reference(reference: Reference, path: Path) -> None:
-    """Write a reference in patient millimetres."""
     _write(boxes_of_nodules(reference), reference.cases["case_id"], path)
 
 
@@ -69,7 +68,7 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     if coordinates not in COORDINATES:
         problems.add(
             f"{path.name} info.coordinates",
-            "does not say what boxes are measured in.",
+            "does not say whether boxes are in millimetres or voxels.",
             f"Known: {', '.join(COORDINATES)}.",
         )
     case_of = _cases_of_images(document, path.name, problems)
@@ -101,7 +100,7 @@ def _cases_of_images(document: JsonObject, name: str, problems: Problems) -> dic
             continue
         named = case_id if "case_id" in image else case_of_image(case_id)
         if key in case_of or named in case_of.values():
-            problems.add(place, f"image '{key}' of case '{named}' was given before.")
+            problems.add(place, f"image '{key}' of case '{named}' occurs twice.")
         case_of[key] = named
     return case_of
 
@@ -128,7 +127,7 @@ def _row(
     if not isinstance(image, int | str) or image not in case_of:
         problems.add(f"{place}.image_id", f"'{image}' is not the id of an image.")
         return {}
-    box = place_numbers(item.get("bbox"), 6, f"{place}.bbox", problems) or []
+    box = position_numbers(item.get("bbox"), 6, f"{place}.bbox", problems) or []
     score = item.get("score")
     return {
         "case_id": case_of[image],
@@ -196,8 +195,8 @@ def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
     write_json(document, path)
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    return glimpse.is_not("json") or glimpse.lacks("images", "annotations")
+def _refuse(probe: FileProbe) -> str:
+    return probe.is_not("json") or probe.lacks("images", "annotations")
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""grand-challenge.org JSON: "Multiple points" or "Multiple 2D bounding boxes" <-> marks."""
+"""Read and write grand-challenge.org JSON: "Multiple points" or "Multiple 2D bounding boxes"."""
 
 import re
 from collections.abc import Iterator
@@ -17,42 +17,49 @@ from nodulebench.imaging.linking import link_boxes
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.cases import algorithm_name, case_of_image, file_of_case
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.json_files import entries, kind_of, number, place_numbers, read_json, write_json
+from nodulebench.io.json_files import (
+    entries,
+    kind_of,
+    number,
+    position_numbers,
+    read_json,
+    write_json,
+)
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import gather, with_positions
 
 JOBS = "predictions.json"
-"""The list of jobs; what each of them wrote is in ``PK/output/``."""
+"""The list of jobs; the output of each is in ``PK/output/``."""
 _RUN = {"case_id": pl.String, "state": pl.String, "seconds": pl.Float64}
 _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
-"""As ISO 8601 writes it: ``PT1M2.5S``."""
+"""ISO 8601: ``PT1M2.5S``."""
 _SECONDS = (86_400, 3_600, 60, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One case that an algorithm was run on."""
+    """One case on which an algorithm was run."""
 
     case_id: str
     is_done: bool
-    """Whether it succeeded; its case is judged without marks if not."""
+    """Whether it succeeded; if not, its case is evaluated without marks."""
     seconds: float | None
     place: str
     document: JsonObject | None
-    """The marks it wrote; None: none, for it failed."""
+    """The marks it wrote; None if it failed."""
 
 
 def holds_jobs(folder: Path) -> bool:
-    """Whether a folder is what the platform gives to an evaluation, and not one of documents."""
+    """Whether a folder is the input of an evaluation on the platform, not a folder of documents."""
     if not (folder / JOBS).is_file():
         return False
     content = read_json(folder / JOBS)
     listed = content if isinstance(content, list) else []
-    return bool(listed) and all(isinstance(one, dict) and "pk" in one for one in listed)
+    return bool(listed) and all(isinstance(job, dict) and "pk" in job for job in listed)
 
 
 def read_jobs(path: Path, problems: Problems) -> list[Job]:
-    """The jobs of a submission; what is wrong with them is added to the problems."""
+    """The jobs of a submission; their problems are added to ``problems``."""
     jobs, known = [], set()
     for place, item in entries(read_json(path / JOBS), JOBS, problems):
         job = _job(path, place, item, problems)
@@ -66,7 +73,6 @@ def read_jobs(path: Path, problems: Problems) -> list[Job]:
 
 
 def runs_of(jobs: list[Job]) -> pl.DataFrame:
-    """RUNS of jobs."""
     rows = [(job.case_id, "ok" if job.is_done else "failed", job.seconds) for job in jobs]
     return RUNS.conform(pl.DataFrame(rows, schema=_RUN, orient="row"), JOBS)
 
@@ -78,25 +84,25 @@ def _job(path: Path, place: str, item: JsonObject, problems: Problems) -> Job | 
         if isinstance(name := _field(given, "image", "name"), str)
     ]
     if len(images) != 1:
-        what = f"has {len(images)} input images; a job is about one scan."
+        what = f"has {len(images)} input images; a job has exactly one scan."
         problems.add(f"{place}.inputs", what, "Give the phase one input socket of a CT image.")
         return None
     case_id, is_done = case_of_image(images[0]), item.get("status", "Succeeded") == "Succeeded"
-    found = _output(path, place, item, problems) if is_done else (place, None)
-    return Job(case_id, is_done, _seconds(item.get("exec_duration")), *found)
+    output = _output(path, place, item, problems) if is_done else (place, None)
+    return Job(case_id, is_done, _seconds(item.get("exec_duration")), *output)
 
 
 def _output(
     path: Path, place: str, item: JsonObject, problems: Problems
 ) -> tuple[str, JsonObject | None]:
-    """Where a job's marks stand, and the marks."""
+    """The location of a job's marks, and the marks."""
     sockets = [
         (name, given)
         for _, given in entries(item.get("outputs"), f"{place}.outputs", problems)
         if isinstance(name := _relative_path(given), str) and name.endswith(".json")
     ]
     if len(sockets) != 1:
-        what = f"has {len(sockets)} output sockets that are JSON; marks are in one."
+        what = f"has {len(sockets)} JSON output sockets; exactly one must hold the marks."
         problems.add(f"{place}.outputs", what, "Give the phase one output socket of points.")
         return place, None
     name, given = sockets[0]
@@ -108,18 +114,18 @@ def _output(
     content = read_json(file) if file.is_file() else value
     if isinstance(content, dict):
         return str(parts) if file.is_file() else place, content
-    what = "is no object." if file.is_file() else "is not there."
-    problems.add(str(parts), what, "Every job that succeeded writes its points there.")
+    what = "is not an object." if file.is_file() else "does not exist."
+    problems.add(str(parts), what, "Every successful job writes its points there.")
     return place, None
 
 
 def _relative_path(given: JsonObject) -> Any:
-    socket = "socket" if "socket" in given else "interface"  # as it was called before 2025
+    socket = "socket" if "socket" in given else "interface"  # its name before 2025
     return _field(given, socket, "relative_path")
 
 
 def _field(given: JsonObject, *names: str) -> Any:
-    """A value some levels down; None: there is none."""
+    """A nested value; None if it does not exist."""
     value: Any = given
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -127,17 +133,17 @@ def _field(given: JsonObject, *names: str) -> Any:
 
 
 def _seconds(duration: Any) -> float | None:
-    """A duration in seconds; None: not said, or not as ISO 8601 says it."""
-    found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
-    if found is None or not any(found.groups()):
+    """A duration in seconds; None if it is missing or not in ISO 8601."""
+    match = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
+    if match is None or not any(match.groups()):
         return None
-    return sum(float(part or 0) * unit for part, unit in zip(found.groups(), _SECONDS, strict=True))
+    return sum(float(part or 0) * unit for part, unit in zip(match.groups(), _SECONDS, strict=True))
 
 
 POINTS, BOXES = "Multiple points", "Multiple 2D bounding boxes"
 _LIST_OF = {POINTS: "points", BOXES: "boxes"}
 _NAME_OF_MARK = "mark "
-"""Boxes whose names start so belong to the mark that follows; this is what we write."""
+"""Prefix of a box's name, followed by the id of its mark; NoduleBench writes such names."""
 _LARGEST_TILT_MM = 0.01
 _VERSION = {"major": 1, "minor": 0}
 _SLICE = {"slice_index": pl.Float64, "long_mm": pl.Float64, "short_mm": pl.Float64}
@@ -146,14 +152,14 @@ _NUMBERS = ("x_mm", "y_mm", "z_mm", "score", "length_mm", "width_mm")
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """A submission: a file or folder of documents, one per case, in world millimetres (LPS).
+    """Read a file or folder of documents, one per case, in world millimetres (LPS).
 
-    In a folder, the case is the file's name without ``.json``, or the sub-folder's name where each
-    case has its own; in a list of documents, it is their ``case_id``. Boxes need the geometry of
+    In a folder, the case is the file's name without ``.json``, or the sub-folder's name if each
+    case has one; in a list of documents, it is their ``case_id``. Boxes need the geometry of
     the cases, and are linked across slices unless their names say ``mark ID``.
 
-    A folder with ``predictions.json``, as the platform gives it to an evaluation, holds jobs: the
-    case is what the job's input image is called, and a job that did not succeed a failed run.
+    A folder with ``predictions.json``, the platform's input of an evaluation, holds jobs: the
+    case is the name of the job's input image, and an unsuccessful job is a failed run.
     """
     problems = Problems()
     rows: list[JsonObject] = []
@@ -180,18 +186,18 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
     """Write one document per case into a folder, or all into one list if the name ends in .json.
 
-    Boxes are written where the marks have slices and the cases their geometry (without which they
-    could not be read again), points otherwise.
+    Boxes are written if the marks have slices and the cases a geometry (without which they
+    could not be read again), else points.
 
     Raises:
-        InputError: if a score is not within 0 and 1, as the platform wants its probabilities.
+        InputError: if a score is not between 0 and 1, as the platform requires.
     """
     odd = submission.marks["score"].filter(~submission.marks["score"].is_between(0, 1))
     if len(odd):
         raise InputError.at(
             f"submission '{submission.name}'",
-            f"has {len(odd)} scores that are not within 0 and 1, the first {odd[0]}.",
-            "grand-challenge.org wants probabilities from 0 to 1; scale them.",
+            f"has {len(odd)} scores that are not between 0 and 1, the first {odd[0]}.",
+            "grand-challenge.org requires probabilities from 0 to 1; rescale them.",
         )
     has_boxes = submission.slices is not None and bool(geometries(cases))
     rows = _box_rows(submission) if has_boxes else submission.marks
@@ -213,7 +219,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 def _documents(
     path: Path, jobs: list[Job] | None, problems: Problems
 ) -> Iterator[tuple[str, str, JsonObject]]:
-    """The documents of a file, a folder or jobs, with their cases and places."""
+    """Yield each document of a file, a folder or jobs: its case, its location, its content."""
     if jobs is not None:
         for job in jobs:
             if job.document is not None:
@@ -227,7 +233,7 @@ def _documents(
             if isinstance(named, str) and named:
                 yield named, place if is_list else file.name, document
             else:
-                problems.add(place, "has no case_id.", "Name the case it is about.")
+                problems.add(place, "has no case_id.", "Name its case.")
 
 
 def _files(path: Path) -> list[tuple[str, Path]]:
@@ -245,7 +251,6 @@ def _files(path: Path) -> list[tuple[str, Path]]:
 def _rows(
     case_id: str, place: str, document: JsonObject, problems: Problems
 ) -> Iterator[JsonObject]:
-    """One row per point or box of a document."""
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in _LIST_OF:
         what = f"has the type '{kind}'." if kind else "has no type."
@@ -255,7 +260,7 @@ def _rows(
     for where, item in entries(items, f"{place} {_LIST_OF[kind]}", problems):
         name = item.get("name")
         if name is not None and not isinstance(name, str):
-            problems.add(f"{where}.name", f"is {kind_of(name)}, not a text.")
+            problems.add(f"{where}.name", f"is {kind_of(name)}, not text.")
         probability = item.get("probability")
         row = {"case_id": case_id, "name": name, "place": where}
         if probability is not None:
@@ -265,7 +270,7 @@ def _rows(
 
 
 def _point(item: JsonObject, where: str, problems: Problems) -> dict[str, float]:
-    point = place_numbers(item.get("point"), 3, f"{where}.point", problems)
+    point = position_numbers(item.get("point"), 3, f"{where}.point", problems)
     return {} if point is None else dict(zip(("x_mm", "y_mm", "z_mm"), point, strict=True))
 
 
@@ -274,17 +279,17 @@ def _box(item: JsonObject, where: str, problems: Problems) -> dict[str, float]:
     if not isinstance(corners, list) or len(corners) != 4:
         problems.add(f"{where}.corners", "is not a list of four points.")
         return {}
-    found = [
-        place_numbers(corner, 3, f"{where}.corners[{place}]", problems)
+    points = [
+        position_numbers(corner, 3, f"{where}.corners[{place}]", problems)
         for place, corner in enumerate(corners)
     ]
-    kept = [corner for corner in found if corner is not None]
-    if len(kept) < 4:
+    known_points = [corner for corner in points if corner is not None]
+    if len(known_points) < 4:
         return {}
-    axes = list(zip(*kept, strict=True))
+    axes = list(zip(*known_points, strict=True))
     low, high = [min(axis) for axis in axes], [max(axis) for axis in axes]
     if high[2] - low[2] > _LARGEST_TILT_MM:
-        problems.add(f"{where}.corners", "do not lie on one axial slice: their z differs.")
+        problems.add(f"{where}.corners", "are not on one axial slice: their z differs.")
     middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
     return {
         "x_mm": middle[0],
@@ -296,7 +301,7 @@ def _box(item: JsonObject, where: str, problems: Problems) -> dict[str, float]:
 
 
 def _with_ids(points: pl.DataFrame) -> pl.DataFrame:
-    """Points are named as they are, if no name is missing or stands twice in its case."""
+    """Use the names as mark ids if all points of a case have different names, else number them."""
     names = points.select("case_id", "name")
     if names["name"].null_count() == 0 and names.is_unique().all():
         return points.with_columns(mark_id="name")
@@ -307,7 +312,6 @@ def _with_ids(points: pl.DataFrame) -> pl.DataFrame:
 def _boxes(
     table: pl.DataFrame, path: Path, cases: pl.DataFrame | None
 ) -> tuple[pl.DataFrame, pl.DataFrame | None, tuple[Notice, ...]]:
-    """Marks and slices of the boxes."""
     if not table.height:
         return MARKS.empty(), None, ()
     boxes = table.rename({"x_mm": "center_x_mm", "y_mm": "center_y_mm"}).with_columns(
@@ -337,10 +341,10 @@ def _box_rows(submission: Submission) -> pl.DataFrame:
 
 
 def _document(kind: str, rows: pl.DataFrame) -> JsonObject:
-    one = _written_point if kind == POINTS else _written_box
+    written = _written_point if kind == POINTS else _written_box
     items = []
     for row in rows.iter_rows(named=True):
-        item = one(row)
+        item = written(row)
         if row["score"] is not None:
             item["probability"] = row["score"]
         items.append(item)
@@ -359,18 +363,18 @@ def _written_box(row: JsonObject) -> JsonObject:
     return {"name": _NAME_OF_MARK + row["mark_id"], "corners": corners}
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    if glimpse.kind == "folder" and holds_jobs(glimpse.path):
+def _refuse(probe: FileProbe) -> str:
+    if probe.kind == "folder" and holds_jobs(probe.path):
         return ""
-    if glimpse.kind == "folder":
-        files = _files(glimpse.path)
+    if probe.kind == "folder":
+        files = _files(probe.path)
         if not files:
             return "no JSON file"
         content = read_json(files[0][1])
-    elif glimpse.kind == "json":
-        content = glimpse.document
+    elif probe.kind == "json":
+        content = probe.document
     else:
-        return glimpse.is_not("json", "folder")
+        return probe.is_not("json", "folder")
     first = content[0] if isinstance(content, list) and content else content
     kind = first.get("type") if isinstance(first, dict) else None
     is_known = isinstance(kind, str) and kind in _LIST_OF
@@ -379,7 +383,7 @@ def _refuse(glimpse: FileProbe) -> str:
 
 FORMAT = Format(
     name="grand_challenge_json",
-    meaning="grand-challenge.org JSON: points or 2-D boxes in mm (LPS), by case, as a list or jobs",
+    meaning="grand-challenge.org JSON: points or 2-D boxes in mm (LPS), per case, a list or jobs",
     suffixes=(".json", "/"),
     example=(
         '{"type": "Multiple points", "version": {"major": 1, "minor": 0}, "points": [\n'

@@ -1,4 +1,4 @@
-"""Labelled cohorts -> a JAFROC workbook (sheets Truth, TP, FP) that RJafroc reads."""
+"""Write labelled cohorts as a JAFROC workbook (sheets Truth, TP, FP) that RJafroc reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,16 +26,16 @@ Row = tuple[int | str | float | None, ...]
 def write_cohorts(cells: Cells, path: Path) -> None:
     """Write readers under treatments, by one rule, as RJafroc reads (newExcelFileFormat = TRUE).
 
-    Treatments, readers, cases and lesions are numbered from 1; ``<name>.key.csv`` beside the
-    workbook says which is which. A case without nodules has lesion 0. Weights are the shares of
-    the lesions of a case where the reference has a column ``weight``; 0 stands for equal ones.
+    Treatments, readers, cases and lesions are numbered from 1; ``<name>.key.csv`` next to the
+    workbook gives their names. A case without nodules has lesion 0. Weights are the shares of
+    the lesions of a case if the reference has a column ``weight``; 0 means equal weights.
     Marks that a rule leaves out (duplicates, ignored) are not in the workbook.
 
     Raises:
         InputError: if there is nothing to write, a reader lacks a treatment, the readings are not
             of the same nodules, or marks have no scores.
     """
-    cells = {cell: one.at_every_score for cell, one in cells.items()}
+    cells = {cell: cohort.at_every_score for cell, cohort in cells.items()}
     first = _same_nodules(cells)
     lesion = _lesion_numbers(first.nodule_case)
     treatments, readers = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
@@ -62,9 +62,9 @@ def write_cohorts(cells: Cells, path: Path) -> None:
 
 
 def _same_nodules(cells: Cells) -> LabelledCohort:
-    """The first cohort, once it is clear that all can stand in one workbook."""
+    """The first cohort, after checking that all cohorts fit into one workbook."""
     if not cells:
-        raise InputError.at("jafroc_xlsx", "was given no algorithm.")
+        raise InputError.at("jafroc_xlsx", "needs at least one algorithm.")
     first = next(iter(cells.values()))
     problems = Problems(
         Problem(
@@ -79,7 +79,7 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
         Problem(
             f"submission '{cohort.submission.name}'",
             "was not tested on the same cases and nodules as the first.",
-            "Write a workbook of its own for it.",
+            "Write a separate workbook for it.",
         )
         for cohort in cells.values()
         if cohort.case_count != first.case_count
@@ -133,7 +133,7 @@ def _hits(numbered: Iterable[tuple[str, str, LabelledCohort]], lesion: IntArray)
 
 
 def _false_positives(numbered: Iterable[tuple[str, str, LabelledCohort]]) -> Iterator[Row]:
-    """Case by case: RJafroc takes the further marks of a case from the rows that follow."""
+    """Case by case, because RJafroc takes the further marks of a case from the next rows."""
     for reader, treatment, cohort in numbered:
         for row in np.argsort(cohort.false_case, kind="stable"):
             case, score = int(cohort.false_case[row]) + 1, float(cohort.false_score[row])
@@ -143,7 +143,7 @@ def _false_positives(numbered: Iterable[tuple[str, str, LabelledCohort]]) -> Ite
 def _key(
     cohort: LabelledCohort, lesion: IntArray, treatments: Sequence[str], readers: Sequence[str]
 ) -> pl.DataFrame:
-    """Which number stands for which treatment, reader, case and nodule."""
+    """The name of each numbered treatment, reader, case and nodule."""
     named = {
         "modality": treatments,
         "reader": readers,

@@ -1,4 +1,4 @@
-"""LUNA16 files: annotations.csv, annotations_excluded.csv, seriesuids.csv and a submission."""
+"""Read and write LUNA16 files: annotations, excluded findings, list of series, submissions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import (
     read_columns,
     read_head,
-    require_few_problems,
+    require_unpackable,
     simple_name,
     without_marks,
     write_csv,
@@ -30,7 +30,7 @@ COLUMN_OPTIONS = {
     "score": "probability",
     "diameter": "diameter_mm",
 }
-"""What a column of marks holds -> what LUNA16 calls it."""
+"""Content of a column of marks -> its LUNA16 name."""
 NEEDED = ("case", "x", "y", "z")
 _USUAL = {
     "case": (
@@ -43,46 +43,46 @@ _USUAL = {
     },
     "score": ("score", "prob", "confidence", "conf", "p"),
 }
-"""Names that people give to columns, without signs and capitals."""
+"""Common names of columns, without punctuation and capitals."""
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """What each column is called in a file, from ``x=px,y=py,...`` or a TOML file of such pairs.
+    """Parse the column names of a file: ``x=px,y=py,...`` or a TOML file of such pairs.
 
     Raises:
-        InputError: with one problem for each pair that cannot be used, and for each that lacks.
+        InputError: with one problem for each unusable pair, and for each that is missing.
     """
     source = "--columns"
     if text.endswith(".toml"):
         source, pairs = text, _pairs_of_file(Path(text))
     else:
-        pairs = [tuple(part.strip() for part in one.split("=", 1)) for one in text.split(",")]
-    problems, found = Problems(), {}
+        pairs = [
+            tuple(part.strip() for part in pair_text.split("=", 1)) for pair_text in text.split(",")
+        ]
+    problems, columns = Problems(), {}
     for pair in pairs:
         if len(pair) != 2 or not all(pair):
-            problems.add(source, f"'{'='.join(pair)}' is no pair.", "Write x=NAME,y=NAME,...")
+            problems.add(source, f"'{'='.join(pair)}' is not a pair.", "Write x=NAME,y=NAME,...")
         elif pair[0] not in COLUMN_OPTIONS:
             known = ", ".join(COLUMN_OPTIONS)
             hint = did_you_mean(pair[0], COLUMN_OPTIONS)
-            problems.add(
-                source, f"'{pair[0]}' is nothing that marks have.{hint}", f"Known: {known}."
-            )
+            problems.add(source, f"'{pair[0]}' is not a column of marks.{hint}", f"Known: {known}.")
         else:
-            found[pair[0]] = pair[1]
+            columns[pair[0]] = pair[1]
     for name in NEEDED if not problems else ():
-        if name not in found:
+        if name not in columns:
             problems.add(source, f"does not say which column is {name}.", f"Add {name}=NAME.")
     raise_problems(problems)
-    return found
+    return columns
 
 
 def guessed_columns(header: Sequence[str]) -> str:
-    """What ``--columns`` might be for a header, dots where nothing looks right."""
+    """A proposal for ``--columns`` from a header, with dots where no name fits."""
     simple = {simple_name(name): name for name in header}
     parts = []
     for ours, theirs in COLUMN_OPTIONS.items():
         usual = (simple_name(theirs), *_USUAL.get(ours, ()))
-        name = next((simple[one] for one in usual if one in simple), "")
+        name = next((simple[spelling] for spelling in usual if spelling in simple), "")
         if name or ours in (*NEEDED, "score"):
             parts.append(f"{ours}={name or '...'}")
     return ",".join(parts)
@@ -101,27 +101,27 @@ def _pairs_of_file(path: Path) -> list[tuple[str, ...]]:
 _COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
 _PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}
 COLUMNS = {"seriesuid": "case_id", **_COORDINATES, "probability": "score"}
-"""How these files call columns of ours."""
+"""Column names of these files -> ours."""
 _MARKS = tuple(COLUMNS)
 _MANY_ROWS = 200_000
 _NOT_MEASURED = -1.0
-"""What these files say for a diameter that nobody measured; the model says null."""
+"""The value of these files for a diameter that was not measured; in our tables it is null."""
 _FINDING = ("seriesuid", *_COORDINATES, "diameter_mm")
-_SAID = tuple(
+_OPTIONAL = tuple(
     column.name
     for column in (*NODULES.columns, *NODULES.further)
     if not column.is_required and column.name not in _FINDING
 )
-"""What may stand beside a finding: the further columns of NODULES."""
+"""Optional columns of a finding: the further columns of NODULES."""
 _SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """A submission: one row per mark, ``seriesuid,coordX,coordY,coordZ,probability``.
+    """Read a submission: one row per mark, ``seriesuid,coordX,coordY,coordZ,probability``.
 
-    A column ``diameter_mm`` is read where there is one (the official program does not use it).
-    Rows of series that are not in ``cases`` may be anything, as for the official program. The id
-    of a mark is its line.
+    A column ``diameter_mm`` is read if it exists (the official program does not use it).
+    Rows of series that are not in ``cases`` may hold anything, as for the official program. The id
+    of a mark is its line number.
     """
     return read_named_columns(path, cases)
 
@@ -129,13 +129,13 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 def read_named_columns(
     path: Path, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
 ) -> Submission:
-    """The same from a file with other column names.
+    """As ``read_marks``, from a file with other column names.
 
     Args:
         path: the file.
         cases: CASES of the test set.
-        columns: for each of our names (``COLUMN_OPTIONS``) the one in the file; None: LUNA16's.
-            Marks have no score where it is not named.
+        columns: our name (``COLUMN_OPTIONS``) -> its name in the file; None: LUNA16's names.
+            Marks have no score if it is not named.
     """
     given = (
         None
@@ -167,7 +167,7 @@ def read_named_columns(
 
 
 def read_series(path: Path) -> pl.Series:
-    """A list of series: no header, one series a line, first column."""
+    """Read a list of series: no header, one series per line, first column."""
     first = read_head(path).split(",")[0]
     if first.strip('"') in ("seriesuid", "case_id"):
         raise InputError.at(
@@ -175,33 +175,33 @@ def read_series(path: Path) -> pl.Series:
             f"'{first}' is a header, but a series list has none.",
             "Remove the line (the official program would count it as one more scan).",
         )
-    require_few_problems(path)
+    require_unpackable(path)
     try:
         table = pl.read_csv(
             path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
         )
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError.at(path, "is not a list of series, one a line.") from error
+        raise InputError.at(path, "is not a list of series, one per line.") from error
     listed = without_marks(table).to_series(0).rename("case_id")
     return listed.filter(listed.is_not_null())
 
 
 def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """A LUNA16 folder: annotations, excluded findings and the list of series, each also .gz.
+    """Read a LUNA16 folder: annotations, excluded findings and the list of series, each also .gz.
 
-    With ``cases``, what they say of a series (patient, geometry, strata) is taken over. Further
-    columns of NODULES (type, malignancy, truth ...) are read where annotations have them.
+    Patients, geometry and strata of the series are taken from ``cases``. Further
+    columns of NODULES (type, malignancy, truth ...) are read if the annotations have them.
     """
     series_file = _needed(folder, _SERIES)
     series = read_series(series_file)
     included_file = _needed(folder, _INCLUDED)
     excluded_file = _present(folder, _EXCLUDED)
-    notices = unread_columns(included_file, (*_FINDING, *_SAID))
+    notices = unread_columns(included_file, (*_FINDING, *_OPTIONAL))
     parts = [_read_findings(included_file, series, is_ignored=False)]
     if excluded_file is None:
         notices += (Notice("no_excluded_findings", {"folder": str(folder)}),)
     else:
-        notices += unread_columns(excluded_file, (*_FINDING, *_SAID))
+        notices += unread_columns(excluded_file, (*_FINDING, *_OPTIONAL))
         parts.append(_read_findings(excluded_file, series, is_ignored=True))
     findings = pl.concat(parts, how="diagonal")
     listed = series.unique(maintain_order=True).to_frame()
@@ -219,7 +219,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
         notices=notices,
         rule="luna16",
     )
-    # a series listed twice is refused there, in the same words as in a fold
+    # a series listed twice is rejected there, with the same message as in a fold
     return (
         reference
         if len(series) == listed.height
@@ -231,7 +231,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     """Write a submission as the official program reads it.
 
     Raises:
-        InputError: if a mark has no score; the format has no marks without.
+        InputError: if a mark has no score, which the format requires.
     """
     marks = submission.marks
     if marks["score"].null_count():
@@ -247,7 +247,6 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
 
 def write_reference(reference: Reference, folder: Path) -> None:
-    """Write a LUNA16 folder: annotations, excluded findings and the list of series."""
     findings = reference.nodules.select(
         "is_ignored",
         seriesuid="case_id",
@@ -262,7 +261,7 @@ def write_reference(reference: Reference, folder: Path) -> None:
 
 
 def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
-    """A table of LUNA16's rows under our names; a diameter that nobody measured is null."""
+    """LUNA16's rows under our names, with null for diameters that were not measured."""
     if "diameter_mm" not in table.columns:
         return table
     diameter = pl.col("diameter_mm")
@@ -271,12 +270,12 @@ def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _measured(diameter: pl.Expr) -> pl.Expr:
-    """A diameter as it is; null where the file says with a negative one that nobody measured."""
+    """The diameter, or null where a negative number says that it was not measured."""
     return pl.when(diameter >= 0).then(diameter)
 
 
 def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
-    """The same names; in a long table each known one is held once, not once per row."""
+    """The same names; in a long table each known name is stored once, not once per row."""
     if known is None or len(names) < _MANY_ROWS:
         return names
     listed = known.unique(maintain_order=True).rename("name").to_frame().with_row_index("row")
@@ -287,18 +286,17 @@ def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
 
 
 def _present(folder: Path, name: str) -> Path | None:
-    """A file of a folder, plain or gzipped, if it is there."""
     candidates = (folder / name, folder / f"{name}.gz")
     return next((path for path in candidates if path.is_file()), None)
 
 
 def _needed(folder: Path, name: str) -> Path:
-    found = _present(folder, name)
-    if found is None:
+    path = _present(folder, name)
+    if path is None:
         raise InputError.at(
             folder, f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?"
         )
-    return found
+    return path
 
 
 def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
@@ -306,34 +304,34 @@ def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.Dat
         path,
         text=("seriesuid",),
         numbers=(*_COORDINATES, "diameter_mm"),
-        optional_text=_SAID,
+        optional_text=_OPTIONAL,
         known_cases=series,
     )
-    said = [name for name in rows.columns if name in _SAID]
-    found = rows.select(
+    given = [name for name in rows.columns if name in _OPTIONAL]
+    findings = rows.select(
         case_id=_sparing(rows["seriesuid"], series),
         nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         diameter_mm=_measured(pl.col("diameter_mm")),
         is_ignored=pl.lit(is_ignored),
-        **{name: pl.col(name) for name in said},
+        **{name: pl.col(name) for name in given},
     )
-    if not said:
-        return found
-    is_listed = found["case_id"].is_in(series.implode()).fill_null(False)
-    return NODULES.conform(found.filter(is_listed), path.name, rows["line"].filter(is_listed))
+    if not given:
+        return findings
+    is_listed = findings["case_id"].is_in(series.implode()).fill_null(False)
+    return NODULES.conform(findings.filter(is_listed), path.name, rows["line"].filter(is_listed))
 
 
-def _reject_reference(glimpse: FileProbe) -> str:
-    if glimpse.kind != "folder":
-        return glimpse.is_not("folder")
+def _reject_reference(probe: FileProbe) -> str:
+    if probe.kind != "folder":
+        return probe.is_not("folder")
     needed = (_SERIES, _INCLUDED)
-    return glimpse.lacks(*(name for name in needed if f"{name}.gz" not in glimpse.names))
+    return probe.lacks(*(name for name in needed if f"{name}.gz" not in probe.names))
 
 
 FORMAT = Format(
     name="luna16_csv",
-    meaning="LUNA16: a CSV file of marks, or a folder with annotations and the list of series",
+    meaning="LUNA16: a CSV file of marks, or a folder with annotations and a list of series",
     suffixes=(".csv", ".csv.gz", "/"),
     columns=tuple(COLUMN_OPTIONS.values()),
     example=(
@@ -341,7 +339,7 @@ FORMAT = Format(
         "scan-1,-61.2,48.7,-240.5,0.93\n"
         "scan-2,75.0,12.1,-118.0,0.41"
     ),
-    refuse_marks=lambda glimpse: glimpse.is_not("csv") or glimpse.lacks(*_MARKS),
+    refuse_marks=lambda probe: probe.is_not("csv") or probe.lacks(*_MARKS),
     refuse_reference=_reject_reference,
     read_marks=read_marks,
     read_reference=read_reference,

@@ -1,4 +1,4 @@
-"""LUNA16's candidate list, and whether a submission to its track keeps to it."""
+"""Read LUNA16's candidate list, and check that a submission to its track follows it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from nodulebench.core.tables import Submission
 from nodulebench.io.csv_files import read_columns
 
 TOLERANCE_MM = 1e-3
-"""How far a mark may be from its candidate in each coordinate: files round to micrometres at worst,
+"""Largest distance of a mark from its candidate per coordinate: files round to micrometres,
 and candidates of a case are farther apart."""
 _MOST_NAMED = 5
 _PLACE = ["x_mm", "y_mm", "z_mm"]
@@ -20,23 +20,23 @@ _PLACE = ["x_mm", "y_mm", "z_mm"]
 
 @dataclass(frozen=True, slots=True)
 class CandidateCheck:
-    """How a submission relates to the candidate list."""
+    """How well a submission follows the candidate list."""
 
     candidates: int
     missing: int
     """Candidates of the list without a mark."""
     unlisted: int
-    """Marks that are none of the candidates."""
+    """Marks that are not candidates."""
     repeated: int
-    """Marks beyond the first on a candidate."""
+    """Marks after the first one on a candidate."""
     problems: tuple[Problem, ...]
 
 
 def read_candidates(path: Path, cases: pl.DataFrame | None = None) -> pl.DataFrame:
-    """``candidates.csv`` or ``candidates_V2.csv``: seriesuid, coordX, coordY, coordZ, class.
+    """Read ``candidates.csv`` or ``candidates_V2.csv``: seriesuid, coordX, coordY, coordZ, class.
 
     Returns:
-        A table with case_id, x_mm, y_mm, z_mm, is_nodule and line; with ``cases``, of these only.
+        A table with case_id, x_mm, y_mm, z_mm, is_nodule and line, restricted to ``cases``.
     """
     rows = read_columns(
         path,
@@ -63,45 +63,44 @@ def check_candidate_track(
     """Check that the marks are the candidates of the list: all of them, each once, no others.
 
     A mark is a candidate if no coordinate differs by more than ``tolerance_mm``. A candidate that
-    the list has twice may be marked twice.
+    the list contains twice may be marked twice.
     """
     listed = candidates.select("case_id", *_PLACE)
-    order, own, found = _matched(submission.marks, candidates, tolerance_mm)
+    order, own, match = _matched(submission.marks, candidates, tolerance_mm)
     wanted = np.bincount(own, minlength=listed.height)
-    given = np.bincount(found[found >= 0], minlength=listed.height)
+    given = np.bincount(match[match >= 0], minlength=listed.height)
     over = np.maximum(given - wanted, 0)
     return CandidateCheck(
         candidates=listed.height,
         missing=int(np.maximum(wanted - given, 0).sum()),
-        unlisted=int(np.count_nonzero(found < 0)),
+        unlisted=int(np.count_nonzero(match < 0)),
         repeated=int(over.sum()),
-        problems=tuple(_problems(submission, listed[order], found, wanted, given)),
+        problems=tuple(_problems(submission, listed[order], match, wanted, given)),
     )
 
 
 def match_candidates(
     marks: pl.DataFrame, candidates: pl.DataFrame, *, tolerance_mm: float = TOLERANCE_MM
 ) -> IntArray:
-    """For each mark the row of its candidate, -1 for a mark that is none.
+    """For each mark the row of its candidate, -1 for a mark without one.
 
-    Of a candidate that the list has more than once, each copy is given one mark, as far as there
-    are any.
+    If the list contains a candidate several times, each copy gets one mark while there are any.
     """
-    order, own, found = _matched(marks, candidates, tolerance_mm)
-    # the copies of a candidate follow their first one in the sorted list
+    order, own, match = _matched(marks, candidates, tolerance_mm)
+    # copies of a candidate directly follow the first one in the sorted list
     copies = np.argsort(own, kind="stable")
-    start = np.searchsorted(own[copies], found)
-    turn = _turn(found)
-    count = np.bincount(own, minlength=len(own) + 1)[found]
-    row = np.full(len(found), -1, dtype=np.int64)
-    is_listed = found >= 0
+    start = np.searchsorted(own[copies], match)
+    turn = _turn(match)
+    count = np.bincount(own, minlength=len(own) + 1)[match]
+    row = np.full(len(match), -1, dtype=np.int64)
+    is_listed = match >= 0
     place = start + np.minimum(turn, np.maximum(count - 1, 0))
     row[is_listed] = order[copies[place[is_listed]]]
     return row
 
 
 def _turn(value: IntArray) -> IntArray:
-    """How often the same value came before."""
+    """How often the same value occurred before."""
     by_value = np.argsort(value, kind="stable")
     first = np.searchsorted(value[by_value], value[by_value])
     turn = np.empty(len(value), dtype=np.int64)
@@ -112,47 +111,47 @@ def _turn(value: IntArray) -> IntArray:
 def _matched(
     marks: pl.DataFrame, candidates: pl.DataFrame, tolerance_mm: float
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The candidates by case and x; among them, the first at the place of each and of each mark."""
+    """The candidates' order by case and x; in it, the first match of each candidate and mark."""
     names = pl.concat([candidates["case_id"], marks["case_id"]]).rank("dense").to_numpy()
     listed_key, mark_key = names[: candidates.height], names[candidates.height :]
     order = np.lexsort((candidates["x_mm"].to_numpy(), listed_key))
     place, case = candidates.select(_PLACE).to_numpy()[order], listed_key[order]
     own = _first_match(case, place, case, place, tolerance_mm)
-    found = _first_match(mark_key, marks.select(_PLACE).to_numpy(), case, place, tolerance_mm)
-    return order, own, found
+    match = _first_match(mark_key, marks.select(_PLACE).to_numpy(), case, place, tolerance_mm)
+    return order, own, match
 
 
 def _first_match(
     case: IntArray, place: FloatArray, listed_case: IntArray, listed: FloatArray, tolerance: float
 ) -> IntArray:
-    """For each place the first listed one (sorted by case and x) that is the same, else -1."""
+    """For each place the first equal listed one (sorted by case and x), else -1."""
     span = 1.0 + float(np.ptp(np.concatenate([place[:, 0], listed[:, 0], [0.0]])))
     listed_key = listed_case * 2 * span + listed[:, 0]
     # a hair wider than the tolerance, because the keys are rounded
     low = np.searchsorted(listed_key, case * 2 * span + place[:, 0] - 2 * tolerance)
     high = np.searchsorted(listed_key, case * 2 * span + place[:, 0] + 2 * tolerance, side="right")
-    found = np.full(len(case), -1, dtype=np.int64)
+    match = np.full(len(case), -1, dtype=np.int64)
     for step in range(int((high - low).max(initial=0))):
-        row = np.flatnonzero((found < 0) & (low + step < high))
+        row = np.flatnonzero((match < 0) & (low + step < high))
         candidate = low[row] + step
         is_same = (listed_case[candidate] == case[row]) & np.all(
             np.abs(listed[candidate] - place[row]) <= tolerance, axis=1
         )
-        found[row[is_same]] = candidate[is_same]
-    return found
+        match[row[is_same]] = candidate[is_same]
+    return match
 
 
 def _problems(
-    submission: Submission, listed: pl.DataFrame, found: IntArray, wanted: IntArray, given: IntArray
+    submission: Submission, listed: pl.DataFrame, match: IntArray, wanted: IntArray, given: IntArray
 ) -> list[Problem]:
     where = f"submission '{submission.name}'"
     problems = Problems()
-    unlisted = submission.marks.filter(pl.Series(found < 0, dtype=pl.Boolean))
+    unlisted = submission.marks.filter(pl.Series(match < 0, dtype=pl.Boolean))
     for row in unlisted.head(_MOST_NAMED).iter_rows(named=True):
         problems.add(
             f"{where} mark '{row['mark_id']}' of case '{row['case_id']}'",
-            "is none of the candidates.",
-            "In this track the candidates are scored as they are; keep their coordinates.",
+            "is not a candidate.",
+            "In this track only the given candidates are scored; keep their coordinates.",
         )
     for is_wrong, what in (
         (given > wanted, "has more than one mark."),
@@ -170,5 +169,5 @@ def _problems(
             problems.add(where, f"{rest} more candidates like this.")
     if unlisted.height > _MOST_NAMED:
         rest = unlisted.height - _MOST_NAMED
-        problems.add(where, f"{rest} more marks that are none of the candidates.")
+        problems.add(where, f"{rest} more marks that are not candidates.")
     return problems

@@ -1,4 +1,4 @@
-"""MONAI detection JSON: image, box, label and score per case <-> 3-D boxes of marks or nodules."""
+"""Read and write MONAI detection JSON: image, box, label and score per case."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from nodulebench.core.tables import Reference, Submission
 from nodulebench.imaging.geometry import lps_to_ras
 from nodulebench.io.cases import algorithm_name, case_of_image, file_of_case
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.json_files import entries, numbers, place_numbers, read_json, write_json
+from nodulebench.io.json_files import entries, numbers, position_numbers, read_json, write_json
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import (
     BOXES,
@@ -35,7 +35,7 @@ _LISTS = ("validation", "testing", "test", "training", "results")
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What a file holds: its boxes as rows, the cases it lists, and what it did not say."""
+    """The boxes of a file as rows, its cases, and the conventions that had to be assumed."""
 
     boxes: pl.DataFrame
     listed: pl.DataFrame
@@ -43,11 +43,11 @@ class _Content:
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """Predictions: a list of ``{image, box, label, score}``, or lists under ``validation`` etc.
+    """Read predictions: a list of ``{image, box, label, score}``, also under ``validation`` etc.
 
     The case is the image's file name without folder and ending. World coordinates: MONAI itself
     works in RAS, but its LUNA16 pipelines write LPS (``affine_lps_to_ras``), so LPS is assumed
-    unless the file says ``"coordinates": "RAS"``. ``"box_mode"`` likewise; cccwhd is assumed.
+    unless the file says ``"coordinates": "RAS"``. Without ``"box_mode"``, cccwhd is assumed.
     """
     content = _read(path)
     return submission_of(
@@ -60,7 +60,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """A datalist: the same without scores; an image with no box is a case without nodules."""
+    """Read a datalist: as ``read_marks`` without scores; an image without boxes has no nodules."""
     content = _read(path)
     return reference_of(
         content.boxes,
@@ -72,7 +72,7 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write predictions in LPS, boxes as cccwhd; marks without a size have boxes without one."""
+    """Write predictions in LPS, boxes as cccwhd; marks of unknown size get boxes of size 0."""
     marks = submission.marks["case_id"]
     listed = marks if cases is None else pl.concat([cases["case_id"], marks])
     _write(boxes_of_marks(submission), listed, path)
@@ -82,7 +82,7 @@ def write_reference(reference: Reference, path: Path) -> None:
     """Write a datalist in LPS, boxes as cccwhd.
 
     Raises:
-        InputError: if there are ignored findings, for which a datalist has no place.
+        InputError: if there are ignored findings, which a datalist cannot hold.
     """
     if reference.nodules["is_ignored"].any():
         raise InputError.at(
@@ -105,16 +105,16 @@ def _read(path: Path) -> _Content:
             problems.add(place, "has no image.", "Name the image file of the case.")
             continue
         listed.append(case_of_image(image))
-        found, scores = _boxes(item, place, problems), _scores(item, place, problems)
-        if scores and len(scores) != len(found):
-            what = f"has {len(found)} boxes and {len(scores)} scores."
+        boxes, scores = _boxes(item, place, problems), _scores(item, place, problems)
+        if scores and len(scores) != len(boxes):
+            what = f"has {len(boxes)} boxes and {len(scores)} scores."
             problems.add(place, what)
             continue
-        for number, box in enumerate(found, 1):
+        for number, box in enumerate(boxes, 1):
             score = scores[number - 1] if scores else None
             rows.append((listed[-1], str(number), box, score))
     problems.extend(
-        Problem(path.name, f"case '{case_id}' stands {count} times.", "Give every case once.")
+        Problem(path.name, f"case '{case_id}' occurs {count} times.", "List every case once.")
         for case_id, count in Counter(listed).items()
         if count > 1
     )
@@ -127,7 +127,7 @@ def _read(path: Path) -> _Content:
 def _conventions(
     document: Any, name: str, problems: Problems
 ) -> tuple[str, str, tuple[Notice, ...]]:
-    """The coordinate system and box mode that the file states, or those of MONAI's examples."""
+    """The coordinate system and box mode that the file states, else those of MONAI's examples."""
     chosen, notices = [], []
     for key, allowed in (("coordinates", COORDINATES), ("box_mode", BOX_MODES)):
         value = document.get(key) if isinstance(document, dict) else None
@@ -141,7 +141,7 @@ def _conventions(
 
 
 def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, JsonObject]]:
-    """The objects that hold an image and its boxes, with their places."""
+    """The objects that hold an image and its boxes, with their locations."""
     if isinstance(document, list):
         return list(entries(document, name, problems))
     lists = [key for key in _LISTS if isinstance(document, dict) and key in document]
@@ -149,7 +149,7 @@ def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, Json
         return [item for key in lists for item in entries(document[key], f"{name} {key}", problems)]
     if isinstance(document, dict) and "box" in document:
         return [(name, document)]
-    remedy = f"Put the cases in a list, or in one under {', '.join(_LISTS)}."
+    remedy = f"Put the cases in a list, or in a list under one of {', '.join(_LISTS)}."
     problems.add(name, "has no list of cases.", remedy)
     return []
 
@@ -159,11 +159,11 @@ def _boxes(item: JsonObject, place: str, problems: Problems) -> list[list[float]
     if not isinstance(boxes, list):
         problems.add(f"{place}.box", "is not a list of boxes.")
         return []
-    found = [
-        place_numbers(box, 6, f"{place}.box[{number}]", problems)
+    usable = [
+        position_numbers(box, 6, f"{place}.box[{number}]", problems)
         for number, box in enumerate(boxes)
     ]
-    return [box for box in found if box is not None]
+    return [box for box in usable if box is not None]
 
 
 def _scores(item: JsonObject, place: str, problems: Problems) -> list[float]:
@@ -198,10 +198,10 @@ def _center_and_extent(boxes: FloatArray, mode: str) -> tuple[FloatArray, FloatA
         return boxes[:, :3], boxes[:, 3:]
     if mode == "xyzwhd":
         return boxes[:, :3] + boxes[:, 3:] / 2, boxes[:, 3:]
-    one, other = (
+    first, second = (
         (boxes[:, :3], boxes[:, 3:]) if mode == "xyzxyz" else (boxes[:, ::2], boxes[:, 1::2])
     )
-    return (one + other) / 2, np.abs(other - one)
+    return (first + second) / 2, np.abs(second - first)
 
 
 def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
@@ -223,11 +223,11 @@ def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
     write_json(stated | {_LISTS[0]: items}, path)
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    if glimpse.kind != "json":
-        return glimpse.is_not("json")
-    items = _items(glimpse.document, "", Problems())
-    if isinstance(glimpse.document, dict) and set(_LISTS) & glimpse.names and not items:
+def _refuse(probe: FileProbe) -> str:
+    if probe.kind != "json":
+        return probe.is_not("json")
+    items = _items(probe.document, "", Problems())
+    if isinstance(probe.document, dict) and set(_LISTS) & probe.names and not items:
         return ""
     keys = items[0][1] if items else {}
     missing = [f"'{key}'" for key in ("image", "box") if key not in keys]

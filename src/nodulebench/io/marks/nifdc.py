@@ -1,4 +1,4 @@
-"""NIFDC-style CSV: one row per nodule or mark and slice, in millimetres (LPS)."""
+"""Read and write NIFDC-style CSV: one row per nodule or mark and slice, in millimetres (LPS)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,10 +38,10 @@ COLUMNS = (
     "score",
     "contour",
 )
-_SAID = ("type", "density", "malignancy", "category")
+_CHARACTERISTICS = ("type", "density", "malignancy", "category")
 _FACTS = tuple(column.name for column in NODULE_FACTS)
 _FREE = ("nodule_id", "slice_index")
-"""What may be found out: boxes can be linked, and slices found from their heights."""
+"""Columns that can be derived: boxes are linked, and slices found from their heights."""
 
 
 def _with_limits(column: Column) -> Column:
@@ -57,7 +57,7 @@ _ROWS = TableSchema(
     (
         Column("line", pl.Int64, "the line of the file"),
         *(_with_limits(column) for column in NODULE_SLICES.columns),
-        *(column for column in MARKS.columns if column.name in ("score", *_SAID)),
+        *(column for column in MARKS.columns if column.name in ("score", *_CHARACTERISTICS)),
         Column("is_ignored", pl.Boolean, "marks on it do not count", is_required=False),
         *NODULE_FACTS,
     ),
@@ -72,11 +72,11 @@ _MOST_NAMED = 5
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """A submission; rows with the same ``nodule_id`` are one mark.
+    """Read a submission; rows with the same ``nodule_id`` are one mark.
 
-    Where no row has a ``nodule_id``, boxes on adjacent slices are linked into marks (see
-    ``link_boxes``). ``slice_index`` or ``z_mm`` may be left out where the geometry of the cases is
-    known. A row with nothing but a ``case_id`` says that the case has no mark.
+    If no row has a ``nodule_id``, boxes on adjacent slices are linked into marks (see
+    ``link_boxes``). ``slice_index`` or ``z_mm`` may be missing if the geometry of the cases is
+    known. A row with only a ``case_id`` says that the case has no mark.
     """
     boxes = _boxes(_read_rows(path), path, cases)
     notices: tuple[Notice, ...] = ()
@@ -94,12 +94,12 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """A reference: a CSV file, or a folder with ``nodules.csv`` and ``cases.csv``.
+    """Read a reference: a CSV file, or a folder with ``nodules.csv`` and ``cases.csv``.
 
-    The cases are those of the folder, with what ``cases`` say of them besides; those of a single
-    file are ``cases``, else those that it names, in its order, where a row with nothing but a
-    ``case_id`` lists a case without nodules. What else is known of a nodule (truth, pathology,
-    vessels: see NODULES) is read where there are columns of it.
+    The cases are those of the folder, with the further facts in ``cases``. Those of a single
+    file are ``cases``, else those that it names, in its order; a row with only a
+    ``case_id`` lists a case without nodules. Further facts about a nodule (truth, pathology,
+    vessels: see NODULES) are read from their columns.
     """
     file = path
     notices: tuple[Notice, ...] = ()
@@ -109,7 +109,7 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
     rows = _read_rows(file)
     boxes = _boxes(rows, file, cases).with_columns(pl.col("is_ignored").fill_null(False))
     slices = NODULE_SLICES.conform(boxes, file.name, boxes["line"])
-    _refuse_contradictions(boxes, file.name)
+    _require_no_contradictions(boxes, file.name)
     if cases is None:
         cases = CASES.arrange(rows.select("case_id").unique(maintain_order=True))
     require_listed(rows["case_id"], cases, file.name)
@@ -128,58 +128,60 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write a submission; a mark without slices gets those that its box lies on."""
+    """Write a submission; a mark without slices gets the slices through its box."""
     known = geometries(cases)
     slices = complete_slices(
         submission.marks, submission.slices, MARK_SLICES, known, submission.name
     )
-    said = submission.marks.select("case_id", "mark_id", "score", *_SAID)
-    rows = said.join(slices, on=["case_id", "mark_id"], maintain_order="left_right")
+    facts = submission.marks.select("case_id", "mark_id", "score", *_CHARACTERISTICS)
+    rows = facts.join(slices, on=["case_id", "mark_id"], maintain_order="left_right")
     write_csv(rows.rename({"mark_id": "nodule_id"}).select(COLUMNS), path)
 
 
 def write_reference(reference: Reference, path: Path) -> None:
-    """Write a reference; a case without nodules has a row of its own."""
+    """Write a reference; a case without nodules gets one row."""
     known = geometries(reference.cases)
     slices = complete_slices(
         reference.nodules, reference.slices, NODULE_SLICES, known, reference.name
     )
     facts = [name for name in _FACTS if name in reference.nodules.columns]
-    said = reference.nodules.select("case_id", "nodule_id", "is_ignored", *_SAID, *facts)
-    rows = _ROWS.arrange(said.join(slices, on=["case_id", "nodule_id"], maintain_order="left"))
+    nodules = reference.nodules.select(
+        "case_id", "nodule_id", "is_ignored", *_CHARACTERISTICS, *facts
+    )
+    rows = _ROWS.arrange(nodules.join(slices, on=["case_id", "nodule_id"], maintain_order="left"))
     listed = reference.cases.select("case_id")
     ordered = listed.join(rows, on="case_id", how="left", maintain_order="left_right")
     write_csv(ordered.select(*COLUMNS, "is_ignored", *facts), path)
 
 
 def _read_rows(path: Path) -> pl.DataFrame:
-    """The rows of the file with all columns of the format and their lines."""
+    """The rows of the file with all columns of the format and their line numbers."""
     header = read_header(path, (*_NEEDED, *_TEXT, *_NUMBERS))
     require_columns(path, header, _NEEDED)
     if not {"slice_index", "z_mm"} & set(header):
         require_columns(path, header, (*_NEEDED, "slice_index", "z_mm"))
-    found = read_columns(
+    rows = read_columns(
         path, text=("case_id",), numbers=(), optional_text=_TEXT, optional_numbers=_NUMBERS
     )
     missing = [name for name in (*_TEXT, *_NUMBERS) if name not in header]
-    return found.with_columns(
+    return rows.with_columns(
         pl.lit(None, dtype=pl.String if name in _TEXT else pl.Float64).alias(name)
         for name in missing
     ).with_columns(pl.col(_TEXT).replace("", None))
 
 
 def _boxes(rows: pl.DataFrame, path: Path, cases: pl.DataFrame | None) -> pl.DataFrame:
-    """The rows that say more than the name of a case, checked, with slice and height."""
+    """The rows that hold more than the name of a case, checked, with slice and height."""
     is_bare = pl.all_horizontal(pl.col(*_TEXT, *_NUMBERS).is_null())
     given = rows.filter(~is_bare)
     typed = _ROWS.conform(given, path.name, given["line"])
-    _refuse_contours(typed, path.name)
+    _require_contours(typed, path.name)
     places = pl.format("{} line {}", pl.lit(path.name), "line")
     located = with_positions(typed.with_columns(place=places), geometries(cases), path.name)
     return located.cast({"slice_index": pl.Int64})
 
 
-def _refuse_contours(rows: pl.DataFrame, name: str) -> None:
+def _require_contours(rows: pl.DataFrame, name: str) -> None:
     bad = rows.filter(~pl.col("contour").str.contains(_CONTOUR))
     raise_problems(
         Problem(
@@ -192,14 +194,14 @@ def _refuse_contours(rows: pl.DataFrame, name: str) -> None:
 
 
 def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:
-    """Whether no box has the id of its mark; some with and some without are refused."""
+    """Whether all boxes lack the id of their mark; a mixture is rejected."""
     nameless = rows.filter(pl.col("nodule_id").is_null())
     if 0 < nameless.height < rows.height:
         raise InputError(
             Problem(
                 f"{path.name} line {line}",
                 "nodule_id is empty here and given elsewhere.",
-                "Give every row its nodule_id, or none, so that boxes are linked across slices.",
+                "Give every row a nodule_id, or no row, so that boxes are linked across slices.",
             )
             for line in nameless["line"].head(_MOST_NAMED)
         )
@@ -207,7 +209,6 @@ def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:
 
 
 def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
-    """The boxes with the ids of the marks that they were linked into."""
     numbers = pl.Series("number", link_boxes(boxes))
     linked = boxes.with_columns(nodule_id="linked-" + (numbers + 1).cast(pl.String))
     marks = linked.select("case_id", "nodule_id").n_unique()
@@ -215,28 +216,28 @@ def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[Notice
     return linked, (Notice("boxes_linked_by_place", values),)
 
 
-def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:
-    """Refuse a nodule of which different slices say different things."""
+def _require_no_contradictions(rows: pl.DataFrame, name: str) -> None:
+    """Reject nodules whose facts differ between their slices."""
     problems = Problems()
-    for column in (*_SAID, "is_ignored", *_FACTS):
-        said = rows.group_by("case_id", "nodule_id", maintain_order=True).agg(
+    for column in (*_CHARACTERISTICS, "is_ignored", *_FACTS):
+        stated = rows.group_by("case_id", "nodule_id", maintain_order=True).agg(
             pl.col(column).drop_nulls().unique(maintain_order=True)
         )
-        for case_id, nodule_id, values in said.filter(pl.col(column).list.len() > 1).iter_rows():
+        for case_id, nodule_id, values in stated.filter(pl.col(column).list.len() > 1).iter_rows():
             shown = ", ".join(str(value) for value in values)
             problems.add(
                 f"{name} case '{case_id}' nodule '{nodule_id}'",
                 f"{column} differs between its slices: {shown}.",
-                "Say the same on every slice.",
+                "Use the same value on every slice.",
             )
     raise_problems(problems)
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    if glimpse.kind == "folder":
-        return glimpse.lacks("cases.csv", "nodules.csv")
-    place = glimpse.lacks("slice_index") if glimpse.lacks("z_mm") else ""
-    return glimpse.is_not("csv") or glimpse.lacks(*_NEEDED) or place
+def _refuse(probe: FileProbe) -> str:
+    if probe.kind == "folder":
+        return probe.lacks("cases.csv", "nodules.csv")
+    place = probe.lacks("slice_index") if probe.lacks("z_mm") else ""
+    return probe.is_not("csv") or probe.lacks(*_NEEDED) or place
 
 
 FORMAT = Format(
@@ -249,7 +250,7 @@ FORMAT = Format(
         "scan-1,n1,112,-240.5,-61.2,48.7,8.1,7.4,0.93\n"
         "scan-1,n1,113,-239.3,-61.0,48.9,7.6,7.0,0.93"
     ),
-    refuse_marks=lambda glimpse: glimpse.is_not("csv") or _refuse(glimpse),
+    refuse_marks=lambda probe: probe.is_not("csv") or _refuse(probe),
     refuse_reference=_refuse,
     read_marks=read_marks,
     read_reference=read_reference,

@@ -1,4 +1,4 @@
-"""nnDetection predictions, a folder of <case>_boxes.pkl in voxels <-> marks."""
+"""Read and write nnDetection predictions: a folder of <case>_boxes.pkl in voxels."""
 
 import pickle
 from pathlib import Path
@@ -32,11 +32,11 @@ _MARGIN = 1.0
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """Predictions, one ``<case>_boxes.pkl`` per case with ``pred_boxes`` and ``pred_scores``.
+    """Read predictions: ``<case>_boxes.pkl`` per case, with ``pred_boxes`` and ``pred_scores``.
 
-    The geometry is that of ``cases``, else what the file itself says (``itk_origin``,
-    ``itk_spacing``, ``itk_direction``). Cases are looked up by the file's name, also with the
-    points of a LUNA16 series written as underscores.
+    The geometry comes from ``cases``, else from the file (``itk_origin``,
+    ``itk_spacing``, ``itk_direction``). Cases are looked up by the file's name, also if the
+    points of a LUNA16 series are written as underscores.
     """
     known = geometries(cases)
     listed = {} if cases is None else {case.replace(".", "_"): case for case in cases["case_id"]}
@@ -54,7 +54,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write one file per case of ``cases``, whose geometry has to be known.
+    """Write one file per case of ``cases``, whose geometry must be known.
 
     Raises:
         InputError: if a case's geometry is not known, or a mark has no score.
@@ -77,7 +77,6 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
 
 def _boxes(file: Path, case_id: str, grid: Geometry | None) -> pl.DataFrame:
-    """The boxes of one case in millimetres."""
     content = read_pickle(file)
     if not isinstance(content, dict) or not {"pred_boxes", "pred_scores"} <= set(content):
         raise InputError.at(file.name, "has no 'pred_boxes' and 'pred_scores'.")
@@ -118,7 +117,7 @@ def _array(content: JsonObject, key: str, file: Path) -> FloatArray:
     if not np.isfinite(array).all():
         raise InputError.at(file.name, f"'{key}' holds a value that is not a finite number.")
     if key == "pred_boxes" and np.abs(array).max(initial=0.0) > FARTHEST_MM:
-        raise InputError.at(file.name, f"'{key}' holds a value that is no place in an image.")
+        raise InputError.at(file.name, f"'{key}' holds a value that is not a position in an image.")
     return array
 
 
@@ -153,10 +152,10 @@ def _content(boxes: pl.DataFrame, grid: Geometry) -> JsonObject:
     }
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    if glimpse.kind != "folder":
-        return glimpse.is_not("folder")
-    return "" if any(name.endswith(SUFFIX) for name in glimpse.names) else f"no file *{SUFFIX}"
+def _refuse(probe: FileProbe) -> str:
+    if probe.kind != "folder":
+        return probe.is_not("folder")
+    return "" if any(name.endswith(SUFFIX) for name in probe.names) else f"no file *{SUFFIX}"
 
 
 FORMAT = Format(

@@ -1,7 +1,7 @@
-"""A pickle file of nothing but numbers, text, containers and numpy arrays -> its value.
+"""Read pickle files of numbers, text, containers and numpy arrays without running them.
 
-A pickle is a program: reading one as Python does lets the file run anything. This reader makes
-arrays by itself from what the file says of them, and refuses a file that asks for anything else.
+A pickle is a program: reading one as Python does lets the file run anything. This reader builds
+arrays itself from the description in the file, and rejects a file that asks for anything else.
 """
 
 import pickle
@@ -21,7 +21,7 @@ from nodulebench.io.csv_files import open_bytes
 
 _MOST_BYTES = 1 << 28
 _MOST_STEPS = 2_000_000
-"""Steps of the program that a pickle is; each may make an object."""
+"""Instructions of a pickle; each may make an object."""
 _NUMBER_TYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")
 _DAMAGED = (
     pickle.UnpicklingError,
@@ -37,11 +37,11 @@ _DAMAGED = (
 
 
 class _RejectedError(Exception):
-    """The file wants something made that is no data."""
+    """The file asks for an object that is not data."""
 
 
 def read_pickle(path: Path) -> Any:
-    """The value in a pickle file, if it is nothing but data; arrays answer to ``np.asarray``.
+    """The value in a pickle file, if it is only data; arrays support ``np.asarray``.
 
     Raises:
         InputError: if the file is damaged, too large, or would make anything but numbers, text,
@@ -57,7 +57,7 @@ def read_pickle(path: Path) -> Any:
         except _RejectedError as error:
             raise InputError.at(
                 path,
-                f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
+                f"holds '{error}', which is not allowed: a pickle can run code, so only numbers, "
                 "text, containers and numpy arrays of numbers are read.",
                 "Save boxes and scores as numpy arrays.",
             ) from error
@@ -67,10 +67,10 @@ def read_pickle(path: Path) -> Any:
 
 
 def _require_small(content: bytes) -> None:
-    """Refuse a pickle that asks for more room than it has bytes, before any of it is run.
+    """Reject a pickle that asks for more memory than it has bytes, before any of it is run.
 
-    Lengths are compared with what is left of the file; the memo grows to the largest number that
-    is asked for, so that no number may be larger than that of the steps before.
+    Lengths are compared with the length of the file. The memo grows to the largest number that
+    is asked for, so no number may exceed the number of steps before it.
 
     Raises:
         ValueError: if it does.
@@ -87,15 +87,15 @@ def _require_small(content: bytes) -> None:
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """What stands in for a class or function that the file names."""
-        stands_in = _PLACEHOLDER.get((module.replace("numpy._core", "numpy.core"), name))
-        if stands_in is None:
+        """The placeholder of a class or function that the file names."""
+        placeholder = _PLACEHOLDER.get((module.replace("numpy._core", "numpy.core"), name))
+        if placeholder is None:
             raise _RejectedError(f"{module}.{name}")
-        return stands_in
+        return placeholder
 
 
 class _NumberType:
-    """Stands in for numpy.dtype."""
+    """Placeholder of numpy.dtype."""
 
     def __init__(self, text: Any, *_: Any) -> None:
         if not isinstance(text, str) or not _NUMBER_TYPE.fullmatch(text):
@@ -107,14 +107,13 @@ class _NumberType:
         self.order = state[1] if state[1] in ("<", ">", "|") else "="
 
     def array(self, data: Any, shape: Any, order: Any = "C") -> npt.NDArray[Any]:
-        """The array that these bytes are."""
         raw = data.encode("latin1") if isinstance(data, str) else bytes(data)
         flat = np.frombuffer(raw, dtype=np.dtype(self.order.replace("|", "=") + self.text))
         return flat.reshape(shape, order="F" if order == "F" else "C")
 
 
 class _Array:
-    """Stands in for numpy.ndarray."""
+    """Placeholder of numpy.ndarray."""
 
     def __init__(self, *_: Any) -> None:
         self.values: npt.NDArray[Any] = np.empty(0)

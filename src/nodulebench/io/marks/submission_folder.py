@@ -1,4 +1,4 @@
-"""A submission as a folder: marks.*, mark_slices.*, runs.* and algorithm.toml <-> Submission."""
+"""Read and write a submission folder: marks.*, mark_slices.*, runs.* and algorithm.toml."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,20 +27,20 @@ _MOST_NAMED = 5
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
-    """A submission folder; all but ``marks.*`` may be left out.
+    """Read a submission folder; only ``marks.*`` is required.
 
     ``marks.*`` is our table MARKS as Parquet or CSV, or marks in any other format of one file.
     ``algorithm.toml`` names the algorithm, else the folder does. From participants of a portal and
-    from algorithms under test Parquet is refused: they use CSV with the same columns.
+    from algorithms under test, Parquet is rejected: they use CSV with the same columns.
     """
-    submission = _read_mark_file(_one(path, _MARK_FILES), cases)
-    slices_file = _one_of_table(path, "mark_slices")
+    submission = _read_mark_file(_only_file(path, _MARK_FILES), cases)
+    slices_file = _table_file(path, "mark_slices")
     if slices_file is not None:
         slices = read_table(slices_file, MARK_SLICES)
         _require_no_orphans(slices, submission.marks, slices_file.name)
         require_no_contradictions(slices, geometries(cases), slices_file.name)
         submission = replace(submission, slices=slices)
-    runs_file = _one_of_table(path, "runs")
+    runs_file = _table_file(path, "runs")
     if runs_file is not None:
         submission = replace(submission, runs=read_table(runs_file, RUNS))
     submission = replace(submission, name=algorithm_name(path), digest=file_digest(path))
@@ -49,9 +49,9 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
-    """Write a submission folder with CSV tables; nothing is lost.
+    """Write a submission folder with CSV tables, without loss.
 
-    Portals and sandboxes refuse Parquet, so what is written here can be submitted as it is.
+    Portals and sandboxes reject Parquet, so this folder can be submitted as it is.
     """
     from nodulebench.core.algorithm import AlgorithmManifest
 
@@ -67,7 +67,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
                 write_csv(table, stage / f"{name}.csv")
         (stage / MANIFEST).write_text(manifest.to_toml(), encoding="utf-8")
         written = {file.name for file in stage.iterdir()}
-    for name in tables:  # those of an older submission in the same place
+    for name in tables:  # files of an older submission in the same folder
         for suffix in (*TABLE_SUFFIXES, ".json"):
             if f"{name}{suffix}" not in written:
                 (path / f"{name}{suffix}").unlink(missing_ok=True)
@@ -86,11 +86,11 @@ def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:
 
 
 def read_declaration(file: Path, source: str) -> "AlgorithmManifest":
-    """What an ``algorithm.toml`` declares.
+    """Read and check an ``algorithm.toml``.
 
     Args:
         file: the manifest.
-        source: how messages call it.
+        source: its name in messages.
 
     Raises:
         InputError: if it cannot be read, with one problem per wrong field.
@@ -115,18 +115,17 @@ def _declared(submission: Submission, manifest_file: Path) -> Submission:
     )
 
 
-def _one_of_table(folder: Path, table: str) -> Path | None:
+def _table_file(folder: Path, table: str) -> Path | None:
     names = tuple(f"{table}{suffix}" for suffix in TABLE_SUFFIXES)
-    return _one(folder, names) if any((folder / name).is_file() for name in names) else None
+    return _only_file(folder, names) if any((folder / name).is_file() for name in names) else None
 
 
-def _one(folder: Path, names: tuple[str, ...]) -> Path:
-    """The one file of these names that a folder has."""
-    found = [folder / name for name in names if (folder / name).is_file()]
-    if len(found) != 1:
-        held = " and ".join(file.name for file in found) or f"none of {', '.join(names)}"
+def _only_file(folder: Path, names: tuple[str, ...]) -> Path:
+    files = [folder / name for name in names if (folder / name).is_file()]
+    if len(files) != 1:
+        held = " and ".join(file.name for file in files) or f"none of {', '.join(names)}"
         raise InputError.at(folder, f"holds {held}.", "Leave exactly one of them.")
-    return found[0]
+    return files[0]
 
 
 def _require_no_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:
@@ -144,15 +143,15 @@ def _require_no_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) ->
     )
 
 
-def _refuse(glimpse: FileProbe) -> str:
-    if glimpse.kind != "folder":
-        return glimpse.is_not("folder")
-    return "" if glimpse.names & set(_MARK_FILES) else "no file marks.*"
+def _refuse(probe: FileProbe) -> str:
+    if probe.kind != "folder":
+        return probe.is_not("folder")
+    return "" if probe.names & set(_MARK_FILES) else "no file marks.*"
 
 
 FORMAT = Format(
     name="submission_folder",
-    meaning="a folder with marks.*, and where wanted mark_slices.*, runs.* and algorithm.toml",
+    meaning="a folder with marks.*, and optionally mark_slices.*, runs.* and algorithm.toml",
     suffixes=("/",),
     example=(
         "my_algorithm/\n"

@@ -1,4 +1,4 @@
-"""Labelled cohorts -> a list of errors to look at, case by case, in the order of reading."""
+"""Write the errors of labelled cohorts as a worklist, case by case, in reading order."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ Cells = Mapping[tuple[str, str], LabelledCohort]
 
 
 def error_table(cells: Cells) -> pl.DataFrame:
-    """Nodules missed and the best-scored false positives of every algorithm, as rows."""
+    """The missed nodules and the highest-scored false positives of every algorithm, as rows."""
     kinds = (_missed, _false)
     return pl.concat([rows(cohort) for cohort in cells.values() for rows in kinds])
 
@@ -51,8 +51,8 @@ def _rows(cohort: LabelledCohort, kind: str, table: pl.DataFrame, name: str) -> 
 def write_worklist(cells: Cells, path: Path) -> None:
     """Write a CSV file: cases with most misses first, each from head to feet.
 
-    ``slice_index`` counts from the feet, where the geometry of the case is known. What the empty
-    column ``cause`` is filled with for false positives, ``report --causes`` counts.
+    ``slice_index`` counts from the feet, if the geometry of the case is known. A reviewer fills in
+    ``cause`` for the false positives, and ``report --causes`` counts the causes.
     """
     errors = error_table(cells)
     reference = next(iter(cells.values())).reference
@@ -90,7 +90,7 @@ def write_worklist(cells: Cells, path: Path) -> None:
 
 
 def _slices(errors: pl.DataFrame, reference: Reference) -> pl.Series:
-    """The slice of each place, from the feet; null where the geometry is not known."""
+    """The slice of each position, from the feet; null if the geometry is not known."""
     known = geometries(reference.cases)
     places = errors.select(PLACE).to_numpy()
     slices = [
@@ -102,7 +102,7 @@ def _slices(errors: pl.DataFrame, reference: Reference) -> pl.Series:
 
 FORMAT = Format(
     name="worklist_csv",
-    meaning="errors of a result to look at, case by case, in the order of reading",
+    meaning="errors of a result to review, case by case, in reading order",
     suffixes=(".csv",),
     example="order,case_id,slice_index,kind,algorithm,name,x_mm,y_mm,z_mm,diameter_mm,type,score,cause",
     write_cohorts=write_worklist,

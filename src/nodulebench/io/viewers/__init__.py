@@ -1,1 +1,1 @@
-"""Files of other viewers, both ways: 3D Slicer's markups and segmentations, label maps."""
+"""Read and write files of other viewers: 3D Slicer's markups and segmentations, label maps."""

@@ -1,4 +1,4 @@
-"""Files of labels, one for each case and reader <-> readings; what a file is, its format knows."""
+"""Read and write files of labels, one for each case and reader, in any of their formats."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import IntArray
-from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.errors import InputError, map_collecting_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDINGS, Readings
@@ -31,10 +31,10 @@ from nodulebench.io.folders import files_below
 from nodulebench.io.viewers.nrrd import LARGEST_BYTES
 
 OFF_GRID = 0.05
-"""How far, in voxels, a grid may lie beside that of the image and still be its own."""
+"""How far, in voxels, a grid may be off the image's grid."""
 _NOT_STATED = ("case_id", "finding_id", "reader_id", "source_id", *PLACE)
 FACTS = {column.name: column.dtype for column in FINDINGS.columns if column.name not in _NOT_STATED}
-"""What is said of a finding, beside its name and place."""
+"""Facts about a finding other than its name and position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Session:
     rows: dict[str, JsonObject]
     """FINDINGS by their ids, in order."""
     outlines: dict[str, list[DrawnOutline]]
-    """Of those that have any."""
+    """Of the findings that have any."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,65 +68,64 @@ class Session:
 
 
 def sessions_of(readings: Readings, cases: pl.DataFrame | None) -> list[Session]:
-    """Every reading with the grid of its image, also those in which nothing was found.
+    """Every session with the grid of its image, also sessions without findings.
 
     Raises:
         InputError: if the geometry of a case is not known, or its slices are not across the body.
     """
     grids = geometries(readings.cases) | geometries(cases)
     drawn = drawn_by_session(readings)
-    found = []
+    sessions = []
     for case_id, reader_id in readings.sessions.select("case_id", "reader_id").iter_rows():
         if case_id not in grids:
-            what = "has no geometry, without which outlines have no place in an image."
+            what = "has no geometry, so its outlines have no position in an image."
             raise InputError.at(f"case '{case_id}'", what, "Give its images or a table as cases.")
         require_native_grid(grids[case_id], f"case '{case_id}'")
         own = readings.findings.filter(case_id=case_id, reader_id=reader_id)
         rows = {row["finding_id"]: row for row in own.iter_rows(named=True)}
         outlines = drawn.get((case_id, reader_id), {})
-        found.append(Session(case_id, reader_id, grids[case_id], rows, outlines))
-    return found
+        sessions.append(Session(case_id, reader_id, grids[case_id], rows, outlines))
+    return sessions
 
 
 def files_ending(path: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The file, or the files below a folder, whose names end so."""
+    """The file, or the files below a folder, with one of these endings."""
     if path.is_file():
         return [path] if path.name.lower().endswith(endings) else []
     below = (Path(file) for file in files_below(path, lambda _: None))
-    return [one for one in below if one.name.lower().endswith(endings)]
+    return [file for file in below if file.name.lower().endswith(endings)]
 
 
 def case_and_reader(file: Path, path: Path, endings: tuple[str, ...]) -> tuple[str, str]:
-    """Case by the name of a file, reader by that of its folder; empty: it lies in none."""
-    ending = max((one for one in endings if file.name.lower().endswith(one)), key=len)
+    """The case from the name of a file, the reader from that of its subfolder, else empty."""
+    ending = max((suffix for suffix in endings if file.name.lower().endswith(suffix)), key=len)
     inside = file.parent != path and path.is_dir()
     return file.name[: -len(ending)], file.parent.name if inside else ""
 
 
 def facts_of(row: Mapping[str, Any]) -> JsonObject:
-    """What is said of a finding."""
+    """The known facts of a finding."""
     return {name: row[name] for name in FACTS if row.get(name) is not None}
 
 
-def stated(texts: Mapping[str, Any]) -> JsonObject:
-    """Facts from texts or numbers; what is no fact, or none that can be, is left out."""
-    found: JsonObject = {}
+def parse_facts(texts: Mapping[str, Any]) -> JsonObject:
+    """Parse facts from texts or numbers; unknown or impossible facts are left out."""
+    facts: JsonObject = {}
     for name, value in texts.items():
         kind = FACTS.get(name)
         try:
             if kind is not None and value not in ("", None):
-                found[name] = str(value) if kind == pl.String else float(value)
-            if kind == pl.Int64 and name in found:
-                found[name] = int(found[name])
+                facts[name] = str(value) if kind == pl.String else float(value)
+            if kind == pl.Int64 and name in facts:
+                facts[name] = int(facts[name])
         except (TypeError, ValueError, OverflowError):
             continue
-    return found
+    return facts
 
 
-def reported(
+def reported_finding(
     where: str, name: str, regions: Iterable[Region], facts: Mapping[str, Any]
 ) -> ReportedFinding:
-    """A finding as a report has it."""
     numbers = {key: value for key, value in facts.items() if isinstance(value, float)}
     words = {key: value for key, value in facts.items() if key not in numbers and key != "kind"}
     kind = facts.get("kind", "nodule")
@@ -134,7 +133,7 @@ def reported(
 
 
 def regions_of(voxel: IntArray, grid: Geometry, where: str) -> Iterator[Region]:
-    """The outline of voxels (column, row, image) on every slice."""
+    """Yield the outline of voxels (column, row, image) on every slice."""
     for k in np.unique(voxel[:, 2]).tolist():
         column, row, _ = voxel[voxel[:, 2] == k].T
         _, corner = trace_outlines(np.zeros(len(row), dtype=np.int64), column, row)
@@ -144,10 +143,10 @@ def regions_of(voxel: IntArray, grid: Geometry, where: str) -> Iterator[Region]:
 
 
 def on_grid(voxel: IntArray, own: Geometry, grid: Geometry, where: str) -> IntArray:
-    """Voxels of one grid as those of another whose voxels they are.
+    """Convert voxels of one grid to those of another grid with the same voxels.
 
     Raises:
-        InputError: if the grids are not parts of the same.
+        InputError: if the grids are not parts of the same grid.
     """
     index = grid.to_index(own.to_world(voxel.astype(np.float64)))
     nearest = np.rint(index).astype(np.int64)
@@ -164,7 +163,7 @@ def readings_from(
     grids: Mapping[str, Geometry],
     notices: Iterable[Notice] = (),
 ) -> Readings:
-    """Reports as readings; ``grids`` are those of cases of which the table tells none."""
+    """Make readings from reports; ``grids`` are used for cases without geometry in the table."""
     known = geometries(cases)
     rows = [
         {"case_id": case_id, **geometry_columns(grid)}
@@ -175,17 +174,17 @@ def readings_from(
     if rows:
         named = [row["case_id"] for row in rows]
         made = CASES.arrange(pl.DataFrame(rows))
-        kept = None if cases is None else cases.filter(~pl.col("case_id").is_in(named))
-        table = made if kept is None else pl.concat([kept, made], how="diagonal_relaxed")
+        others = None if cases is None else cases.filter(~pl.col("case_id").is_in(named))
+        table = made if others is None else pl.concat([others, made], how="diagonal_relaxed")
     return readings_of_reports(path, reports, CaseMatcher(table, {}, {}), notices)
 
 
 VOXEL_BYTES = 8
-"""What labels of a voxel may take, of all layers together, where the size of the image is known."""
+"""Largest size of the labels of one voxel, all layers together, if the image size is known."""
 
 
 class Labels(Protocol):
-    """Voxels with numbers, and where they are."""
+    """Numbered voxels and their grid."""
 
     @property
     def geometry(self) -> Geometry:
@@ -193,25 +192,25 @@ class Labels(Protocol):
         ...
 
 
-Found = TypeVar("Found", bound=Labels)
+FileLabels = TypeVar("FileLabels", bound=Labels)
 
 
 def read_label_files(
     path: Path,
     endings: tuple[str, ...],
     cases: pl.DataFrame | None,
-    read: Callable[[Path, int], Found],
-    findings_of: Callable[[Found, Geometry, str, tuple[str, str]], Iterable[ReportedFinding]],
+    read: Callable[[Path, int], FileLabels],
+    findings_of: Callable[[FileLabels, Geometry, str, tuple[str, str]], Iterable[ReportedFinding]],
 ) -> Readings:
-    """Readings: the case is the file's name, the reader that of its folder.
+    """Read readings: the case is the file's name, the reader the name of its folder.
 
     Args:
         path: a file, or a folder of them.
-        endings: how their names end.
+        endings: the endings of their names.
         cases: table of cases; the voxels must be those of their images.
-        read: reads a file that unpacks to no more bytes than that.
-        findings_of: findings of a file on the grid of its image, by the file's name, and the
-            reader and the case that it is of.
+        read: reads a file that unpacks to at most this number of bytes.
+        findings_of: returns the findings of a file from its labels, the grid of its image, its
+            name, and its reader and case.
     """
     files, known = files_ending(path, endings), geometries(cases)
     named = [case_and_reader(file, path, endings) for file in files]
@@ -221,8 +220,8 @@ def read_label_files(
     }
     grids: dict[str, Geometry] = {}
     reports = []
-    found = made_of_each(files, lambda file: read(file, most[file]))
-    for file, (case_id, reader), labels in zip(files, named, found, strict=True):
+    contents = map_collecting_problems(files, lambda file: read(file, most[file]))
+    for file, (case_id, reader), labels in zip(files, named, contents, strict=True):
         grid = known.get(case_id) or grids.setdefault(case_id, labels.geometry)
         findings = tuple(findings_of(labels, grid, file.name, (reader, case_id)))
         reports.append(Report(file.name, case_id, reader, findings))
@@ -230,7 +229,7 @@ def read_label_files(
 
 
 def _most_bytes(grid: Geometry | None) -> int:
-    """What a file of labels of an image may unpack to."""
+    """The largest size of the unpacked labels of an image, bytes."""
     if grid is None or grid.size is None:
         return LARGEST_BYTES
     return min(LARGEST_BYTES, VOXEL_BYTES * int(grid.size.prod()))
@@ -239,7 +238,7 @@ def _most_bytes(grid: Geometry | None) -> int:
 def sessions_with_files(
     readings: Readings, cases: pl.DataFrame | None, stage: Path, suffix: str
 ) -> Iterator[tuple[Session, Path]]:
-    """Every reading with the file that it is written to: ``<reader>/<case>``."""
+    """Yield every session with its file: ``<reader>/<case>``."""
     for session in sessions_of(readings, cases):
         folder = stage / file_of_case(session.reader_id, "")
         folder.mkdir(exist_ok=True)

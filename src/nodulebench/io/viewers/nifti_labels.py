@@ -1,4 +1,4 @@
-"""Label maps in NIfTI <-> readings: a number for each outlined finding, and a table of them."""
+"""Read and write label maps in NIfTI: a number for each outlined finding, and a table of them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,11 +21,11 @@ from nodulebench.io.viewers.label_files import (
     Session,
     facts_of,
     on_grid,
+    parse_facts,
     read_label_files,
     regions_of,
-    reported,
+    reported_finding,
     sessions_with_files,
-    stated,
 )
 
 SUFFIX = ".nii.gz"
@@ -37,23 +37,23 @@ _NAMED = {"reader_id": pl.String, "case_id": pl.String, "label": pl.Int64, "find
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
     """Write ``<reader>/<case>.nii.gz`` with a number for each outlined finding, and labels.csv.
 
-    The table says which number is which finding, and what was said of it. A voxel has one number:
-    findings of one reader that overlap are refused. Points without an outline are left out.
+    The table gives the finding of each number, and its facts. A voxel has one number, so
+    overlapping findings of one reader are rejected. Points without an outline are left out.
     """
     with staged_folder(path, last=TABLE) as stage:
         rows: list[JsonObject] = []
-        for one, file in sessions_with_files(readings, cases, stage, SUFFIX):
-            write_volume(_label_map(one), file)
-            key = {"reader_id": one.reader_id, "case_id": one.case_id}
+        for session, file in sessions_with_files(readings, cases, stage, SUFFIX):
+            write_volume(_label_map(session), file)
+            key = {"reader_id": session.reader_id, "case_id": session.case_id}
             rows += [
-                {**key, "label": label, "finding_id": name, **facts_of(one.rows[name])}
-                for label, name in enumerate(one.outlines, start=1)
+                {**key, "label": label, "finding_id": name, **facts_of(session.rows[name])}
+                for label, name in enumerate(session.outlines, start=1)
             ]
         write_csv(pl.DataFrame(rows, schema={**_NAMED, **FACTS}), stage / TABLE)
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings: the case is the file's name, the reader that of its folder.
+    """Read readings: the case is the file's name, the reader the name of its folder.
 
     Without a table of labels each number of a file is a finding. The voxels must be those of the
     image.
@@ -68,20 +68,20 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     )
 
 
-def _label_map(one: Session) -> Volume:
-    labels = np.zeros(one.shape, dtype=np.int16)
-    for number, (name, voxel) in enumerate(one.voxels.items(), start=1):
+def _label_map(session: Session) -> Volume:
+    labels = np.zeros(session.shape, dtype=np.int16)
+    for number, (name, voxel) in enumerate(session.voxels.items(), start=1):
         at = tuple(voxel[:, ::-1].T)
         if labels[at].any():
-            where = f"case '{one.case_id}' finding '{name}'"
-            what = "overlaps another of its reader; a label map has one number for a voxel."
+            where = f"case '{session.case_id}' finding '{name}'"
+            what = "overlaps another finding; a label map has one number per voxel."
             raise InputError.at(where, what, "Write seg_nrrd or dicom_seg.")
         labels[at] = number
-    return Volume(labels, one.grid)
+    return Volume(labels, session.grid)
 
 
 def _table(path: Path) -> dict[tuple[str, str], dict[int, JsonObject]]:
-    """For each reader and case: number -> the row that says which finding it is."""
+    """For each reader and case: number -> the row of its finding."""
     if not path.is_file():
         return {}
     numbers = [name for name, kind in FACTS.items() if kind != pl.String]
@@ -93,11 +93,11 @@ def _table(path: Path) -> dict[tuple[str, str], dict[int, JsonObject]]:
         optional_text=("reader_id", *words),
         optional_numbers=tuple(numbers),
     )
-    found: dict[tuple[str, str], dict[int, JsonObject]] = {}
+    rows_by_key: dict[tuple[str, str], dict[int, JsonObject]] = {}
     for row in rows.iter_rows(named=True):
         key = row.get("reader_id") or "", row["case_id"]
-        found.setdefault(key, {})[int(row["label"])] = row
-    return found
+        rows_by_key.setdefault(key, {})[int(row["label"])] = row
+    return rows_by_key
 
 
 def _findings(
@@ -110,15 +110,15 @@ def _findings(
             voxel = np.argwhere(labels.hu == label)[:, ::-1].astype(np.int64)
             placed = on_grid(voxel, labels.geometry, grid, where)
             name = row.get("finding_id") or str(label)
-            yield reported(where, name, regions_of(placed, grid, where), stated(row))
+            yield reported_finding(where, name, regions_of(placed, grid, where), parse_facts(row))
 
 
 FORMAT = Format(
     name="nifti_labels",
     meaning="label maps in NIfTI, one file for each case and reader",
     suffixes=("/", SUFFIX, ".nii"),
-    example="masks/\n  anna/scan-1.nii.gz  a number for each nodule\n  labels.csv  which it is",
+    example="masks/\n  anna/scan-1.nii.gz  a number for each nodule\n  labels.csv  their names",
     read_readings=read_readings,
     write_readings=write_readings,
-    loses="outlines become voxels; points without an outline have no place",
+    loses="outlines become voxels; points without an outline are lost",
 )

@@ -1,4 +1,4 @@
-"""NRRD files of labels <-> arrays, where their voxels are, and what else the header says."""
+"""Read and write NRRD files of labels: arrays, their grid, and the header's key/value pairs."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
 from nodulebench.io.atomic import staged_file
 
 LARGEST_BYTES = 8 << 30
-"""Voxels of a header that asks for more are not unpacked: no CT is so large."""
+"""Largest voxel data that is unpacked: no CT is larger."""
 _LONGEST_HEADER = 1 << 20
 _TYPES = {
     **dict.fromkeys(("signed char", "int8", "int8_t"), "i1"),
@@ -31,7 +31,7 @@ _SPACES = {
     **dict.fromkeys(("right-anterior-superior", "ras"), (-1, -1, 1)),
     **dict.fromkeys(("left-anterior-superior", "las"), (1, -1, 1)),
 }
-"""Where the axes of a file run to -> what turns them into LPS."""
+"""Axis directions of a file -> signs that convert them to LPS."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +41,19 @@ class Nrrd:
     labels: npt.NDArray[Any]
     """Layer, slice, row, column."""
     geometry: Geometry
-    said: dict[str, str]
-    """What stands in the header as key and value."""
+    pairs: dict[str, str]
+    """The key/value pairs of the header."""
 
 
 def read_nrrd(path: Path, most: int = LARGEST_BYTES) -> Nrrd:
-    """Read labels of three dimensions, or of several layers of such.
+    """Read labels of three dimensions, or several layers of them.
 
     Args:
         path: the file.
-        most: how many bytes its voxels may unpack to.
+        most: the largest size of its unpacked voxels, bytes.
 
     Raises:
-        InputError: if it is no such NRRD file of whole numbers, or its voxels are damaged.
+        InputError: if it is not an NRRD file of whole numbers, or its voxels are damaged.
     """
     try:
         content = path.read_bytes()
@@ -62,7 +62,7 @@ def read_nrrd(path: Path, most: int = LARGEST_BYTES) -> Nrrd:
     end = re.search(rb"\r?\n\r?\n", content[:_LONGEST_HEADER])
     if not content.startswith(b"NRRD") or end is None:
         raise InputError.at(path, "is not an NRRD file with its voxels in it.")
-    fields, said = _header(content[: end.start()].decode("utf-8", "replace"))
+    fields, pairs = _header(content[: end.start()].decode("utf-8", "replace"))
     size, dtype = _size(path, fields), _dtype(path, fields)
     expected = math.prod(size) * dtype.itemsize
     if expected > most:
@@ -70,9 +70,9 @@ def read_nrrd(path: Path, most: int = LARGEST_BYTES) -> Nrrd:
         raise InputError.at(path, what, "Is it the right file?")
     voxels = _unpacked(path, fields, content[end.end() :], expected)
     labels = np.frombuffer(voxels, dtype).reshape(size[::-1])
-    # the layers of several run fastest; the axes behind them are columns, rows and slices
+    # the layer axis runs fastest; the next axes are columns, rows and slices
     layered = np.moveaxis(labels, -1, 0) if len(size) == 4 else labels[None]
-    return Nrrd(layered, _grid(path, fields, size[-3:]), said)
+    return Nrrd(layered, _grid(path, fields, size[-3:]), pairs)
 
 
 def write_nrrd(nrrd: Nrrd, path: Path) -> None:
@@ -93,7 +93,7 @@ def write_nrrd(nrrd: Nrrd, path: Path) -> None:
         "space origin": _vector(grid.origin_mm),
     }
     lines = ["NRRD0004", *(f"{name}: {value}" for name, value in fields.items())]
-    lines += [f"{key}:={_line(value)}" for key, value in nrrd.said.items()]
+    lines += [f"{key}:={_line(value)}" for key, value in nrrd.pairs.items()]
     stored = np.moveaxis(layers, 0, -1) if several else layers[0]
     packer = zlib.compressobj(1, wbits=31)
     raw = np.ascontiguousarray(stored.astype(stored.dtype.newbyteorder("<"))).tobytes()
@@ -104,24 +104,24 @@ def write_nrrd(nrrd: Nrrd, path: Path) -> None:
 
 def _header(text: str) -> tuple[dict[str, str], dict[str, str]]:
     fields: dict[str, str] = {}
-    said: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for line in text.splitlines()[1:]:
         key, is_pair, value = line.partition(":=")
-        name, is_field, told = line.partition(": ")
+        name, is_field, field_text = line.partition(": ")
         if line.startswith("#"):
             continue
         if is_pair and not (is_field and len(name) < len(key)):
-            said[key] = value
+            pairs[key] = value
         elif is_field:
-            fields[name.strip().lower()] = told.strip()
-    return fields, said
+            fields[name.strip().lower()] = field_text.strip()
+    return fields, pairs
 
 
 def _size(path: Path, fields: dict[str, str]) -> list[int]:
     if "data file" in fields or "datafile" in fields:
-        raise InputError.at(path, "keeps its voxels in another file.", "Save it as one file.")
+        raise InputError.at(path, "has its voxels in another file.", "Save it as one file.")
     try:
-        size = [int(one) for one in fields.get("sizes", "").split()]
+        size = [int(count) for count in fields.get("sizes", "").split()]
     except ValueError:
         size = []
     has_layers = len(size) == 4 and fields.get("space directions", "").startswith("none")
@@ -140,37 +140,37 @@ def _dtype(path: Path, fields: dict[str, str]) -> np.dtype[Any]:
 
 
 def _unpacked(path: Path, fields: dict[str, str], packed: bytes, expected: int) -> bytes:
-    """The voxels; no more is unpacked than one byte more than the header asks for."""
+    """The voxels; at most one byte more is unpacked than the header asks for."""
     encoding = fields.get("encoding", "").lower()
     if encoding not in ("raw", "gzip", "gz"):
         what = f"is encoded as '{encoding}'."
         raise InputError.at(path, what, "Save it raw or compressed with gzip.")
     try:
         unpacker = zlib.decompressobj(wbits=31)
-        found = packed if encoding == "raw" else unpacker.decompress(packed, expected + 1)
+        unpacked = packed if encoding == "raw" else unpacker.decompress(packed, expected + 1)
     except zlib.error as error:
-        raise InputError.at(path, f"its voxels are damaged ({error}).", "Copy it anew.") from error
-    if len(found) != expected:
-        what = f"holds {len(found)} bytes of voxels, but its header asks for {expected}."
-        raise InputError.at(path, what, "Copy or export it anew.")
-    return found
+        raise InputError.at(path, f"its voxels are damaged ({error}).", "Copy it again.") from error
+    if len(unpacked) != expected:
+        what = f"holds {len(unpacked)} bytes of voxels, but its header asks for {expected}."
+        raise InputError.at(path, what, "Copy or export it again.")
+    return unpacked
 
 
 def _grid(path: Path, fields: dict[str, str], size: list[int]) -> Geometry:
     sign = _SPACES.get(fields.get("space", "").lower())
     if sign is None:
-        what = f"has the space '{fields.get('space', '')}', so nobody knows where its axes run."
+        what = f"has the space '{fields.get('space', '')}', so its axes are unknown."
         raise InputError.at(path, what, "Save it in LPS, RAS or LAS.")
     vectors = [*_VECTOR.findall(fields.get("space directions", "")), fields.get("space origin", "")]
-    told = [_numbers(vector) for vector in vectors]
-    is_whole = [len(one) for one in told] == [3, 3, 3, 3]
-    if not is_whole or not np.all(np.abs(told) < FARTHEST_MM):
-        raise InputError.at(path, "does not say where its voxels are.", "Export it anew.")
-    steps, origin = np.array(told[:3]), np.array(told[3])
+    numbers = [_numbers(vector) for vector in vectors]
+    is_whole = [len(vector) for vector in numbers] == [3, 3, 3, 3]
+    if not is_whole or not np.all(np.abs(numbers) < FARTHEST_MM):
+        raise InputError.at(path, "does not say where its voxels are.", "Export it again.")
+    steps, origin = np.array(numbers[:3]), np.array(numbers[3])
     turned: FloatArray = steps.T * np.array(sign)[:, None]
     spacing = np.linalg.norm(turned, axis=0)
     if not np.all(spacing > 0) or not is_orthonormal(turned / spacing):
-        raise InputError.at(path, "its axes are not at right angles.", "Export it anew.")
+        raise InputError.at(path, "its axes are not at right angles.", "Export it again.")
     return Geometry(spacing, origin * sign, turned / spacing, np.array(size, dtype=np.int64))
 
 
@@ -179,7 +179,7 @@ _VECTOR = re.compile(r"\([^)]*\)")
 
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(one) for one in text.strip().strip("()").split(",")]
+        return [float(number) for number in text.strip().strip("()").split(",")]
     except ValueError:
         return []
 

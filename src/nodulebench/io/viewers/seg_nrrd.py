@@ -1,4 +1,4 @@
-"""Segmentations of 3D Slicer (.seg.nrrd) <-> readings: one segment for each outlined finding."""
+"""Read and write segmentations of 3D Slicer (.seg.nrrd): one segment per outlined finding."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,11 +17,11 @@ from nodulebench.io.viewers.label_files import (
     Session,
     facts_of,
     on_grid,
+    parse_facts,
     read_label_files,
     regions_of,
-    reported,
+    reported_finding,
     sessions_with_files,
-    stated,
 )
 from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
 
@@ -35,18 +35,18 @@ _NUMBERED = re.compile(r"Segment(\d+)_LabelValue")
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
     """Write ``<reader>/<case>.seg.nrrd``: a segment for each outlined finding.
 
-    What is said of a finding goes into the tags of its segment. Findings that overlap lie in
-    layers of their own, as Slicer has them. Points without an outline are left out.
+    The facts about a finding go into the tags of its segment. Findings that overlap are in
+    separate layers, as in Slicer. Points without an outline are left out.
     """
     with staged_folder(path) as stage:
-        for one, file in sessions_with_files(readings, cases, stage, SUFFIX):
-            write_nrrd(_segmentation(one), file)
+        for session, file in sessions_with_files(readings, cases, stage, SUFFIX):
+            write_nrrd(_segmentation(session), file)
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings: the case is the file's name, the reader that of its folder.
+    """Read readings: the case is the file's name, the reader the name of its folder.
 
-    A file may hold a part of the image alone, as Slicer saves it, but its voxels must be those of
+    A file may hold only a part of the image, as Slicer saves it, but its voxels must be those of
     the image. Labels without a segment in the header are findings too.
     """
     return read_label_files(
@@ -54,9 +54,9 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     )
 
 
-def _segmentation(one: Session) -> Nrrd:
-    voxels = one.voxels
-    layers = [np.zeros(one.shape, dtype=np.uint8 if len(voxels) < 256 else np.uint16)]
+def _segmentation(session: Session) -> Nrrd:
+    voxels = session.voxels
+    layers = [np.zeros(session.shape, dtype=np.uint8 if len(voxels) < 256 else np.uint16)]
     header = {
         "Segmentation_ContainedRepresentationNames": "Binary labelmap|",
         "Segmentation_MasterRepresentation": "Binary labelmap",
@@ -68,14 +68,18 @@ def _segmentation(one: Session) -> Nrrd:
         if free == len(layers):
             layers.append(np.zeros_like(layers[0]))
         layers[free][at] = number + 1
-        said_of = {"LabelValue": number + 1, "Layer": free, **_described(one, name, voxel, number)}
-        header |= {f"Segment{number}_{key}": str(value) for key, value in said_of.items()}
-    return Nrrd(np.stack(layers), one.grid, header)
+        pairs = {
+            "LabelValue": number + 1,
+            "Layer": free,
+            **_described(session, name, voxel, number),
+        }
+        header |= {f"Segment{number}_{key}": str(value) for key, value in pairs.items()}
+    return Nrrd(np.stack(layers), session.grid, header)
 
 
-def _described(one: Session, name: str, voxel: IntArray, number: int) -> Mapping[str, str]:
+def _described(session: Session, name: str, voxel: IntArray, number: int) -> Mapping[str, str]:
     ends = np.sort(np.concatenate([voxel.min(axis=0), voxel.max(axis=0)]).reshape(2, 3), axis=0)
-    facts = facts_of(one.rows[name])
+    facts = facts_of(session.rows[name])
     return {
         "ID": f"Segment_{number + 1}",
         "Name": name,
@@ -88,19 +92,21 @@ def _described(one: Session, name: str, voxel: IntArray, number: int) -> Mapping
 
 
 def _findings(nrrd: Nrrd, grid: Geometry, file: str) -> Iterator[ReportedFinding]:
-    """Every segment, then every label that none names."""
+    """Yield every segment, then every label without a segment."""
     named: set[tuple[int, int]] = set()
-    numbers = sorted(int(found[1]) for key in nrrd.said if (found := _NUMBERED.fullmatch(key)))
+    numbers = sorted(int(match[1]) for key in nrrd.pairs if (match := _NUMBERED.fullmatch(key)))
     wanted: list[tuple[int, int, str, dict[str, str]]] = []
     for number in numbers:
-        field = {key: nrrd.said.get(f"Segment{number}_{key}", "") for key in _FIELDS}
+        field = {key: nrrd.pairs.get(f"Segment{number}_{key}", "") for key in _FIELDS}
         label, layer = (int(field[key]) if field[key].isdecimal() else 0 for key in _FIELDS[:2])
         named.add((layer, label))
         tags = (tag.partition(":") for tag in field["Tags"].split("|"))
         facts = {key.removeprefix(_TAG): value for key, _, value in tags if key.startswith(_TAG)}
         wanted.append((layer, label, field["Name"], facts))
     for layer, labels in enumerate(nrrd.labels):
-        others = [int(one) for one in np.unique(labels) if one and (layer, int(one)) not in named]
+        others = [
+            int(value) for value in np.unique(labels) if value and (layer, int(value)) not in named
+        ]
         wanted += [(layer, label, str(label), {}) for label in others]
     for layer, label, name, facts in wanted:
         where = f"{file} segment '{name}'"
@@ -109,7 +115,7 @@ def _findings(nrrd: Nrrd, grid: Geometry, file: str) -> Iterator[ReportedFinding
         voxel = np.argwhere(nrrd.labels[layer] == label)[:, ::-1].astype(np.int64)
         if len(voxel):
             placed = on_grid(voxel, nrrd.geometry, grid, where)
-            yield reported(where, name, regions_of(placed, grid, where), stated(facts))
+            yield reported_finding(where, name, regions_of(placed, grid, where), parse_facts(facts))
 
 
 _FIELDS = ("LabelValue", "Layer", "Name", "Tags")
@@ -120,5 +126,5 @@ FORMAT = Format(
     example="masks/\n  anna/scan-1.seg.nrrd  a segment for each nodule",
     read_readings=read_readings,
     write_readings=write_readings,
-    loses="outlines become voxels; points without an outline have no place",
+    loses="outlines become voxels; points without an outline are lost",
 )

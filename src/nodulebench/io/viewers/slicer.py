@@ -1,4 +1,4 @@
-"""Readings <-> 3D Slicer's markups: a closed curve for each outline, points for the rest."""
+"""Read and write 3D Slicer's markups: a closed curve per outline, points for other findings."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.errors import InputError, map_collecting_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDING_KINDS, Readings
 from nodulebench.core.tables import PLACE
@@ -29,10 +29,10 @@ from nodulebench.io.viewers.label_files import (
     case_and_reader,
     facts_of,
     files_ending,
+    parse_facts,
     readings_from,
-    reported,
+    reported_finding,
     sessions_of,
-    stated,
 )
 
 SUFFIX = ".mrk.json"
@@ -54,13 +54,13 @@ class Point:
 def markups(
     kind: str, name: str, points: Sequence[Point], colour: tuple[float, float, float]
 ) -> JsonObject:
-    """One list or curve as Slicer has it; it is locked, and can be unlocked there.
+    """One list or curve in Slicer's form; it is locked, and can be unlocked in Slicer.
 
     Args:
         kind: "Fiducial" or "ClosedCurve".
-        name: that Slicer shows.
+        name: the name that Slicer shows.
         points: in LPS millimetres.
-        colour: red, green and blue from 0 to 1.
+        colour: red, green and blue, 0 to 1.
     """
     is_list = kind == "Fiducial"
     return {
@@ -98,7 +98,7 @@ def markups(
 
 
 def markups_text(lists: Sequence[JsonObject]) -> str:
-    """The text of a file."""
+    """The content of a file of markups."""
     return json.dumps({"@schema": SCHEMA, "markups": list(lists)}, indent=1, ensure_ascii=False)
 
 
@@ -112,16 +112,16 @@ CURVE = "ClosedCurve"
 _TURNED = {"LPS": (1, 1, 1), "1": (1, 1, 1), "RAS": (-1, -1, 1), "0": (-1, -1, 1)}
 _SLICE = re.compile(r"\s+\d+$")
 _PURPOSES = {
-    **{said_of: outline.key for said_of, outline in OUTLINES.items()},
+    **{convention: outline.key for convention, outline in OUTLINES.items()},
     ("box", False): BOX.key,
 }
 
 
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write ``<reader>/<case>.mrk.json``: a closed curve for each outline, points for the rest.
+    """Write ``<reader>/<case>.mrk.json``: a closed curve per outline, points for other findings.
 
-    A curve is named by its finding and slice. Slicer 5 reads all of a file; it draws curves
-    smooth, so that an outline looks rounder there than it is.
+    A curve is named by its finding and slice. Slicer 5 reads all lists of a file; it smooths
+    curves, so that an outline looks rounder in Slicer than it is.
     """
     with staged_folder(path) as stage:
         for session in sessions_of(readings, cases):
@@ -132,40 +132,40 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Readings: the case is the file's name, the reader that of its folder.
+    """Read readings: the case is the file's name, the reader the name of its folder.
 
     Closed curves are outlines, their control points the corners; those whose names differ in a last
-    number alone are one finding. Points of lists are findings by themselves. Lines, planes and
-    whatever else are passed over. Outlines need the geometry of their cases.
+    number are one finding. Points of lists are separate findings. Lines, planes and
+    other markups are skipped. Outlines need the geometry of their cases.
     """
     files = files_ending(path, (SUFFIX,))
-    reports = made_of_each([(file, path) for file in files], _report)
-    notices = [told for report in reports for told in report.notices]
+    reports = map_collecting_problems([(file, path) for file in files], _report)
+    notices = [notice for report in reports for notice in report.notices]
     return readings_from(path, reports, cases, {}, notices)
 
 
-def _markups(one: Session) -> Iterator[JsonObject]:
-    for name, outlines in one.outlines.items():
-        row = one.rows[name]
+def _markups(session: Session) -> Iterator[JsonObject]:
+    for name, outlines in session.outlines.items():
+        row = session.rows[name]
         for outline in outlines:
-            yield _curve(one, name, row, outline)
-    placed = {name: row for name, row in one.rows.items() if row[PLACE[0]] is not None}
+            yield _curve(session, name, row, outline)
+    placed = {name: row for name, row in session.rows.items() if row[PLACE[0]] is not None}
     for kind in FINDING_KINDS:
         points = [
             Point(tuple(row[axis] for axis in PLACE), name, _text(facts_of(row)))
             for name, row in placed.items()
             if row["kind"] == kind
         ]
-        if points or (kind == FINDING_KINDS[0] and not one.rows):
+        if points or (kind == FINDING_KINDS[0] and not session.rows):
             yield markups("Fiducial", kind, points, COLOURS[kind])
 
 
-def _curve(one: Session, name: str, row: JsonObject, outline: DrawnOutline) -> JsonObject:
+def _curve(session: Session, name: str, row: JsonObject, outline: DrawnOutline) -> JsonObject:
     how = {"convention": outline.convention, "is_hole": outline.is_hole}
     first = _text({**facts_of(row), **how})
     points = [
         Point(tuple(corner), "", "" if at else first)
-        for at, corner in enumerate(outline.corners_mm(one.grid).round(4).tolist())
+        for at, corner in enumerate(outline.corners_mm(session.grid).round(4).tolist())
     ]
     return markups(CURVE, f"{name} {outline.slice_index}", points, COLOURS[row["kind"]])
 
@@ -180,22 +180,25 @@ def _report(given: tuple[Path, Path]) -> Report:
     content = read_json(file)
     lists = content.get("markups") if isinstance(content, dict) else None
     if not isinstance(lists, list) or not all(isinstance(list_, dict) for list_ in lists):
-        raise InputError.at(file, "is no file of 3D Slicer's markups.")
+        raise InputError.at(file, "is not a file of 3D Slicer's markups.")
     regions: dict[str, list[Region]] = {}
     facts: dict[str, JsonObject] = {}
     others: dict[str, int] = {}
     for list_ in lists:
         kind, name = str(list_.get("type")), str(list_.get("name") or "")
         if kind == CURVE:
-            places, told = _places(list_, file)
+            places, descriptions = _places(list_, file)
             if len(places) < 3:
                 continue
             named = _SLICE.sub("", name)
-            how = (told[0].get("convention", "boundary"), bool(told[0].get("is_hole", False)))
+            how = (
+                descriptions[0].get("convention", "boundary"),
+                bool(descriptions[0].get("is_hole", False)),
+            )
             purpose = _PURPOSES.get(how, OUTLINES["boundary", False].key)
             region = Region(f"{file.name} '{name}'", purpose, places, is_outline=True)
             regions.setdefault(named, []).append(region)
-            facts.setdefault(named, told[0])
+            facts.setdefault(named, descriptions[0])
         elif kind in POINTS:
             _take_points(list_, name, file, regions, facts)
         else:
@@ -205,15 +208,15 @@ def _report(given: tuple[Path, Path]) -> Report:
 
 
 def _take_points(
-    one: JsonObject,
+    list_: JsonObject,
     name: str,
     file: Path,
     regions: dict[str, list[Region]],
     facts: dict[str, JsonObject],
 ) -> None:
-    places, told = _places(one, file)
-    labels = [str(point.get("label") or "") for point in _defined(one)]
-    for place, own, label in zip(places, told, labels, strict=True):
+    places, descriptions = _places(list_, file)
+    labels = [str(point.get("label") or "") for point in _defined(list_)]
+    for place, own, label in zip(places, descriptions, labels, strict=True):
         named = label or f"{name} {len(regions) + 1}"
         region = Region(f"{file.name} '{named}'", CENTER.key, place[None], is_outline=False)
         regions.setdefault(named, []).append(region)
@@ -222,14 +225,14 @@ def _take_points(
 
 
 def _finding(file: str, name: str, regions: list[Region], facts: JsonObject) -> ReportedFinding:
-    told = stated(facts)
-    if told.get("kind") not in FINDING_KINDS:
-        told["kind"] = FINDING_KINDS[0]
-    return reported(f"{file} '{name}'", name, regions, told)
+    known = parse_facts(facts)
+    if known.get("kind") not in FINDING_KINDS:
+        known["kind"] = FINDING_KINDS[0]
+    return reported_finding(f"{file} '{name}'", name, regions, known)
 
 
-def _defined(one: JsonObject) -> list[JsonObject]:
-    points = one.get("controlPoints") or []
+def _defined(list_: JsonObject) -> list[JsonObject]:
+    points = list_.get("controlPoints") or []
     return [
         point
         for point in points
@@ -237,26 +240,26 @@ def _defined(one: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _places(one: JsonObject, file: Path) -> tuple[Any, list[JsonObject]]:
-    """Positions in LPS millimetres, and what stands in their descriptions."""
-    turned = _TURNED.get(str(one.get("coordinateSystem", "LPS")))
-    points = _defined(one)
+def _places(list_: JsonObject, file: Path) -> tuple[Any, list[JsonObject]]:
+    """Positions in LPS millimetres, and their parsed descriptions."""
+    turned = _TURNED.get(str(list_.get("coordinateSystem", "LPS")))
+    points = _defined(list_)
     try:
         places = np.array([point["position"] for point in points], dtype=np.float64).reshape(-1, 3)
     except (KeyError, TypeError, ValueError):
         places = np.full((1, 3), np.inf)
     if turned is None or not np.all(np.abs(places) < FARTHEST_MM):
-        where = f"{file.name} '{one.get('name')}'"
-        raise InputError.at(where, "has points that are nowhere.", "Save it in Slicer anew.")
+        where = f"{file.name} '{list_.get('name')}'"
+        raise InputError.at(where, "has points without a position.", "Save it in Slicer again.")
     return places * turned, [_described(point) for point in points]
 
 
 def _described(point: JsonObject) -> JsonObject:
     try:
-        found = json.loads(point.get("description") or "{}")
+        description = json.loads(point.get("description") or "{}")
     except (TypeError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return description if isinstance(description, dict) else {}
 
 
 MARKUP_COLOURS = {"missed": (0.9, 0.2, 0.15), "false_positive": (0.95, 0.75, 0.1)}
@@ -265,8 +268,8 @@ MARKUP_COLOURS = {"missed": (0.9, 0.2, 0.15), "false_positive": (0.95, 0.75, 0.1
 def write_markups(cells: Cells, folder: Path) -> None:
     """Write ``<algorithm>/<case>.<kind>.mrk.json``: one list of points for each case and kind.
 
-    A file holds one list, since Slicer reads one from each. Points are in LPS millimetres, as our
-    tables have them; labels say what each is.
+    A file holds one list, because Slicer reads one per file. Points are in LPS millimetres, as our
+    tables; labels describe them.
 
     Raises:
         InputError: if the name of a case or an algorithm cannot be that of a file.
@@ -279,9 +282,9 @@ def write_markups(cells: Cells, folder: Path) -> None:
             place = stage / file_of_case(str(algorithm), "")
             place.mkdir(exist_ok=True)
             points = _points(str(kind), part.to_dicts())
-            one = markups("Fiducial", f"{algorithm} {kind}", points, MARKUP_COLOURS[str(kind)])
+            list_ = markups("Fiducial", f"{algorithm} {kind}", points, MARKUP_COLOURS[str(kind)])
             file = place / file_of_case(str(case_id), f".{kind}{SUFFIX}")
-            file.write_text(markups_text([one]), encoding="utf-8")
+            file.write_text(markups_text([list_]), encoding="utf-8")
 
 
 def _points(kind: str, rows: list[JsonObject]) -> list[Point]:
@@ -292,7 +295,7 @@ def _points(kind: str, rows: list[JsonObject]) -> list[Point]:
 
 
 def _label(row: JsonObject) -> str:
-    """What a point is, short enough to stand beside it."""
+    """A short description of a point, to be shown next to it."""
     facts = [str(row["name"])]
     facts += [row["type"].replace("_", " ")] if row["type"] else []
     facts += [] if row["diameter_mm"] is None else [f"{row['diameter_mm']:.1f} mm"]
@@ -302,7 +305,7 @@ def _label(row: JsonObject) -> str:
 
 FORMAT = Format(
     name="slicer_markups",
-    meaning="markups of 3D Slicer: errors of an algorithm as points, readings as curves and points",
+    meaning="3D Slicer's markups: errors of an algorithm as points, readings as curves and points",
     suffixes=("/", SUFFIX),
     example="ALGORITHM/CASE.missed.mrk.json, ALGORITHM/CASE.false_positive.mrk.json\n"
     "READER/CASE.mrk.json",

@@ -1,4 +1,4 @@
-"""Comparisons in a document -> what tells algorithms apart: differences, ranks, nodules found."""
+"""Comparisons in a document -> differences, ranks, and nodules that only one algorithm found."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,6 +46,7 @@ from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis, few_ticks
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.summary import (
     differences_of,
     is_clear,
@@ -125,7 +126,7 @@ def ranking_of(comparison: ComparisonDocument, rule: str, metric: str) -> Rankin
 
 
 MOST_MISSED = 20
-"""How many nodules are shown that one of two algorithms missed."""
+"""The most nodules missed by one of two algorithms that are shown."""
 MARGIN_ANSWERS = (
     ("is_superior", "superior"),
     ("is_equivalent", "equivalent"),
@@ -133,9 +134,9 @@ MARGIN_ANSWERS = (
 )
 
 
-def comparison_blocks(document: Document, translate: Translator) -> list[Any]:
+def comparison_blocks(document: Document, translate: Translator) -> list[Block | None]:
     """Every comparison of the document, one after another."""
-    blocks: list[Any] = []
+    blocks: list[Block | None] = []
     for comparison in document.comparisons:
         rule = leading_rule(document, comparison)
         metric = leading_metric(comparison, rule)
@@ -220,7 +221,7 @@ def _difference_sentence(
 
 
 def margin_answer(difference: DifferenceSummary, translate: Translator) -> str:
-    """What a test against a margin shows; nothing where there was none."""
+    """The result of a test against a margin as text; empty without a test."""
     test = difference.margin
     if not test:
         return ""
@@ -306,7 +307,7 @@ def _difference_table(
 
 
 def _margin_cell(difference: DifferenceSummary, notes: Notes) -> Cell:
-    """What a test against a margin shows, with the reason where it shows nothing."""
+    """The result of a test against a margin, with the reason if it has none."""
     answer, reason = (
         margin_answer(difference, notes.translate),
         difference.margin.reason if difference.margin else None,
@@ -364,9 +365,9 @@ def _detection_table(comparison: ComparisonDocument, translate: Translator) -> T
 
 def _missed_by_one_blocks(
     comparison: ComparisonDocument, rule: str, translate: Translator
-) -> list[Any]:
+) -> list[Block]:
     """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
-    blocks: list[Any] = []
+    blocks: list[Block] = []
     for summary in comparison.detection:
         if summary.missed_by_one is None or summary.rule != rule:
             continue
@@ -406,7 +407,7 @@ def _missed_table(caption: str, missed: Sequence[MissedNodule], translate: Trans
 
 def _ranking_tables(
     comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
-) -> list[Any]:
+) -> list[Block]:
     ranking = ranking_of(comparison, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
         return []

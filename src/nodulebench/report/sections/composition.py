@@ -1,7 +1,6 @@
 """coverage.json -> coverage.html: what a test set consists of, and whether that is the plan."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, whole
@@ -11,7 +10,7 @@ from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.templates import PageFrame, framed_page
+from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 
 MOST_ROWS = 12
 """A column with more values is shown as a table of the most frequent ones."""
@@ -51,13 +50,13 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
 
 def coverage_parts(document: CoverageDocument, translate: Translator) -> CoverageParts:
     """The same as parts of a page."""
-    blocks: dict[str, list[Any]] = {
+    blocks: dict[str, list[Block | None]] = {
         "design": [_input(document, translate)],
         "rules": [_rules(document, translate)],
         "ranges": [_ranges(document, translate)],
         "shares": [Side([_shares(share, translate) for share in document["shares"]])],
         "thin": [_thin(document, translate), _unknown(document, translate)],
-        "against": _against(document, translate),
+        "against": [*_against(document, translate)],
         "commission": [_commission(document, translate)],
     }
     totals = document["totals"].items()

@@ -35,7 +35,7 @@ def miss_blocks(
     attachments: ReportAttachments,
     whose: tuple[str, str],
     translate: Translator,
-) -> list[Any]:
+) -> list[Block]:
     """What one algorithm missed under one rule: how many at each rate, which, and marked instead.
 
     Args:
@@ -44,7 +44,7 @@ def miss_blocks(
         whose: the algorithm and the rule.
         translate: the translator of the language.
     """
-    blocks: list[Any] = []
+    blocks: list[Block | None] = []
     if attachments.misses is not None:
         misses = _of(attachments.misses, whose)
         if not misses["is_missed"].any():
@@ -210,9 +210,9 @@ def algorithm_errors(
     rule: str,
     result: RuleSummary,
     translate: Translator,
-) -> list[Any]:
-    """Where an algorithm errs under its leading rule: nodules, marks, cases, and pictures."""
-    blocks: list[Any] = miss_blocks(document, attachments, (name, rule), translate)
+) -> list[Block]:
+    """Where an algorithm errs under its leading rule: nodules, marks, cases, and image patches."""
+    blocks: list[Block] = miss_blocks(document, attachments, (name, rule), translate)
     if worst := worst_case_tables(result, translate):
         blocks.append(Side(worst))
     patches = [patch for patch in attachments.patches if patch.algorithm == name]
@@ -237,7 +237,7 @@ def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]
     return [Table(translate(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
 
 
-def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Any]:
+def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Block]:
     """The causes that readers gave false positives, by algorithm: a chart and a table.
 
     Args:
@@ -360,13 +360,13 @@ class Gallery(Block):
 
     @property
     def remark(self) -> str:
-        """What the pictures are, and how many are not shown."""
+        """What the patches are, and how many are not shown."""
         sentences = [self.translate("gallery.remark")]
         sentences += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
         return self.translate.sentences(sentences)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
-        """For each view of a patch its name and its picture as an address."""
+        """For each view of a patch its name and its image as a data address."""
         return [
             (self.translate.word(view), f"data:image/png;base64,{base64.b64encode(png).decode()}")
             for view, png in zip(VIEWS, patch.views, strict=True)

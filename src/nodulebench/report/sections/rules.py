@@ -20,6 +20,7 @@ from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Notes, Side, Table, code, count, head, short, undefined, words
 from nodulebench.report.charts.svg import signed_bar
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import Block
 from nodulebench.report.sections.groups import box_charts, group_metrics
 
 FLIPS_SHOWN = 20
@@ -53,7 +54,7 @@ def difference_table(document: Document, translate: Translator) -> Table | None:
                 count(item.lost),
                 undefined(item.reason, notes)
                 if relative is None
-                else Cell(signed_percent(relative), picture=signed_bar(relative, largest)),
+                else Cell(signed_percent(relative), svg=signed_bar(relative, largest)),
                 Cell(f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"),
                 count(item.marks_changed),
             ]
@@ -122,7 +123,7 @@ def flip_table(flips: pl.DataFrame | None, translate: Translator) -> Table | Non
 
 
 def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
-    """As many of each algorithm and pair of rules, until there are enough."""
+    """Rows taken in turn from each algorithm and pair of rules, ``FLIPS_SHOWN`` in all."""
     return (
         flips.with_row_index("row")
         .with_columns(turn=pl.int_range(pl.len()).over("algorithm", "base_rule", "rule"))
@@ -138,7 +139,7 @@ def _text(value: Any) -> str:
     return decimals(value, 2) if isinstance(value, float) else str(value)
 
 
-def rule_effect_blocks(document: Document, translate: Translator) -> list[Any]:
+def rule_effect_blocks(document: Document, translate: Translator) -> list[Block]:
     """Box plots of the metrics by rule; with their tests where algorithms were compared."""
     effects = _effects(document)
     pairs = {name: effect.pairs for name, effect in effects.items()}

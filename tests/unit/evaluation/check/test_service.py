@@ -42,7 +42,7 @@ def test_a_good_file_has_nothing_wrong(luna16: Path, tmp_path: Path, capsys) -> 
     marks = written(tmp_path, "scan1,0,0,0,1\nscan2,0,0,0,1\nscan3,9,9,9,1\n")
     assert check(capsys, marks, luna16) == (
         0,
-        ["mine.csv: luna16_csv, 3 marks in 3 of 3 cases: nothing wrong was found"],
+        ["mine.csv: luna16_csv, 3 marks in 3 of 3 cases: no problems"],
         [],
     )
 
@@ -70,7 +70,7 @@ def test_a_fold_is_looked_at_as_a_fold(luna16: Path, tmp_path: Path, capsys) -> 
     fold.write_text("scan1\n")
     marks = written(tmp_path, "scan1,0,0,0,1\n")
     assert check(capsys, marks, luna16, "--series", fold)[1:] == (
-        ["mine.csv: luna16_csv, 1 marks in 1 of 1 cases: nothing wrong was found"],
+        ["mine.csv: luna16_csv, 1 marks in 1 of 1 cases: no problems"],
         [],
     )
 
@@ -93,7 +93,7 @@ def test_of_a_sealed_set_nothing_is_opened(
     code, out, err = check(capsys, marks, lab.sealed)
     assert code == 0
     assert out == [
-        "the test set is sealed: the files alone are looked through",
+        "the test set is sealed: only the files are checked",
         "mine.csv: luna16_csv, 3 marks in 2 cases: 1 warning(s)",
     ]
     assert len(err) == 1

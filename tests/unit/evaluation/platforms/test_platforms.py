@@ -21,7 +21,7 @@ from nodulebench.core.tables import Submission
 from nodulebench.evaluation.platforms import PLATFORMS
 from nodulebench.evaluation.platforms.pack import pack_for
 from nodulebench.evaluation.platforms.score import marks_in, score_as
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.marks.grand_challenge import write_marks as write_points
 from nodulebench.io.marks.luna16 import write_marks
@@ -94,7 +94,9 @@ def test_metrics_are_those_of_evaluate_to_the_last_bit(
     assert ran.returncode == 0, ran.stderr
     told = yaml.safe_load((tmp_path / "answer.json").read_text())  # JSON is YAML
     given = marks if platform == "grand-challenge" else marks / "marks.csv"
-    judged, _ = evaluate_files((given,), test_set, "luna16")
+    judged, _ = evaluate_files(
+        EvaluateOptions(marks=(given,), reference=test_set, protocol="luna16")
+    )
     ((_, _, found),) = evaluation_document(judged).soundly.results
     metrics: dict[str, Any] = found.metrics
     cpm, at_1 = metrics["cpm"], metrics["sensitivity_at_fp_rate"]["1"]

@@ -175,7 +175,7 @@ def test_a_nodule_in_no_case_is_told(folder: Path) -> None:
     cases[1:].write_parquet(path)
     write_manifest(folder)
     (line,) = lines(verify_folder(folder))
-    missing = f"case '{cases['case_id'][0]}' is not among the {cases.height - 1} cases"
+    missing = f"case '{cases['case_id'][0]}' is not among the {cases.height - 1} given cases"
     assert line.startswith(f"{folder / 'inputs'}: {missing}")
 
 
@@ -186,7 +186,7 @@ def test_a_plan_that_was_lost_or_changed_is_told(folder: Path) -> None:
     assert any("plan.json: was changed after it was frozen" in line for line in found)
     (folder / "plan.json").unlink()
     found = lines(verify_folder(folder))
-    assert found[0] == f"{folder / 'plan.json'}: is listed in manifest.json, but is not there."
+    assert found[0] == f"{folder / 'plan.json'}: is listed in manifest.json, but does not exist."
 
 
 @pytest.mark.parametrize("name", ["labels.parquet", "inputs/cases.parquet", "evaluation.json"])
@@ -194,7 +194,7 @@ def test_a_lost_file_is_told(folder: Path, name: str) -> None:
     (folder / name).unlink()
     found = verify_folder(folder)
     assert not found.is_good
-    assert lines(found)[0] == f"{folder / name}: is listed in manifest.json, but is not there."
+    assert lines(found)[0] == f"{folder / name}: is listed in manifest.json, but does not exist."
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_folder_without_a_manifest_is_told_but_recomputed(folder: Path) -> Non
     (folder / MANIFEST).unlink()
     found = verify_folder(folder)
     assert lines(found) == [
-        f"{folder / MANIFEST}: is not there, so changed files cannot be told from others."
+        f"{folder / MANIFEST}: does not exist, so changed files cannot be detected."
     ]
     assert found.from_folder is not None
 
@@ -284,8 +284,8 @@ def test_a_signature_that_does_not_hold_is_told_once(folder: Path, tmp_path: Pat
     assert found.is_signed
     assert found.signature is None
     assert [line for line in lines(found) if "manifest.json: was changed" in line] == [
-        f"{folder / MANIFEST}: was changed after the folder was written: it is not as NoduleBench "
-        "writes it."
+        f"{folder / MANIFEST}: was changed after the folder was written: NoduleBench did not "
+        "write it like this."
     ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.air import classify_regions, padded, see_air, seen_mean
+from nodulebench.imaging.lungs.air import classify_regions, padded, seen_mean, separate_air
 from nodulebench.imaging.morphology import block_mean
 
 STEP_MM = np.array([3.0, 3.0, 3.0])
@@ -25,7 +25,7 @@ def cavity():
 
 
 def test_a_cavity_is_inside_and_the_rest_is_around():
-    air = see_air(block(), STEP_MM)
+    air = separate_air(block(), STEP_MM)
     assert np.array_equal(air.inside, cavity())
     assert np.array_equal(air.outside, block() < -900)
 
@@ -34,29 +34,29 @@ def test_a_cavity_is_inside_and_the_rest_is_around():
 def test_a_path_of_up_to_nine_millimetres_is_closed(width):
     hu = block()
     hu[8:11, 28 : 28 + width, :20] = -1000.0
-    assert see_air(hu, STEP_MM).inside[cavity()].all()
+    assert separate_air(hu, STEP_MM).inside[cavity()].all()
 
 
 def test_through_a_wide_path_air_comes_in_and_lung_does_not_get_out():
     hu = block()
     hu[8:14, 24:36, :20] = -1000.0
-    assert see_air(hu, STEP_MM).inside[cavity()].mean() > 0.95
+    assert separate_air(hu, STEP_MM).inside[cavity()].mean() > 0.95
     empty = np.where(cavity(), np.float32(-1000.0), hu)  # a wound without lung
-    assert not see_air(empty, STEP_MM).inside[9:13, 24:36, 22:38].any()
+    assert not separate_air(empty, STEP_MM).inside[9:13, 24:36, 22:38].any()
 
 
 def test_what_the_edge_cuts_is_inside_where_it_is_as_dark_as_lung():
     for hu_of_it, is_inside in ((-860.0, True), (-1000.0, False)):
         hu = np.where(cavity(), np.float32(hu_of_it), block())[:, :, 25:]
-        assert see_air(hu, STEP_MM).inside[7:13, 22:38, 0:14].all() == is_inside
+        assert separate_air(hu, STEP_MM).inside[7:13, 22:38, 0:14].all() == is_inside
 
 
 def test_lung_goes_on_where_the_edge_leaves_no_wall_beside_it():
     hu = block()[:, 10:50, 25:]
     hu[8:12, :, :15] = -860.0  # from the front of the image to its back
-    assert np.array_equal(see_air(hu, STEP_MM).inside, hu == -860.0)
+    assert np.array_equal(separate_air(hu, STEP_MM).inside, hu == -860.0)
     hu[:, :, :15] = -860.0  # on no slice is there a wall: a cushion
-    assert not see_air(hu, STEP_MM).inside.any()
+    assert not separate_air(hu, STEP_MM).inside.any()
 
 
 def test_a_block_half_outside_the_field_of_view_has_the_mean_of_its_other_half():
@@ -84,7 +84,7 @@ def test_lung_beside_padding_is_inside_up_to_the_last_voxel(padding):
     assert np.array_equal(padded(hu), np.tile(np.arange(60) < 28, (60, 1)))
     seen = cavity()
     seen[:, :, :28] = False
-    assert np.array_equal(see_air(hu, STEP_MM).inside, seen)
+    assert np.array_equal(separate_air(hu, STEP_MM).inside, seen)
 
 
 def test_regions_are_lung_by_density_vessels_and_wall():

@@ -43,7 +43,7 @@ def assert_lungs(lungs, right, left, least=0.98):
     assert abs(np.count_nonzero(lungs.mask) / np.count_nonzero(right | left) - 1) <= 0.02
     assert dice(lungs.label == RIGHT, right) >= least
     assert dice(lungs.label == LEFT, left) >= least
-    assert lungs.doubts == ()
+    assert lungs.warnings == ()
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_of_a_lung_half_consolidated_the_rest_is_found(whole, body):
     lungs = found(body.hu)
     assert dice(lungs.label == RIGHT, right & ~full) >= 0.98
     assert dice(lungs.label == LEFT, left) >= 0.98
-    assert lungs.doubts == ()
+    assert lungs.warnings == ()
 
 
 def test_of_a_lung_above_an_effusion_the_rest_is_found(whole, body):
@@ -145,7 +145,7 @@ def test_of_a_lung_above_an_effusion_the_rest_is_found(whole, body):
     body.fill(fluid, WATER)
     lungs = found(body.hu)
     assert dice(lungs.mask, (right | left) & ~fluid) >= 0.98
-    assert lungs.doubts == ()
+    assert lungs.warnings == ()
 
 
 def test_a_single_lung_that_leaks_is_found_and_told_and_plausible(whole, body):
@@ -155,7 +155,7 @@ def test_a_single_lung_that_leaks_is_found_and_told_and_plausible(whole, body):
     lungs = found(body.hu)
     assert dice(lungs.label == RIGHT, right) >= 0.98
     assert not (lungs.label == LEFT).any()
-    assert [doubt.code for doubt in lungs.doubts] == ["one_lung"]
+    assert [doubt.code for doubt in lungs.warnings] == ["one_lung"]
     assert lungs.is_plausible
 
 

@@ -129,13 +129,14 @@ def test_what_a_user_never_sees_is_left_out_and_told(axial: pl.DataFrame, tmp_pa
     found = read_submission(path, axial)
     assert found.marks.height == 2
     assert sentences(found.notices) == (
-        "cad.dcm: findings that are no nodules were passed over: 1 Non-lesion.",
+        "cad.dcm: findings other than nodules were skipped: 1 Non-lesion.",
         "1 finding(s) that are not for presentation to a user were left out.",
-        "1 finding(s) whose presentation is optional were kept.",
+        "1 finding(s) whose presentation is optional were included.",
     )
     everything = read_marks(path, axial, includes_hidden=True)
     assert everything.marks["score"].to_list() == pytest.approx([0.85, 0.3, 0.405])
-    assert sentences(everything.notices)[1].endswith("not for presentation to a user were kept.")
+    _, hidden, *_ = sentences(everything.notices)
+    assert hidden.endswith("not for presentation to a user were included.")
 
 
 def test_hidden_parts_do_not_place_a_finding_that_is_shown(
@@ -199,7 +200,7 @@ def test_a_modifier_decides_what_an_opacity_is(axial: pl.DataFrame, tmp_path: Pa
     report = cad_report(series_of(axial), *findings, images=(4,))
     found = read_submission(save(report, tmp_path / "cad.dcm"), axial)
     assert found.marks["type"].to_list() == ["pure_ground_glass", None]
-    assert sentences(found.notices)[0].endswith("were passed over: 1 Abnormal opacity.")
+    assert sentences(found.notices)[0].endswith("were skipped: 1 Abnormal opacity.")
 
 
 def test_runs_tell_what_failed(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ def test_the_device_is_named_where_no_algorithm_is(axial: pl.DataFrame, tmp_path
 def test_a_finding_without_geometry_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     report = cad_report(series_of(axial), finding(number(dcm("certainty"), 50)), images=(4,))
     assert told(report, tmp_path, axial) == [
-        "cad.dcm item 1.3.1: has no place: neither a centre nor an outline. Let the CAD system "
+        "cad.dcm item 1.3.1: has no position: neither a centre nor an outline. Let the CAD system "
         "export the geometry of its findings."
     ]
 
@@ -235,21 +236,22 @@ def test_a_reference_that_leads_nowhere_is_refused(axial: pl.DataFrame, tmp_path
     single = finding(place("center", "POINT", [20.5, 20.5], 7))
     report = cad_report(series_of(axial), single, images=(4,))
     (problem,) = told(report, tmp_path, axial)
-    assert problem.endswith("refers to item 1.2.7, which is not there.")
+    assert problem.endswith("refers to item 1.2.7, which does not exist.")
 
 
 def test_images_of_another_series_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     write_series(tmp_path / "other", "other")
     problems = told(full_report(axial), tmp_path, read_cases(tmp_path / "other"))
     assert len(problems) == 2
-    assert f"of series {axial['case_id'][0]}, which is not at hand" in problems[0]
+    assert f"of series {axial['case_id'][0]}, which was not found" in problems[0]
 
 
 def test_another_title_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     report = full_report(axial)
     report.ConceptNameCodeSequence[0].CodeValue = "111036"
     assert told(report, tmp_path, axial) == [
-        "cad.dcm: is no Chest CAD report (TID 4100): its title is DCM:111036. Is it the right file?"
+        "cad.dcm: is not a Chest CAD report (TID 4100): its title is DCM:111036. "
+        "Is it the right file?"
     ]
 
 
@@ -259,7 +261,7 @@ def test_a_tree_too_deep_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None
         deep = item("CONTAINS", "CONTAINER", None, deep)
     report = cad_report(series_of(axial), deep, images=(4,))
     (problem,) = told(report, tmp_path, axial)
-    assert problem.endswith("lies more than 50 levels deep.")
+    assert problem.endswith("is more than 50 levels deep.")
 
 
 def test_a_tree_that_runs_in_circles_ends(axial: pl.DataFrame, tmp_path: Path) -> None:

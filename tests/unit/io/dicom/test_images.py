@@ -55,7 +55,7 @@ def test_a_case_of_another_name_is_the_only_series_of_its_folder(tmp_path: Path)
     table = pl.DataFrame({"case_id": ["mine"], "images": [str(tmp_path / "ct")]})
     assert images_of_cases(table)["mine"].uid == uid
     write_series(tmp_path / "ct" / "two", "two")
-    with pytest.raises(InputError, match=r"its folder .* holds 2 series, none of that"):
+    with pytest.raises(InputError, match=r"its folder .* holds 2 series, but none of that"):
         images_of_cases(table)
     assert images_of_cases(table, ["other"]) == {}
 
@@ -76,7 +76,7 @@ def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
         ),
         (
             lambda folder: change(folder / "0005.dcm", ImagePositionPatient=[-160, -107.2, 702.1]),
-            "0005.dcm lies 4.7 mm beside the others",
+            "0005.dcm is shifted sideways by 4.7 mm",
         ),
         (
             lambda folder: change(folder / "0005.dcm", PixelSpacing=[0.9, 0.7]),
@@ -108,9 +108,9 @@ def test_images_that_are_no_stack_are_refused(
 @pytest.mark.parametrize(
     ("elements", "message"),
     [
-        ({"PixelSpacing": [0, 0]}, "has a voxel size that cannot be: 0 0 1.8"),
-        ({"PixelSpacing": [-1, 1]}, "has a voxel size that cannot be"),
-        ({"PixelSpacing": ["1e8", "1e8"]}, "has a voxel size that cannot be"),
+        ({"PixelSpacing": [0, 0]}, "has an impossible voxel size: 0 0 1.8"),
+        ({"PixelSpacing": [-1, 1]}, "has an impossible voxel size"),
+        ({"PixelSpacing": ["1e8", "1e8"]}, "has an impossible voxel size"),
         ({"ImageOrientationPatient": [1, 0, 0, 1, 0, 0]}, "are not at right angles"),
     ],
 )

@@ -127,7 +127,7 @@ def test_frames_without_places_are_told(tmp_path: Path) -> None:
     data = pydicom.dcmread(path)
     data.NumberOfFrames, data.PixelData = 2, data.PixelData * 2
     data.save_as(path)
-    with pytest.raises(InputError, match="has 2 frames and does not say where each lies"):
+    with pytest.raises(InputError, match="has 2 frames, but not the position of each"):
         read_volume(tmp_path)
 
 

@@ -162,7 +162,7 @@ def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -
     found = read_submission(path, axial)
     assert found.marks["mark_id"].to_list() == ["whole"]
     assert sentences(found.notices) == (
-        "one.dcm: findings that are no nodules were passed over: 1 Lung.",
+        "one.dcm: findings other than nodules were skipped: 1 Lung.",
     )
 
 
@@ -187,13 +187,13 @@ def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_pat
 
 
 def test_nothing_to_fill_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"needs at least one segment\. Write a DICOM report"):
+    with pytest.raises(InputError, match=r"needs at least one\. Write a DICOM report"):
         FORM.write_marks(Submission("a", MARKS.empty()), tmp_path / "seg", axial)
 
 
 def test_a_mark_outside_the_image_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     far = outlined(axial).slices.with_columns(contour=pl.lit("900 900;905 900;905 905"))
-    with pytest.raises(InputError, match="'whole': holds no voxel of the image") as caught:
+    with pytest.raises(InputError, match="'whole': contains no voxel of the image") as caught:
         FORM.write_marks(Submission("a", outlined(axial).marks, far), tmp_path / "seg", axial)
     assert len(caught.value.problems) == 2
 
@@ -201,22 +201,21 @@ def test_a_mark_outside_the_image_is_refused(axial: pl.DataFrame, tmp_path: Path
 def test_no_series_no_place_no_frames_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = changed(segmented(axial, tmp_path / "a.dcm"), ReferencedSeriesSequence=[])
     assert told(path, axial, form="dicom_seg") == [
-        "a.dcm: refers to no image series. Without it nobody knows which case it is about; export "
-        "it anew."
+        "a.dcm: refers to no image series. Without it the case is unknown; export it again."
     ]
     path = segmented(axial, tmp_path / "b.dcm")
     data = pydicom.dcmread(path)
     del data.PerFrameFunctionalGroupsSequence[1].PlanePositionSequence
     data.save_as(path)
     assert told(path, axial, form="dicom_seg") == [
-        "b.dcm frame 2: has no usable ImagePositionPatient. It cannot be placed; export it anew."
+        "b.dcm frame 2: has no usable ImagePositionPatient. It has no position; export it again."
     ]
     path = segmented(axial, tmp_path / "c.dcm")
     data = pydicom.dcmread(path)
     del data.PerFrameFunctionalGroupsSequence[-1]
     data.save_as(path)
     assert told(path, axial, form="dicom_seg") == [
-        "c.dcm: describes 3 frames and holds 4. Copy or export it anew."
+        "c.dcm: describes 3 frames and holds 4. Copy or export it again."
     ]
 
 
@@ -234,5 +233,5 @@ def test_a_segmentation_of_another_series_lies_on_no_slice(
     found = read_submission(path, read_cases(tmp_path / "other"))
     assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
     assert found.slices is None
-    with pytest.raises(InputError, match="is not among the 1 cases that were given"):
+    with pytest.raises(InputError, match="is not among the 1 given cases"):
         read_reference(path, read_cases(tmp_path / "other"))

@@ -171,7 +171,7 @@ def test_findings_that_are_no_nodules_are_passed_over(axial: pl.DataFrame, tmp_p
     found = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
     assert found.marks["mark_id"].to_list() == ["b"]
     assert sentences(found.notices) == (
-        "sr.dcm: findings that are no nodules were passed over: 1 Lymph Node.",
+        "sr.dcm: findings other than nodules were skipped: 1 Lymph Node.",
     )
 
 
@@ -223,7 +223,7 @@ def test_a_file_that_ends_early_is_refused(
     path.write_bytes(content[: int(len(content) * share)])
     (problem,) = told(path, axial)
     assert problem == (
-        f"{path}: is damaged: the file ends before its content does. Copy or export it anew."
+        f"{path}: is damaged: the file ends before its content does. Copy or export it again."
     )
 
 
@@ -233,7 +233,7 @@ def test_a_report_without_content_is_refused(axial: pl.DataFrame, tmp_path: Path
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), emptied)
     assert told(path, axial) == [
-        f"{axial['case_id'][0]}.dcm: has no content: its tree is empty. Export the report anew."
+        f"{axial['case_id'][0]}.dcm: has no content: its tree is empty. Export the report again."
     ]
 
 
@@ -244,7 +244,7 @@ def test_a_report_that_names_no_series_is_refused(axial: pl.DataFrame, tmp_path:
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), without_evidence)
     assert told(path, axial) == [
         f"{axial['case_id'][0]}.dcm: refers to no CT series: its evidence lists no CT image. "
-        "Without it nobody knows which case it is about; export the report anew."
+        "Without it the case is unknown; export the report again."
     ]
 
 
@@ -258,7 +258,7 @@ def test_coordinates_that_are_no_place_are_refused(
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), bent)
     (problem,) = told(path, axial)
     assert "item 1.6.1." in problem
-    assert f"has coordinates that are no place: 1, {np.float32(value):g}, 3." in problem
+    assert f"has coordinates that are not a position: 1, {np.float32(value):g}, 3." in problem
 
 
 def test_too_few_numbers_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_too_few_numbers_are_refused(axial: pl.DataFrame, tmp_path: Path) -> Non
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), bent)
     (problem,) = told(path, axial)
-    assert "has 2 numbers for a POINT of 3-D points. Export the report anew." in problem
+    assert "has 2 numbers for a POINT of 3-D points. Export the report again." in problem
 
 
 def test_coordinates_of_another_frame_of_reference_are_refused(
@@ -292,11 +292,11 @@ def test_points_on_images_that_are_not_at_hand_are_refused(
     foreign(path, axial, planar(axial, "POINT", [[9, 9]], 1, "a"))
     other = write_series(tmp_path / "other", "other series")
     (problem,) = told(path, read_cases(tmp_path / "other"))
-    assert f"of series {axial['case_id'][0]}, which is not at hand " in problem
-    assert f"(series at hand: {other})" in problem
-    assert "Put the images beside the report, or give their folder as cases." in problem
+    assert f"of series {axial['case_id'][0]}, which was not found " in problem
+    assert f"(series found: {other})" in problem
+    assert "Put the images next to the report, or give their folder as cases." in problem
     (problem,) = told(path)
-    assert "(series at hand: none)" in problem
+    assert "(series found: none)" in problem
 
 
 def test_a_place_on_no_image_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_place_on_no_image_is_refused(axial: pl.DataFrame, tmp_path: Path) -> 
         del groups_of(data)[0].ContentSequence[-1].ContentSequence
 
     (problem,) = told(changed(tmp_path / "sr", cut), axial)
-    assert "gives pixels of no image: it refers to none." in problem
+    assert "has pixel coordinates, but refers to no image." in problem
 
 
 def test_an_outline_across_slices_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_an_outline_beyond_the_series_is_refused(axial: pl.DataFrame, tmp_path: 
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), lifted)
     (problem,) = told(path, axial)
-    assert "lies on slice 60, which the series does not have." in problem
+    assert "is on slice 60, which the series does not have." in problem
 
 
 def test_a_finding_without_a_place_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -339,7 +339,8 @@ def test_a_finding_without_a_place_is_refused(axial: pl.DataFrame, tmp_path: Pat
     )
     (problem,) = told(foreign(tmp_path / "sr.dcm", axial, group), axial)
     assert problem.endswith(
-        "has no place: neither a point nor an outline. Export measurements with their coordinates."
+        "has no position: neither a point nor an outline. Export measurements with their "
+        "coordinates."
     )
 
 
@@ -348,7 +349,7 @@ def test_a_unit_that_is_not_known_is_refused(axial: pl.DataFrame, tmp_path: Path
     number = sr.Measurement(codes.SCT.Diameter, 7.0, codes.UCUM.Percent)
     group = planar(axial, "POINT", [[9, 9]], 1, "a", measurements=[number])
     (problem,) = told(foreign(tmp_path / "sr.dcm", axial, group), axial)
-    assert "diameter_mm is 7 %, which is not understood. Known units: mm, cm, um, m." in problem
+    assert "diameter_mm is 7 %, which cannot be converted. Known units: mm, cm, um, m." in problem
 
 
 def test_a_measured_value_without_its_number_is_refused(
@@ -367,7 +368,7 @@ def test_a_measured_value_without_its_number_is_refused(
     data.walk(empty)
     data.save_as(path)
     (problem,) = told(path, axial)
-    assert "diameter_mm is nan mm, which is not understood." in problem
+    assert "diameter_mm is nan mm, which cannot be converted." in problem
 
 
 def test_points_on_a_frame_of_an_enhanced_image_are_where_the_frame_lies(tmp_path: Path) -> None:
@@ -396,8 +397,8 @@ def test_reports_of_two_algorithms_are_refused(axial: pl.DataFrame, tmp_path: Pa
     for name in ("one", "two"):
         written(Submission(name, marks_on(axial).marks), axial, tmp_path / "sr" / f"{name}.dcm")
     assert told(tmp_path / "sr", axial) == [
-        f"{tmp_path / 'sr'}: holds reports of 2 observers: one, two. Put those of each algorithm "
-        "into a folder of their own."
+        f"{tmp_path / 'sr'}: holds reports of 2 observers: one, two. Put the reports of each "
+        "algorithm into a separate folder."
     ]
 
 
@@ -408,7 +409,7 @@ def test_another_report_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), renamed)
     (problem,) = told(path, axial)
-    assert "is no measurement report (TID 1500): its title is DCM:111036." in problem
+    assert "is not a measurement report (TID 1500): its title is DCM:111036." in problem
 
 
 def test_without_geometry_there_are_marks_but_no_slices(
@@ -419,8 +420,8 @@ def test_without_geometry_there_are_marks_but_no_slices(
     assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
     assert found.slices is None
     assert sentences(found.notices) == (
-        "The geometry of 1 case(s) is not known, so outlines are not laid on slices; rules that "
-        "judge slices cannot be used. Give the folder of the images as cases.",
+        "The geometry of 1 case(s) is not known, so outlines are not assigned to slices; rules "
+        "that work on slices cannot be used. Give the folder of the images as cases.",
     )
 
 
@@ -431,8 +432,8 @@ def test_nothing_is_written_without_images(
     with pytest.raises(InputError) as caught:
         FORM.write_marks(marks_on(axial), tmp_path / "sr", axial.drop("images") if known else None)
     assert str(caught.value) == (
-        f"case '{axial['case_id'][0]}': has no images, and a DICOM report refers to those it was "
-        "made from. Give the folder of the DICOM series as cases, or a table of cases whose column "
+        f"case '{axial['case_id'][0]}': has no images, but a DICOM report must refer to its "
+        "images. Give the folder of the DICOM series as cases, or a table of cases whose column "
         "'images' names the folder of each."
     )
     assert not (tmp_path / "sr").exists()

@@ -96,7 +96,7 @@ def test_the_report_of_these_tests_is_valid(
 def test_a_segmentation_that_is_not_at_hand_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = write_pair(tmp_path, axial)
     (tmp_path / "seg.dcm").unlink()
-    with pytest.raises(InputError, match=r"is a segment of segmentation .*, which is not at hand"):
+    with pytest.raises(InputError, match=r"is a segment of segmentation .*, which was not found"):
         read_submission(path, axial)
 
 

@@ -142,7 +142,7 @@ def test_uneven_spacing_is_told(series):
 
 def test_a_slice_given_twice_is_told(series):
     shutil.copy(series / "0002.dcm", series / "0002 copy.dcm")
-    with pytest.raises(InputError, match=r"lie at the same place \(696.70 mm\)"):
+    with pytest.raises(InputError, match=r"have the same position \(696.70 mm\)"):
         read_volume(series)
 
 

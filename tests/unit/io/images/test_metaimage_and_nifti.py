@@ -102,7 +102,7 @@ def test_a_metaimage_that_lost_voxels_says_how_many_bytes(tmp_path):
     ("change", "message"),
     [
         (("a.zraw", "b.zraw"), "its voxels in 'b.zraw' cannot be read: No such file"),
-        (("a.zraw", "LIST"), "keeps its slices in several files. Export it as one raw file."),
+        (("a.zraw", "LIST"), "has its slices in several files. Export it as one raw file."),
         (("MET_SHORT", "MET_LONG"), "has DimSize '6 5 4' and ElementType 'MET_LONG'."),
         (("DimSize", "Size"), "is not a MetaImage: its header has no DimSize."),
         (("0.7 0.8 2.5", "wide"), "its ElementSpacing is 'wide', not numbers."),
@@ -156,11 +156,11 @@ def test_nifti_voxels_are_rescaled_where_the_header_asks_for_it(tmp_path):
     ("place", "value", "message"),
     [
         (0, b"\x00\x00\x00\x00", "is not a NIfTI-1 image."),
-        (344, b"ni1\x00", "keeps its voxels in another file. Save it as one .nii file."),
+        (344, b"ni1\x00", "has its voxels in another file. Save it as one .nii file."),
         (40, b"\x02\x00", "has the size 6 x 5 and the data type 4."),
         (70, b"\x80\x00", "has the size 6 x 5 x 4 and the data type 128."),
         (46, b"\x09\x00", "holds 240 bytes of voxels, but its header asks for 540."),
-        (252, b"\x00\x00\x00\x00", "does not say where its voxels are in the patient"),
+        (252, b"\x00\x00\x00\x00", "has no position in the patient"),
         (284, b"\x00\x00\x80\x3f", "its direction is not nine orthonormal cosines."),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_quaternion_that_is_no_rotation_is_told(tmp_path):
     struct.pack_into("<2h", content, 252, 1, 0)
     struct.pack_into("<3f", content, 256, 2.0, 2.0, 2.0)
     (tmp_path / "a.nii").write_bytes(content)
-    with pytest.raises(InputError, match="its qform is no rotation"):
+    with pytest.raises(InputError, match="its qform is not a rotation"):
         nifti.read_volume(tmp_path / "a.nii")
 
 

@@ -94,7 +94,7 @@ def test_a_damaged_or_missing_archive_is_told_in_a_line(tmp_path):
     whole = (folder / "fold0.npz.xz").read_bytes()
     for damaged in (whole[:-30], b"text", lzma.compress(b"no archive"), lzma.compress(b"PK\x03")):
         (folder / "fold0.npz.xz").write_bytes(damaged)
-        assert "is no xz-packed numpy archive" in message_of(folder)
+        assert "is not an xz-packed numpy archive" in message_of(folder)
     (folder / "fold0.npz.xz").unlink()
     assert "fold0.npz.xz: cannot be read: No such file" in message_of(folder)
 

@@ -110,7 +110,7 @@ def test_a_series_without_voxel_size_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         pixel_readings("set", [reading((), series="other")], cases())
     assert str(caught.value) == (
-        "series 'other': has no voxel size, which its pixels need to become millimetres. "
+        "series 'other': has no voxel size, so its pixels cannot become millimetres. "
         "Give a table of cases that lists it with spacing and origin."
     )
 
@@ -139,7 +139,7 @@ def test_points_and_slices_beyond_the_image_are_kept_and_told_of() -> None:
     found = pixel_readings("set", [reading(marks)], cases())
     assert found.findings.height == 3
     assert sentences(found.notices) == (
-        "2 finding(s) lie outside their image and were kept: s.xml.",
+        "2 finding(s) are outside their image and were included: s.xml.",
     )
 
 

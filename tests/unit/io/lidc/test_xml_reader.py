@@ -139,7 +139,7 @@ def test_a_reading_given_twice_counts_once(tmp_path: Path) -> None:
 def test_two_different_readings_of_one_series_are_a_problem(tmp_path: Path) -> None:
     assert problems_of(write(tmp_path, a=GOOD, b=message("", ""))) == [
         "b.xml: series '1.2.3' was read before with other marks, in a.xml. "
-        "Keep one of the two files."
+        "Leave only one of the two files."
     ]
 
 

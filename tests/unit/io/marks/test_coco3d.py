@@ -72,8 +72,8 @@ def test_voxels_need_the_geometry_of_the_case(tmp_path: Path, told) -> None:
 def test_a_file_has_to_say_what_it_is_measured_in(tmp_path: Path, told) -> None:
     for content in (document(None), document() | {"info": "mm"}):
         assert told(read_marks, written(tmp_path / "x.json", content)) == [
-            "x.json info.coordinates: does not say what boxes are measured in. Known: lps_mm, "
-            "voxel."
+            "x.json info.coordinates: does not say whether boxes are in millimetres or voxels. "
+            "Known: lps_mm, voxel."
         ]
 
 
@@ -106,7 +106,7 @@ def test_a_reference_lists_all_images_and_ignores_crowds(tmp_path: Path) -> None
         ),
         (
             document(images=[{"id": 7, "case_id": "a"}] * 2),
-            ["x.json images[1]: image '7' of case 'a' was given before."],
+            ["x.json images[1]: image '7' of case 'a' occurs twice."],
         ),
         (document(annotations={}), ["x.json annotations: is an object, not a list."]),
         (

@@ -132,7 +132,7 @@ def test_boxes_need_the_geometry_of_the_case(tmp_path: Path, told) -> None:
         ),
         (
             points({"name": 5, "point": [1, 2, 3]}),
-            ["a.json points[0].name: is a number, not a text."],
+            ["a.json points[0].name: is a number, not text."],
         ),
         (
             boxes({"corners": [[0, 0, 0]]}),
@@ -140,9 +140,9 @@ def test_boxes_need_the_geometry_of_the_case(tmp_path: Path, told) -> None:
         ),
         (
             boxes({"corners": [[0, 0, 0], [1, 0, 0], [1, 1, 2], [0, 1, 2]]}),
-            ["a.json boxes[0].corners: do not lie on one axial slice: their z differs."],
+            ["a.json boxes[0].corners: are not on one axial slice: their z differs."],
         ),
-        ([points()], ["a.json[0]: has no case_id. Name the case it is about."]),
+        ([points()], ["a.json[0]: has no case_id. Name its case."]),
         ("text", ["a.json[0]: is the text 'text', not an object."]),
     ],
 )
@@ -173,7 +173,7 @@ def test_points_are_written_one_file_per_case(tmp_path: Path, cases: pl.DataFram
 
 def test_scores_that_are_no_probabilities_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"has 1 scores that are not within 0 and 1, the first 7\.0"
+        InputError, match=r"has 1 scores that are not between 0 and 1, the first 7\.0"
     ):
         write_marks(submission(case("b", mark(7), mark(1))), tmp_path / "out")
 

@@ -61,10 +61,10 @@ def test_points_may_stand_in_the_list_and_sockets_be_called_interfaces(tmp_path:
     ("jobs", "words"),
     [
         ([job("a", "p1"), job("a", "p1")], r"\[1\]: is a second job of 'a'"),
-        ([job("a", "p9")], r"p9/output/nodules.json: is not there"),
+        ([job("a", "p9")], r"p9/output/nodules.json: does not exist"),
         ([job("a", "../../etc")], r"names '../../etc/output/nodules.json', which is not in"),
         ([job("a", "p1", inputs=[])], "has 0 input images"),
-        ([job("a", "p1", outputs=[])], "has 0 output sockets"),
+        ([job("a", "p1", outputs=[])], "has 0 JSON output sockets"),
         ([job("a", "p1", inputs=5)], "is a number, not a list"),
     ],
 )

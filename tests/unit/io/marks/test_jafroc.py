@@ -106,11 +106,11 @@ def test_unfit_cohorts_are_told(tmp_path: Path) -> None:
         "submission 'algorithm': has marks without a score. JAFROC analyses ratings; give every "
         "mark a score.",
         "submission 'algorithm': was not tested on the same cases and nodules as the first. Write "
-        "a workbook of its own for it.",
+        "a separate workbook for it.",
         "reader '2': did not read under 'a'. Every reader has to read under every treatment.",
         "reader '1': did not read under 'b'. Every reader has to read under every treatment.",
     ]
-    with pytest.raises(InputError, match="jafroc_xlsx: was given no algorithm"):
+    with pytest.raises(InputError, match="jafroc_xlsx: needs at least one algorithm"):
         write_cohorts({}, tmp_path / "x.xlsx")
     with pytest.raises(InputError, match="needs at least two cases or nodules"):
         write_cohorts({("a", "1"): cohort(case("a"))}, tmp_path / "x.xlsx")

@@ -173,7 +173,7 @@ def test_the_official_files_are_read_whole(luna16_data: Path) -> None:
 
 def test_a_damaged_series_list_is_told(tmp_path: Path) -> None:
     (tmp_path / "series.csv").write_bytes(b"a\n\xff\n")
-    with pytest.raises(InputError, match=r"series\.csv: is not a list of series, one a line\."):
+    with pytest.raises(InputError, match=r"series\.csv: is not a list of series, one per line\."):
         read_series(tmp_path / "series.csv")
 
 

@@ -63,10 +63,10 @@ def test_missing_unlisted_and_repeated_candidates_are_counted(tmp_path: Path) ->
     # missing: (.., 31) of a and the second (1, 1, 1) of b
     assert (found.missing, found.unlisted, found.repeated) == (2, 2, 1)
     assert [str(problem) for problem in found.problems] == [
-        "submission 'algorithm' mark 'm2' of case 'a': is none of the candidates. In this track "
-        "the candidates are scored as they are; keep their coordinates.",
-        "submission 'algorithm' mark 'm0' of case 'c': is none of the candidates. In this track "
-        "the candidates are scored as they are; keep their coordinates.",
+        "submission 'algorithm' mark 'm2' of case 'a': is not a candidate. In this track "
+        "only the given candidates are scored; keep their coordinates.",
+        "submission 'algorithm' mark 'm0' of case 'c': is not a candidate. In this track "
+        "only the given candidates are scored; keep their coordinates.",
         "submission 'algorithm': candidate (10.5, -20.25, 30) of case 'a' has more than one mark. "
         "Give every candidate one score.",
         "submission 'algorithm': candidate (10.5, -20.25, 31) of case 'a' has no mark. Give every "
@@ -114,5 +114,5 @@ def test_many_problems_are_counted(tmp_path: Path) -> None:
     assert (found.missing, found.unlisted) == (8, 7)
     assert [str(problem) for problem in found.problems][-2:] == [
         "submission 'algorithm': 3 more candidates like this.",
-        "submission 'algorithm': 2 more marks that are none of the candidates.",
+        "submission 'algorithm': 2 more marks that are not candidates.",
     ]

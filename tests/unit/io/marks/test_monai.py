@@ -120,7 +120,7 @@ def test_a_datalist_is_a_reference_with_its_empty_cases(tmp_path: Path) -> None:
         (
             {"other": 1},
             [
-                "x.json: has no list of cases. Put the cases in a list, or in one under "
+                "x.json: has no list of cases. Put the cases in a list, or in a list under one of "
                 "validation, testing, test, training, results."
             ],
         ),
@@ -135,7 +135,7 @@ def test_a_datalist_is_a_reference_with_its_empty_cases(tmp_path: Path) -> None:
                 "x.json[0]: has 0 boxes and 1 scores.",
             ],
         ),
-        ([ONE, ONE], ["x.json: case 'a' stands 2 times. Give every case once."]),
+        ([ONE, ONE], ["x.json: case 'a' occurs 2 times. List every case once."]),
         ({"coordinates": "RAI", "test": []}, ["x.json coordinates: is not one of: LPS, RAS."]),
         (
             {"box_mode": ["a"], "test": []},

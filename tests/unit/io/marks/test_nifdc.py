@@ -111,8 +111,8 @@ def test_boxes_without_nodule_id_are_linked_and_it_is_said(tmp_path: Path) -> No
 def test_some_boxes_with_and_some_without_nodule_id_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, HEADER + "a,n,1,1,1,1,1,1,,,,,,,\na,,2,2,1,1,1,1,,,,,,,\n")
     assert told(read_marks, path) == [
-        "x.csv line 3: nodule_id is empty here and given elsewhere. Give every row its nodule_id, "
-        "or none, so that boxes are linked across slices."
+        "x.csv line 3: nodule_id is empty here and given elsewhere. Give every row a nodule_id, "
+        "or no row, so that boxes are linked across slices."
     ]
 
 
@@ -158,7 +158,7 @@ def test_given_cases_make_the_test_set(tmp_path: Path) -> None:
 def test_a_nodule_in_no_given_case_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, HEADER + "z,1,10,-80,5,5,6,6,,,,,,,\n")
     assert told(read_reference, path, cases()) == [
-        "x.csv: case 'z' is not among the 2 cases that were given. Add it to the list of cases, or "
+        "x.csv: case 'z' is not among the 2 given cases. Add it to the list of cases, or "
         "remove it here."
     ]
 
@@ -179,8 +179,8 @@ def test_a_nodule_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
         HEADER + "a,1,10,-80,5,5,6,6,,,solid,,,,\na,1,11,-78,5,5,6,6,,,calcified,,,,\n",
     )
     assert told(read_reference, path) == [
-        "x.csv case 'a' nodule '1': type differs between its slices: solid, calcified. Say the "
-        "same on every slice."
+        "x.csv case 'a' nodule '1': type differs between its slices: solid, calcified. Use the "
+        "same value on every slice."
     ]
 
 
@@ -270,7 +270,7 @@ def test_a_slice_of_a_case_from_elsewhere_cannot_be_placed(tmp_path: Path) -> No
         read_marks(path, cases())
     assert str(refused.value) == (
         "x.csv line 2: its case is not among the 2 whose geometry is given, so its slice cannot be "
-        "placed. Is it a case of another set? Else give its geometry, or both slice_index and z_mm."
+        "located. Is it from another set? If not, give its geometry, or both slice_index and z_mm."
     )
 
 

@@ -143,7 +143,7 @@ def test_cases_without_geometry_and_marks_without_score_cannot_be_written(tmp_pa
 def test_a_box_beyond_any_image_is_refused(tmp_path: Path, cases: pl.DataFrame, told) -> None:
     far = content(pred_boxes=np.full((1, 6), 1e300))
     assert told(read_marks, predictions(tmp_path / "m", far), cases) == [
-        "a_boxes.pkl: 'pred_boxes' holds a value that is no place in an image."
+        "a_boxes.pkl: 'pred_boxes' holds a value that is not a position in an image."
     ]
 
 

@@ -21,8 +21,8 @@ def test_pairs_are_taken_from_the_line_or_a_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("x = ", "cannot be read as TOML"),
-        ("x = 5", "'x=' is no pair"),
-        ('sore = "a"', "'sore' is nothing that marks have. Did you mean 'score'?"),
+        ("x = 5", "'x=' is not a pair"),
+        ('sore = "a"', "'sore' is not a column of marks. Did you mean 'score'?"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, content: str, message: str) -> None:

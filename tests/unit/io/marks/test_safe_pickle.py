@@ -56,7 +56,9 @@ def test_code_in_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
         [Hostile(f"touch {victim}")],
         np.array([Hostile(f"touch {victim}")], dtype=object),
     ):
-        with pytest.raises(InputError, match="which is refused: a pickle can run code, so only"):
+        with pytest.raises(
+            InputError, match="which is not allowed: a pickle can run code, so only"
+        ):
             read_pickle(pickled(tmp_path, value))
     assert not victim.exists()
 
@@ -71,7 +73,7 @@ def test_code_in_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused_is_named(tmp_path: Path, value: object, named: str) -> None:
-    with pytest.raises(InputError, match=f"x.pkl: holds '{named}', which is refused"):
+    with pytest.raises(InputError, match=f"x.pkl: holds '{named}', which is not allowed"):
         read_pickle(pickled(tmp_path, value))
 
 
@@ -122,5 +124,5 @@ def test_a_pickle_larger_than_any_prediction_is_refused(
 
 def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.pkl").write_bytes(b"c_codecs\nencode\n(Vx\nVrot13\ntR.")
-    with pytest.raises(InputError, match="holds 'text in rot13', which is refused"):
+    with pytest.raises(InputError, match="holds 'text in rot13', which is not allowed"):
         read_pickle(tmp_path / "x.pkl")

@@ -45,7 +45,7 @@ def test_what_is_no_label_map_and_what_overlaps_is_refused(tmp_path: Path) -> No
     where = grid(GRIDS["plain"])
     parts = np.full((9, 20, 24), 0.5, dtype=np.float32)
     write_volume(Volume(parts, where), tmp_path / "a.nii.gz")
-    with pytest.raises(InputError, match="no whole numbers"):
+    with pytest.raises(InputError, match="not whole numbers"):
         read_labels(tmp_path / "a.nii.gz")
     twice = {("a", "anna", "x"): {(5, 5, 2)}, ("a", "anna", "y"): {(5, 5, 2)}}
     with pytest.raises(InputError, match="overlaps another"):

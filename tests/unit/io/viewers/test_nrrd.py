@@ -38,7 +38,7 @@ def test_a_file_by_hand_in_other_axes_and_byte_order(tmp_path: Path) -> None:
     assert found.geometry.origin_mm.tolist() == [-1, 2, 3]
     assert found.geometry.spacing_mm.tolist() == [0.5, 1, 2]
     assert found.geometry.direction.tolist() == np.diag([-1.0, -1.0, 1.0]).tolist()
-    assert found.said == {"Segment0_Name": "a: b := c"}
+    assert found.pairs == {"Segment0_Name": "a: b := c"}
 
 
 @pytest.mark.parametrize("direction", list(GRIDS))

@@ -9,7 +9,7 @@ import pytest
 from builders.drawn import GRIDS, Voxels, blob, drawn, grid, held
 from nodulebench.core.errors import InputError
 from nodulebench.core.readings import Readings
-from nodulebench.evaluation.convert import convert
+from nodulebench.evaluation.convert import ConvertOptions, convert
 from nodulebench.io.formats import FORMATS
 from nodulebench.io.readings import read_readings
 
@@ -98,11 +98,13 @@ def test_convert_goes_from_each_to_each_and_says_what_is_lost(tmp_path: Path) ->
     last = "slicer_markups"
     for name in ("seg_nrrd", "nifti_labels", "lidc_xml"):
         done = convert(
-            tmp_path / last,
-            tmp_path / name,
-            to_format=name,
-            what="readings",
-            cases=tmp_path / "cases.csv",
+            ConvertOptions(
+                source=tmp_path / last,
+                target=tmp_path / name,
+                to_format=name,
+                what="readings",
+                cases=tmp_path / "cases.csv",
+            )
         )
         assert done.items == 4
         assert {loss.code for loss in done.losses} <= {"values_lost", "names_lost"}

@@ -70,12 +70,12 @@ def test_points_are_findings_and_rulers_are_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("[]", "no file of 3D Slicer's markups"),
-        ('{"markups": [1]}', "no file of 3D Slicer's markups"),
-        ('{"markups": [{"type": "Fiducial", "controlPoints": [{}]}]}', "nowhere"),
+        ("[]", "not a file of 3D Slicer's markups"),
+        ('{"markups": [1]}', "not a file of 3D Slicer's markups"),
+        ('{"markups": [{"type": "Fiducial", "controlPoints": [{}]}]}', "without a position"),
         (
             '{"markups": [{"type": "Fiducial", "coordinateSystem": "IJK", "controlPoints": []}]}',
-            "nowhere",
+            "without a position",
         ),
     ],
 )

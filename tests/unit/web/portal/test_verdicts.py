@@ -21,7 +21,7 @@ from builders.portal import (
 )
 from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
 from nodulebench.custody.withdrawal import withdraw
-from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Job
@@ -63,7 +63,11 @@ def seal_with_plan(site: Site, folder: Path, verdict: str) -> SealedLab:
     lab = make_lab(folder, f'{PEOPLE}[reuse]\nfeedback = "verdict"\n')
     (folder / "criteria.toml").write_text(CRITERIA.format(limit=LIMITS[verdict]))
     plan = folder / "plan.json"
-    freeze_files(folder / "criteria.toml", lab.bundle, "luna16", out=plan)
+    freeze_files(
+        FreezeOptions(
+            criteria=folder / "criteria.toml", reference=lab.bundle, protocol="luna16", out=plan
+        )
+    )
     lab.seal()
     shutil.move(lab.sealed, site.settings.sets / "sealed")
     return lab

@@ -20,7 +20,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.permitted_tests import OutdatedPlanError
 from nodulebench.evaluation.result_folder import EVALUATION, FEEDBACK, read_document
-from nodulebench.evaluation.service import evaluate_files
+from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.table_files import require_no_parquet
 from nodulebench.report.developer_copy import developers_document
@@ -216,13 +216,15 @@ def _scored_open(
 ) -> JsonObject:
     try:
         evaluate_files(
-            (marks,),
-            options.reference,
-            options.protocol,
-            plan=options.plan,
-            candidates=options.candidates,
-            out=out,
-            names=(options.name,),
+            EvaluateOptions(
+                marks=(marks,),
+                reference=options.reference,
+                protocol=options.protocol,
+                plan=options.plan,
+                candidates=options.candidates,
+                out=out,
+                names=(options.name,),
+            ),
             progress=progress,
         )
     except InputError as error:  # before, the file was checked without the reference

@@ -61,14 +61,14 @@ def sits(site: Site, exam: str, login: str) -> Person:
 def finds_all(person: Person) -> None:
     """Outline the ball as proposed, and submit everything."""
     slices = person.post("/scans/0/proposal", PLACE)["slices"]
-    person.translate(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
-    person.hand_in(0)
-    assert person.hand_in(1) == {"is_submitted": True, "is_over": True}
+    person.save(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
+    person.submit(0)
+    assert person.submit(1) == {"is_submitted": True, "is_over": True}
 
 
 def finds_nothing(person: Person) -> None:
-    person.hand_in(0)
-    person.hand_in(1)
+    person.submit(0)
+    person.submit(1)
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_from_the_exam_form_to_admitted_readers(any_site: Site) -> None:
     files = {"key": ("key.csv", ball_key("b").encode())}
     where = office.post("/exams/new", "/exams/new", files=files, **given).headers["location"]
     exam = where.rpartition("/")[2]
-    assert "Nobody has handed in" in office.get(where).text
+    assert "No reader has submitted" in office.get(where).text
     reader = signed_in(site, "rea")
     assert "not begun" in reader.get("/projects").text
     assert "Begin the exam" in reader.get(where).text
@@ -168,7 +168,7 @@ def test_answers_to_a_candidate_do_not_depend_on_the_key(site: Site) -> None:
             response = spy.client.get(page.format(id=exam))
             assert response.headers["cache-control"] == "no-store"
             answers[page] = f"{response.status_code} {response.text}"
-        match = re.search(r'data-room="(\w+)"', answers["GET / 0"])
+        match = re.search(r'data-session="(\w+)"', answers["GET / 0"])
         assert match
         hidden = re.compile(rf"{exam}|{match[1]}|value=\"[\w-]{{40,}}\"|\d{{4}}-\d\d-\d\d[^<\"]*")
         return {name: hidden.sub("X", text) for name, text in answers.items()}
@@ -183,10 +183,10 @@ def test_answers_to_a_candidate_do_not_depend_on_the_key(site: Site) -> None:
     assert different() == []
     for spy in spies:
         spy.draw(0, "mine", BALL_MM.tolist(), 4)
-        assert spy.hand_in(0) == {"is_submitted": True, "is_over": False}
+        assert spy.submit(0) == {"is_submitted": True, "is_over": False}
     assert different() == []
     for spy in spies:
-        assert spy.hand_in(1)["is_over"]
+        assert spy.submit(1)["is_over"]
     assert "GET /evaluation/errors 0" in different()
 
 
@@ -240,7 +240,7 @@ def test_a_result_lost_by_a_kill_is_written_at_the_next_request(
     exam = maker(site)()
     make_person(site, "rea", "reader")
     person = sits(site, exam, "rea")
-    person.hand_in(0)
+    person.submit(0)
 
     def killed(*_: object) -> None:
         raise OSError("killed")
@@ -250,7 +250,7 @@ def test_a_result_lost_by_a_kill_is_written_at_the_next_request(
             return [result.has_passed for result in results_of(session, exam)]
 
     with monkeypatch.context() as patched:
-        patched.setattr(SiteExamSession, "keep", killed)
+        patched.setattr(SiteExamSession, "save_sheet", killed)
         with pytest.raises(OSError, match="killed"):
             person.client.post(f"{person.where}/scans/1/submit", headers=OWN)
     assert results() == []

@@ -7,7 +7,7 @@ import pytest
 from builders.attacked import OWN, TRIES, answers_of
 from builders.portal import Browser, make_person, signed_in
 from builders.site_projects import at_work, make_ball_project, opens_batch, with_accounts
-from builders.working import BESIDE, PLACE, Person
+from builders.working import NEXT_TO, PLACE, Person
 from nodulebench.web.portal.accounts.service import change_roles
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import latest_events
@@ -52,7 +52,7 @@ def answers(site: Site, project: str, person: Person) -> dict[str, str]:
         response = person.client.get(page.format(id=project))
         assert response.headers["cache-control"] == "no-store"
         texts[page] = f"{response.status_code} {response.text}"
-    match = re.search(r'data-room="(\w+)"', texts["GET / 0"])
+    match = re.search(r'data-session="(\w+)"', texts["GET / 0"])
     assert match
     assert str(site.settings.storage) not in "".join(texts.values())
     hidden = re.compile(rf"{project}|{match[1]}|value=\"[\w-]{{40,}}\"")
@@ -74,14 +74,14 @@ def test_answers_to_a_reader_do_not_depend_on_other_readers(
 
     for name in ("r2", "r3"):
         other = at_work(site, full, name)
-        for number, place in enumerate((BESIDE, PLACE)):
+        for number, place in enumerate((NEXT_TO, PLACE)):
             other.draw(0, f"f{number}", place, 3, type="part_solid")
-        other.hand_in(0)
-        at_work(site, empty, name).hand_in(0)
+        other.submit(0)
+        at_work(site, empty, name).submit(0)
     same()
     for spy in spies:
         spy.draw(0, "mine", PLACE, 4)
-        spy.hand_in(0)
+        spy.submit(0)
     assert [spy.ask("/scans")[0]["mode"] for spy in spies] == ["type", "type"]
     same()
 
@@ -155,7 +155,7 @@ def test_a_reader_who_becomes_organiser_stays_blind(
     for name in ("project.zip", "reference.zip"):
         assert browser.get(f"/projects/{projects[0]}/{name}").status_code == 403
     page = browser.get(f"/projects/{projects[0]}")
-    assert "Readings handed in" not in page.text
+    assert "Readings submitted" not in page.text
     handle = browser.get("/dashboard").text
     line = handle.partition(f'href="/projects/{projects[0]}"')[2].partition("</tr>")[0]
     assert "You read in it" in line

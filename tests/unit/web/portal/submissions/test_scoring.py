@@ -92,7 +92,7 @@ def test_a_spent_budget_is_reported_to_the_submitter(
     assert use.optimism == pytest.approx(0.5642, abs=1e-4)  # the larger of two
     # 103 answers for each of a value and its bound: 1 + 103² hypotheses at the second evaluation
     assert use.needed == pytest.approx(-NormalDist().inv_cdf(0.025 / (1 + 103**2)), abs=1e-4)
-    assert "look" in as_ada.get(pages[-1]).text
+    assert "2 of 2 evaluations" in as_ada.get(pages[-1]).text
 
 
 @pytest.mark.slow

@@ -1,0 +1,59 @@
+"""The parameters of a command are the fields of its options, so that none is forgotten."""
+
+from dataclasses import fields
+from importlib import import_module
+
+import click
+
+SEALED = {"key", "key_passphrase_file", "vault_key", "passphrase_file", "person"}
+EXECUTOR = {"executor", "workers", "tls_ca", "tls_cert", "tls_key"}
+
+CASES = (
+    (
+        "evaluate:command",
+        "evaluation.service:EvaluateOptions",
+        {*SEALED, *EXECUTOR, "developer", "roster", "checkpoints"},
+        set(),
+    ),
+    ("check:command", "evaluation.check.service:CheckOptions", set(), set()),
+    ("convert:command", "evaluation.convert:ConvertOptions", set(), set()),
+    ("test_plan:freeze", "evaluation.plans.freeze:FreezeOptions", set(), set()),
+    ("plan:froc", "evaluation.plans.sample_size:PilotPlanOptions", set(), set()),
+    (
+        "compare:command",
+        "evaluation.comparison.compare:ComparisonChoice",
+        {*SEALED, "folder", "old", "gate", "is_all", "evaluations", "out"},
+        {"method", "is_within_use"},
+    ),
+    (
+        "report:command",
+        "evaluation.report:ReportChoice",
+        {*SEALED, "folder", "out", "evaluations", "baselines"},
+        set(),
+    ),
+    (
+        "verify:command",
+        "evaluation.verify.verify:Originals",
+        {*SEALED, "folder", "public_key", "checkpoints", "images"},
+        set(),
+    ),
+)
+"""Command, options, further parameters of the command, fields that only the library sets."""
+
+
+def test_parameters_are_the_fields_of_the_options() -> None:
+    wrong = []
+    for command_name, options_name, further, library_only in CASES:
+        command, options = (
+            getattr(import_module(f"nodulebench.{module}"), name)
+            for module, name in (
+                f"cli.{command_name}".split(":"),
+                options_name.split(":"),
+            )
+        )
+        assert isinstance(command, click.Command)
+        parameters = {parameter.name for parameter in command.params} - further
+        expected = {field.name for field in fields(options)} - library_only
+        if parameters != expected:
+            wrong.append((command_name, parameters ^ expected))
+    assert wrong == []
