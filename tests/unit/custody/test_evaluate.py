@@ -70,12 +70,21 @@ def test_every_evaluation_is_in_the_log_before_and_after(lab: SealedLab) -> None
     assert steps(lab) == ["sealed", "evaluation_charged", "evaluated"]
 
 
+<<<<<<< HEAD
 def test_a_second_evaluation_warns_and_a_third_is_refused(lab: SealedLab) -> None:
     evaluate_marks(lab, "first.csv", "scan0")
     answer = evaluate_marks(lab, "two.csv", "scan0", "scan1")
     assert answer["budget"]["used"] == 2
     assert answer["budget"]["optimism_standard_errors"] == 0.5642
     assert "This is look 2 at the same cases." in in_english(answer["budget"]["warning"])
+=======
+def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
+    look(lab, "one.csv", "scan0")
+    told = look(lab, "two.csv", "scan0", "scan1")
+    assert told["budget"]["used"] == 2
+    assert told["budget"]["optimism_standard_errors"] == 0.5642
+    assert "This is evaluation 2 of the same cases." in in_english(told["budget"]["warning"])
+>>>>>>> main
     with pytest.raises(InputError, match="developer 'example': has used 2 of 2 evaluations"):
         evaluate_marks(lab, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(lab)[-1] == "refused"
@@ -101,7 +110,7 @@ def test_an_evaluation_that_was_interrupted_is_charged_and_can_be_repeated(
     assert steps(lab) == ["sealed", "evaluation_charged"]
     notices = verify_sealed(lab.sealed).notices
     assert sentences(notices) == (
-        "the look of event 2 was interrupted; asking again costs no look",
+        "the evaluation of event 2 was interrupted; running it again costs no evaluation",
     )
     assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
     assert evaluate_marks(lab, "first.csv", "scan0")["budget"]["used"] == 1
