@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 SEALED = {"key", "key_passphrase_file", "vault_key", "passphrase_file", "person"}
+RUN = {"earlier", "algorithm", "test_set", "out", "profile", "weights", "dry_run"}
 EXECUTOR = {"executor", "workers", "tls_ca", "tls_cert", "tls_key"}
 
 CASES = (

@@ -219,7 +219,8 @@ def test_an_undecided_verdict_tells_a_bit_and_the_bound_counts_it() -> None:
     """An attack: submissions that are failed or undecided on purpose, and the best marks last.
 
     Every history leads to other marks, so the last evaluation can have the best of 2^11
-    submissions. The truth is 0.5. A bound for only passed and failed is broken; one for three verdicts holds.
+    submissions. The truth is 0.5. A bound for only passed and failed is broken; one for three
+    verdicts holds.
     """
     random, evaluations, size = np.random.default_rng(5), 12, 100
     shares = random.binomial(size, 0.5, (500, 2 ** (evaluations - 1))) / size

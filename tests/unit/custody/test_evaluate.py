@@ -70,21 +70,12 @@ def test_every_evaluation_is_in_the_log_before_and_after(lab: SealedLab) -> None
     assert steps(lab) == ["sealed", "evaluation_charged", "evaluated"]
 
 
-<<<<<<< HEAD
 def test_a_second_evaluation_warns_and_a_third_is_refused(lab: SealedLab) -> None:
     evaluate_marks(lab, "first.csv", "scan0")
     answer = evaluate_marks(lab, "two.csv", "scan0", "scan1")
     assert answer["budget"]["used"] == 2
     assert answer["budget"]["optimism_standard_errors"] == 0.5642
-    assert "This is look 2 at the same cases." in in_english(answer["budget"]["warning"])
-=======
-def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
-    look(lab, "one.csv", "scan0")
-    told = look(lab, "two.csv", "scan0", "scan1")
-    assert told["budget"]["used"] == 2
-    assert told["budget"]["optimism_standard_errors"] == 0.5642
-    assert "This is evaluation 2 of the same cases." in in_english(told["budget"]["warning"])
->>>>>>> main
+    assert "This is evaluation 2 of the same cases." in in_english(answer["budget"]["warning"])
     with pytest.raises(InputError, match="developer 'example': has used 2 of 2 evaluations"):
         evaluate_marks(lab, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(lab)[-1] == "refused"
