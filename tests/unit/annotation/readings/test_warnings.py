@@ -69,7 +69,7 @@ def test_an_outline_mostly_outside_the_lungs_is_reported() -> None:
     (warning,) = warn(reading("r", "a", finding), PLACE, lung=lung)
     assert (warning.notice.code, in_english(warning.notice)) == (
         "outside_lung",
-        "78% of it lies outside the lungs",
+        "78% of it is outside the lungs",
     )
 
 
