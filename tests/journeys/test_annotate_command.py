@@ -105,7 +105,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
     assert run("review", "start", handle, *start) == 0
     told = capsys.readouterr()
-    assert "warning: the project names no keys: whoever can write to its folder" in told.err
+    assert "warning: the project names no keys: a person who can write to its folder" in told.err
     teams = dict(line.split(": ") for line in told.out.splitlines() if "leader" in line)
     readers = teams["team-1"].split(";")[0].split(", ")
     reviewer = teams["team-2"].split("leader ")[1]

@@ -73,7 +73,7 @@ def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
     told = look(lab, "two.csv", "scan0", "scan1")
     assert told["budget"]["used"] == 2
     assert told["budget"]["optimism_standard_errors"] == 0.5642
-    assert "This is look 2 at the same cases." in in_english(told["budget"]["warning"])
+    assert "This is evaluation 2 of the same cases." in in_english(told["budget"]["warning"])
     with pytest.raises(InputError, match="developer 'example': has used 2 of 2 evaluations"):
         look(lab, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(lab)[-1] == "refused"
@@ -99,7 +99,7 @@ def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
     assert steps(lab) == ["sealed", "evaluation_charged"]
     notices = verify_sealed(lab.sealed).notices
     assert sentences(notices) == (
-        "the look of event 2 was interrupted; asking again costs no look",
+        "the evaluation of event 2 was interrupted; running it again costs no evaluation",
     )
     assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
     assert look(lab, "one.csv", "scan0")["budget"]["used"] == 1

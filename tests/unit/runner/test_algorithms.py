@@ -114,7 +114,7 @@ def test_a_detector_computes_in_the_sandbox_as_outside(monkeypatch: pytest.Monke
 
 def test_detect_says_where_programs_of_others_are_run(tmp_path: Path) -> None:
     for given in (str(tmp_path), "my_detector {case} {out}"):
-        with pytest.raises(InputError, match=r"program of others.*nodulebench run"):
+        with pytest.raises(InputError, match=r"is not one of the detectors.*nodulebench run"):
             system_named(given)
     assert system_named("isicad").names == ("isicad",)
 

@@ -70,7 +70,7 @@ def test_nothing_drawn_is_undefined_not_zero() -> None:
         positive_agreement(0, 0, 0)
     empty = [checked("c", r1="", r2="")]
     assert pairwise_agreement(empty)[0].agreement is None
-    with undefined(match="nobody drew anything"):
+    with undefined(match="no reader drew anything"):
         group_agreement(empty)
     with undefined(match="no case has two readers"):
         group_agreement([checked("c", r1="u")])

@@ -83,7 +83,7 @@ def test_density_and_lungs_are_looked_at_in_the_image(images: Path) -> None:
     )
     assert texts_of(drawing, images) == [
         ("soft", "calcified_density", "called calcified, but its mean is 60 HU, not above 100"),
-        ("wall", "outside_lung", "100% of it lies outside the lungs"),
+        ("wall", "outside_lung", "100% of it is outside the lungs"),
     ]
     assert texts_of(drawing, None) == []
 

@@ -60,8 +60,8 @@ def test_codes_decide_in_the_order_of_their_list():
 
 HEADER_DEFECTS = [
     ("not_ct", even_series(modality="MR"), "its modality is MR"),
-    ("not_ct", even_series(modality=""), "its modality is not said"),
-    ("not_ct", even_series(sop_class="1.2.3"), "its objects are no CT images (SOP class 1.2.3)"),
+    ("not_ct", even_series(modality=""), "its modality is not stated"),
+    ("not_ct", even_series(sop_class="1.2.3"), "its objects are not CT images (SOP class 1.2.3)"),
     (
         "localizer",
         even_series(image_type=("ORIGINAL", "PRIMARY", "LOCALIZER")),
@@ -171,12 +171,12 @@ HEADER_DEFECTS = [
     (
         "uneven_spacing",
         with_slice(4, position_mm=(-175.0, -180.0, 10.0)),
-        "0004.dcm lies 5.0 mm beside the others",
+        "0004.dcm is displaced sideways by 5.0 mm",
     ),
     (
         "contradicting_spacing",
         even_series(slice_spacing_mm=5.0),
-        "its header says 5 mm between slices, their positions 2.50 mm",
+        "its header states 5 mm between slices, their positions 2.50 mm",
     ),
     ("too_few_slices", even_series(19), "19 slices; the limit is 20"),
     ("small_matrix", even_series(pixels={"rows": 256}), "256 x 512 pixels; the limit is 512 x 512"),
@@ -201,7 +201,7 @@ def test_a_slice_of_another_patient_is_named():
     assert reason.files == ("/archive/scan/0003.dcm",)
 
 
-def test_a_reformatted_axial_series_is_no_projection():
+def test_a_reformatted_axial_series_is_not_a_projection():
     assert (
         reasons_of("secondary_capture", even_series(image_type=("DERIVED", "SECONDARY", "MPR")))
         is None
@@ -272,7 +272,7 @@ def test_faults_of_pixels_are_reported_by_kind():
     ],
 )
 def test_values_that_are_not_hounsfield_units_are_reported(image, text):
-    """An even lowest value counts as padding, so lung (-849 HU) may stand for air."""
+    """An even lowest value counts as padding, so lung (-849 HU) may count as air."""
     assert reasons_of("wrong_rescale", even_series(), image) == text
 
 
@@ -303,7 +303,7 @@ def test_exchanged_neighbours_are_in_the_wrong_order():
     )
 
 
-def test_too_little_lung_is_no_chest():
+def test_too_little_lung_is_not_a_chest():
     image = chest()
     image.hu[image.hu < -500] = 30
     image.hu[:, :6] = -1000

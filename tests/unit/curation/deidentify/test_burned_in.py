@@ -63,7 +63,7 @@ def test_smoothed_text_is_found_by_its_brightness() -> None:
     assert find_text(picture, 1, 0) is not None
 
 
-def test_body_table_and_wires_are_no_text() -> None:
+def test_body_table_and_wires_are_not_text() -> None:
     assert find_text(slice_of(), 1, 0) is None
 
 
@@ -112,7 +112,7 @@ def test_the_header_can_say_so() -> None:
     data.BurnedInAnnotation = "NO"
     assert message_of(data) == ""
     data.ImageType = ["DERIVED", "PRIMARY", "SCREEN SAVE"]
-    assert message_of(data) == "it is no original picture (DERIVED PRIMARY)"
+    assert message_of(data) == "it is not an original image (DERIVED PRIMARY)"
     data.ImageType, data.SeriesDescription = ["ORIGINAL", "PRIMARY"], "Dose Report"
     assert message_of(data) == "it is a screen of the scanner (dose page)"
 
@@ -130,4 +130,4 @@ def test_frames_of_enhanced_ct_can_say_so_and_have_their_own_scale() -> None:
     assert scales_of(data, 2) == [(1, -24), (2, -1000)]
     assert message_of(data) == ""
     frame.CTImageFrameTypeSequence = [kind]
-    assert message_of(data) == "it is no original picture (DERIVED SECONDARY)"
+    assert message_of(data) == "it is not an original image (DERIVED SECONDARY)"

@@ -187,13 +187,16 @@ def test_the_table_has_the_actions_of_the_standard() -> None:
     ("change", "reason"),
     [
         (lambda d: setattr(d, "BurnedInAnnotation", "YES"), "its header says that text is burned"),
-        (lambda d: setattr(d, "ImageType", ["DERIVED", "SECONDARY"]), "it is no original picture"),
+        (
+            lambda d: setattr(d, "ImageType", ["DERIVED", "SECONDARY"]),
+            "it is not an original image",
+        ),
         (
             lambda d: setattr(d, "SOPClassUID", "1.2.840.10008.5.1.4.1.1.88.34"),
-            "is no CT picture (class 1.2.840.10008.5.1.4.1.1.88.34)",
+            "is not a CT image (class 1.2.840.10008.5.1.4.1.1.88.34)",
         ),
         (lambda d: delattr(d, "PixelData"), "has no pixels"),
-        (lambda d: delattr(d, "SeriesInstanceUID"), "has no UIDs of its own"),
+        (lambda d: delattr(d, "SeriesInstanceUID"), "has no UIDs"),
     ],
 )
 def test_what_cannot_be_cleaned_is_left_out_with_the_reason(
@@ -240,7 +243,11 @@ def test_a_file_changed_at_any_byte_is_cleaned_or_left_out_but_never_leaks(tmp_p
 
 
 LEFT: list[tuple[str, object, str]] = [
-    ("name", lambda d: setattr(d, "PatientName", "Smith^J"), "(0010,0010) PatientName is no pseu"),
+    (
+        "name",
+        lambda d: setattr(d, "PatientName", "Smith^J"),
+        "(0010,0010) PatientName is not a pseu",
+    ),
     (
         "private",
         lambda d: d.private_block(0x11, "X", create=True).add_new(1, "LO", "y"),
@@ -273,13 +280,13 @@ LEFT: list[tuple[str, object, str]] = [
     (
         "text",
         lambda d: setattr(d, "PulseSequenceName", "X"),
-        "PulseSequenceName is text that nobody has looked at",
+        "PulseSequenceName is text that has not been reviewed",
     ),
     ("unknown", lambda d: d.add_new(0x00091001, "UN", b"x"), "(0009,1001) is private"),
     (
         "nested",
         lambda d: setattr(d.ReferencedImageSequence[0], "PatientName", "Smith"),
-        "ReferencedImageSequence item 1 (0010,0010) PatientName is no pseudonym",
+        "ReferencedImageSequence item 1 (0010,0010) PatientName is not a pseudonym",
     ),
     (
         "sequence",
@@ -311,6 +318,6 @@ def test_the_originals_are_found_to_identify(tmp_path: Path) -> None:
     notices = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
     assert len(notices) > 25
     named = " ".join(map(in_english, notices))
-    assert PATIENT not in named  # the report itself names nobody
+    assert PATIENT not in named  # the report itself identifies no one
     for name in ("PatientBirthDate", "InstitutionName", "is private", "StudyInstanceUID"):
         assert name in named
