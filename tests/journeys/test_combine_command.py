@@ -214,7 +214,7 @@ def test_folds_that_test_every_case_once_are_listed(luna16: Path, tmp_path: Path
     assert told[1].split() == ["0", "2", "-", "2"]
     assert told[2].split() == ["1", "2", "-", "1"]
     assert told[3] == (
-        "note: no case names its patient, and each of them counts as a patient of its own. Name "
+        "note: no case names its patient; each of them counts as a separate patient. Name "
         "them with --cases, a table of case_id and patient_id."
     )
     assert told[4] == "every one of 4 cases is tested once, in 2 folds"

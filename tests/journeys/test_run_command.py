@@ -93,7 +93,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
         process.send_signal(signal.SIGINT)  # in a case, or before the last, which takes long
         _, told = process.communicate(timeout=600)
     assert process.returncode == 130, told
-    assert f"{out} keeps what was done; the same command goes on from there." in told
+    assert f"{out} holds the finished cases; the same command continues." in told
     assert run(*words) == 0
     assert ": 3 ok" in capsys.readouterr().out
 

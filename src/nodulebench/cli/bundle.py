@@ -11,14 +11,14 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("bundle")
 @click.argument("reference", type=FILE)
 @click.option("--out", required=True, type=FILE, help="New folder.")
-@click.option("--curated", type=FILE, help="What 'curate' wrote: its cases and their images.")
+@click.option("--curated", type=FILE, help="Folder that 'curate' wrote: its cases and images.")
 @click.option("--images", type=FILE, help="Folder of images, named by case or DICOM.")
 @click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
 @click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
-@option("--name", str, "", "What the set is called; default: as the reference is.")
+@option("--name", str, "", "Name of the set; default: that of the reference.")
 @nodules_option
-@click.option("--datasheet", "answers", type=FILE, help="What people say of the set, TOML.")
+@click.option("--datasheet", "answers", type=FILE, help="Facts about the set, TOML.")
 def command(reference: Path, out: Path, list_images: bool, name: str, **files: Path | None) -> None:
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
 
@@ -36,7 +36,7 @@ def command(reference: Path, out: Path, list_images: bool, name: str, **files: P
     print_notices("note", made.notices)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
-        click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are no case")
+        click.echo(f"skipped {made.passed_over} DICOM file(s) of series that are not cases")
     print_gaps(made.gaps)
     if made.without_images:
         shown = ", ".join(made.without_images[:5])
@@ -45,6 +45,5 @@ def command(reference: Path, out: Path, list_images: bool, name: str, **files: P
 
 
 def print_gaps(gaps: tuple[str, ...]) -> None:
-    """Say what the datasheet does not."""
     if gaps:
         click.echo(f"datasheet   {len(gaps)} question(s) without an answer: {', '.join(gaps)}")

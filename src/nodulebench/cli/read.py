@@ -1,4 +1,4 @@
-"""nodulebench read: scans in the browser, for one person: a folder, an exam, a project, a study."""
+"""nodulebench read: read scans in the browser: a folder, an exam, a project or a study."""
 
 import getpass
 from pathlib import Path
@@ -15,19 +15,17 @@ if TYPE_CHECKING:
 
 @click.command("read")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
-@click.option(
-    "--reader", "--as", "reader", help="Who reads; default: the name you are logged in by."
-)
+@click.option("--reader", "--as", "reader", help="Reader; default: your login name.")
 @click.option(
     "--marks",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the readings; default: beside the scans, FOLDER-reading.",
+    help="Folder of the readings; default: FOLDER-reading, next to the scans.",
 )
 @click.option(
     "--exam",
     "key",
     type=click.Path(path_type=Path, exists=True),
-    help="The panel's key: its scans are an exam, and the sheet comes when all are handed in.",
+    help="The panel's key: its scans are an exam; the result appears after all are submitted.",
 )
 @click.option(
     "--images",
@@ -49,18 +47,18 @@ def command(
     language: "LanguageName",
     browser: bool,
 ) -> None:
-    r"""Open a FOLDER of scans to be read: a CT viewer in the browser, on this machine alone.
+    r"""Open a FOLDER of scans for reading: a CT viewer in the browser, on this machine only.
 
     FOLDER holds scans in any form: DICOM series, .mhd, .mha, .nii, .nii.gz, zips of DICOM, or a
-    test set; one such file is read alone. What is drawn is saved as it is drawn, beside the
-    scans: close the page, or stop the command, and go on later. The address has a secret in it,
-    and nobody else's page or machine can open it. The display is not calibrated for diagnosis.
-    With --exam nothing of the key reaches the page before the last scan was handed in.
+    test set; a single such file is possible, too. Drawings are saved at once, next to the scans:
+    close the page or stop the command, and continue later. The address contains a secret; other
+    pages and machines cannot open it. The display is not calibrated for diagnosis. With --exam the
+    key stays hidden until the last scan is submitted.
 
-    FOLDER may be an annotation project, too, that 'annotate review start' made: the page then shows
-    the cases in which you have a part and what is asked there: to read, to say types, to review and
-    correct, to arbitrate. What you hand in are steps of the project. Or it is an observer study
-    that 'annotate observer open' gave you: places that you judge one by one.
+    FOLDER may also be an annotation project that 'annotate review start' made: the page then shows
+    your cases and tasks: read, state types, review and correct, arbitrate. Submissions are steps of
+    the project. Or it is an observer study that 'annotate observer open' opened: you classify
+    positions one by one.
 
     \b
     nodulebench read scans/
@@ -76,10 +74,10 @@ def command(
 
     is_project, is_study = (folder / PROJECT).is_file(), (folder / STUDY).is_file()
     if (is_project or is_study) != (images is not None):
-        told = "needs --images, the folder of its scans" if images is None else "is no project"
-        raise click.UsageError(f"{folder} {told}.")
+        what = "needs --images, the folder of its scans" if images is None else "is not a project"
+        raise click.UsageError(f"{folder} {what}.")
     if (images is not None and key is not None) or (not is_project and own_key is not None):
-        raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
+        raise click.UsageError("--exam needs a folder of scans, --key needs a project.")
     chosen: JsonObject = {
         "reader": reader or getpass.getuser(),
         "folder": marks,

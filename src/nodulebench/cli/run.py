@@ -1,4 +1,4 @@
-"""nodulebench run: an algorithm on a test set, apart from everything else."""
+"""nodulebench run: run an algorithm on a test set, isolated from the machine."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,7 +22,7 @@ from nodulebench.core.executor import ExecutorChoice
 if TYPE_CHECKING:
     from nodulebench.core.algorithm import RunProfile
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
 PROFILES = ["native", "grand-challenge", "medperf", "map"]
 
@@ -40,18 +40,18 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
     "--isolation",
     ISOLATIONS,
     "auto",
-    "What keeps the algorithm apart; none: nothing, for a program of your own.",
+    "Sandbox of the algorithm; none: no sandbox, only for your own programs.",
 )
 @executor_options("1", "Cases at the same time.", before="--processes")
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
-    help="What an image archive finds and writes, where it is given by itself.",
+    help="Interface of an image archive that has no algorithm.toml.",
 )
 @weights_option
-@option("--repeat", COUNT, 1, "Read each case so often: are the marks the same?")
-@click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
-@click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
+@option("--repeat", COUNT, 1, "Runs per case, to check that the marks are the same.")
+@click.option("--only-failed", is_flag=True, help="Repeat only cases that failed.")
+@click.option("--dry-run", is_flag=True, help="Print the needs of a run, without running.")
 @opening_options
 def command(
     algorithm: str,
@@ -70,10 +70,10 @@ def command(
 
     ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or a
     built-in detector's name, several joined by '+', as for `detect`; --weights are those of its
-    networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. Cases are given
-    to it one at a time, under names that say nothing, without network, within its limits. A case
-    that fails is a result. A run that was stopped goes on with the same command. Ends with 1 if the
-    machine, and not the algorithm, kept a case from its result.
+    networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. The algorithm
+    gets one case at a time, under meaningless names, without network, within its limits. A failed
+    case is a result. The same command continues an interrupted run. Ends with 1 if a case failed
+    because of the machine, not the algorithm.
 
     \b
     nodulebench run my_cad/ phantoms/ --out marks/
@@ -112,15 +112,15 @@ def command(
                 progress=line.tell,
             )
     except KeyboardInterrupt:
-        click.echo(f"{out} keeps what was done; the same command goes on from there.", err=True)
+        click.echo(f"{out} holds the finished cases; the same command continues.", err=True)
         raise
-    for case_id, state, why in summary.problems[:MOST_TOLD]:
+    for case_id, state, why in summary.problems[:MOST_SHOWN]:
         click.echo(f"{case_id}: {state}: {why}", err=True)
-    if len(summary.problems) > MOST_TOLD:
-        click.echo(f"... and {len(summary.problems) - MOST_TOLD} more", err=True)
-    told = ", ".join(f"{count} {state}" for state, count in summary.states.items())
+    if len(summary.problems) > MOST_SHOWN:
+        click.echo(f"... and {len(summary.problems) - MOST_SHOWN} more", err=True)
+    states = ", ".join(f"{count} {state}" for state, count in summary.states.items())
     before = f" ({summary.was_known} from before)" if summary.was_known else ""
-    click.echo(f"{sum(summary.states.values())} cases{before}: {told}")
+    click.echo(f"{sum(summary.states.values())} cases{before}: {states}")
     same, repeated = summary.reproduced
     if repeated:
         click.echo(f"{same} of {repeated} cases gave the same marks {repeat} times")

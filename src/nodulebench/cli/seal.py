@@ -1,4 +1,4 @@
-"""nodulebench seal: sign a test set, encrypt its reference, and begin the log of its use."""
+"""nodulebench seal: sign a test set, encrypt its reference, and start its log."""
 
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,9 @@ KEY_WORDS = "Private Ed25519 key that signs: your own OpenSSH key, or PEM."
 @click.argument("bundle", required=False, type=FILE)
 @partial(key_options, words=KEY_WORDS)
 @vault_options
-@click.option("--policy", type=FILE, help="Who may do what, and how often: policy.toml.")
-@click.option("--as", "person", help="Who you are in the policy, without a key of your own.")
-@click.option("--datasheet", type=FILE, help="What people say of the set, TOML.")
+@click.option("--policy", type=FILE, help="Permissions and budgets: policy.toml.")
+@click.option("--as", "person", help="Your name in the policy, if you have no personal key.")
+@click.option("--datasheet", type=FILE, help="Facts about the set, TOML.")
 @click.option("--out", type=FILE, help="Folder of the sealed set.")
 @click.option("--encrypt-images", is_flag=True, help="Encrypt the images, too.")
 @click.option("--new-vault-key", type=FILE, help="Make a key file for vaults instead.")
@@ -42,10 +42,10 @@ def command(
     encrypt_images: bool,
     new_vault_key: Path | None,
 ) -> None:
-    r"""Seal the test set BUNDLE: its images stay readable, all else needs a key.
+    r"""Seal the test set BUNDLE: its images stay readable, all other data need a key.
 
-    Where the policy names people's keys, your own OpenSSH key says who you are and signs, and each
-    key opens what its role needs. Else one secret opens everything for all who share it.
+    If the policy names people's keys, your OpenSSH key identifies you and signs, and each key opens
+    what its role needs. Else one shared secret opens everything.
 
     BUNDLE itself is not changed. A run that was interrupted is completed by the same command.
 
@@ -88,20 +88,20 @@ def command(
     print_gaps(made.gaps)
     if secret.key is None:
         click.echo(
-            "note: one secret opens this set for all: whoever has it can name another with --as, "
-            "and decrypt the reference without a trace; give people keys (policy.toml: key)",
+            "note: one shared secret opens this set: its holders can use any name with --as, and "
+            "decrypt the reference without a trace; give people keys (policy.toml: key)",
             err=True,
         )
     if made.is_open_question:
         click.echo(
-            "note: the policy names neither plans nor protocols: any may be asked, each as a "
-            "further look (policy.toml: [reuse] plans, protocols)",
+            "note: the policy names neither plans nor protocols: any may be used, each as a "
+            "further evaluation (policy.toml: [reuse] plans, protocols)",
             err=True,
         )
     for one, other, fields in made.differing:
         click.echo(
-            f"note: protocols {one} and {other} of the policy differ in {', '.join(fields)}: what "
-            "is told of both can, by subtraction, tell of few nodules; name such as divide alike",
+            f"note: protocols {one} and {other} of the policy differ in {', '.join(fields)}: the "
+            "difference of their results can reveal few nodules; name protocols with equal strata",
             err=True,
         )
     click.echo(f"wrote {out}")

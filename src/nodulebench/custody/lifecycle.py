@@ -39,7 +39,7 @@ class Drill:
 
     @property
     def is_good(self) -> bool:
-        """Whether the copy could take the set's place, and nothing would be lost."""
+        """Whether the copy could replace the set, and nothing would be lost."""
         return not self.problems and not self.lost
 
 
