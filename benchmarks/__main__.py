@@ -1,7 +1,7 @@
 """``python -m benchmarks [NAME ...]``: run some of the benchmarks, or all, and print their tables.
 
 Those of ``LONG`` take the better part of an hour and run only when they are named; their options
-are told by ``python -m benchmarks.NAME --help``.
+are described by ``python -m benchmarks.NAME --help``.
 """
 
 import sys
@@ -50,7 +50,7 @@ LONG = (
     "portal_fuzzed",
     "portal_kills",
     "portal_load",
-    "second_look_phantoms",
+    "reduction_phantoms",
 )
 
 chosen = sys.argv[1:] or NAMES

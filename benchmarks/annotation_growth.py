@@ -113,12 +113,12 @@ def _steps(batch_id: str, names: list[str], is_last: bool):  # type: ignore[no-u
     yield "program", actions.CheckBatch(batch_id=batch_id)
     for name in names:
         for place in (1, 2):
-            one = {"batch_id": batch_id, "case_id": name, "candidate_id": f"candidate-{place}"}
-            yield "r1", actions.TypeNodule(**one, type="solid")
+            event = {"batch_id": batch_id, "case_id": name, "candidate_id": f"candidate-{place}"}
+            yield "r1", actions.TypeNodule(**event, type="solid")
     for name in names:
         for place in (1, 2):
-            one = {"batch_id": batch_id, "case_id": name, "candidate_id": f"candidate-{place}"}
-            yield "lead2", actions.ReviewNodule(**one, agrees=True)
+            event = {"batch_id": batch_id, "case_id": name, "candidate_id": f"candidate-{place}"}
+            yield "lead2", actions.ReviewNodule(**event, agrees=True)
     if not is_last:
         for name in names:
             yield "lead2", actions.FinishCase(batch_id=batch_id, case_id=name)
@@ -134,8 +134,8 @@ def _reading(reader: str, case_id: str) -> Reading:
         )
         return DrawnFinding(finding_id=name, slices=slices)
 
-    found = (finding("f1", 3, 50), finding("f2", 10, 20))
-    return Reading(case_id=case_id, reader_id=reader, findings=found)
+    findings = (finding("f1", 3, 50), finding("f2", 10, 20))
+    return Reading(case_id=case_id, reader_id=reader, findings=findings)
 
 
 def _cases(names: list[str]) -> pl.DataFrame:
@@ -166,4 +166,4 @@ def _roster() -> Roster:
 
 
 if __name__ == "__main__":
-    main(tuple(int(one) for one in sys.argv[1:]) or (600, 3_000, 15_000))
+    main(tuple(int(count) for count in sys.argv[1:]) or (600, 3_000, 15_000))

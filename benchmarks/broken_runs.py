@@ -1,9 +1,9 @@
-"""Commands that write, broken off everywhere: what is lost, stuck, doubled or told badly?
+"""Commands that write, interrupted everywhere: what is lost, stuck, doubled or badly reported?
 
 Each is killed at every operation on files, meets a full disk at every one, and loses its power.
-``python -m benchmarks.broken_runs FOLDER`` keeps what came of each command in FOLDER, so that a run
-that was stopped goes on where it was; ``python -m benchmarks.broken_runs table FOLDER`` prints what
-is there.
+``python -m benchmarks.broken_runs FOLDER`` stores the result of each command in FOLDER, so that an
+interrupted run can be continued; ``python -m benchmarks.broken_runs table FOLDER`` prints the
+stored results.
 """
 
 import json
@@ -19,7 +19,7 @@ WAYS = ("killed", "full", "power_cut")
 KINDS = ("lost", "stuck", "doubled", "untold")
 HEADER = (
     *("command", "killed", "full disk", "power cut"),
-    *("lost", "stuck", "doubled", "badly told"),
+    *("lost", "stuck", "doubled", "badly reported"),
 )
 
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def run(folder: Path) -> None:
-    """Break off whatever was not yet."""
+    """Interrupt every command that was not interrupted yet."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
     subprocess.run(
@@ -42,7 +42,7 @@ def run(folder: Path) -> None:
 
 
 def print_table(folder: Path) -> None:
-    """Print what was kept as a table, and below it whatever went wrong."""
+    """Print the stored results as a table, and below it everything that went wrong."""
     sys.path.insert(0, str(ROOT / "tests"))
     from builders.broken_jobs import JOBS
 
@@ -50,28 +50,28 @@ def print_table(folder: Path) -> None:
     wrong = []
     for job in JOBS:
         files = {way: folder / f"{job}.{way}.json" for way in WAYS}
-        found = {
+        results = {
             way: json.loads(file.read_text(encoding="utf-8"))
             for way, file in files.items()
             if file.exists()
         }
-        cells = [_tried(found.get(way)) for way in WAYS]
-        cells += [str(sum(len(one[kind]) for one in found.values())) for kind in KINDS]
+        cells = [_tried(results.get(way)) for way in WAYS]
+        cells += [str(sum(len(result[kind]) for result in results.values())) for kind in KINDS]
         print(f"| `{job}` | {' | '.join(cells)} |")
         wrong += [
-            f"{job}, {way}, {kind}: {told}"
-            for way, one in found.items()
+            f"{job}, {way}, {kind}: {problem}"
+            for way, result in results.items()
             for kind in KINDS
-            for told in one[kind]
+            for problem in result[kind]
         ]
     print("\n".join(wrong))
 
 
-def _tried(found: dict[str, Any] | None) -> str:
+def _tried(result: dict[str, Any] | None) -> str:
     """How often a command was broken off, and at which operations; a dash: not in this way."""
-    if found is None:
+    if result is None:
         return "–"
-    return f"{found['runs']}" if found["step"] == 1 else f"{found['runs']} ({found['step']})"
+    return f"{result['runs']}" if result["step"] == 1 else f"{result['runs']} ({result['step']})"
 
 
 if __name__ == "__main__":

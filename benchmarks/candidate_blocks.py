@@ -1,4 +1,4 @@
-"""Candidate detectors on real nodules: blocks of LUNA16 scans, cut anew at random places.
+"""Candidate detectors on real nodules: blocks of LUNA16 scans, cut again at random places.
 
 ``python -m benchmarks.candidate_blocks --detectors isicad,largecad --folds 0,1``
 """
@@ -29,7 +29,7 @@ from benchmarks.candidate_tables import (
 )
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
-from benchmarks.proposals import Proposals, findings_of, kept_proposals
+from benchmarks.proposals import Proposals, findings_of, stored_proposals
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.tables import Reference
 from nodulebench.detection.scan import prepare_scan
@@ -76,7 +76,7 @@ def series_folds(data: Path = DATA) -> dict[str, int]:
 
 
 def luna16_truth(data: Path = DATA) -> Reference:
-    """LUNA16's nodules with what LIDC-IDRI's readers said of them."""
+    """LUNA16's nodules with the ratings of LIDC-IDRI's readers."""
     truth = read_reference(data / "luna16")
     nodules = with_character(truth.nodules, data / "lidc" / "marks.csv.xz")
     return replace(truth, nodules=nodules)
@@ -97,9 +97,9 @@ def nodule_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:
     return groups
 
 
-def print_missed(findings: Findings, judged: MemberScore) -> None:
+def print_missed(findings: Findings, score: MemberScore) -> None:
     """Print what some detectors together miss, largest first."""
-    nodules = nodules_to_find(findings.reference).with_columns(is_hit=pl.Series(judged.is_hit))
+    nodules = nodules_to_find(findings.reference).with_columns(is_hit=pl.Series(score.is_hit))
     print("| block | nodule | diameter (mm) | density | readers |")
     print("|---|---|---|---|---|")
     for row in (
@@ -120,7 +120,7 @@ def find_in_fold(fold: int, names: Sequence[str], seed: int, keep: Path | None) 
 def block_proposals(fold: int, keep: Path | None, seed: int = SEED) -> list[Proposals]:
     """What detectors propose in the blocks of a fold."""
     folder = None if keep is None else keep / f"seed{seed}-fold{fold}"
-    return kept_proposals(lambda: block_cases([fold], seed), folder)
+    return stored_proposals(lambda: block_cases([fold], seed), folder)
 
 
 def main() -> None:
@@ -137,14 +137,14 @@ def main() -> None:
     findings = joined_findings(
         [find_in_fold(fold, names, options.seed, options.keep) for fold in folds]
     )
-    judged = score_all_members(findings)
+    scores = score_all_members(findings)
     print(
         f"{findings.reference.cases.height} blocks of folds {options.folds}, "
         f"{findings.lung_litres:.1f} litres of lung, cut at random (seed {options.seed})\n"
     )
-    print_table(findings, judged)
+    print_table(findings, scores)
     together = {name for name in names if name in FIVE}
-    shown = [one for one in judged if len(one.members) == 1 or set(one.members) == together]
+    shown = [score for score in scores if len(score.members) == 1 or set(score.members) == together]
     print()
     print_groups(shown, nodule_groups(nodules_to_find(findings.reference)))
     if set(FIVE) <= set(names):
@@ -155,9 +155,9 @@ def main() -> None:
     print()
     print_cpu(findings)
     if options.missed:
-        for one in shown[1:]:
-            print(f"\nMissed by {'+'.join(one.members)}:\n")
-            print_missed(findings, one)
+        for score in shown[1:]:
+            print(f"\nMissed by {'+'.join(score.members)}:\n")
+            print_missed(findings, score)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Cases with known nodules, through candidate detectors -> what each detector said of them."""
+"""Cases with known nodules, through candidate detectors -> the candidates of each detector."""
 
 import json
 import time
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What detectors said of some cases."""
+    """The candidates of detectors in some cases."""
 
     reference: Reference
     """CASES with ``lung_litres``; NODULES with ``share``, how much of the searched region a
@@ -78,9 +78,9 @@ def find_candidates(cases: Iterable[Case], chosen: Mapping[str, Detect]) -> Find
         )
         for name, detect in chosen.items():
             start = time.process_time()
-            found = detect(case.chest)
+            candidates = detect(case.chest)
             cpu[name] += time.process_time() - start
-            marks[name].append(as_marks(case.case_id, near_lungs(found, case.chest)))
+            marks[name].append(as_marks(case.case_id, near_lungs(candidates, case.chest)))
     reference = Reference(
         "cases",
         CASES.conform(pl.DataFrame({"case_id": names, "lung_litres": litres}), "cases"),
@@ -131,7 +131,7 @@ def write_findings(findings: Findings, folder: Path) -> None:
 
 
 def read_findings(folder: Path) -> Findings | None:
-    """Findings that were kept; None if there are none."""
+    """Stored findings; None if there are none."""
     if not (folder / "cases.parquet").is_file():
         return None
     names = [path.name.removesuffix(".marks.parquet") for path in folder.glob("*.marks.parquet")]
@@ -149,32 +149,32 @@ def read_findings(folder: Path) -> Findings | None:
     )
 
 
-def kept_findings(
+def stored_findings(
     make_cases: Callable[[], Iterable[Case]], chosen: Mapping[str, Detect], folder: Path | None
 ) -> Findings:
-    """Findings of some detectors; those kept in a folder are not made again."""
-    kept = None if folder is None else read_findings(folder)
-    known = {} if kept is None else kept.submissions
+    """Findings of some detectors; those stored in a folder are not computed again."""
+    stored = None if folder is None else read_findings(folder)
+    known = {} if stored is None else stored.submissions
     missing = {name: detect for name, detect in chosen.items() if name not in known}
     if missing:
         fresh = find_candidates(make_cases(), missing)
         if folder is not None:
             write_findings(fresh, folder)
-        kept = fresh if kept is None else _with_detectors(kept, fresh)
-    if kept is None:
+        stored = fresh if stored is None else _with_detectors(stored, fresh)
+    if stored is None:
         raise ValueError("no detector was chosen")
     return replace(
-        kept,
-        submissions={name: kept.submissions[name] for name in chosen},
-        cpu_seconds={name: kept.cpu_seconds[name] for name in chosen},
+        stored,
+        submissions={name: stored.submissions[name] for name in chosen},
+        cpu_seconds={name: stored.cpu_seconds[name] for name in chosen},
     )
 
 
-def _with_detectors(one: Findings, other: Findings) -> Findings:
+def _with_detectors(first: Findings, other: Findings) -> Findings:
     return replace(
-        one,
-        submissions=one.submissions | other.submissions,
-        cpu_seconds=one.cpu_seconds | other.cpu_seconds,
+        first,
+        submissions=first.submissions | other.submissions,
+        cpu_seconds=first.cpu_seconds | other.cpu_seconds,
     )
 
 

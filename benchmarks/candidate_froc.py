@@ -1,8 +1,8 @@
 """FROC and CPM of detectors and their combinations, on whole scans and on blocks.
 
-``python -m benchmarks.candidate_froc --keep DIR``; DIR is what ``fold_weights`` or the tables kept.
-Every case is judged by weights that never saw its fold. CPM is the mean sensitivity at 1/8 to 8
-false positives per scan, with an interval of scans drawn anew.
+``python -m benchmarks.candidate_froc --keep DIR``; DIR is from ``fold_weights`` or the tables.
+Every case is scored by weights that never saw its fold. CPM is the mean sensitivity at 1/8 to 8
+false positives per scan, with an interval from resampled scans.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from benchmarks.candidate_blocks import SEED, find_in_fold
 from benchmarks.candidate_findings import FIVE, Findings, joined_findings
 from benchmarks.candidate_scans import scan_cases
 from benchmarks.candidate_tables import combined
-from benchmarks.proposals import findings_of, kept_proposals
+from benchmarks.proposals import findings_of, stored_proposals
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.labels import DUPLICATE, HIT
@@ -33,16 +33,16 @@ RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """False positives per scan or block."""
 DRAWS = 2000
 SHOWN = (("isicad", "etrocad"), ("isicad", "m5l", "etrocad"))
-"""Combinations that are shown beside each detector and all five."""
+"""Combinations that are shown next to each detector and all five."""
 
 
-def scans_found(keep: Path | None, names: Sequence[str] = NAMES) -> Findings:
+def scan_findings(keep: Path | None, names: Sequence[str] = NAMES) -> Findings:
     """What detectors say of the whole scans."""
     folder = None if keep is None else keep / "scans"
-    return findings_of(kept_proposals(scan_cases, folder), names)
+    return findings_of(stored_proposals(scan_cases, folder), names)
 
 
-def blocks_found(
+def block_findings(
     keep: Path, names: Sequence[str] = NAMES, folds: Sequence[int] = FOLDS
 ) -> Findings:
     """What detectors say of the blocks of some folds."""
@@ -50,7 +50,7 @@ def blocks_found(
 
 
 def labelled(reference: Reference, submission: Submission) -> LabelledCohort:
-    """Marks told apart by LUNA16's rule, without a cap on their number."""
+    """Marks labelled by LUNA16's rule, without a cap on their number."""
     protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
     labels = label_marks(reference, submission, protocol, protocol.rules[0])
     return labelled_cohort(reference, submission, labels, targets(reference, submission, protocol))
@@ -62,15 +62,15 @@ def froc_of(reference: Reference, submission: Submission) -> Curve:
 
 
 def sensitivities(cohort: LabelledCohort, draws: int = DRAWS, seed: int = 0) -> FloatArray:
-    """Draws + 1 x rates: of all cases, then of cases drawn anew."""
+    """Draws + 1 x rates: of all cases, then of resampled cases."""
     cases = cohort.case_count
     drawn = np.random.default_rng(seed).multinomial(cases, np.full(cases, 1 / cases), draws)
     weights = np.concatenate([np.ones((1, cases)), drawn]).astype(np.int32)
     protocol = load_protocol("luna16")
-    found: FloatArray = sensitivity_at_fp_rate(
+    sensitivity: FloatArray = sensitivity_at_fp_rate(
         cohort, weights, operating_points=RATES, interpolation=protocol.interpolation
     )
-    return found
+    return sensitivity
 
 
 def print_cpm(findings: Findings, members: Sequence[tuple[str, ...]]) -> None:
@@ -78,10 +78,10 @@ def print_cpm(findings: Findings, members: Sequence[tuple[str, ...]]) -> None:
     print(f"| detectors | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM (95 % interval) |")
     print("|---" * (len(RATES) + 2) + "|")
     for names in members:
-        found = sensitivities(labelled(findings.reference, combined(findings, names)))
-        cpm = found.mean(axis=1)
+        sensitivity = sensitivities(labelled(findings.reference, combined(findings, names)))
+        cpm = sensitivity.mean(axis=1)
         low, high = np.nanquantile(cpm[1:], (0.025, 0.975))
-        cells = " | ".join(f"{value:.3f}" for value in found[0])
+        cells = " | ".join(f"{value:.3f}" for value in sensitivity[0])
         print(f"| {'+'.join(names)} | {cells} | {cpm[0]:.3f} ({low:.3f}–{high:.3f}) |")
 
 
@@ -119,9 +119,9 @@ def print_mixed(blocks: Findings, scans: Findings, members: Sequence[tuple[str, 
     print(f"| detectors | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM |")
     print("|---" * (len(RATES) + 2) + "|")
     for names in members:
-        found = mixed(blocks, scans, names)
-        cells = " | ".join(f"{value:.3f}" for value in found)
-        print(f"| {'+'.join(names)} | {cells} | {np.mean(found):.3f} |")
+        sensitivity = mixed(blocks, scans, names)
+        cells = " | ".join(f"{value:.3f}" for value in sensitivity)
+        print(f"| {'+'.join(names)} | {cells} | {np.mean(sensitivity):.3f} |")
 
 
 def main() -> None:
@@ -129,15 +129,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, required=True, help="folder of measured candidates")
     keep = parser.parse_args().keep
-    alone = [(name,) for name in NAMES if name not in FIVE]
-    members = [*alone, *all_members(FIVE)]
-    found = scans_found(keep)
-    print(f"{found.reference.cases.height} whole scans\n")
-    print_cpm(found, members)
-    shown = [*alone, *((name,) for name in FIVE), *SHOWN, FIVE]
-    blocks = blocks_found(keep)
+    single = [(name,) for name in NAMES if name not in FIVE]
+    members = [*single, *all_members(FIVE)]
+    findings = scan_findings(keep)
+    print(f"{findings.reference.cases.height} whole scans\n")
+    print_cpm(findings, members)
+    shown = [*single, *((name,) for name in FIVE), *SHOWN, FIVE]
+    blocks = block_findings(keep)
     print("\nNodules of the blocks of folds 2 to 9, false positives of the scans\n")
-    print_mixed(blocks, found, shown)
+    print_mixed(blocks, findings, shown)
     print("\nBlocks of folds 2 to 9, false positives per block\n")
     print_cpm(blocks, shown)
 

@@ -1,4 +1,4 @@
-"""What detectors see: candidates per litre of lung by kind, on phantoms beside real scans.
+"""What detectors see: candidates per litre of lung by kind, on phantoms and on real scans.
 
 ``python -m benchmarks.candidate_kinds --keep FOLDER``
 """
@@ -50,8 +50,8 @@ on a strand, tissue without strands, and no tissue at all."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One scan: how its lungs look, and how many candidates of each kind a detector has there."""
+class ScanMeasures:
+    """One scan: measures of its lungs, and the candidates of each detector by kind."""
 
     name: str
     litres: float
@@ -65,7 +65,7 @@ class Seen:
 
 
 class Ground:
-    """The lungs of a scan, ready to tell what lies at a place."""
+    """The lungs of a scan, prepared to classify positions."""
 
     def __init__(self, chest: Chest) -> None:
         """Measure depths and find tissue, once."""
@@ -103,8 +103,8 @@ class Ground:
     def _kind(self, at: IntArray) -> str:
         coarse = tuple((np.minimum(at // 2, np.array(self.depth_mm.shape) - 3) + 1).tolist())
         if self.depth_mm[coarse] <= RIM_MM:
-            beside = self.is_between[tuple(self.nearest[(slice(None), *coarse)])]
-            return "mediastinal" if beside else "pleural"
+            is_near = self.is_between[tuple(self.nearest[(slice(None), *coarse)])]
+            return "mediastinal" if is_near else "pleural"
         return _kind_inside(self.tissue, at)
 
 
@@ -141,7 +141,7 @@ def _kind_inside(tissue: BoolArray, at: IntArray) -> str:
     return "spot" if not strands else "vessel" if strands < BRANCHES else "branching"
 
 
-def look(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> Seen:
+def measure_candidates(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> ScanMeasures:
     """One scan through the detectors."""
     chest = prepare_scan(volume, name)
     density = lung_density(chest.hu, chest.lungs)
@@ -158,11 +158,11 @@ def look(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> Seen:
         "vessels (%)": 100 * density.vessel_share,
         "vessel sections per dm²": ground.sections_per_dm2(),
     }
-    return Seen(name, density.volume_ml / 1000, metrics, counts)
+    return ScanMeasures(name, density.volume_ml / 1000, metrics, counts)
 
 
 def compact_scans(data: Path = DATA) -> Iterator[tuple[str, Volume]]:
-    """The whole scans that are kept with 1 mm pixels of 16 HU."""
+    """The whole scans that are stored with 1 mm pixels of 16 HU."""
     folder = data / "whole_lungs"
     for row in pl.read_csv(folder / "scans.csv").iter_rows(named=True):
         coded = np.load(io.BytesIO(lzma.decompress((folder / row["file"]).read_bytes())))
@@ -197,40 +197,45 @@ GROUPS: dict[str, Callable[[], Iterator[tuple[str, Volume]]]] = {
 }
 
 
-def seen_of(group: str, keep: Path | None) -> list[Seen]:
-    """What detectors see in a group of scans; what is kept in a folder is not looked at again."""
-    kept = None if keep is None else keep / f"{group}.json"
-    known = [] if kept is None or not kept.is_file() else json.loads(kept.read_text())
+def measures_of(group: str, keep: Path | None) -> list[ScanMeasures]:
+    """The measures of a group of scans; results stored in a folder are not computed again."""
+    stored = None if keep is None else keep / f"{group}.json"
+    known = [] if stored is None or not stored.is_file() else json.loads(stored.read_text())
     if known:
-        return [Seen(**one) for one in known]
+        return [ScanMeasures(**values) for values in known]
     seen = []
     for name, volume in GROUPS[group]():
-        seen.append(look(name, volume))
-        if kept is not None:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps([asdict(one) for one in seen]))
+        seen.append(measure_candidates(name, volume))
+        if stored is not None:
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            stored.write_text(json.dumps([asdict(measured) for measured in seen]))
     return seen
 
 
-def print_lungs(groups: Mapping[str, Sequence[Seen]]) -> None:
-    """Print how lungs look, least to most in each group."""
+def print_lungs(groups: Mapping[str, Sequence[ScanMeasures]]) -> None:
+    """Print the measures of the lungs, least to most in each group."""
     print("| metric | " + " | ".join(groups) + " |")
     print("|---" * (len(groups) + 1) + "|")
     for name in next(iter(groups.values()))[0].metrics:
-        cells = [_range([one.metrics[name] for one in seen], 1) for seen in groups.values()]
+        cells = [
+            _range([measured.metrics[name] for measured in seen], 1) for seen in groups.values()
+        ]
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 
-def print_candidates(groups: Mapping[str, Sequence[Seen]]) -> None:
+def print_candidates(groups: Mapping[str, Sequence[ScanMeasures]]) -> None:
     """Print candidates per litre by detector and kind: median (least to most) of each group.
 
-    The last column says whether the last group lies within the range of the first.
+    The last column states whether the last group is within the range of the first.
     """
     print("| detector | kind | " + " | ".join(groups) + " | inside |")
     print("|---" * (len(groups) + 3) + "|")
     for detector in SIX:
         for kind in (None, *KINDS):
-            values = [[one.per_litre(detector, kind) for one in seen] for seen in groups.values()]
+            values = [
+                [measured.per_litre(detector, kind) for measured in seen]
+                for seen in groups.values()
+            ]
             cells = " | ".join(_range(group, 1) for group in values)
             inside = min(values[0]) <= min(values[-1]) and max(values[-1]) <= max(values[0])
             print(f"| {detector} | {kind or 'all'} | {cells} | {'yes' if inside else 'no'} |")
@@ -244,9 +249,9 @@ def _range(values: Sequence[float], digits: int) -> str:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, help="folder where results are kept and taken from")
+    parser.add_argument("--keep", type=Path, help="folder where results are stored and read")
     options = parser.parse_args()
-    groups = {name: seen_of(name, options.keep) for name in GROUPS}
+    groups = {name: measures_of(name, options.keep) for name in GROUPS}
     print_lungs(groups)
     print()
     print_candidates(groups)

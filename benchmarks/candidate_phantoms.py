@@ -19,7 +19,7 @@ from benchmarks.candidate_findings import (
     Findings,
     detectors,
     joined_findings,
-    kept_findings,
+    stored_findings,
 )
 from benchmarks.candidate_froc import froc_of, print_cpm
 from benchmarks.candidate_tables import (
@@ -55,7 +55,7 @@ PLANS = tuple(NodulePlan(kind) for kind in NODULE_TYPES)
 def phantom_case(
     number: int, exposure_mas: float | None = None, people: People = "healthy"
 ) -> Case:
-    """A phantom on a scanner of its own; with an exposure, the same one at that dose."""
+    """A phantom on a random scanner; with an exposure, the same one at that dose."""
     patient = make_patient(SEED, number, PLANS, people=people)
     chest = patient.chest
     half_width = chest.half_width + chest.wall_mm + chest.fat_mm
@@ -71,10 +71,10 @@ def phantom_case(
     return Case(name, prepare_scan(scan.volume, name), nodules)
 
 
-def one_phantom(
+def phantom_cases(
     number: int, people: People, exposure_mas: float | None = None
 ) -> Callable[[], Iterator[Case]]:
-    """What makes a phantom when it is asked for, which it is not where its findings were kept."""
+    """A function that makes a phantom; it is not called if its findings are stored."""
 
     def cases() -> Iterator[Case]:
         yield phantom_case(number, exposure_mas, people)
@@ -100,14 +100,14 @@ def phantom_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:
     return groups
 
 
-def print_exchange(judged: Sequence[MemberScore], nodules: pl.DataFrame) -> None:
+def print_exchange(scores: Sequence[MemberScore], nodules: pl.DataFrame) -> None:
     """Print what one of two detectors finds and the other does not."""
-    alone = {one.members[0]: one.is_hit for one in judged if len(one.members) == 1}
+    single = {score.members[0]: score.is_hit for score in scores if len(score.members) == 1}
     is_glass = (nodules["type"] == "pure_ground_glass").to_numpy()
     groups = {"ground glass": is_glass, "everything else": ~is_glass}
-    print("| nodules | number | SubsolidCAD alone | LargeCAD alone | both | neither |")
+    print("| nodules | number | only SubsolidCAD | only LargeCAD | both | neither |")
     print("|---|---|---|---|---|---|")
-    subsolid, large = alone["subsolidcad"], alone["largecad"]
+    subsolid, large = single["subsolidcad"], single["largecad"]
     for name, inside in groups.items():
         counts = (subsolid & ~large, large & ~subsolid, subsolid & large, ~subsolid & ~large)
         cells = " | ".join(str(int((inside & each).sum())) for each in counts)
@@ -116,16 +116,16 @@ def print_exchange(judged: Sequence[MemberScore], nodules: pl.DataFrame) -> None
 
 def print_doses(by_dose: dict[float, list[MemberScore]], nodules: int) -> None:
     """Print sensitivity on the same phantoms at falling dose."""
-    members = [one.members for one in by_dose[DOSES_MAS[0]]]
+    members = [score.members for score in by_dose[DOSES_MAS[0]]]
     print("| dose (mAs) | " + " | ".join("+".join(names) for names in members) + " |")
     print("|---|" + "---|" * len(members))
-    for dose, judged in by_dose.items():
-        cells = [with_interval(int(one.is_hit.sum()), nodules) for one in judged]
+    for dose, scores in by_dose.items():
+        cells = [with_interval(int(score.is_hit.sum()), nodules) for score in scores]
         print(f"| {dose:g} | " + " | ".join(cells) + " |")
 
 
-def _shown(judged: Sequence[MemberScore], count: int) -> list[MemberScore]:
-    return [one for one in judged if len(one.members) in (1, count)]
+def _shown(scores: Sequence[MemberScore], count: int) -> list[MemberScore]:
+    return [score for score in scores if len(score.members) in (1, count)]
 
 
 def main() -> None:
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--phantoms", type=int, default=100)
     parser.add_argument("--dose-phantoms", type=int, default=12, help="of these, at falling dose")
     parser.add_argument("--people", choices=get_args(People), default="healthy")
-    parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
+    parser.add_argument("--keep", type=Path, help="folder where findings are stored and read")
     options = parser.parse_args()
     names = options.detectors.split(",")
     findings = joined_findings(
@@ -145,16 +145,16 @@ def main() -> None:
         ]
     )
     nodules = nodules_to_find(findings.reference)
-    judged = score_all_members(findings)
+    scores = score_all_members(findings)
     print(f"{options.phantoms} phantoms, {nodules.height} nodules\n")
-    print_table(findings, judged, "phantom")
+    print_table(findings, scores, "phantom")
     print()
-    print_cpm(findings, [one.members for one in judged])
+    print_cpm(findings, [score.members for score in scores])
     print()
-    print_groups(_shown(judged, len(set(names) & set(FIVE))), phantom_groups(nodules))
+    print_groups(_shown(scores, len(set(names) & set(FIVE))), phantom_groups(nodules))
     if {"subsolidcad", "largecad"} <= set(names):
         print()
-        print_exchange(judged, nodules)
+        print_exchange(scores, nodules)
     if options.dose_phantoms:
         print(f"\nThe same {options.dose_phantoms} phantoms at {len(DOSES_MAS)} doses\n")
         print_dose_table(options.dose_phantoms, names, options.keep, options.people)
@@ -170,27 +170,26 @@ def print_dose_table(
     Noise adds candidates, of which some hit by chance; so sensitivity is printed twice: of all
     candidates, and of as many false ones at every dose, by their scores.
     """
-    by_dose, nodules = {}, 0
-    found = {}
+    scores, findings_by_dose, nodules = {}, {}, 0
     for dose in DOSES_MAS:
         findings = joined_findings(
             [_one(number, dose, names, keep, people) for number in range(1, phantoms + 1)]
         )
         nodules = nodules_to_find(findings.reference).height
-        by_dose[dose] = _shown(score_all_members(findings), len(names))
-        found[dose] = findings
-    print_doses(by_dose, nodules)
+        scores[dose] = _shown(score_all_members(findings), len(names))
+        findings_by_dose[dose] = findings
+    print_doses(scores, nodules)
     print()
-    print_doses_at_rates(found, names, people)
+    print_doses_at_rates(findings_by_dose, names, people)
 
 
 def print_doses_at_rates(
-    found: dict[float, Findings], names: Sequence[str], people: People
+    by_dose: dict[float, Findings], names: Sequence[str], people: People
 ) -> None:
     """Print the mean sensitivity at fixed rates of false positives, and how many candidates."""
     print("| dose (mAs) | noise SD (HU) | " + " | ".join(names) + " |")
     print("|---|---|" + "---|" * len(names))
-    for dose, findings in found.items():
+    for dose, findings in by_dose.items():
         cases = findings.reference.cases.height
         cells = []
         for name in names:
@@ -212,7 +211,7 @@ def _one(
 ) -> Findings:
     label = f"{people}{number}" + ("" if dose is None else f"-{dose:g}")
     folder = None if keep is None else keep / label
-    return kept_findings(one_phantom(number, people, dose), detectors(names), folder)
+    return stored_findings(phantom_cases(number, people, dose), detectors(names), folder)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from benchmarks.candidate_findings import FIVE, Case, Findings
 from benchmarks.candidate_tables import print_cpu, print_losses, print_table, score_all_members
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
-from benchmarks.proposals import findings_of, kept_proposals
+from benchmarks.proposals import findings_of, stored_proposals
 from nodulebench.core.tables import NODULES
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.train_classifier import listed_folds
@@ -90,13 +90,13 @@ def boxed_lesion(path: Path) -> pl.DataFrame:
 
 def print_scans(findings: Findings) -> None:
     """Print the table, how it splits by scan, and what is missed."""
-    judged = score_all_members(findings)
-    print_table(findings, judged, "scan")
-    shown = [one for one in judged if len(one.members) in (1, len(FIVE))]
-    for one in shown:
-        if not one.is_hit.all():
-            print(f"\nMissed by {'+'.join(one.members)}:\n")
-            print_missed(findings, one)
+    scores = score_all_members(findings)
+    print_table(findings, scores, "scan")
+    shown = [score for score in scores if len(score.members) in (1, len(FIVE))]
+    for score in shown:
+        if not score.is_hit.all():
+            print(f"\nMissed by {'+'.join(score.members)}:\n")
+            print_missed(findings, score)
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
     options = parser.parse_args()
     names = options.detectors.split(",")
     folder = None if options.keep is None else options.keep / "scans"
-    findings = findings_of(kept_proposals(scan_cases, folder), names)
+    findings = findings_of(stored_proposals(scan_cases, folder), names)
     print(f"{findings.reference.cases.height} scans\n")
     print_scans(findings)
     if set(FIVE) <= set(names):

@@ -29,7 +29,7 @@ CORES = 2
 
 
 def detect_all(path: Path) -> dict[str, object]:
-    """Read a scan, find its lungs, and let the five look as `detect` does."""
+    """Read a scan, find its lungs, and run the five as `detect` does."""
     start, cpu = time.perf_counter(), dict[str, float]()
 
     @contextmanager
@@ -42,15 +42,15 @@ def detect_all(path: Path) -> dict[str, object]:
         volume = read_volume(path)
     with stage("lungs"):
         chest = prepare_scan(volume)
-    found, _ = candidates_in(System(FIVE), chest, volume, stage=stage)
+    candidates, _ = candidates_in(System(FIVE), chest, volume, stage=stage)
     wall_s = time.perf_counter() - start
     with stage("describing"):
-        describe(chest, found, "case")
+        describe(chest, candidates, "case")
     return {
         "wall_s": wall_s,
         "described_s": time.perf_counter() - start,
         "cpu_s": cpu,
-        "candidates": len(found),
+        "candidates": len(candidates),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -1,4 +1,4 @@
-"""What candidate detectors said of cases -> tables like LUNA16's table 1."""
+"""The candidates of detectors in some cases -> tables like LUNA16's table 1."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,12 +69,12 @@ def score_members(reference: Reference, submission: Submission, members: Members
 
 
 def score_all_members(findings: Findings, five: Sequence[str] = FIVE) -> list[MemberScore]:
-    """Every detector alone, and every combination of those of the five that were run."""
+    """Every single detector, and every combination of those of the five that were run."""
     combinable = [name for name in five if name in findings.submissions]
-    alone = [(name,) for name in findings.submissions if name not in combinable]
+    single = [(name,) for name in findings.submissions if name not in combinable]
     return [
         score_members(findings.reference, combined(findings, members), members)
-        for members in (*alone, *all_members(combinable))
+        for members in (*single, *all_members(combinable))
     ]
 
 
@@ -84,25 +84,25 @@ def combined(findings: Findings, members: Members) -> Submission:
     return parts[0] if len(parts) == 1 else merge_candidates(parts, score="agreed").submission
 
 
-def print_table(findings: Findings, judged: Sequence[MemberScore], unit: str = "block") -> None:
+def print_table(findings: Findings, scores: Sequence[MemberScore], unit: str = "block") -> None:
     """Print sensitivity with its interval, the best member, candidates and the chance control."""
     nodules = nodules_to_find(findings.reference).height
     cases = findings.reference.cases.height
-    found = {one.members: (int(one.is_hit.sum()), one.candidates) for one in judged}
-    rows = candidate_table(found, nodules=nodules, cases=cases)
+    counts = {score.members: (int(score.is_hit.sum()), score.candidates) for score in scores}
+    rows = candidate_table(counts, nodules=nodules, cases=cases)
     print(
         f"| detectors | found of {nodules} | sensitivity (95 % interval) | best member | "
         f"difference | candidates per {unit} | off nodules per {unit} | per litre of lung | "
         "by chance |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    for one, row in zip(judged, rows, strict=True):
+    for score, row in zip(scores, rows, strict=True):
         best = "" if row.best_single is None else f"{row.best_single:.3f}"
         difference = "" if row.difference is None else f"{row.difference:+.3f}"
         print(
             f"| {'+'.join(row.members)} | {row.hits} | {with_interval(row.hits, nodules)} | {best} "
-            f"| {difference} | {row.candidates_per_case:.1f} | {one.off_nodules / cases:.1f} | "
-            f"{row.candidates / findings.lung_litres:.0f} | {one.chance:.3f} |"
+            f"| {difference} | {row.candidates_per_case:.1f} | {score.off_nodules / cases:.1f} | "
+            f"{row.candidates / findings.lung_litres:.0f} | {score.chance:.3f} |"
         )
 
 
@@ -117,9 +117,9 @@ def print_linkages(findings: Findings, five: Sequence[str] = FIVE) -> None:
     print("| merging | sensitivity (95 % interval) | candidates per case |")
     print("|---|---|---|")
     for name, merged in ways.items():
-        one = score_members(findings.reference, merged, tuple(five))
-        share = with_interval(int(one.is_hit.sum()), nodules)
-        print(f"| {name} | {share} | {one.candidates / findings.reference.cases.height:.1f} |")
+        score = score_members(findings.reference, merged, tuple(five))
+        share = with_interval(int(score.is_hit.sum()), nodules)
+        print(f"| {name} | {share} | {score.candidates / findings.reference.cases.height:.1f} |")
 
 
 def print_losses(findings: Findings, five: Sequence[str] = FIVE) -> None:
@@ -157,13 +157,13 @@ def with_interval(hits: int, nodules: int) -> str:
     return f"{hits / nodules:.3f} ({low:.3f}–{high:.3f})"
 
 
-def print_groups(judged: Sequence[MemberScore], groups: Mapping[str, BoolArray]) -> None:
+def print_groups(scores: Sequence[MemberScore], groups: Mapping[str, BoolArray]) -> None:
     """Print sensitivity in groups of nodules: a row per group, a column per detector."""
-    print("| nodules | number | " + " | ".join("+".join(one.members) for one in judged) + " |")
-    print("|---|---|" + "---|" * len(judged))
+    print("| nodules | number | " + " | ".join("+".join(score.members) for score in scores) + " |")
+    print("|---|---|" + "---|" * len(scores))
     for name, inside in groups.items():
         count = int(inside.sum())
-        cells = [with_interval(int(one.is_hit[inside].sum()), count) for one in judged]
+        cells = [with_interval(int(score.is_hit[inside].sum()), count) for score in scores]
         print(f"| {name} | {count} | " + " | ".join(cells) + " |")
 
 

@@ -1,7 +1,7 @@
-"""How well the second look tells nodules, detector by detector, and whether its numbers hold.
+"""How well the false-positive reduction ranks nodules, and whether its probabilities hold.
 
-``python -m benchmarks.classifier_folds --keep DIR``; DIR is what ``fold_weights`` kept. Every
-candidate is judged by the weights that never saw its fold.
+``python -m benchmarks.classifier_folds --keep DIR``; DIR is from ``fold_weights``. Every
+candidate is scored by the weights that never saw its fold.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.fold_weights import learnt_from
+from benchmarks.fold_weights import training_proposals
 from benchmarks.proposals import Proposals, reported
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.detection.candidates import NAMES
@@ -27,8 +27,8 @@ BINS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """What the second look said of candidates that it never saw."""
+class ScoredCandidates:
+    """Probabilities of the false-positive reduction for candidates that it never saw."""
 
     probability: FloatArray
     is_nodule: BoolArray
@@ -60,60 +60,62 @@ class Told:
         return float(np.average(np.abs(bins[:, 0] - bins[:, 1]), weights=bins[:, 2]))
 
 
-def reliability(told: Told) -> FloatArray:
+def reliability(scored: ScoredCandidates) -> FloatArray:
     """Bins x 5: mean probability, share of nodules, candidates a scan, counts on and off them."""
     rows = []
     for low, high in pairwise(BINS):
-        inside = (told.probability >= low) & ((told.probability < high) | (high == BINS[-1]))
-        inside &= told.weight > 0
+        inside = (scored.probability >= low) & ((scored.probability < high) | (high == BINS[-1]))
+        inside &= scored.weight > 0
         if inside.any():
-            weight = told.weight[inside]
+            weight = scored.weight[inside]
             rows.append(
                 (
-                    np.average(told.probability[inside], weights=weight),
-                    np.average(told.is_nodule[inside], weights=weight),
+                    np.average(scored.probability[inside], weights=weight),
+                    np.average(scored.is_nodule[inside], weights=weight),
                     weight.sum(),
-                    np.count_nonzero(told.is_nodule[inside]),
-                    np.count_nonzero(~told.is_nodule[inside]),
+                    np.count_nonzero(scored.is_nodule[inside]),
+                    np.count_nonzero(~scored.is_nodule[inside]),
                 )
             )
     return np.array(rows)
 
 
-def told_of(kept: Sequence[Proposals], names: Sequence[str]) -> Told:
-    """What is said of the candidates of some detectors."""
+def scored_candidates(cases: Sequence[Proposals], names: Sequence[str]) -> ScoredCandidates:
+    """The scored candidates of some detectors."""
     probability, is_nodule, is_whole = [], [], []
-    nodules = sum(int((~one.nodules["is_ignored"]).sum()) for one in kept)
-    scans = sum(one.is_whole for one in kept)
-    for one in kept:
-        fold = one.fold if one.fold >= 0 else None
+    nodules = sum(int((~case.nodules["is_ignored"]).sum()) for case in cases)
+    scans = sum(case.is_whole for case in cases)
+    for case in cases:
+        fold = case.fold if case.fold >= 0 else None
         for name in names:
-            look = one.described[name]
-            passes = reported(one.found[name], name, fold)
-            passed = Measured(look.candidates.chosen(passes), look.features[passes], look.names)
-            found = examples_of(one.nodules, passed, fold=one.fold, is_whole=one.is_whole)
-            classifier = classifier_of(REDUCTION, None, look.names, fold)
-            probability.append(classifier.score(found.features))
-            is_nodule.append(found.is_nodule)
-            is_whole.append(found.is_whole)
+            described = case.described[name]
+            passes = reported(case.proposed[name], name, fold)
+            passed = Measured(
+                described.candidates.chosen(passes), described.features[passes], described.names
+            )
+            examples = examples_of(case.nodules, passed, fold=case.fold, is_whole=case.is_whole)
+            classifier = classifier_of(REDUCTION, None, described.names, fold)
+            probability.append(classifier.score(examples.features))
+            is_nodule.append(examples.is_nodule)
+            is_whole.append(examples.is_whole)
     is_on, whole = np.concatenate(is_nodule), np.concatenate(is_whole)
     weight = np.where(is_on, NODULES_PER_SCAN / nodules, whole / max(scans, 1))
-    return Told(np.concatenate(probability), is_on, weight, whole)
+    return ScoredCandidates(np.concatenate(probability), is_on, weight, whole)
 
 
 def main() -> None:
     """Print the table of the documentation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, required=True, help="folder of measured candidates")
-    kept = learnt_from(parser.parse_args().keep)
+    cases = training_proposals(parser.parse_args().keep)
     print("| detector | candidates | on nodules | AUC | AUC on scans | Brier | ECE |")
     print("|---|---|---|---|---|---|---|")
     for names in (*((name,) for name in NAMES), NAMES):
-        told = told_of(kept, names)
+        scored = scored_candidates(cases, names)
         print(
-            f"| {names[0] if len(names) == 1 else 'all'} | {len(told.weight)} | "
-            f"{int(told.is_nodule.sum())} | {told.area:.3f} | {told.area_on_scans:.3f} | "
-            f"{told.brier:.4f} | {told.calibration_error:.4f} |"
+            f"| {names[0] if len(names) == 1 else 'all'} | {len(scored.weight)} | "
+            f"{int(scored.is_nodule.sum())} | {scored.area:.3f} | {scored.area_on_scans:.3f} | "
+            f"{scored.brier:.4f} | {scored.calibration_error:.4f} |"
         )
 
 

@@ -50,16 +50,16 @@ class Clicked:
 
     def error(self, turns: int = 0) -> float:
         """The smallest relative error with at most so many turns either way."""
-        reached = [one for level, one in self.proposed_mm.items() if abs(level) <= turns]
-        return min(abs(one / self.mean_mm - 1) for one in reached)
+        reached = [size_mm for level, size_mm in self.proposed_mm.items() if abs(level) <= turns]
+        return min(abs(size_mm / self.mean_mm - 1) for size_mm in reached)
 
     @property
     def turns_needed(self) -> int | None:
         """Turns until a proposal is within a tenth of the readers' mean; None: none was."""
         is_near = [
             abs(level)
-            for level, one in self.proposed_mm.items()
-            if abs(one / self.mean_mm - 1) <= SHARES[0]
+            for level, size_mm in self.proposed_mm.items()
+            if abs(size_mm / self.mean_mm - 1) <= SHARES[0]
         ]
         return min(is_near, default=None)
 
@@ -124,7 +124,7 @@ def _diameter_mm(volume: Volume, click: FloatArray, level: int) -> float:
     return float(volume_equivalent_mm(count, volume.geometry.spacing_mm[None])[0])
 
 
-def table(found: Sequence[Clicked], turns: int) -> str:
+def table(clicks: Sequence[Clicked], turns: int) -> str:
     """One row per range of diameters."""
     shares = [f"within {share:.0%}" for share in SHARES]
     more = [f"within 10% by {index} turns" for index in range(1, turns + 1)]
@@ -132,31 +132,31 @@ def table(found: Sequence[Clicked], turns: int) -> str:
     lines = [_row(heads), "|---" * len(heads) + "|"]
     ranges = [*pairwise(BINS_MM), (0.0, np.inf)]
     for low, high in ranges:
-        some = [one for one in found if low <= one.mean_mm < high]
-        error = np.array([one.error() for one in some])
+        some = [click for click in clicks if low <= click.mean_mm < high]
+        error = np.array([click.error() for click in some])
         within = [f"{np.mean(error <= share):.0%}" for share in SHARES]
         reached = [
-            f"{np.mean([one.error(most) <= SHARES[0] for one in some]):.0%}"
+            f"{np.mean([click.error(most) <= SHARES[0] for click in some]):.0%}"
             for most in range(1, turns + 1)
         ]
-        several = [one.readers_mm for one in some if len(one.readers_mm) > 1]
-        spread = np.median([np.std(one, ddof=1) / np.mean(one) for one in several])
+        several = [click.readers_mm for click in some if len(click.readers_mm) > 1]
+        spread = np.median([np.std(sizes_mm, ddof=1) / np.mean(sizes_mm) for sizes_mm in several])
         name = "all" if (low, high) == (0, np.inf) else _range(low, high)
         cells = [name, str(len(some)), f"{np.median(error):.1%}", *within, *reached]
         lines.append(_row([*cells, f"{spread:.1%}"]))
     return "\n".join(lines)
 
 
-def scan_table(found: Sequence[Clicked]) -> str:
+def scan_table(clicks: Sequence[Clicked]) -> str:
     """One row per nodule."""
     heads = ["scan", "readers", "readers' mean", "one click", "error", "turns to within 10%"]
     lines = [_row(heads), "|---" * len(heads) + "|"]
-    for one in found:
-        readers = ", ".join(f"{size:.1f}" for size in sorted(one.readers_mm))
-        sizes = [f"{one.mean_mm:.1f} mm", f"{one.proposed_mm[0]:.1f} mm"]
-        needed = "none" if one.turns_needed is None else str(one.turns_needed)
-        error = f"{one.proposed_mm[0] / one.mean_mm - 1:+.0%}"
-        lines.append(_row([one.name, readers, *sizes, error, needed]))
+    for click in clicks:
+        readers = ", ".join(f"{size:.1f}" for size in sorted(click.readers_mm))
+        sizes = [f"{click.mean_mm:.1f} mm", f"{click.proposed_mm[0]:.1f} mm"]
+        needed = "none" if click.turns_needed is None else str(click.turns_needed)
+        error = f"{click.proposed_mm[0] / click.mean_mm - 1:+.0%}"
+        lines.append(_row([click.name, readers, *sizes, error, needed]))
     return "\n".join(lines)
 
 
@@ -178,12 +178,12 @@ def main() -> None:
     parser.add_argument("--scans", action="store_true")
     given = parser.parse_args()
     if given.scans:
-        found = list(clicked_scans(given.turns))
-        print(scan_table(found))
+        clicks = list(clicked_scans(given.turns))
+        print(scan_table(clicks))
     else:
-        found = list(clicked([int(one) for one in given.folds.split(",")], given.turns))
-        print(table(found, given.turns))
-    print(f"\nmedian {1000 * np.median([one.seconds for one in found]):.0f} ms a proposal")
+        clicks = list(clicked([int(fold) for fold in given.folds.split(",")], given.turns))
+        print(table(clicks, given.turns))
+    print(f"\nmedian {1000 * np.median([click.seconds for click in clicks]):.0f} ms a proposal")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ ALGORITHMS, BOOTSTRAPS = 10, 10_000
 
 
 def main() -> None:
-    """Print wall and CPU seconds of the whole command, for the CPM alone and for every metric."""
+    """Print wall and CPU seconds of the whole command, for only the CPM and for every metric."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         names = write_submissions(Path(folder))

@@ -1,4 +1,4 @@
-"""De-identification: CPU time beside plain reading; text found in pictures, drawn and not."""
+"""De-identification: CPU time compared with plain reading; text found in images, drawn and not."""
 
 import resource
 import shutil
@@ -57,10 +57,10 @@ def print_found_text(folder: Path) -> None:
             false += find_text(stored, slope, intercept) is not None
             if number in chosen:
                 for height in HEIGHTS:
-                    for look in ("sharp", "smooth"):
-                        written = draw(stored, height, look, random)
-                        found = find_text(written, slope, intercept) is not None
-                        hits.setdefault((height, look), []).append(found)
+                    for style in ("sharp", "smooth"):
+                        written = draw(stored, height, style, random)
+                        is_found = find_text(written, slope, intercept) is not None
+                        hits.setdefault((height, style), []).append(is_found)
         print(f"| {scan} | {len(pictures)} | {false} |")
     print()
     print("| letters | drawn | found, sharp edges | found, smoothed edges |")
@@ -97,7 +97,7 @@ def extracted(folder: Path, name: str) -> list[Path]:
 
 
 def draw(
-    stored: npt.NDArray[Any], height: int, look: str, random: np.random.Generator
+    stored: npt.NDArray[Any], height: int, style: str, random: np.random.Generator
 ) -> npt.NDArray[Any]:
     """A picture with a made-up name and number written into a corner."""
     from PIL import Image, ImageDraw, ImageFont
@@ -107,7 +107,7 @@ def draw(
     font = ImageFont.load_default(size=height * 1.35)
     page = Image.new("L", stored.shape[::-1], 0)
     pen = ImageDraw.Draw(page)
-    pen.fontmode = "1" if look == "sharp" else "L"
+    pen.fontmode = "1" if style == "sharp" else "L"
     left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
     corner = PLACES[int(random.integers(len(PLACES)))]
     x, y = 6 - left, 6 - top
@@ -120,16 +120,16 @@ def draw(
 
 
 def print_times(folder: Path) -> None:
-    """CPU time of de-identification beside that of plainly reading files with their pixels."""
+    """CPU time of de-identification and of plainly reading files with their pixels."""
     paths = plain_slices(folder)
     if not paths:
         return
-    print_beside_reading(folder, paths, "uncompressed", RUNS)
-    print_beside_reading(folder, extracted(folder, REAL[0]), "packed (JPEG 2000)", PACKED_RUNS)
+    print_writing_and_reading(folder, paths, "uncompressed", RUNS)
+    print_writing_and_reading(folder, extracted(folder, REAL[0]), "packed (JPEG 2000)", PACKED_RUNS)
     print_growth(folder, paths)
 
 
-def print_beside_reading(folder: Path, paths: list[Path], kind: str, runs: int) -> None:
+def print_writing_and_reading(folder: Path, paths: list[Path], kind: str, runs: int) -> None:
     """CPU time of slices, in turn with plain reading."""
     works = {
         "plain reading with pixels": reader,

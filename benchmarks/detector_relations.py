@@ -1,6 +1,6 @@
-"""All detectors on variants of one scan -> a table of the relations that their marks keep.
+"""All detectors on variants of one scan -> a table of the relations that their marks satisfy.
 
-Detectors see every variant together, and balls lie where none of them has a mark.
+Detectors see every variant together, and balls are placed where none of them has a mark.
 
 ``python -m benchmarks.detector_relations scan.mhd --test crop --test noise``
 """
@@ -40,8 +40,11 @@ Detect = Callable[[Sequence[str], Volume], dict[str, Marks]]
 def built_in(names: Sequence[str], volume: Volume) -> dict[str, Marks]:
     """What built-in detectors say, who see the same chest."""
     chest = prepare_scan(volume)
-    found = {name: candidates_of(name, chest) for name in names}
-    return {name: Marks(one.center_mm, one.score) for name, one in found.items()}
+    by_detector = {name: candidates_of(name, chest) for name in names}
+    return {
+        name: Marks(candidates.center_mm, candidates.score)
+        for name, candidates in by_detector.items()
+    }
 
 
 class Together(Bench):
@@ -51,52 +54,54 @@ class Together(Bench):
         self, volume: Volume, names: Sequence[str], choice: RobustnessChoice, detect: Detect
     ) -> None:
         """Look at the lungs of the case."""
-        super().__init__(lambda one: detect([self.name], one)[self.name], volume, choice)
+        super().__init__(lambda scan: detect([self.name], scan)[self.name], volume, choice)
         self.names, self.name, self.detect = names, names[0], detect
-        self.said: dict[Notice, dict[str, Marks]] = {}
+        self.detected: dict[Notice, dict[str, Marks]] = {}
 
     def run(self, name: Notice, volume: Volume) -> Marks:
         """Marks of the detector in turn; all are run once for each name."""
-        if name not in self.said:
-            self.said[name] = self.detect(self.names, volume)
-        return self.said[name][self.name]
+        if name not in self.detected:
+            self.detected[name] = self.detect(self.names, volume)
+        return self.detected[name][self.name]
 
     @cached_property
     def nodules(self) -> tuple[InsertedNodule, ...]:
         """What is inserted: where the lungs are free of all marks."""
         self.run(AS_IT_IS, self.volume)
-        marks = np.concatenate([one.center_mm for one in self.said[AS_IT_IS].values()])
+        marks = np.concatenate([own.center_mm for own in self.detected[AS_IT_IS].values()])
         sizes, random = self.choice.diameters_mm, self.random(0)
         return place_nodules(self.volume, self.lungs.mask, sizes, marks, random)
 
 
 def _steps(counted: Sequence[Notice]) -> str:
-    return ", ".join(str(one.values["count"]) for one in counted)
+    return ", ".join(str(notice.values["count"]) for notice in counted)
 
 
 IN_SHORT: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "marks_agree": lambda said: f"{said['share']:.2f}",
-    "highest_stay": lambda said: f"{said['kept']} of {said['top']}; {said['all']:.2f}",
-    "inserted_found": lambda said: (
-        f"{said['large_found']} of {said['large']}; {in_short(said['elsewhere'])}"
+    "marks_agree": lambda values: f"{values['share']:.2f}",
+    "highest_stay": lambda values: f"{values['kept']} of {values['top']}; {values['all']:.2f}",
+    "inserted_found": lambda values: (
+        f"{values['large_found']} of {values['large']}; {in_short(values['elsewhere'])}"
     ),
-    "about_as_many": lambda said: f"{said['kept']} of {said['total']}; {_steps(said['counts'])}",
-    "found_by_step": lambda said: _steps(said["steps"]),
-    "large_stay": lambda said: f"{said['kept']} of {said['total']}",
+    "about_as_many": lambda values: (
+        f"{values['kept']} of {values['total']}; {_steps(values['counts'])}"
+    ),
+    "found_by_step": lambda values: _steps(values["steps"]),
+    "large_stay": lambda values: f"{values['kept']} of {values['total']}",
 }
 """What was measured, in a few metrics."""
 
 
 def in_short(measured: Notice) -> str:
-    """The metrics of a verdict; where nothing can be said, that."""
+    """The metrics of a verdict, or why there are none."""
     known = IN_SHORT.get(measured.code)
     return "not tested" if known is None else known(measured.values)
 
 
 def cell(verdict: RelationVerdict) -> str:
     """The metrics of a verdict, bold where the relation does not hold."""
-    told = in_short(verdict.measured)
-    return f"**{told}**" if verdict.is_passed is False else told
+    measured = in_short(verdict.measured)
+    return f"**{measured}**" if verdict.is_passed is False else measured
 
 
 def rows(

@@ -34,7 +34,7 @@ NAMES = ("first", "second", "third", "fourth")
 
 
 def main() -> None:
-    """Print the share of test sets, in per cent, in which equal algorithms are told apart."""
+    """Print the share of test sets, in per cent, in which equal algorithms differ significantly."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers:
         shares = {
             size: np.mean(
@@ -63,15 +63,15 @@ def rejections(size: int, seed: int) -> list[tuple[bool, bool]]:
         seed=seed,
     )
     choice = ComparisonChoice(NAMES[1], METRICS, permutations=0)
-    found = compare_algorithms({"luna16": cohorts}, protocol, choice)
+    comparison = compare_algorithms({"luna16": cohorts}, protocol, choice)
     p_values = {
         difference.reading.metric: difference.comparison.p_value
-        for difference in found.differences
+        for difference in comparison.differences
         if difference.algorithm == NAMES[0] and difference.comparison is not None
     }
     groups = {
         reading.metric: max(line.group for line in ranking.lines)
-        for (_, reading), ranking in found.rankings.items()
+        for (_, reading), ranking in comparison.rankings.items()
     }
     return [(p_values.get(name, 1.0) <= ALPHA, groups.get(name, 1) > 1) for name in METRICS]
 

@@ -75,8 +75,8 @@ def same(folder: Path) -> None:
 def _digest(folder: Path) -> str:
     """Of all files of a folder, whose own name a manifest may hold."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    told = [f"{path.relative_to(folder)} ".encode() + path.read_bytes() for path in files]
-    return hashlib.sha256(b"\n".join(told)).hexdigest()
+    parts = [f"{path.relative_to(folder)} ".encode() + path.read_bytes() for path in files]
+    return hashlib.sha256(b"\n".join(parts)).hexdigest()
 
 
 def evaluate_speed(folder: Path) -> None:
@@ -134,14 +134,14 @@ def kills(folder: Path) -> None:
     good: Counter[str] = Counter()
     with killed_clusters(folder) as clusters:
         for seed in range(TRIALS):
-            found, victim = clusters.kill_one_and_go_on(seed)
-            is_same = all(found[name].equals(table) for name, table in clusters.whole.items())
+            result, victim = clusters.kill_one_and_go_on(seed)
+            is_same = all(result[name].equals(table) for name, table in clusters.whole.items())
             hit[victim] += 1
             good[victim] += is_same
             print(f"{seed + 1} {victim} {is_same}", file=sys.stderr, flush=True)
     print("| killed | trials | marks and RUNS as undisturbed |")
     print("|---|---|---|")
-    for victim in (*VICTIMS, "nobody"):
+    for victim in (*VICTIMS, "none"):
         if hit[victim]:
             print(f"| {victim} | {hit[victim]} | {good[victim]} |")
 

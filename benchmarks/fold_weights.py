@@ -3,8 +3,8 @@
 ``python -m benchmarks.fold_weights --keep DIR --out src/nodulebench/detection/classifiers/trained``
 
 Cases are the blocks, cut as in ``candidate_blocks``, and the whole scans, each in its fold of
-LUNA16; why no phantoms, ``second_look_phantoms`` tells. What detectors propose is kept in DIR; the
-tables of ``candidate_blocks`` and ``candidate_scans`` are made of the same.
+LUNA16; ``reduction_phantoms`` explains why phantoms are left out. DIR stores the proposals, which
+``candidate_blocks`` and ``candidate_scans`` use too.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.candidate_blocks import block_proposals, series_folds
 from benchmarks.candidate_scans import scan_cases
-from benchmarks.proposals import Proposals, kept_proposals
+from benchmarks.proposals import Proposals, stored_proposals
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
@@ -27,35 +27,37 @@ from nodulebench.io.lidc.blocks import FOLDS
 REDUCTION = "second_look"
 
 
-def examples_from(kept: Sequence[Proposals], name: str) -> Examples:
+def examples_from(cases: Sequence[Proposals], name: str) -> Examples:
     """What a classifier learns from: the proposals of its detector, or of all of them."""
     parts, nodules = [], 0
-    for number, one in enumerate(kept):
-        measured = _all_described(one) if name == REDUCTION else one.found[name]
+    for number, case in enumerate(cases):
+        measured = _all_described(case) if name == REDUCTION else case.proposed[name]
         parts.append(
-            examples_of(one.nodules, measured, fold=one.fold, is_whole=one.is_whole).numbered(
+            examples_of(case.nodules, measured, fold=case.fold, is_whole=case.is_whole).numbered(
                 number, nodules
             )
         )
-        nodules += one.nodules.height
+        nodules += case.nodules.height
     return Examples.joined(*parts)
 
 
-def _all_described(one: Proposals) -> Measured:
-    looks = [one.described[name] for name in NAMES]
-    together = Candidates.joined(*(look.candidates for look in looks))
-    return Measured(together, np.concatenate([look.features for look in looks]), looks[0].names)
+def _all_described(case: Proposals) -> Measured:
+    measured = [case.described[name] for name in NAMES]
+    together = Candidates.joined(*(part.candidates for part in measured))
+    return Measured(
+        together, np.concatenate([part.features for part in measured]), measured[0].names
+    )
 
 
 def decides(name: str) -> bool:
-    """Whether what is reported depends on a classifier: then no fold may be judged by its own."""
+    """Whether reports depend on a classifier: then no fold may be scored by its own."""
     return name == REDUCTION or TRAINED[name].least_score > 0
 
 
-def learnt_from(keep: Path) -> list[Proposals]:
+def training_proposals(keep: Path) -> list[Proposals]:
     """All cases: blocks, fold by fold, and scans."""
     blocks = [proposal for fold in FOLDS for proposal in block_proposals(fold, keep)]
-    return [*blocks, *kept_proposals(scan_cases, keep / "scans")]
+    return [*blocks, *stored_proposals(scan_cases, keep / "scans")]
 
 
 def main() -> None:
@@ -65,9 +67,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the weights")
     parser.add_argument("--classifiers", default=",".join(TRAINED), help="names, with commas")
     options = parser.parse_args()
-    kept = learnt_from(options.keep)
+    cases = training_proposals(options.keep)
     for name in options.classifiers.split(","):
-        examples = examples_from(kept, name)
+        examples = examples_from(cases, name)
         for left_out in (None, *(FOLDS if decides(name) else ())):
             classifier = train_on(name, examples, [fold for fold in FOLDS if fold != left_out])
             path = options.out / folder_of(left_out) / f"{name}.npz"

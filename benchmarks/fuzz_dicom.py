@@ -1,7 +1,7 @@
 """Mutated DICOM -> the reader of admission, for a bounded time: no crash, no hang, no memory.
 
 ``python -m benchmarks.fuzz_dicom [SECONDS]``. Every input is read in this process: headers, then
-all pixels. An input that raises, takes more than 10 s or 1 GB more memory is kept and told.
+all pixels. An input that raises, takes more than 10 s or 1 GB more memory is stored and reported.
 """
 
 import resource
@@ -29,7 +29,7 @@ SECONDS = 60.0
 SECONDS_PER_INPUT = 10
 MOST_GROWTH_MB = 1024
 HEAD = 6000
-"""Most mutations hit the header, which lies in the first bytes."""
+"""Most mutations hit the header, which is in the first bytes."""
 
 
 @dataclass
@@ -78,18 +78,18 @@ def encodings(path: Path) -> list[bytes]:
     data.Rows, data.Columns = pixels.shape
     data.PixelData = pixels.astype("<i2").tobytes()
     data["PixelData"].is_undefined_length = False
-    found = []
+    datasets = []
     for syntax in (pydicom.uid.ExplicitVRLittleEndian, ImplicitVRLittleEndian):
         data.file_meta.TransferSyntaxUID = syntax
         pydicom.dcmwrite(
             path, data, force_encoding=True, implicit_vr=syntax.is_implicit_VR, little_endian=True
         )
-        found.append(path.read_bytes())
+        datasets.append(path.read_bytes())
     data = pydicom.dcmread(path)
     data.file_meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
     data.compress(RLELossless)
     data.save_as(path)
-    return [*found, path.read_bytes()]
+    return [*datasets, path.read_bytes()]
 
 
 def fuzz(inputs: list[bytes], seconds: float, place: Path, seed: int) -> Outcome:
@@ -120,10 +120,10 @@ def fuzz(inputs: list[bytes], seconds: float, place: Path, seed: int) -> Outcome
 
 def read(place: Path) -> str:
     """Do with a file all that admission does."""
-    found = read_slices(place)
-    if isinstance(found, NoSlices):
+    slices = read_slices(place)
+    if isinstance(slices, NoSlices):
         return "damaged"
-    results = [examine(series, Limits(fewest_slices=2)) for series in group_series(found)]
+    results = [examine(series, Limits(fewest_slices=2)) for series in group_series(slices)]
     return "excluded" if any(result.reasons for result in results) else "admitted"
 
 

@@ -83,11 +83,11 @@ class Truth:
 @cache
 def population() -> Truth:
     """The metrics on a set so large that chance hardly matters."""
-    found = draw(WHOLE_POPULATION, np.random.default_rng(2**32), (WORSE, BETTER))
+    metrics = draw(WHOLE_POPULATION, np.random.default_rng(2**32), (WORSE, BETTER))
     once = np.ones((1, WHOLE_POPULATION), dtype=np.int32)
     return Truth(
-        (float(recall(found[0], once)[0]), float(recall(found[1], once)[0])),
-        (float(cpm_exact(found[0], once)[0]), float(cpm_exact(found[1], once)[0])),
+        (float(recall(metrics[0], once)[0]), float(recall(metrics[1], once)[0])),
+        (float(cpm_exact(metrics[0], once)[0]), float(cpm_exact(metrics[1], once)[0])),
     )
 
 
@@ -111,12 +111,12 @@ def _coverage(pair: list[LabelledCohort], truth: Truth, seed: int) -> Outcome:
     known = {"recall": truth.recall, "CPM": truth.cpm}
     outcome = {}
     for name, replicates in drawn.items():
-        kept = replicates.replicate[0][np.isfinite(replicates.replicate[0])]
+        finite = replicates.replicate[0][np.isfinite(replicates.replicate[0])]
         without = _leave_one_out({"recall": recall, "CPM": cpm_exact}[name], worse)
         value = float(replicates.value[0])
         bounds = {
-            "percentile bootstrap": percentile_interval(kept, LEVEL),
-            "BCa bootstrap": bca_interval(value, kept, without, LEVEL),
+            "percentile bootstrap": percentile_interval(finite, LEVEL),
+            "BCa bootstrap": bca_interval(value, finite, without, LEVEL),
         }
         if name == "recall":
             nodules = np.bincount(worse.nodule_case, minlength=worse.case_count).astype(float)
@@ -128,9 +128,9 @@ def _coverage(pair: list[LabelledCohort], truth: Truth, seed: int) -> Outcome:
         for method, (low, high) in bounds.items():
             outcome[f"{name}: {method} covers"] = low <= known[name][0] <= high
     for name, replicates in drawn.items():
-        found = paired_difference(replicates, "better", "worse", level=LEVEL).difference
+        difference = paired_difference(replicates, "better", "worse", level=LEVEL).difference
         true = known[name][1] - known[name][0]
-        low, high = found.low or 0.0, found.high or 0.0
+        low, high = difference.low or 0.0, difference.high or 0.0
         outcome[f"difference in {name}: paired bootstrap covers"] = low <= true <= high
     return outcome
 
@@ -150,11 +150,11 @@ def _type_one_error(pair: list[LabelledCohort], seed: int) -> Outcome:
     outcome = {}
     for name, metric in (("recall", recall), ("CPM", cpm_exact)):
         replicates = replicate_metric(metric, cohorts, Bootstrap(units, BOOTSTRAPS, seed))
-        found = paired_difference(replicates, "one", "other", level=LEVEL)
+        difference = paired_difference(replicates, "one", "other", level=LEVEL)
         swapped = permutation_test(
             metric, first, second, unit_of_case=units, permutations=PERMUTATIONS, seed=seed
         )
-        outcome[f"difference in {name}: paired bootstrap rejects"] = found.p_value < ALPHA
+        outcome[f"difference in {name}: paired bootstrap rejects"] = difference.p_value < ALPHA
         outcome[f"difference in {name}: permutation rejects"] = swapped.p_value < ALPHA
     hits = paired_hits(first, second, units)
     for name, test in (
@@ -180,7 +180,7 @@ def draw(
     """Two algorithms on the same scans.
 
     A nodule's score is skill + 0.6 patient + 0.7 nodule + 0.5 chance (all standard normal, only
-    the last differs between algorithms); it is found above 0. Places that are no nodules score
+    the last differs between algorithms); it is found above 0. Places that are not nodules score
     -1 + 0.4 patient + 0.92 chance, and there are more of them in some scans than in others.
     """
     is_abnormal = random.random(size) >= NORMAL_SHARE

@@ -5,7 +5,7 @@ nodules are found by a probit model with effects of patient and nodule, patients
 nodules are harder (informative cluster size), counts are negative binomial around lognormal
 patients, some patients have two scans, scores are rounded so that many tie, and false positives
 may be rare. The truth is what the metrics are on very many patients. Percentile intervals
-stand next to the guarded ones.
+are next to the guarded ones.
 """
 
 import sys
@@ -46,7 +46,7 @@ class People:
     falses: float = 1.0
     """False positives per scan."""
     patient_spread: float = 0.8
-    """How much patients differ in how hard their nodules are, beside nodules that differ by 1."""
+    """How much patients differ in the difficulty of their nodules; nodules differ by 1."""
     nodules: float = 1.2
     """Nodules per patient, on average; a third or so have none."""
     informative: float = 0.5
@@ -91,7 +91,7 @@ def skill(people: People) -> float:
 
 
 def _noise(patients: Patients) -> FloatArray:
-    """What an algorithm adds of its own to how hard nodules are."""
+    """What an algorithm itself adds to the difficulty of nodules."""
     people, count = patients.people, len(patients.hardness)
     own = people.own_effect * patients.random.normal(size=len(patients.effect))
     noise: FloatArray = own[patients.unit_of_scan[patients.nodule_scan]]
@@ -112,12 +112,12 @@ def _fields(people: People) -> dict[str, float]:
 def marked(patients: Patients) -> LabelledCohort:
     """One algorithm on the patients, with scores that tie and false positives that crowd."""
     people, random = patients.people, patients.random
-    found = hits(patients, people.recall)
+    hit = hits(patients, people.recall)
     scans = len(patients.unit_of_scan)
     crowd = np.exp(0.8 * random.normal(size=scans) - 0.32) * people.falses
     false_scan = np.repeat(np.arange(scans), random.poisson(crowd))
-    is_hit = found > 0
-    score = found + 0.3 * random.normal(size=len(found))
+    is_hit = hit > 0
+    score = hit + 0.3 * random.normal(size=len(hit))
     return LabelledCohort(
         case_count=scans,
         nodule_case=patients.nodule_scan,
@@ -126,9 +126,9 @@ def marked(patients: Patients) -> LabelledCohort:
         false_case=false_scan,
         false_score=np.round(random.normal(size=len(false_scan)) * 0.9, 1),
         has_scores=True,
-        nodule_row=np.arange(len(found)),
+        nodule_row=np.arange(len(hit)),
         hit_mark=np.where(is_hit, 0, -1),
-        reference=_reference(scans, len(found)),
+        reference=_reference(scans, len(hit)),
         submission=Submission("simulated", MARKS.empty()),
     )
 
@@ -175,7 +175,7 @@ class Tally:
 
 def coverage(people: People, patients: int, sets: int) -> dict[str, tuple[Tally, Tally]]:
     """Of whole metrics: percentile and guarded intervals on many test sets."""
-    found = {name: (Tally(), Tally()) for name in READ}
+    tallies = {name: (Tally(), Tally()) for name in READ}
     metrics = {name: partial(METRICS[name]) for name in READ}
     for number in range(sets):
         study = draw(people, patients, np.random.default_rng([patients, number]))
@@ -194,9 +194,9 @@ def coverage(people: People, patients: int, sets: int) -> dict[str, tuple[Tally,
             if name in ("recall", "precision") and low == high == value == 1:
                 low, high = all_or_none_interval(1.0, rows[name].units, LEVEL)
             bounds = guarded_interval(value, rows[name].worst, rows[name].best, LEVEL)
-            found[name][0].add(low, high, truth(people)[name])
-            found[name][1].add(*bounds, truth(people)[name])
-    return found
+            tallies[name][0].add(low, high, truth(people)[name])
+            tallies[name][1].add(*bounds, truth(people)[name])
+    return tallies
 
 
 def _sums(patients: Patients, is_hit: FloatArray) -> CaseSums:
@@ -211,7 +211,7 @@ def _sums(patients: Patients, is_hit: FloatArray) -> CaseSums:
 def recall_coverage(
     people: People, patients: int, sets: int, icc: float = SINGLE_ICC
 ) -> tuple[Tally, Tally]:
-    """Of recall alone, on many more test sets: percentile and guarded intervals."""
+    """Of recall only, on many more test sets: percentile and guarded intervals."""
     tallies = (Tally(), Tally())
     for number in range(sets):
         study = draw(people, patients, np.random.default_rng([patients, number, 1]))
@@ -249,13 +249,13 @@ def declared(
         everyone = np.arange(patients)
         (drawn,) = Bootstrap(everyone, REPLICATES, number).blocks()
         with np.errstate(invalid="ignore"):
-            first, second = ((drawn @ one.numerator) / (drawn @ one.denominator) for one in pair)
+            first, second = ((drawn @ arm.numerator) / (drawn @ arm.denominator) for arm in pair)
         gained = first - second
         called[0] += np.quantile(gained[np.isfinite(gained)], 0.025) > -margin
         (block,) = GuardedBootstrap(everyone, REPLICATES, number).blocks()
         nodules = pair[0].denominator
         size = pseudo_size(nodules, paired_icc(int(np.count_nonzero(nodules))))
-        ratios = [proportion_of(one.numerator, one.denominator, size) for one in pair]
+        ratios = [proportion_of(arm.numerator, arm.denominator, size) for arm in pair]
         worst, best = ratio_rows(ratios, block)
         called[1] += np.quantile(worst[:, 0] - best[:, 1], 0.025) > -margin
     return float(called[0] / sets), float(called[1] / sets)

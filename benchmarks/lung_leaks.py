@@ -38,17 +38,17 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Tried:
+class ChangedScan:
     """A scan that was changed, and the lungs that it has now."""
 
     hu: Float32Array
     lungs: BoolArray
 
 
-Attack = Callable[[Scene, np.random.Generator], Tried]
+Attack = Callable[[Scene, np.random.Generator], ChangedScan]
 
 
-def found(hu: Float32Array, step_mm: FloatArray) -> Lungs:
+def find_lungs(hu: Float32Array, step_mm: FloatArray) -> Lungs:
     """The lungs of voxels in the patient's axes."""
     return segment_lungs(make_volume(np.rint(hu).astype(np.int16), spacing_mm=step_mm[::-1]))
 
@@ -59,10 +59,10 @@ def scenes() -> Iterator[tuple[str, Scene]]:
         upright = to_patient_axes(volume, name)
         factors = np.maximum(1, np.rint(VOXEL_MM / upright.spacing_mm)).astype(np.int64)
         hu, step = block_mean(upright.hu, factors), upright.spacing_mm * factors
-        yield name, Scene(hu, step, found(hu, step))
+        yield name, Scene(hu, step, find_lungs(hu, step))
 
 
-def thin_paths(scene: Scene, random: np.random.Generator) -> Tried:
+def thin_paths(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """One to three paths of up to five voxels from the lungs to the air outside; often apical."""
     hu = scene.hu.copy()
     slices = np.flatnonzero(scene.lungs.mask.any(axis=(1, 2)))
@@ -76,7 +76,7 @@ def thin_paths(scene: Scene, random: np.random.Generator) -> Tried:
         width_mm = random.uniform(1, WIDEST_VOXELS) * min(1.5, float(scene.step_mm[2]))
         way = path(hu.shape, scene.step_mm, start, start + way_mm / scene.step_mm, width_mm / 2)
         hu[way] = random.choice(PATH_HU)
-    return Tried(hu, scene.lungs.mask)
+    return ChangedScan(hu, scene.lungs.mask)
 
 
 def path(
@@ -95,7 +95,7 @@ def path(
     return dilated(tube, radius_mm, step_mm)
 
 
-def streak(scene: Scene, random: np.random.Generator) -> Tried:
+def streak(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """A dark band through the shoulders, on slices of up to 8 mm together."""
     hu, step = scene.hu.copy(), scene.step_mm
     top = np.flatnonzero(scene.lungs.mask.any(axis=(1, 2)))[-1]
@@ -106,10 +106,10 @@ def streak(scene: Scene, random: np.random.Generator) -> Tried:
     angle = random.uniform(-0.5, 0.5)
     away_mm = (rows - row) * step[1] * np.cos(angle) - (columns - column) * step[2] * np.sin(angle)
     hu[first:last, np.abs(away_mm) < random.uniform(5, 15)] -= 700
-    return Tried(hu, scene.lungs.mask)
+    return ChangedScan(hu, scene.lungs.mask)
 
 
-def wound(scene: Scene, random: np.random.Generator) -> Tried:
+def wound(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """A gap of 24 x 20 mm in the right chest wall."""
     hu, step = scene.hu.copy(), scene.step_mm
     slices = np.flatnonzero((scene.lungs.label == RIGHT).any(axis=(1, 2)))
@@ -119,82 +119,84 @@ def wound(scene: Scene, random: np.random.Generator) -> Tried:
     hu[
         first : first + int(20 / step[0]), int(row - half) : int(row + half), : int(column) - 10
     ] = -1000
-    return Tried(hu, scene.lungs.mask)
+    return ChangedScan(hu, scene.lungs.mask)
 
 
-def noise(scene: Scene, random: np.random.Generator) -> Tried:
+def noise(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """Noise of 60 HU in every voxel."""
     hu = scene.hu + random.normal(0, 60, scene.hu.shape).astype(np.float32)
-    return Tried(np.maximum(hu, -1024), scene.lungs.mask)
+    return ChangedScan(np.maximum(hu, -1024), scene.lungs.mask)
 
 
-def open_windpipe(scene: Scene, random: np.random.Generator) -> Tried:
+def open_windpipe(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """The scan ends 5 to 15 mm below the apex."""
     slices = np.flatnonzero(scene.lungs.mask.any(axis=(1, 2)))
     end = int(slices[-1] - random.uniform(5, 15) / scene.step_mm[0])
-    return Tried(scene.hu[:end], scene.lungs.mask[:end])
+    return ChangedScan(scene.hu[:end], scene.lungs.mask[:end])
 
 
-def prone(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
-    """The patient lies on the belly."""
-    return Tried(scene.hu[:, ::-1], scene.lungs.mask[:, ::-1])
+def prone(scene: Scene, random: np.random.Generator) -> ChangedScan:  # noqa: ARG001
+    """The patient is prone."""
+    return ChangedScan(scene.hu[:, ::-1], scene.lungs.mask[:, ::-1])
 
 
-def cut_flanks(scene: Scene, random: np.random.Generator) -> Tried:
+def cut_flanks(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """The field of view ends up to 30 mm within either lung."""
     columns = np.flatnonzero(scene.lungs.mask.any(axis=(0, 1)))
     low, high = (int(random.uniform(5, 30) / scene.step_mm[2]) for _ in range(2))
     seen = slice(columns[0] + low, columns[-1] - high)
-    return Tried(scene.hu[:, :, seen], scene.lungs.mask[:, :, seen])
+    return ChangedScan(scene.hu[:, :, seen], scene.lungs.mask[:, :, seen])
 
 
-def round_view(scene: Scene, random: np.random.Generator) -> Tried:
+def round_view(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """A round field of view, padded as scanners do, that ends 5 to 25 mm within the lungs."""
     extent = [np.flatnonzero(scene.lungs.mask.any(axis=axes)) for axes in ((0, 2), (0, 1))]
     rows, columns = (
-        (np.arange(length) - one.mean()) * step
-        for length, one, step in zip(scene.hu.shape[1:], extent, scene.step_mm[1:], strict=True)
+        (np.arange(length) - length_mm.mean()) * step
+        for length, length_mm, step in zip(
+            scene.hu.shape[1:], extent, scene.step_mm[1:], strict=True
+        )
     )
     radius = np.ptp(extent[1]) * scene.step_mm[2] / 2 - random.uniform(5, 25)
     seen = rows[:, None] ** 2 + columns**2 <= radius**2
     padding = np.float32(random.choice(PADDING_HU))
-    return Tried(np.where(seen, scene.hu, padding), scene.lungs.mask & seen)
+    return ChangedScan(np.where(seen, scene.hu, padding), scene.lungs.mask & seen)
 
 
-def filled(scene: Scene, part: BoolArray, hu: float) -> Tried:
+def filled(scene: Scene, part: BoolArray, hu: float) -> ChangedScan:
     """A part of the lungs that has no air."""
     near = dilated(part, 2 * VOXEL_MM, scene.step_mm) & (scene.hu < -200)
     near &= ~(scene.lungs.mask & ~part)
-    return Tried(np.where(near, np.float32(hu), scene.hu), scene.lungs.mask & ~part)
+    return ChangedScan(np.where(near, np.float32(hu), scene.hu), scene.lungs.mask & ~part)
 
 
-def one_lung(scene: Scene, random: np.random.Generator) -> Tried:
+def white_lung(scene: Scene, random: np.random.Generator) -> ChangedScan:
     """The right or the left lung is white."""
     side = RIGHT if random.random() < 0.5 else LEFT
     return filled(scene, scene.lungs.label == side, TISSUE_HU)
 
 
-def consolidated(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
+def consolidated(scene: Scene, random: np.random.Generator) -> ChangedScan:  # noqa: ARG001
     """The lower half of the right lung is white."""
     part = scene.lungs.label == RIGHT
     part[int(np.flatnonzero(part.any(axis=(1, 2))).mean()) :] = False
     return filled(scene, part, TISSUE_HU)
 
 
-def effusion(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
+def effusion(scene: Scene, random: np.random.Generator) -> ChangedScan:  # noqa: ARG001
     """Fluid behind the left lung."""
     part = scene.lungs.label == LEFT
     part[:, : int(np.percentile(np.flatnonzero(part.any(axis=(0, 2))), 60))] = False
     return filled(scene, part, 10.0)
 
 
-def emphysema(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
+def emphysema(scene: Scene, random: np.random.Generator) -> ChangedScan:  # noqa: ARG001
     """All lung is darker by 60 HU."""
     is_lung = scene.lungs.mask & (scene.hu < -600)
-    return Tried(np.maximum(scene.hu - 60 * is_lung, -1024), scene.lungs.mask)
+    return ChangedScan(np.maximum(scene.hu - 60 * is_lung, -1024), scene.lungs.mask)
 
 
-def bowel(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
+def bowel(scene: Scene, random: np.random.Generator) -> ChangedScan:  # noqa: ARG001
     """Gas of some 300 ml below the left lung, with a path of 3 mm between them."""
     hu, step, left = scene.hu.copy(), scene.step_mm, scene.lungs.label == LEFT
     base = np.flatnonzero(left.any(axis=(1, 2)))[0] + 15 / step[0]
@@ -205,7 +207,7 @@ def bowel(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
     hu[ball & ~dilated(scene.lungs.mask, VOXEL_MM * 1.5, step) & (hu > -300)] = -1000
     start = middle + np.array([52 / step[0], 0.0, 0.0])
     hu[path(hu.shape, step, start, middle, 1.5)] = -900
-    return Tried(hu, scene.lungs.mask)
+    return ChangedScan(hu, scene.lungs.mask)
 
 
 ATTACKS: dict[str, Attack] = {
@@ -217,7 +219,7 @@ ATTACKS: dict[str, Attack] = {
     "prone": prone,
     "field of view cuts both flanks": cut_flanks,
     "round field of view cuts the lungs": round_view,
-    "one lung white": one_lung,
+    "one lung white": white_lung,
     "half a lung consolidated": consolidated,
     "effusion": effusion,
     "emphysema": emphysema,
@@ -225,10 +227,10 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-def judged(tried: Tried, step_mm: FloatArray) -> tuple[float, float, bool]:
+def compare_lungs(tried: ChangedScan, step_mm: FloatArray) -> tuple[float, float, bool]:
     """Dice, share of the volume, and whether the lungs are plausible."""
     try:
-        lungs = found(np.ascontiguousarray(tried.hu), step_mm)
+        lungs = find_lungs(np.ascontiguousarray(tried.hu), step_mm)
     except InputError:
         return 0.0, 0.0, False
     size, wanted = np.count_nonzero(lungs.mask), np.count_nonzero(tried.lungs)
@@ -251,7 +253,7 @@ def main() -> None:
         for name, attack in ATTACKS.items():
             for trial in range(trials.get(attack, 1)):
                 random = np.random.default_rng([number, trial])
-                rows[name].append(judged(attack(scene, random), scene.step_mm))
+                rows[name].append(compare_lungs(attack(scene, random), scene.step_mm))
     print("| what was done | trials | least Dice | median Dice | volume within 2 % | plausible |")
     print("|---|---|---|---|---|---|")
     for name, results in rows.items():

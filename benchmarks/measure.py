@@ -41,9 +41,9 @@ def peak_of_command(*arguments: str) -> tuple[float, float]:
 
 def cpu_of_call(function: Callable[[], object], repeats: int = 5) -> float:
     """The least CPU seconds of a call over some repeats."""
-    found = []
+    seconds = []
     for _ in range(repeats):
         start = time.process_time()
         function()
-        found.append(time.process_time() - start)
-    return min(found)
+        seconds.append(time.process_time() - start)
+    return min(seconds)

@@ -52,7 +52,7 @@ def outcomes(file: Path) -> dict[int, str]:
 
 
 def changed_functions(change: Change) -> dict[Place, CodeType]:
-    """The new code of every function that a change concerns; empty: it lies outside of them."""
+    """The new code of every function that a change concerns; empty: it is outside of them."""
     file = ROOT / change["path"]
     try:
         before, after = (
@@ -82,9 +82,9 @@ def _codes(module: CodeType) -> Iterator[tuple[Place, CodeType]]:
         named = (code.co_qualname, code.co_firstlineno)
         yield (*named, seen[named]), code
         seen[named] += 1
-        for one in code.co_consts:
-            if isinstance(one, CodeType):
-                yield from walk(one)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                yield from walk(constant)
 
     return walk(module)
 
@@ -92,7 +92,8 @@ def _codes(module: CodeType) -> Iterator[tuple[Place, CodeType]]:
 def _own(code: CodeType) -> tuple[Any, ...]:
     """What a code object does itself, those inside of it aside."""
     constants = tuple(
-        None if isinstance(one, CodeType) else (type(one), repr(one)) for one in code.co_consts
+        None if isinstance(constant, CodeType) else (type(constant), repr(constant))
+        for constant in code.co_consts
     )
     return (code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable)
 
@@ -120,21 +121,21 @@ class _Campaign:
         gc.collect()
         gc.freeze()
         decided = outcomes(self.out)
-        with self.out.open("a", newline="", encoding="utf-8") as told:
+        with self.out.open("a", newline="", encoding="utf-8") as file:
             for number, change in enumerate(self.changes):
                 if number in decided or time.monotonic() > self.end:
                     continue
                 here = [items[test] for test in self.asked[number] if test in items]
                 codes = changed_functions(change)
                 if here and codes:
-                    found = functions.get(str(ROOT / change["path"]), {})
-                    attempt = partial(_ask, session, here, found, codes)
+                    places = functions.get(str(ROOT / change["path"]), {})
+                    attempt = partial(_ask, session, here, places, codes)
                     limit_s = longest_s([item.nodeid for item in here], self.reach)
-                    outcome = told_by(child(attempt, limit_s))
+                    outcome = outcome_of(child(attempt, limit_s))
                     whole = len(here) == len(self.asked[number])
                     if outcome == "found" or (whole and outcome in ("survived", "too slow")):
-                        csv.writer(told).writerow([number, outcome])
-                        told.flush()
+                        csv.writer(file).writerow([number, outcome])
+                        file.flush()
         return True
 
 
@@ -144,13 +145,13 @@ def _functions(paths: set[str]) -> dict[str, dict[Place, list[FunctionType]]]:
     for file in (ROOT / path for path in paths):
         module = compile(file.read_text(encoding="utf-8"), str(file), "exec", dont_inherit=True)
         places.update({code: (str(file), place) for place, code in _codes(module)})
-    found: dict[str, dict[Place, list[FunctionType]]] = {}
+    by_path: dict[str, dict[Place, list[FunctionType]]] = {}
     for object_ in gc.get_objects():
         if isinstance(object_, FunctionType) and object_.__code__ in places:
             name, place = places[object_.__code__]
             if name == object_.__code__.co_filename:
-                found.setdefault(name, {}).setdefault(place, []).append(object_)
-    return found
+                by_path.setdefault(name, {}).setdefault(place, []).append(object_)
+    return by_path
 
 
 def _ask(
@@ -160,7 +161,9 @@ def _ask(
     codes: dict[Place, CodeType],
 ) -> int:
     """1: a test fails with this code; 0: none does; 5: no function has it."""
-    changed = [(one, code) for place, code in codes.items() for one in functions.get(place, ())]
+    changed = [
+        (function, code) for place, code in codes.items() for function in functions.get(place, ())
+    ]
     if not changed:
         return 5
     for function, code in changed:
@@ -184,11 +187,11 @@ def longest_s(tests: list[str], reach: dict[str, Any]) -> float:
     return float(60 + 20 * sum(reach["seconds"][test] for test in tests))
 
 
-def told_by(code: int | None) -> str:
+def outcome_of(code: int | None) -> str:
     """The outcome that a child's exit tells."""
     # 4: the tests cannot even be collected
-    told = {None: "too slow", 0: "survived", 1: "found", 2: "found", 4: "found"}
-    return told.get(code, f"exit {code}")
+    outcomes = {None: "too slow", 0: "survived", 1: "found", 2: "found", 4: "found"}
+    return outcomes.get(code, f"exit {code}")
 
 
 def child(work: Callable[[], int], timeout_s: float) -> int | None:

@@ -38,22 +38,22 @@ from benchmarks.mutated_functions import (
     QUIET,
     child,
     longest_s,
+    outcome_of,
     outcomes,
     thread_names,
-    told_by,
     try_inside,
 )
 
 ROOT = Path(__file__).parents[1]
 STAGES = ("match", "metrics", "statistics", "custody")
 OPERATORS = (
-    *(f"ReplaceBinaryOperator_{one}" for one in ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul")),
-    *(f"ReplaceBinaryOperator_{one}" for one in ("FloorDiv_Mul", "Mod_Mul", "Pow_Mul")),
-    *(f"ReplaceBinaryOperator_{one}" for one in ("BitAnd_BitOr", "BitOr_BitAnd")),
-    *(f"ReplaceComparisonOperator_{one}" for one in ("Eq_NotEq", "NotEq_Eq", "Is_IsNot")),
-    *(f"ReplaceComparisonOperator_{one}" for one in ("IsNot_Is", "Lt_LtE", "LtE_Lt")),
-    *(f"ReplaceComparisonOperator_{one}" for one in ("Gt_GtE", "GtE_Gt", "Lt_Gt", "GtE_Lt")),
-    *(f"ReplaceUnaryOperator_{one}" for one in ("Delete_USub", "Delete_Invert", "Delete_Not")),
+    *(f"ReplaceBinaryOperator_{pair}" for pair in ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul")),
+    *(f"ReplaceBinaryOperator_{pair}" for pair in ("FloorDiv_Mul", "Mod_Mul", "Pow_Mul")),
+    *(f"ReplaceBinaryOperator_{pair}" for pair in ("BitAnd_BitOr", "BitOr_BitAnd")),
+    *(f"ReplaceComparisonOperator_{pair}" for pair in ("Eq_NotEq", "NotEq_Eq", "Is_IsNot")),
+    *(f"ReplaceComparisonOperator_{pair}" for pair in ("IsNot_Is", "Lt_LtE", "LtE_Lt")),
+    *(f"ReplaceComparisonOperator_{pair}" for pair in ("Gt_GtE", "GtE_Gt", "Lt_Gt", "GtE_Lt")),
+    *(f"ReplaceUnaryOperator_{pair}" for pair in ("Delete_USub", "Delete_Invert", "Delete_Not")),
     *("AddNot", "NumberReplacer", "ReplaceAndWithOr", "ReplaceOrWithAnd", "ZeroIterationForLoop"),
     *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceBreakWithContinue"),
 )
@@ -68,7 +68,7 @@ TESTS = (
     *("tests/properties/test_size_limit_follows_the_table.py",),
     "tests/properties/test_assignment_is_the_best.py",
 )
-"""The stages' own tests, those of the rooms that join them, contracts, and second programs."""
+"""The stages' own tests, those of the code that joins them, contracts, and second programs."""
 SHARE = 0.15
 SECONDS = 3600
 SLOWEST_S, TOGETHER_S = 2.0, 10.0
@@ -86,10 +86,10 @@ def main() -> None:
 
 def list_changes(file: Path, share: float, seed: int = 0) -> None:
     """Write a seeded share of all changes."""
-    found = [change for stage in STAGES for change in _changes_of(stage)]
-    drawn = random.Random(seed).sample(found, round(share * len(found)))
+    changes = [change for stage in STAGES for change in _changes_of(stage)]
+    drawn = random.Random(seed).sample(changes, round(share * len(changes)))
     file.write_text(json.dumps(drawn), encoding="utf-8")
-    print(f"{len(drawn)} of {len(found)} changes")
+    print(f"{len(drawn)} of {len(changes)} changes")
 
 
 def _changes_of(stage: str) -> Iterator[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _changes_of(stage: str) -> Iterator[dict[str, Any]]:
 
 
 class _WithoutTypes(ast.NodeTransformer):
-    """Code without annotations: a change of these alone is none."""
+    """Code without annotations: a change of these only does not count."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         node.annotation = ast.Constant(None)
@@ -170,7 +170,7 @@ class Reach:
 
 
 def record_reach(out: Path) -> None:
-    """Run all tests once in a process of their own, and write which reaches what."""
+    """Run all tests once in a separate process, and write which reaches what."""
     if child(lambda: _record(out), timeout_s=3600) != 0:
         raise SystemExit("The tests fail without any change.")
     reach = json.loads(out.read_text(encoding="utf-8"))
@@ -199,9 +199,9 @@ def tests_of(change: dict[str, Any], reach: dict[str, Any]) -> list[str]:
     lines = {int(line): tests for line, tests in reach["lines"].get(change["path"], {}).items()}
     code = (ROOT / change["path"]).read_text(encoding="utf-8")
     wanted = _statement(ast.parse(code), change["line"]) or set(lines)
-    found = {test for line in wanted for test in lines.get(line, ()) if test}
+    tests = {test for line in wanted for test in lines.get(line, ()) if test}
     chosen, together_s = [], 0.0
-    for test in sorted(found, key=lambda one: (reach["seconds"][one], one)):
+    for test in sorted(tests, key=lambda test_id: (reach["seconds"][test_id], test_id)):
         together_s += reach["seconds"][test]
         if reach["seconds"][test] <= SLOWEST_S and together_s <= TOGETHER_S:
             chosen.append(test)
@@ -210,21 +210,21 @@ def tests_of(change: dict[str, Any], reach: dict[str, Any]) -> list[str]:
 
 def _statement(tree: ast.Module, line: int) -> set[int]:
     """The lines of the innermost statement of a function that holds a line; empty: none does."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     bodies = [
-        one
+        node
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef)
         for statement in function.body
-        for one in ast.walk(statement)
+        for node in ast.walk(statement)
     ]
-    for one in bodies:
-        if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or one.lineno):
-            body = getattr(one, "body", None)
-            end = body[0].lineno - 1 if body and body[0].lineno > line else one.end_lineno
-            own = set(range(one.lineno, (end or one.lineno) + 1))
-            found = own if not found or len(own) <= len(found) else found
-    return found
+    for node in bodies:
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body and body[0].lineno > line else node.end_lineno
+            own = set(range(node.lineno, (end or node.lineno) + 1))
+            numbers = own if not numbers or len(own) <= len(numbers) else numbers
+    return numbers
 
 
 def run_changes(file: Path, out: Path, seconds: float = SECONDS) -> None:
@@ -247,18 +247,18 @@ def run_changes(file: Path, out: Path, seconds: float = SECONDS) -> None:
     child(partial(try_inside, changes, asked, reach, known, end), timeout_s=seconds + 3600)
     inside = outcomes(known)
     rows = []
-    with out.open("w", newline="", encoding="utf-8") as told:
-        table = csv.DictWriter(told, ["path", "line", "operator", "before", "after", "outcome"])
+    with out.open("w", newline="", encoding="utf-8") as stream:
+        table = csv.DictWriter(stream, ["path", "line", "operator", "before", "after", "outcome"])
         table.writeheader()
         for number, change in enumerate(changes):
             outcome = inside.get(number, "")
             if not outcome and asked[number]:
                 late = time.monotonic() > end
                 outcome = "not tried" if late else _try(change, asked[number], reach)
-            row = {key: one for key, one in change.items() if key != "code"}
+            row = {key: text for key, text in change.items() if key != "code"}
             rows.append({**row, "outcome": outcome or "not reached"})
             table.writerow(rows[-1])
-            told.flush()
+            stream.flush()
     _print(rows)
 
 
@@ -289,7 +289,7 @@ def _try(change: dict[str, Any], tests: list[str], reach: dict[str, Any]) -> str
         sys.meta_path.insert(0, _Changed(change))
         return int(pytest.main(["-x", *QUIET, *tests]))
 
-    return told_by(child(attempt, longest_s(tests, reach)))
+    return outcome_of(child(attempt, longest_s(tests, reach)))
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
@@ -300,8 +300,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
         print(f"| {stage} | {' | '.join(str(counts[stage, outcome]) for outcome in outcomes)} |")
     for row in rows:
         if row["outcome"] not in ("found", "too slow", "not tried"):
-            told = f"{row['path']}:{row['line']} {row['operator']} ({row['outcome']})"
-            print(f"{told}: {row['before']} -> {row['after']}")
+            line = f"{row['path']}:{row['line']} {row['operator']} ({row['outcome']})"
+            print(f"{line}: {row['before']} -> {row['after']}")
 
 
 if __name__ == "__main__":
@@ -309,4 +309,4 @@ if __name__ == "__main__":
     if half == "list":
         list_changes(Path(place), float(more[0]) if more else SHARE)
     else:
-        run_changes(Path(place), Path(more[0]), *(float(one) for one in more[1:]))
+        run_changes(Path(place), Path(more[0]), *(float(number) for number in more[1:]))

@@ -1,6 +1,6 @@
 """How often the perceptual hash misses a changed scan, or takes two patients for one.
 
-The limit is looked at on some phantoms and two real scans; the table is from others, changed with
+The limit is chosen on some phantoms and two real scans; the table is from others, changed with
 other settings.
 """
 
@@ -78,7 +78,7 @@ def main() -> None:
     limit = Limits().near_duplicate_similarity
     same, base = measured(TUNING_SEED, TUNING_PHANTOMS, 0, TUNING_SCANS, TUNING)
     lowest = min(value for values in same.values() for value in values)
-    highest = max(similarity(one, other) for one, other in combinations(base, 2))
+    highest = max(similarity(first, other) for first, other in combinations(base, 2))
     print(f"tuning: changed scans agree in at least {lowest:.3f} of their bits, different patients")
     print(f"in at most {highest:.3f} ({len(base)} scans); the limit is {limit:g}\n")
     same, base = measured(REPORT_SEED, REPORT_PHANTOMS, FURTHER_PHANTOMS, REPORT_SCANS, REPORT)
@@ -90,13 +90,15 @@ def main() -> None:
             f"| {name} | {len(values)} | {missed} | {_share(missed, len(values))} | "
             f"{min(values):.3f} | {np.median(values):.3f} |"
         )
-    pairs = [similarity(one, other) for one, other in combinations(base, 2)]
+    pairs = [similarity(first, other) for first, other in combinations(base, 2)]
     taken = sum(value >= limit for value in pairs)
     print(
         f"| pairs of different patients | {len(pairs)} | {taken} taken for one scan | "
         f"{_share(taken, len(pairs))} | {max(pairs):.3f} at most | {np.median(pairs):.3f} |"
     )
-    real = [similarity(one, other) for one, other in combinations(base[-len(REPORT_SCANS) :], 2)]
+    real = [
+        similarity(first, other) for first, other in combinations(base[-len(REPORT_SCANS) :], 2)
+    ]
     print(f"\nreal scans of different patients: at most {max(real):.3f} ({len(real)} pairs)")
     print(f"{time.monotonic() - start:.0f} s\n")
     print_growth()
@@ -163,25 +165,25 @@ def measure_scan(job: Job) -> tuple[PerceptualHash, list[tuple[str, float]]]:
     if job.changes is None:
         return own, []
     kind = "real scans" if job.name else "phantoms"
-    found = []
+    rows = []
     for name, other in chain(again, changed(image, step, job.changes)):
         value = perceptual_hash(*other)
-        found.append((f"{name}, {kind}", 0.0 if value is None else similarity(own, value)))
-    return own, found
+        rows.append((f"{name}, {kind}", 0.0 if value is None else similarity(own, value)))
+    return own, rows
 
 
 def hashed(image: Image, step: Steps) -> PerceptualHash:
     """The hash of a whole scan, which shows lungs."""
-    found = perceptual_hash(*coarse(image, step))
-    if found is None:
+    digest = perceptual_hash(*coarse(image, step))
+    if digest is None:
         raise ValueError("a whole scan shows no lung")
-    return found
+    return digest
 
 
 def coarse(image: Image, step: Steps) -> tuple[Image, Steps]:
     """An image as admission sees it."""
     factor = coarse_factor(max(image.shape[1:]))
-    means = np.stack([block_means(np.rint(one).astype(np.int32)) for one in image])
+    means = np.stack([block_means(np.rint(plane).astype(np.int32)) for plane in image])
     return means, step * np.array([1, factor, factor])
 
 
@@ -281,9 +283,9 @@ def zoomed(image: Image, step: Steps, zoom: float) -> tuple[Image, Steps]:
     start = (side - 1) / 2 * (1 - zoom) + np.array([2.3, -3.6])
     planes = [
         ndimage.affine_transform(
-            one, [zoom, zoom], offset=start, order=1, mode="constant", cval=-1024
+            plane, [zoom, zoom], offset=start, order=1, mode="constant", cval=-1024
         )
-        for one in image
+        for plane in image
     ]
     return np.stack(planes), step * np.array([1, zoom, zoom])
 
@@ -293,8 +295,8 @@ def compressed(image: Image, ratio: int) -> Image:
     from openjpeg.utils import decode, encode_array
 
     planes = []
-    for one in image:
-        stored = np.clip(one + 1024, 0, 4095).astype(np.uint16)
+    for plane in image:
+        stored = np.clip(plane + 1024, 0, 4095).astype(np.uint16)
         stream = encode_array(stored, bits_stored=12, compression_ratios=[ratio])
         planes.append(decode(stream).astype(np.float32) - 1024)
     return np.stack(planes)

@@ -1,7 +1,7 @@
-"""Networks, each fold judged by one that never saw it; needs numpy, torch and safetensors alone.
+"""Networks, each fold scored by one that never saw it; needs only numpy, torch and safetensors.
 
 ``python benchmarks/network_folds.py OUT EXAMPLES... --networks twoscale --folds 0,1,all`` runs on
-any machine that has ``src/`` beside it, with or without a GPU. OUT holds weights, learning curves
+any machine that has ``src/`` next to it, with or without a GPU. OUT holds weights, learning curves
 and probabilities afterwards; a run that was interrupted is taken up again.
 """
 
@@ -27,7 +27,7 @@ from nodulebench.detection.networks.weights import read_weights
 
 CHECKS = 20
 """In a training."""
-JUDGED = 1000
+SCORED = 1000
 ROUNDS = 3
 """In which a network's speed is measured, with and without patches to cut, by turns."""
 
@@ -36,8 +36,8 @@ def recipe_of(name: str, steps: int | None, average: float | None) -> Recipe:
     """A network's own recipe, with as many steps as wanted."""
     own = network_named(name).recipe
     count = steps or own.steps
-    kept = own.average if average is None else average
-    return replace(own, steps=count, average=kept, check_every=max(1, count // CHECKS))
+    share = own.average if average is None else average
+    return replace(own, steps=count, average=share, check_every=max(1, count // CHECKS))
 
 
 def print_fold(name: str, fold: int | None, course: Course) -> None:
@@ -59,22 +59,22 @@ def print_fold(name: str, fold: int | None, course: Course) -> None:
 
 
 def print_share(name: str, examples: Examples, course: Course) -> None:
-    """Print how fast the network learns, beside the same steps on patches that are there."""
+    """Print how fast the network learns, and the same steps on patches that are ready."""
     network = network_named(name)
     how = course.recipe or network.recipe
     rates: dict[bool, list[float]] = {True: [], False: []}
     for is_cut in (True, False) * ROUNDS:
         rates[is_cut].append(patches_a_second(network, examples, how, is_cut=is_cut))
-    cut, alone = median(rates[True]), median(rates[False])
-    cells = (name, f"{cut:,.0f}", f"{alone:,.0f}", f"{100 * cut / alone:.0f} %")
+    cut, ready = median(rates[True]), median(rates[False])
+    cells = (name, f"{cut:,.0f}", f"{ready:,.0f}", f"{100 * cut / ready:.0f} %")
     print(f"share | {' | '.join(cells)} |", flush=True)
 
 
-def print_judging(name: str, examples: Examples, course: Course) -> None:
-    """Print how long candidates of one scan take to be judged, the second time."""
+def print_scoring(name: str, examples: Examples, course: Course) -> None:
+    """Print how long it takes to score candidates of one scan, the second time."""
     network = NETWORKS[name]
     which = int(examples.which.bincount().argmax())
-    chosen = torch.nonzero(examples.which == which)[:JUDGED, 0]
+    chosen = torch.nonzero(examples.which == which)[:SCORED, 0]
     weights = sorted(course.out.glob(f"{name}-*.safetensors"))
     module = folded(read_weights(weights[0])[0])
     for _ in range(3):
@@ -97,9 +97,9 @@ def main() -> None:
     parser.add_argument("--average", type=float, help="share of the old in the moving average")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, help="begin no training that would end later")
-    parser.add_argument("--judging", action="store_true", help="measure how fast it judges too")
+    parser.add_argument("--scoring", action="store_true", help="measure how fast it scores too")
     parser.add_argument(
-        "--alone", action="store_true", help="measure how fast it learns, and the network alone"
+        "--learning", action="store_true", help="measure how fast it learns, with patches ready too"
     )
     given = parser.parse_args()
     begin = time.perf_counter()
@@ -112,7 +112,7 @@ def main() -> None:
     for name in given.networks.split(","):
         recipe = recipe_of(name, given.steps, given.average)
         course = Course(examples, given.out, recipe, given.seed)
-        if given.alone:
+        if given.learning:
             print_share(name, examples, course)
         longest = 0.0
         for text in filter(None, given.folds.split(",")):
@@ -122,8 +122,8 @@ def main() -> None:
                 continue
             print_fold(name, None if text == "all" else int(text), course)
             longest = max(longest, time.perf_counter() - start)
-        if given.judging:
-            print_judging(name, examples, course)
+        if given.scoring:
+            print_scoring(name, examples, course)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What the package's networks say of a case, kept: for tables of systems, and to choose one.
+"""Scores of the package's networks in a case, stored: for tables of systems, and to choose one.
 
-The places that detectors propose are those of :mod:`benchmarks.proposals`. Networks judge all of
-them, merged or not, and find places of their own; every case by weights that never saw its fold, in
-the bits in which they ship and with one patch of a candidate, as ``detect`` does it. From both
-follows what every system says of the case, without a network looking again.
+The places that detectors propose are those of :mod:`benchmarks.proposals`. Networks score all of
+them, merged or not, and find their own places; every case by weights that never saw its fold, in
+the precision in which they ship and with one patch of a candidate, as in ``detect``. Both give
+the scores of every system, without running a network again.
 """
 
 import pickle
@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.candidate_findings import FIVE, Case
-from benchmarks.proposals import Proposals, said
+from benchmarks.proposals import Proposals, scored
 from nodulebench.core.arrays import FloatArray
 from nodulebench.detection.detectors import merge_detectors
 from nodulebench.detection.network_scores import candidates_by, read_panel
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.systems import LIKELY, read_system
 
-FINDER, JUDGE = "heatmap", "twoscale"
+DETECTOR, CLASSIFIER = "heatmap", "twoscale"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,56 +30,56 @@ class Opinions:
 
     places: Candidates
     """What the finding network found near the lungs."""
-    judged_mm: FloatArray
-    """n x 3: what the judging network was asked about, places of detectors and likely ones of the
+    scored_mm: FloatArray
+    """n x 3: the positions that the scoring network scored, of detectors and likely ones of the
     finding network."""
     likely: FloatArray
-    """What it said of each."""
+    """Its score of each."""
 
     def of(self, candidates: Candidates) -> FloatArray:
-        """What the judging network says of candidates, each of which lies where it was asked."""
-        apart = np.linalg.norm(candidates.center_mm[:, None] - self.judged_mm[None], axis=2)
+        """The network's scores of candidates, each at a position that it scored."""
+        apart = np.linalg.norm(candidates.center_mm[:, None] - self.scored_mm[None], axis=2)
         nearest = apart.argmin(axis=1)
         if (apart[np.arange(len(candidates)), nearest] > 1e-6).any():
             raise ValueError("the network was not asked about a candidate")
-        found: FloatArray = self.likely[nearest]
-        return found
+        likely: FloatArray = self.likely[nearest]
+        return likely
 
 
 def ask(case: Case, proposed: Proposals, series: str) -> Opinions:
     """Let networks look at a case."""
     chest, names = case.chest, (series,)
-    places, _ = candidates_by(FINDER, chest, chest.volume, read_system(FINDER).weights, names)
+    places, _ = candidates_by(DETECTOR, chest, chest.volume, read_system(DETECTOR).weights, names)
     asked = [proposed.described[name].candidates.center_mm for name in FIVE]
     asked.append(places.center_mm[places.score >= LIKELY])
-    judged_mm = np.unique(np.concatenate(asked), axis=0)
-    judged = read_panel(JUDGE, ()).score(chest.volume, case.case_id, judged_mm, names)
-    return Opinions(places, judged_mm, judged.score)
+    scored_mm = np.unique(np.concatenate(asked), axis=0)
+    scores = read_panel(CLASSIFIER, ()).score(chest.volume, case.case_id, scored_mm, names)
+    return Opinions(places, scored_mm, scores.score)
 
 
-def kept_opinions(
+def stored_opinions(
     make_cases: Callable[[], Iterable[Case]],
     proposed: Sequence[Proposals],
     folder: Path,
     series_of: Callable[[str], str] = str,
 ) -> list[Opinions]:
-    """Opinions of some cases; those kept in a folder are not asked for again.
+    """Opinions of some cases; those stored in a folder are not computed again.
 
     Args:
         make_cases: the same cases, in the same order, as those of ``proposed``.
         proposed: what detectors proposed in them.
-        folder: where opinions are kept.
+        folder: where opinions are stored.
         series_of: the series of a case's name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{number:04d}.networks" for number in range(len(proposed))]
     if not all(path.is_file() for path in paths):
-        for path, case, one in zip(paths, make_cases(), proposed, strict=True):
+        for path, case, proposals in zip(paths, make_cases(), proposed, strict=True):
             if not path.is_file():
-                path.write_bytes(pickle.dumps(ask(case, one, series_of(case.case_id))))
+                path.write_bytes(pickle.dumps(ask(case, proposals, series_of(case.case_id))))
     return [pickle.loads(path.read_bytes()) for path in paths]  # noqa: S301 - written above
 
 
 def five_together(proposed: Proposals) -> Candidates:
-    """The candidates of all five detectors by the second look, merged."""
-    return merge_detectors({name: said(proposed, name) for name in FIVE})
+    """The candidates of all five detectors by the false-positive reduction, merged."""
+    return merge_detectors({name: scored(proposed, name) for name in FIVE})

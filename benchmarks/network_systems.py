@@ -1,8 +1,8 @@
 """Systems with networks and without, as they ship: real nodules in blocks, whole scans, phantoms.
 
-``python -m benchmarks.network_systems --keep found/ --phantoms 13``. What detectors and networks
-say of a case is kept in the folder; ``candidate_blocks --keep`` and ``candidate_scans --keep`` keep
-the same. Every case is judged by weights that never saw its fold; none ever learnt from a phantom.
+``python -m benchmarks.network_systems --keep found/ --phantoms 13``.
+The results of a case are stored in the folder; ``candidate_blocks`` and ``candidate_scans`` store
+the same. Every case is scored by weights that never saw its fold; none was trained on a phantom.
 """
 
 import argparse
@@ -17,10 +17,10 @@ import polars as pl
 from benchmarks.candidate_blocks import SEED, block_cases, block_proposals
 from benchmarks.candidate_findings import Case, Findings, as_marks
 from benchmarks.candidate_froc import best_on_nodules, off_nodules
-from benchmarks.candidate_phantoms import one_phantom
+from benchmarks.candidate_phantoms import phantom_cases
 from benchmarks.candidate_scans import scan_cases, series_by_name
 from benchmarks.candidate_tables import nodules_to_find
-from benchmarks.network_opinions import Opinions, five_together, kept_opinions
+from benchmarks.network_opinions import Opinions, five_together, stored_opinions
 from benchmarks.network_tables import (
     BASELINE,
     CHOSEN,
@@ -29,7 +29,7 @@ from benchmarks.network_tables import (
     print_mixed,
     write_headline,
 )
-from benchmarks.proposals import Proposals, findings_of, kept_proposals
+from benchmarks.proposals import Proposals, findings_of, stored_proposals
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import Submission
 from nodulebench.detection.scan import Candidates
@@ -42,12 +42,12 @@ FIRST = 900
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What detectors proposed in a case, and what networks said of it."""
+    """What detectors proposed in a case, and the networks' scores."""
 
     proposed: Proposals
     opinions: Opinions
 
-    def said(self) -> dict[str, Candidates]:
+    def by_system(self) -> dict[str, Candidates]:
         """What each system says of it."""
         five, places = five_together(self.proposed), self.opinions.places
         own = self.opinions.of(five)
@@ -69,15 +69,15 @@ def _by(candidates: Candidates, *opinions: FloatArray) -> Candidates:
 
 def systems_on(cases: Sequence[Seen]) -> Findings:
     """What each system says of some cases."""
-    said = [case.said() for case in cases]
+    by_system = [case.by_system() for case in cases]
     lists = {
         name: pl.concat(
             [
-                as_marks(case.proposed.case_id, one[name])
-                for case, one in zip(cases, said, strict=True)
+                as_marks(case.proposed.case_id, systems[name])
+                for case, systems in zip(cases, by_system, strict=True)
             ]
         )
-        for name in said[0]
+        for name in by_system[0]
     }
     empty = findings_of([case.proposed for case in cases], ())
     return replace(
@@ -88,9 +88,9 @@ def systems_on(cases: Sequence[Seen]) -> Findings:
 def seen_blocks(keep: Path, folds: Sequence[int]) -> list[Seen]:
     """The blocks of some folds."""
     return [
-        one
+        case
         for fold in folds
-        for one in _seen(
+        for case in _seen(
             partial(block_cases, [fold]),
             block_proposals(fold, keep),
             keep / f"seed{SEED}-fold{fold}",
@@ -103,16 +103,16 @@ def seen_scans(keep: Path) -> list[Seen]:
     """The whole scans."""
     folder = keep / "scans"
     series_of = series_by_name().__getitem__
-    return _seen(scan_cases, kept_proposals(scan_cases, folder), folder, series_of)
+    return _seen(scan_cases, stored_proposals(scan_cases, folder), folder, series_of)
 
 
 def seen_phantoms(keep: Path, numbers: Sequence[int], people: People = "healthy") -> list[Seen]:
     """Phantoms by their numbers."""
-    found = []
+    seen = []
     for number in numbers:
-        cases, folder = one_phantom(number, people), keep / f"phantom-{people}-{number}"
-        found += _seen(cases, kept_proposals(cases, folder), folder, str)
-    return found
+        cases, folder = phantom_cases(number, people), keep / f"phantom-{people}-{number}"
+        seen += _seen(cases, stored_proposals(cases, folder), folder, str)
+    return seen
 
 
 def _seen(
@@ -121,8 +121,8 @@ def _seen(
     folder: Path,
     series_of: Callable[[str], str],
 ) -> list[Seen]:
-    said = kept_opinions(cases, proposed, folder, series_of)
-    return [Seen(one, opinions) for one, opinions in zip(proposed, said, strict=True)]
+    stored = stored_opinions(cases, proposed, folder, series_of)
+    return [Seen(proposals, opinions) for proposals, opinions in zip(proposed, stored, strict=True)]
 
 
 def print_candidates(findings: Findings) -> None:
@@ -131,8 +131,8 @@ def print_candidates(findings: Findings) -> None:
     print(f"| system | candidates per case | found of {nodules} |")
     print("|---|---|---|")
     for name, submission in findings.submissions.items():
-        found = int(np.isfinite(best_on_nodules(findings.reference, submission)).sum())
-        print(f"| {name} | {submission.marks.height / cases:.1f} | {found} |")
+        hits = int(np.isfinite(best_on_nodules(findings.reference, submission)).sum())
+        print(f"| {name} | {submission.marks.height / cases:.1f} | {hits} |")
 
 
 def print_types(findings: Findings) -> None:
@@ -147,8 +147,8 @@ def print_types(findings: Findings) -> None:
     for name, submission in findings.submissions.items():
         false = np.sort(off_nodules(reference, submission))[::-1]
         least = false[cases] if len(false) > cases else -np.inf
-        is_found = best_on_nodules(reference, submission) > least
-        counts = [int(is_found[(of_type == kind).to_numpy()].sum()) for kind in types]
+        is_hit = best_on_nodules(reference, submission) > least
+        counts = [int(is_hit[(of_type == kind).to_numpy()].sum()) for kind in types]
         print(f"| {name} | {' | '.join(map(str, counts))} |")
 
 
@@ -162,7 +162,7 @@ def print_medians(findings: Findings) -> None:
         best = best_on_nodules(findings.reference, submission)
         is_proposed = np.isfinite(best)
         own = [best[is_proposed & (of_type == kind).to_numpy()] for kind in types]
-        print(f"| {name} | {' | '.join(f'{np.median(one):.4f}' for one in own)} |")
+        print(f"| {name} | {' | '.join(f'{np.median(values):.4f}' for values in own)} |")
 
 
 def print_kind(title: str, findings: Findings) -> None:
@@ -176,7 +176,7 @@ def print_kind(title: str, findings: Findings) -> None:
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, required=True, help="folder for what was said")
+    parser.add_argument("--keep", type=Path, required=True, help="folder for stored scores")
     parser.add_argument("--phantoms", type=int, default=13)
     parser.add_argument("--people", choices=("healthy", "clinical"), default="healthy")
     parser.add_argument("--write", type=Path, help="folder for the lists of the headline")
@@ -199,10 +199,10 @@ def main() -> None:
         write_headline(given.write, blocks.reference, blocks.submissions)
 
 
-def _on_both(one: Findings, other: Findings) -> dict[str, Submission]:
+def _on_both(first: Findings, other: Findings) -> dict[str, Submission]:
     return {
         name: Submission(name, pl.concat([marks.marks, other.submissions[name].marks]))
-        for name, marks in one.submissions.items()
+        for name, marks in first.submissions.items()
     }
 
 

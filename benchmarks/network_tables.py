@@ -1,9 +1,9 @@
-"""Networks that judge against the classical ranking of the same candidates: FROC, CPM, differences.
+"""Scoring networks against the classical ranking of the same candidates: FROC, CPM, differences.
 
-``python -m benchmarks.network_tables WEIGHTS --blocks KEPT EXAMPLES --scans KEPT EXAMPLES``: KEPT
+``python -m benchmarks.network_tables WEIGHTS --blocks DIR EXAMPLES --scans DIR EXAMPLES``: DIR
 is what ``candidate_blocks --keep`` and the like wrote, EXAMPLES what ``examples`` made of it,
-WEIGHTS what ``network_folds`` wrote. Every case is judged by weights that never saw its fold, and
-compared with the list that networks were given: the five detectors by their second look.
+WEIGHTS what ``network_folds`` wrote. Every case is scored by weights that never saw its fold, and
+compared with the list that networks were given: the five detectors by their reduction.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from nodulebench.io.marks.luna16 import write_reference
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 
 FINDERS = ("heatmap", "znet_unet")
-"""These judge no candidates."""
+"""These score no candidates."""
 CHOSEN, HEADLINE = (0, 1), tuple(range(2, 10))
 BASELINE = "+".join(FIVE)
 
@@ -53,13 +53,13 @@ class Data:
         )
 
 
-def read_data(kept: Path, examples: Path, first: int, ids: Mapping[str, str]) -> Data:
+def read_data(folder: Path, examples: Path, first: int, ids: Mapping[str, str]) -> Data:
     """Findings and examples; ``ids`` tells what a series is called in the findings."""
     listed = pl.read_csv(examples / "candidates.csv")["seriesuid"].unique(maintain_order=True)
     folds = pl.read_csv(examples / "folds.csv")
     return Data(
         joined_findings(
-            [findings_of(read_proposals(done.parent), ()) for done in sorted(kept.rglob("done"))]
+            [findings_of(read_proposals(done.parent), ()) for done in sorted(folder.rglob("done"))]
         ),
         examples,
         first,
@@ -76,10 +76,10 @@ def given_list(parts: Sequence[Data], ids: Mapping[str, str]) -> pl.DataFrame:
     )
 
 
-def judged_lists(
+def scored_lists(
     weights: Path, network: str, parts: Sequence[Data], ids: Mapping[str, str]
 ) -> pl.DataFrame:
-    """The candidates of all parts with a network's probability, where it judged them."""
+    """The candidates of all parts with a network's probability, where it scored them."""
     flags = [np.load(part.examples / "is_judged.npy") for part in parts]
     which = np.concatenate(
         [np.load(part.examples / "places.npy")[:, 0] + part.first for part in parts]
@@ -89,9 +89,9 @@ def judged_lists(
     score = np.full(int(row[-1]) + 1, np.nan)
     for path in sorted(weights.glob(f"{network}-*.npz")):
         left_out = path.stem.rpartition("-")[2]
-        with np.load(path) as kept:
-            inside = kept["chosen"] < len(which)
-            chosen, given = kept["chosen"][inside], kept["score"][inside]
+        with np.load(path) as stored:
+            inside = stored["chosen"] < len(which)
+            chosen, given = stored["chosen"][inside], stored["score"][inside]
             own = fold[which[chosen].astype(np.int64)]
             wanted = (own == int(left_out)) if left_out != "all" else (own == -1)
             if not (weights / f"{network}-all.npz").is_file() and left_out == "0":
@@ -120,16 +120,18 @@ def on_cases(submission: Submission, reference: Reference) -> Submission:
     return Submission(submission.name, submission.marks.filter(pl.col("case_id").is_in(wanted)))
 
 
-def sensitivities(reference: Reference, one: Submission, rates: tuple[float, ...]) -> FloatArray:
-    """Draws + 1 x rates: of all cases, then of cases drawn anew, the same for every system."""
-    cohort = labelled(reference, on_cases(one, reference))
+def sensitivities(
+    reference: Reference, submission: Submission, rates: tuple[float, ...]
+) -> FloatArray:
+    """Draws + 1 x rates: of all cases, then of resampled cases, the same for every system."""
+    cohort = labelled(reference, on_cases(submission, reference))
     cases = cohort.case_count
     drawn = np.random.default_rng(0).multinomial(cases, np.full(cases, 1 / cases), DRAWS)
     weights = np.concatenate([np.ones((1, cases)), drawn]).astype(np.int32)
-    found: FloatArray = sensitivity_at_fp_rate(
+    sensitivity: FloatArray = sensitivity_at_fp_rate(
         cohort, weights, operating_points=rates, interpolation=load_protocol("luna16").interpolation
     )
-    return found
+    return sensitivity
 
 
 def with_interval(values: npt.NDArray[np.float64], sign: str = "") -> str:
@@ -150,18 +152,18 @@ def print_froc(findings: Findings, systems: Mapping[str, Submission], baseline: 
     )
     print("|---" * (len(RATES) + 5) + "|")
     for name, system in systems.items():
-        found = sensitivities(reference, system, RATES)
-        cells = " | ".join(f"{value:.3f}" for value in found[0])
+        sensitivity = sensitivities(reference, system, RATES)
+        cells = " | ".join(f"{value:.3f}" for value in sensitivity[0])
         wide = sensitivities(reference, system, per_litre).mean(axis=1)
         against = [""] * 2
         if name != baseline:
             against = [
-                with_interval(found.mean(axis=1) - base.mean(axis=1), "+"),
-                with_interval(found[:, 3] - base[:, 3], "+"),
+                with_interval(sensitivity.mean(axis=1) - base.mean(axis=1), "+"),
+                with_interval(sensitivity[:, 3] - base[:, 3], "+"),
             ]
         print(
-            f"| {name} | {cells} | {with_interval(found.mean(axis=1))} | {with_interval(wide)} | "
-            f"{against[0]} | {against[1]} |",
+            f"| {name} | {cells} | {with_interval(sensitivity.mean(axis=1))} | "
+            f"{with_interval(wide)} | {against[0]} | {against[1]} |",
             flush=True,
         )
 
@@ -175,9 +177,9 @@ def print_mixed(blocks: Findings, scans: Findings, systems: Mapping[str, Submiss
         false = np.sort(off_nodules(scans.reference, on_cases(system, scans.reference)))[::-1]
         allowed = [int(rate * scans.reference.cases.height) for rate in RATES]
         least = [false[count] if count < len(false) else -np.inf for count in allowed]
-        found = [float(np.mean(best > score)) for score in least]
-        cells = " | ".join(f"{value:.3f}" for value in found)
-        print(f"| {name} | {cells} | {np.mean(found):.3f} |", flush=True)
+        shares = [float(np.mean(best > score)) for score in least]
+        cells = " | ".join(f"{value:.3f}" for value in shares)
+        print(f"| {name} | {cells} | {np.mean(shares):.3f} |", flush=True)
 
 
 def averages(lists: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -211,7 +213,7 @@ def main() -> None:
         name, _, fold = path.stem.rpartition("-")
         folds_of.setdefault(name, set()).add(fold)
     lists = {
-        name: judged_lists(given.weights, name, parts, ids)
+        name: scored_lists(given.weights, name, parts, ids)
         for name in folds_of
         if name not in FINDERS
     }

@@ -1,8 +1,8 @@
-"""ZNET as a complete system on the blocks of folds 0 and 1: its U-Net, and who judges its finds.
+"""ZNET as a complete system on the blocks of folds 0 and 1: its U-Net, and its second network.
 
 ``python -m benchmarks.network_znet UNET WEIGHTS ZNET``: UNET is what ``nodulebench examples UNET
 --detectors znet_unet --folds 0,1`` wrote, ZNET the examples of all folds with that list as the one
-that is judged, WEIGHTS what ``network_folds WEIGHTS ZNET --networks znet --folds 0,1`` wrote.
+that is scored, WEIGHTS what ``network_folds WEIGHTS ZNET --networks znet --folds 0,1`` wrote.
 """
 
 import argparse
@@ -17,27 +17,27 @@ from benchmarks.network_tables import CHOSEN, as_submission, print_froc
 from nodulebench.core.tables import CASES, Reference, Submission
 from nodulebench.detection.network_scores import read_panel
 
-UNET, JUDGE, OTHER = "znet_unet", "znet", "twoscale"
+UNET, CLASSIFIER, OTHER = "znet_unet", "znet", "twoscale"
 
 
 def listed_in(examples: Path) -> pl.DataFrame:
-    """The candidates that are judged, in their order."""
+    """The candidates that are scored, in their order."""
     table = pl.read_csv(examples / "candidates.csv")
     return table.with_columns(mark_id=pl.int_range(1, pl.len() + 1))
 
 
 def by_network(listed: pl.DataFrame, weights: Path, examples: Path) -> pl.DataFrame:
     """The same with the probabilities of ZNET's second half, each fold by the one without it."""
-    judged = np.flatnonzero(np.load(examples / "is_judged.npy"))
-    row = {int(number): at for at, number in enumerate(judged)}
+    scored = np.flatnonzero(np.load(examples / "is_judged.npy"))
+    row = {int(number): at for at, number in enumerate(scored)}
     score = np.full(listed.height, np.nan)
     for fold in CHOSEN:
-        with np.load(weights / f"{JUDGE}-{fold}.npz") as kept:
-            for number, one in zip(kept["chosen"], kept["score"], strict=True):
+        with np.load(weights / f"{CLASSIFIER}-{fold}.npz") as stored:
+            for number, probability in zip(stored["chosen"], stored["score"], strict=True):
                 if int(number) in row:
-                    score[row[int(number)]] = one
+                    score[row[int(number)]] = probability
     if np.isnan(score).any():
-        raise ValueError("not all candidates were judged")
+        raise ValueError("not all candidates were scored")
     return listed.with_columns(pl.Series("probability", score))
 
 
@@ -48,8 +48,8 @@ def by_other(listed: pl.DataFrame, cases: list[Case]) -> pl.DataFrame:
         own = listed.filter(seriesuid=case.case_id)
         place = own.select("coordX", "coordY", "coordZ").to_numpy()
         series = (case.case_id.partition("_")[0],)
-        said = read_panel(OTHER, ()).score(case.chest.volume, case.case_id, place, series)
-        parts.append(own.with_columns(pl.Series("probability", said.score)))
+        scores = read_panel(OTHER, ()).score(case.chest.volume, case.case_id, place, series)
+        parts.append(own.with_columns(pl.Series("probability", scores.score)))
     return pl.concat(parts)
 
 
@@ -78,7 +78,7 @@ def main() -> None:
     lists = {
         UNET: listed,
         f"{UNET}+{OTHER}": by_other(listed, cases),
-        f"{UNET}+{JUDGE}": by_network(listed_in(given.znet), given.weights, given.znet),
+        f"{UNET}+{CLASSIFIER}": by_network(listed_in(given.znet), given.weights, given.znet),
     }
     systems: dict[str, Submission] = {
         name: as_submission(name, list_) for name, list_ in lists.items()

@@ -16,7 +16,7 @@ def main() -> None:
     for path in map(Path, sys.argv[2:]):
         module, card = read_weights(path)
         write_weights(out / path.name, module, card, is_small=True)
-        sizes = [one.stat().st_size / 1e6 for one in (path, out / path.name)]
+        sizes = [file.stat().st_size / 1e6 for file in (path, out / path.name)]
         print(f"{path.name}: {sizes[0]:.2f} MB, now {sizes[1]:.2f} MB")
 
 

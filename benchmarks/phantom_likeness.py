@@ -1,4 +1,4 @@
-"""Phantoms beside real scans: density, noise and vessels of the lungs, Dice, time and memory."""
+"""Phantoms and real scans: density, noise and vessels of the lungs, Dice, time and memory."""
 
 import tempfile
 import zipfile

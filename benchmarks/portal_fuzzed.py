@@ -1,7 +1,7 @@
 """Requests made of the portal's own description, right ones and wrong ones: does any break it?
 
 ``python -m benchmarks.portal_fuzzed [EXAMPLES]``: Schemathesis at every route of the interface for
-programs, with guessed ids and a real one, by somebody who may send in; on SQLite and PostgreSQL.
+programs, with guessed ids and a real one, by a user who may submit; on SQLite and PostgreSQL.
 """
 
 import sys
@@ -29,14 +29,14 @@ def main(examples: int = EXAMPLES) -> None:
             site = open_site(Path(folder), "" if server is None else server.new_database())
             benchmark = make_tiny_benchmark(site, make_person(site, "olga", "organiser"))
             make_person(site, "ada", "participant")
-            found = fuzz(site, signed_in(site, "ada"), benchmark, examples)
+            report = fuzz(site, signed_in(site, "ada"), benchmark, examples)
             site.database.close()
         answers = ", ".join(
-            f"{count} × {status}" for status, count in sorted(found.statuses.items())
+            f"{count} × {status}" for status, count in sorted(report.statuses.items())
         )
-        print(f"| {name} | {found.requests:,} | {answers} | {len(found.wrong)} |")
-        for one in found.wrong[:20]:
-            print(one, file=sys.stderr)
+        print(f"| {name} | {report.requests:,} | {answers} | {len(report.wrong)} |")
+        for problem in report.wrong[:20]:
+            print(problem, file=sys.stderr)
 
 
 if __name__ == "__main__":

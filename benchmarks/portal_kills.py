@@ -1,7 +1,7 @@
 """Thirty portals whose server, workers or database are killed while people send in: what is lost?
 
 ``python -m benchmarks.portal_kills [FIRST END]``: seeds in turn on SQLite and PostgreSQL, each with
-three kills at moments of its own; prints what was left.
+three kills at random moments; prints what was left.
 """
 
 import sys
@@ -51,8 +51,8 @@ def main(first: int = 0, end: int = TRIALS) -> None:
         print(f"{name} {seed}: {row}", file=sys.stderr)
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     for name, row in rows.items():
-        kills = [row.kills[one] for one in ("web", "worker", "database")]
-        counts = [row.counts[one] for one in ("receipts", "unanswered", "repeated")]
+        kills = [row.kills[part] for part in ("web", "worker", "database")]
+        counts = [row.counts[kind] for kind in ("receipts", "unanswered", "repeated")]
         cells = [name, row.trials, *kills, *counts, len(row.wrong)]
         print("| " + " | ".join(map(str, cells)) + " |")
 

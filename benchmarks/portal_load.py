@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.portal_load [SECONDS]``, on SQLite and PostgreSQL: two processes answer, two
 workers score, all on loopback of this machine together with the generator (wrk, of Debian's
-package): the leaderboard of who is not signed in, by 50 connections, at rest and while entries are
-sent in. A request's CPU time is that of all processes that answer.
+package): the public leaderboard, by 50 connections, at rest and while entries are submitted. A
+request's CPU time is that of all processes that answer.
 """
 
 import re
@@ -28,7 +28,7 @@ from builders.running_portal import RunningPortal
 CONNECTIONS, ENTRIES, AT_ONCE, EVERY_S = 50, 40, 200, 0.5
 TICKS_A_SECOND = 100
 LEADERBOARD = ("database", "leaderboard", "requests/s", "p50 ms", "p99 ms", "CPU ms a request")
-AT_ONCE_TOLD = (
+AT_ONCE_NOTE = (
     "database",
     "sent at once",
     "receipts",
@@ -63,13 +63,13 @@ def main(seconds: float = 10.0) -> None:
                 sendings = {"at rest": nullcontext(), "entries come in": _sent(portal)}
                 for what, sending in sendings.items():
                     with sending:
-                        found = _load(portal, seconds)
-                    _must(found.bad == 0, found)
-                    metrics = (found.per_second, found.p50_ms, found.p99_ms, found.cpu_ms)
+                        load = _load(portal, seconds)
+                    _must(load.bad == 0, load)
+                    metrics = (load.per_second, load.p50_ms, load.p99_ms, load.cpu_ms)
                     rows.append((name, what, *(f"{metric:.1f}" for metric in metrics)))
                 sent.append((name, *_at_once(portal)))
             portal.end()
-    for header, lines in ((LEADERBOARD, rows), (AT_ONCE_TOLD, sent)):
+    for header, lines in ((LEADERBOARD, rows), (AT_ONCE_NOTE, sent)):
         print("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|")
         for line in lines:
             print("| " + " | ".join(map(str, line)) + " |")
@@ -86,7 +86,7 @@ def _fill(portal: RunningPortal) -> None:
 
 @contextmanager
 def _sent(portal: RunningPortal):
-    """Somebody sends in while the leaderboard is looked at, so that it has to be made anew."""
+    """A user submits while others read the leaderboard, so that it has to be made again."""
     stop = threading.Event()
 
     def send() -> None:
@@ -107,33 +107,33 @@ def _load(portal: RunningPortal, seconds: float) -> Load:
     wrk = ["wrk", "-t1", f"-c{CONNECTIONS}", "--latency"]
     subprocess.run([*wrk, "-d1", page], check=True, capture_output=True)
     before = portal.cpu_ticks()
-    told = subprocess.run(
+    finished = subprocess.run(
         [*wrk, f"-d{seconds:.0f}", page], check=True, capture_output=True, text=True
     ).stdout
     spent = portal.cpu_ticks() - before
-    requests = int(_after(told, r"(\d+) requests in"))
-    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", told)
+    requests = int(_after(finished, r"(\d+) requests in"))
+    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", finished)
     return Load(
         requests,
-        float(_after(told, r"Requests/sec:\s+([\d.]+)")),
-        _milliseconds(_after(told, r"\n\s+50%\s+(\S+)")),
-        _milliseconds(_after(told, r"\n\s+99%\s+(\S+)")),
+        float(_after(finished, r"Requests/sec:\s+([\d.]+)")),
+        _milliseconds(_after(finished, r"\n\s+50%\s+(\S+)")),
+        _milliseconds(_after(finished, r"\n\s+99%\s+(\S+)")),
         int(bad[1]) if bad else 0,
         1000 * spent / TICKS_A_SECOND / requests,
     )
 
 
-def _must(holds: bool, told: object) -> None:
+def _must(holds: bool, message: object) -> None:
     if not holds:
-        sys.exit(f"the portal did not hold: {told}")
+        sys.exit(f"the portal did not hold: {message}")
 
 
-def _after(told: str, pattern: str) -> str:
-    return re.search(pattern, told)[1]
+def _after(text: str, pattern: str) -> str:
+    return re.search(pattern, text)[1]
 
 
-def _milliseconds(told: str) -> float:
-    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", told).groups()
+def _milliseconds(text: str) -> float:
+    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()
     return float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
 
 
@@ -144,7 +144,9 @@ def _at_once(portal: RunningPortal) -> tuple[int, int, str, str]:
         answers = list(pool.map(portal.send, range(AT_ONCE)))
     answered = time.monotonic() - at
     statuses = Counter(status for status, _ in answers)
-    receipts = {one["id"]: one["receipt"]["receipt"] for status, one in answers if status == 201}
+    receipts = {
+        answer["id"]: answer["receipt"]["receipt"] for status, answer in answers if status == 201
+    }
     _must(statuses == {201: AT_ONCE}, statuses)
     for name in portal.names:
         if name not in portal.running:

@@ -1,6 +1,6 @@
-"""What every detector proposes in a case, measured once and kept: for training and for tables.
+"""The proposals of every detector in a case, stored: for training and for tables.
 
-From what is kept follow the package's weights (``fold_weights``), and what detectors say of a case
+They give the package's weights (``fold_weights``), and the candidates of detectors in a case
 with weights that never saw its fold, without running a detector again.
 """
 
@@ -38,41 +38,41 @@ class Proposals:
     nodules: pl.DataFrame
     """NODULES with ``share``, how much of the searched region each fills."""
     litres: float
-    found: dict[str, Measured]
-    """By detector, with the features of its own classifier where it has one."""
+    proposed: dict[str, Measured]
+    """By detector, with the features of its own classifier if it has one."""
     described: dict[str, Measured]
-    """The same with the features of the second look."""
+    """The same with the features of the false-positive reduction."""
     cpu_seconds: dict[str, float]
 
 
 def propose(case: Case, names: Sequence[str] = NAMES) -> Proposals:
     """Run detectors on a case."""
-    found, seconds = {}, {}
+    measured, seconds = {}, {}
     for name in names:
         start = time.process_time()
-        found[name] = _near(_raw(name, case), case)
+        measured[name] = _near(_raw(name, case), case)
         seconds[name] = time.process_time() - start
     mask, spacing = case.chest.lungs.mask, case.chest.spacing_mm
     start = time.process_time()
-    looks = {name: described(one.candidates, case.chest) for name, one in found.items()}
-    seconds["second look"] = time.process_time() - start
-    found[CENTRE] = Measured(mark_centre(case.chest), np.empty((1, 0)), ())
+    described_by = {name: described(own.candidates, case.chest) for name, own in measured.items()}
+    seconds["reduction"] = time.process_time() - start
+    measured[CENTRE] = Measured(mark_centre(case.chest), np.empty((1, 0)), ())
     return Proposals(
         case.case_id,
         case.fold,
         case.is_whole,
         case.nodules.with_columns(share=pl.Series(nodule_shares(case), dtype=pl.Float64)),
         float(np.count_nonzero(mask)) * float(np.prod(spacing)) / 1e6,
-        found,
-        looks,
+        measured,
+        described_by,
         seconds,
     )
 
 
-def kept_proposals(
+def stored_proposals(
     make_cases: Callable[[], Iterable[Case]], folder: Path | None
 ) -> list[Proposals]:
-    """Proposals of some cases; those kept in a folder are not made again."""
+    """Proposals of some cases; those stored in a folder are not computed again."""
     if folder is None:
         return [propose(case) for case in make_cases()]
     done = folder / "done"
@@ -85,41 +85,46 @@ def kept_proposals(
 
 
 def read_proposals(folder: Path) -> list[Proposals]:
-    """What ``kept_proposals`` kept in a folder."""
+    """What ``stored_proposals`` stored in a folder."""
     return [
         pickle.loads(path.read_bytes())  # noqa: S301 - written above
         for path in sorted(folder.glob("*.pickle"))
     ]
 
 
-def findings_of(kept: Sequence[Proposals], names: Sequence[str]) -> Findings:
-    """What detectors say of cases, judged by the package's weights that never saw their folds."""
+def findings_of(proposals: Sequence[Proposals], names: Sequence[str]) -> Findings:
+    """The candidates of detectors, scored by packaged weights that never saw the case's fold."""
     marks: dict[str, list[pl.DataFrame]] = {name: [MARKS.empty()] for name in names}
     nodules = [NODULES.empty().with_columns(share=pl.lit(0.0))]
-    for one in kept:
-        nodules.append(one.nodules)
+    for case in proposals:
+        nodules.append(case.nodules)
         for name in names:
-            marks[name].append(as_marks(one.case_id, said(one, name)))
+            marks[name].append(as_marks(case.case_id, scored(case, name)))
     cases = pl.DataFrame(
-        {"case_id": [one.case_id for one in kept], "lung_litres": [one.litres for one in kept]}
+        {
+            "case_id": [case.case_id for case in proposals],
+            "lung_litres": [case.litres for case in proposals],
+        }
     )
     return Findings(
         Reference(
             "cases", CASES.conform(cases, "cases"), pl.concat(nodules, how="diagonal_relaxed")
         ),
         {name: Submission(name, pl.concat(parts)) for name, parts in marks.items()},
-        {name: sum(one.cpu_seconds.get(name, 0.0) for one in kept) for name in names},
+        {name: sum(case.cpu_seconds.get(name, 0.0) for case in proposals) for name in names},
     )
 
 
-def said(kept: Proposals, name: str) -> Candidates:
+def scored(case: Proposals, name: str) -> Candidates:
     """What one detector says of a case, the most likely first."""
     if name == CENTRE:
-        return kept.found[name].candidates
-    fold = kept.fold if kept.fold >= 0 else None
-    is_reported = reported(kept.found[name], name, fold)
-    look = kept.described[name]
-    return with_scores(look.candidates.chosen(is_reported), look.features[is_reported], fold)
+        return case.proposed[name].candidates
+    fold = case.fold if case.fold >= 0 else None
+    is_reported = reported(case.proposed[name], name, fold)
+    described_ = case.described[name]
+    return with_scores(
+        described_.candidates.chosen(is_reported), described_.features[is_reported], fold
+    )
 
 
 def reported(measured: Measured, name: str, fold: int | None) -> BoolArray:

@@ -3,8 +3,8 @@
 ``python -m benchmarks.reading_faults [--edits 200] [--kills 20] [--readers 20] [--cut 60]``
 
 A tab here does what the page's ``drafts.js`` does: it numbers its edits, keeps each until it is
-answered, and sends it again, with nothing known of whether it came through before. At the end a
-fresh server is asked what stands, and every mark is looked for.
+answered, and sends it again without knowing whether it arrived before. At the end a
+new server reads the stored draft, in which every mark must be present once.
 """
 
 import argparse
@@ -40,7 +40,7 @@ AGAIN_S = 0.05
 
 
 @dataclass(frozen=True)
-class Told:
+class Trial:
     """What became of the marks of one trial."""
 
     what: str
@@ -59,7 +59,7 @@ class Told:
 
 
 class Server:
-    """``nodulebench read`` as a process of its own, which can be killed and started again."""
+    """``nodulebench read`` as a separate process, which can be killed and started again."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         command = [sys.executable, "-m", "nodulebench", "read", str(folder), "--reader", READER]
@@ -149,23 +149,25 @@ def reading_folder() -> Iterator[Path]:
         yield scans
 
 
-def stands(scans: Path) -> Draft:
+def stored_draft(scans: Path) -> Draft:
     """What a server that is started now would know."""
     with open_drafts(scans.with_name(f"{scans.name}-reading"), READER) as drafts:
         return drafts.of(CASE)
 
 
-def judged(what: str, faults: str, wanted: dict[str, float], scans: Path, ms: list[float]) -> Told:
-    """Marks that are not there, or not as they were put; and those that nobody put."""
-    there = {name: one.position_mm[0] for name, one in stands(scans).present.items()}
+def trial_of(
+    what: str, faults: str, wanted: dict[str, float], scans: Path, ms: list[float]
+) -> Trial:
+    """Count marks that are lost or changed, and those that no client made."""
+    there = {name: finding.position_mm[0] for name, finding in stored_draft(scans).present.items()}
     lost = sum(there.get(name) != x for name, x in wanted.items())
-    return Told(what, len(wanted), lost, len(set(there) - set(wanted)), faults, ms)
+    return Trial(what, len(wanted), lost, len(set(there) - set(wanted)), faults, ms)
 
 
-def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1) -> Told:
+def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1) -> Trial:
     """One reader who draws on while the server is killed at any moment and comes back later.
 
-    They draw as many marks as they are told to, and on until the last kill is over.
+    They draw as many marks as required, and continue until the last kill is over.
     """
     random = np.random.default_rng(seed)
     with reading_folder() as scans:
@@ -194,11 +196,11 @@ def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1)
         drawing.join()
         server.kill()
         faults = f"kills: {len(pauses_s)}, away {sum(pauses_s):g} s"
-        return judged(what, faults, wanted, scans, tab.ms)
+        return trial_of(what, faults, wanted, scans, tab.ms)
 
 
-def two_tabs(edits: int) -> Told:
-    """Two tabs that change the same marks at once: the later one is told, and puts its own in."""
+def two_tabs(edits: int) -> Trial:
+    """Two tabs that change the same marks at once: the later one gets a conflict and repeats."""
     with reading_folder() as scans:
         server, tabs, wanted = Server(scans), [Tab("one"), Tab("two")], {}
         for tab in tabs:
@@ -211,22 +213,22 @@ def two_tabs(edits: int) -> Told:
                     both.submit(tab.put, name, number + at / 4, twice=True)
                     for at, tab in enumerate(tabs)
                 ]
-            versions = [one.result() for one in asked]
+            versions = [answer.result() for answer in asked]
             refused += versions.count(0)
             (first,) = (at for at in (0, 1) if versions[at])
             wanted[name] = number + first / 4
         server.kill()
-        faults = f"{refused} conflicts, all told"
-        return judged("two tabs on the same marks", faults, wanted, scans, tabs[0].ms)
+        faults = f"{refused} conflicts, all reported"
+        return trial_of("two tabs on the same marks", faults, wanted, scans, tabs[0].ms)
 
 
-def many_readers(readers: int, edits: int) -> list[Told]:
-    """Readers with a room each, all at once on this machine; every edit is sent twice."""
+def many_readers(readers: int, edits: int) -> list[Trial]:
+    """Readers with a session each, all at once on this machine; every edit is sent twice."""
     with ThreadPoolExecutor(readers) as pool:
         return list(pool.map(lambda _: _one_of_many(edits), range(readers)))
 
 
-def _one_of_many(edits: int) -> Told:
+def _one_of_many(edits: int) -> Trial:
     with reading_folder() as scans:
         server, tab, wanted = Server(scans), Tab("tab"), {}
         tab.opened(server.address)
@@ -234,16 +236,16 @@ def _one_of_many(edits: int) -> Told:
             tab.put(f"mark-{number}", float(number), twice=True)
             wanted[f"mark-{number}"] = float(number)
         server.kill()
-        return judged("", "", wanted, scans, tab.ms)
+        return trial_of("", "", wanted, scans, tab.ms)
 
 
-def all_of(found: list[Told], what: str) -> Told:
+def all_of(trials: list[Trial], what: str) -> Trial:
     """Readers taken together."""
-    ms = [one for each in found for one in each.ms]
+    ms = [each_ms for each in trials for each_ms in each.ms]
     made, lost, doubled = (
-        sum(getattr(one, name) for one in found) for name in ("made", "lost", "doubled")
+        sum(getattr(trial, name) for trial in trials) for name in ("made", "lost", "doubled")
     )
-    return Told(what, made, lost, doubled, "every edit sent twice", ms)
+    return Trial(what, made, lost, doubled, "every edit sent twice", ms)
 
 
 def main() -> None:

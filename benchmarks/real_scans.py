@@ -1,7 +1,7 @@
 """Real scans as they were archived: do their voxels and lungs equal what others measured?
 
 Digests of voxels were computed by other software; volumes of lungs are those of masks that were
-looked at. The tests compare one or two scans, because decompressing all takes half a minute.
+reviewed. The tests compare one or two scans, because decompressing all takes half a minute.
 """
 
 import csv
@@ -36,28 +36,30 @@ def main() -> None:
             with zipfile.ZipFile(DATA / "ct" / row["file"]) as packed:
                 packed.extractall(scans)
         result = curate(scans, Path(folder) / "out")
-        digest = {one.uid: one.pixel_sha256 for one in result.admitted}
+        digest = {series.uid: series.pixel_sha256 for series in result.admitted}
         equal = [digest.get(row["SeriesInstanceUID"]) == row["hu_sha256"] for row in rows]
         print("| scan | voxels equal | right lung (ml) | left lung (ml) |\n|---|---|---|---|")
         for row, is_equal in zip(rows, equal, strict=True):
             print(f"| {row['id']} | {is_equal} | {' | '.join(volumes_ml(scans, row['id']))} |")
-    is_other = [one.uid for one in result.series if not one.is_admitted]
-    print(f"\n{len(is_other)} series and {len(result.other_files)} files are no CT")
+    is_other = [series.uid for series in result.series if not series.is_admitted]
+    print(f"\n{len(is_other)} series and {len(result.other_files)} files are not CT")
     if not all(equal):
         sys.exit(1)
 
 
 def volumes_ml(scans: Path, name: str) -> list[str]:
-    """The volumes of both lungs, beside those that are known."""
+    """The volumes of both lungs, with the known ones."""
     if name not in LUNGS_ML:
         return ["", ""]
     lungs = segment_lungs(read_volume(scans / name), name)
     voxel_ml = float(np.prod(lungs.geometry.spacing_mm)) / 1000
-    found = [np.count_nonzero(lungs.label == side) * voxel_ml for side in (RIGHT, LEFT)]
-    for one, known in zip(found, LUNGS_ML[name], strict=True):
-        if abs(one / known - 1) > MOST_OFF:
-            sys.exit(f"{name}: a lung has {one:.0f} ml, known are {known} ml")
-    return [f"{one:.0f} ({known})" for one, known in zip(found, LUNGS_ML[name], strict=True)]
+    volumes = [np.count_nonzero(lungs.label == side) * voxel_ml for side in (RIGHT, LEFT)]
+    for volume, known in zip(volumes, LUNGS_ML[name], strict=True):
+        if abs(volume / known - 1) > MOST_OFF:
+            sys.exit(f"{name}: a lung has {volume:.0f} ml, known are {known} ml")
+    return [
+        f"{volume:.0f} ({known})" for volume, known in zip(volumes, LUNGS_ML[name], strict=True)
+    ]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Identities planted into CT slices -> which of them survive de-identification: none may.
 
-``python -m benchmarks.red_team [SEED]``. Every place gets a made-up name and number of its own. A
-slice that is written is searched for them, byte by byte and number by number, and looked at by
-``deidentify --check``; its picture has to be that of the slice without them.
+``python -m benchmarks.red_team [SEED]``. Every place gets a made-up name and another number. A
+slice that is written is searched for them, byte by byte and number by number, and checked by
+``deidentify --check``; its image has to be that of the slice without them.
 """
 
 import struct
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pydicom
 
-from benchmarks.red_team_pictures import LOOKS, Look, drawn
+from benchmarks.red_team_pictures import STYLES, TextStyle, drawn
 from benchmarks.red_team_places import (
     Place,
     Secret,
@@ -36,7 +36,7 @@ KEYED = Pseudonyms(bytes(range(32)))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AttackResult:
     """What became of a planted identity."""
 
     group: str
@@ -49,13 +49,13 @@ class Found:
 def main() -> None:
     """Plant everything and print what came of it."""
     seed = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 1
-    found = list(run(seed))
-    print_table(found)
-    if any(one.outcome == SURVIVED for one in found):
+    attacks = list(run(seed))
+    print_table(attacks)
+    if any(attack.outcome == SURVIVED for attack in attacks):
         sys.exit(1)
 
 
-def run(seed: int, *, side: int = PICTURE_SIDE) -> Iterator[Found]:
+def run(seed: int, *, side: int = PICTURE_SIDE) -> Iterator[AttackResult]:
     """Plant an identity in every place, one slice each.
 
     Args:
@@ -72,38 +72,38 @@ def run(seed: int, *, side: int = PICTURE_SIDE) -> Iterator[Found]:
 
 
 def all_places(side: int) -> Iterator[Place]:
-    """Headers, pixels, objects of other kinds, names, and looks of burned-in text."""
+    """Headers, pixels, objects of other kinds, names, and styles of burned-in text."""
     yield from places()
     for name, plant in other_objects():
         yield Place("an object of another kind", name, plant)
     yield Place("names", "name of the file", lambda data, _: content_of(data))
     yield Place("names", "name of the folder", lambda data, _: content_of(data))
     picture = body(side)
-    for name, look in LOOKS.items():
+    for name, style in STYLES.items():
 
-        def draw(data: pydicom.Dataset, _: Secret, look: Look = look) -> None:
+        def draw(data: pydicom.Dataset, _: Secret, style: TextStyle = style) -> None:
             data.Rows = data.Columns = side
-            data.PixelData = drawn(picture, 1, -1024, look).tobytes()
+            data.PixelData = drawn(picture, 1, -1024, style).tobytes()
 
         yield Place("burned into the picture", name, changed(draw))
 
 
-def tried(place: Place, secret: Secret, folder: Path) -> Found:
+def tried(place: Place, secret: Secret, folder: Path) -> AttackResult:
     """Plant one identity, de-identify the slice, and look for it in what is written."""
     source = folder / secret.word / f"{secret.word}.dcm"
     source.parent.mkdir()
     source.write_bytes(place.plant(plain_slice(), secret))
     outcome = deidentify_file(source, folder / "out", KEYED)
     if outcome.refused is not None:
-        return Found(place.group, place.name, LEFT_OUT, outcome.refused.code)
+        return AttackResult(place.group, place.name, LEFT_OUT, outcome.refused.code)
     written = folder / "out" / outcome.written
     content, picture = written.read_bytes(), plain_slice().PixelData
-    header = content.removesuffix(picture).lower()  # in pixels any number stands by chance
-    is_found = any(needle in header for needle in needles(secret))
-    is_found |= secret.word.lower() in outcome.written.lower() or secret.number in outcome.written
-    is_found |= picture_of(content) != picture
-    is_found |= bool(check_file(written))
-    return Found(place.group, place.name, SURVIVED if is_found else GONE)
+    header = content.removesuffix(picture).lower()  # pixels contain any number by chance
+    has_needle = any(needle in header for needle in needles(secret))
+    has_needle |= secret.word.lower() in outcome.written.lower() or secret.number in outcome.written
+    has_needle |= picture_of(content) != picture
+    has_needle |= bool(check_file(written))
+    return AttackResult(place.group, place.name, SURVIVED if has_needle else GONE)
 
 
 def picture_of(content: bytes) -> bytes:
@@ -124,19 +124,19 @@ def needles(secret: Secret) -> Iterator[bytes]:
     yield b"19480229"
 
 
-def print_table(found: list[Found]) -> None:
+def print_table(attacks: list[AttackResult]) -> None:
     """What became of all that was planted, by group."""
     print(f"| planted in | places | {GONE} | {LEFT_OUT} | {SURVIVED} |")
     print("|---|---|---|---|---|")
-    groups = list(dict.fromkeys(one.group for one in found))
+    groups = list(dict.fromkeys(attack.group for attack in attacks))
     for group in [*groups, ""]:
-        chosen = [one for one in found if group in ("", one.group)]
-        count = Counter(one.outcome for one in chosen)
+        chosen = [attack for attack in attacks if group in ("", attack.group)]
+        count = Counter(attack.outcome for attack in chosen)
         cells = [str(count[outcome]) for outcome in (GONE, LEFT_OUT, SURVIVED)]
         print(f"| {group or 'all'} | {len(chosen)} | {' | '.join(cells)} |")
-    for one in found:
-        if one.outcome == SURVIVED:
-            print(f"\nsurvived: {one.group}: {one.name}")
+    for attack in attacks:
+        if attack.outcome == SURVIVED:
+            print(f"\nsurvived: {attack.group}: {attack.name}")
 
 
 if __name__ == "__main__":

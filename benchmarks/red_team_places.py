@@ -1,6 +1,6 @@
 """Places in a CT slice where an identity can hide, each with how it is put there.
 
-A place takes a slice and a secret, a made-up name and number that stand nowhere else, and gives the
+A place takes a slice and a secret, a made-up name and number that are nowhere else, and gives the
 bytes of a file. Names of attributes are DICOM keywords.
 """
 
@@ -226,13 +226,13 @@ def places() -> Iterator[Place]:
         for tag, (kind, form) in attributes.items():
             yield Place(group, named(tag), put(tag, kind, form))
     for tag, (kind, form) in NUMBERS_IN.items():
-        yield Place("a number that is somebody's", named(tag), put(tag, kind, form))
+        yield Place("a person's number", named(tag), put(tag, kind, form))
     for name, plant in {**UIDS, **TIMES}.items():
         yield Place("a UID, date or time", name, plant)
     for name, plant in NESTED.items():
         yield Place("nested", name, plant)
     for name, plant in HIDDEN.items():
-        yield Place("where nobody looks", name, plant)
+        yield Place("an unusual place", name, plant)
     for name, plant in PIXELS.items():
         yield Place("around the pixels", name, plant)
 
@@ -465,13 +465,13 @@ def escaped(data: Dataset, secret: Secret) -> bytes:
 
 def fullwidth(data: Dataset, secret: Secret) -> bytes:
     """Puts a secret in, in letters of double width."""
-    wide = "".join(chr(ord(one) + 0xFEE0) for one in secret.word)
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in secret.word)
     data.Manufacturer, data.PatientName = wide, f"{secret.word}^Anna"
     return content_of(data)
 
 
 def in_gb18030(data: Dataset, secret: Secret) -> bytes:
-    """Puts a Chinese name in, in an encoding of its own."""
+    """Puts a Chinese name in, in its usual encoding."""
     data.SpecificCharacterSet = "GB18030"
     data.ConvolutionKernel, data.PatientName = f"王小明{secret.word}", "王^小明"
     return content_of(data)
@@ -592,7 +592,7 @@ def float_pixels(data: Dataset, secret: Secret) -> bytes:
 J2K, RLE = "1.2.840.10008.1.2.4.90", "1.2.840.10008.1.2.5"
 PIXELS: dict[str, Callable[[Dataset, Secret], bytes]] = {
     "bytes behind the picture": behind_the_pixels,
-    "a frame that is not told": another_frame,
+    "a frame that is not described": another_frame,
     "overlay in bit 15": in_bit(15),
     "overlay in bit 14": in_bit(14),
     "overlay in bit 12": in_bit(12),

@@ -1,4 +1,4 @@
-"""What a sandbox costs, what hostile programs come to in it, and runs that are killed.
+"""What a sandbox costs, what hostile programs can do in it, and runs that are killed.
 
 ``python -m benchmarks.run_isolated [timing|calls|hostile|kills] ...``; without a word, all of them.
 """
@@ -64,19 +64,19 @@ def _many(folder: Path, cases: int) -> Path:
 def timing(folder: Path) -> None:
     """Milliseconds a case in every sandbox and without one, alternating, and their CPU time."""
     algorithm = algorithm_folder(folder / "mine")
-    found: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
     worked: dict[str, float] = {}
     walls = (Bare(), *installed())
     for _ in range(REPEATS // 10):
         for isolation in walls:
             before = _cpu()
-            found.setdefault(isolation.name, []).extend(_read(algorithm, isolation, 10)[0])
+            times.setdefault(isolation.name, []).extend(_read(algorithm, isolation, 10)[0])
             worked[isolation.name] = worked.get(isolation.name, 0.0) + _cpu() - before
     print(
         "| isolation | ms a case, median | least | more than none | CPU ms |\n|---|---|---|---|---|"
     )
-    middle = {name: 1000 * statistics.median(seconds) for name, seconds in found.items()}
-    for name, seconds in found.items():
+    middle = {name: 1000 * statistics.median(seconds) for name, seconds in times.items()}
+    for name, seconds in times.items():
         cells = (middle[name], 1000 * min(seconds), middle[name] - middle["none"])
         cpu = 1000 * worked[name] / len(seconds)
         print(f"| {name} | {' | '.join(f'{cell:.1f}' for cell in cells)} | {cpu:.1f} |")
@@ -106,17 +106,17 @@ def calls(folder: Path) -> None:
 
 
 def hostile(folder: Path) -> None:
-    """What every hostile program came to, in every sandbox that holds on this machine."""
+    """The result of every hostile program in every sandbox that holds on this machine."""
     walls = installed()
     print(f"| program | {' | '.join(wall.name for wall in walls)} |\n|---{'|---' * len(walls)}|")
     wrong = 0
-    for number, (name, one) in enumerate(HOSTILE.items()):
-        made = algorithm_folder(folder / str(number), one.program, **one.resources)
+    for number, (name, attack) in enumerate(HOSTILE.items()):
+        made = algorithm_folder(folder / str(number), attack.program, **attack.resources)
         cells = []
         for isolation in walls:
             run = _read(made, isolation, 1)[1][0]
             code, is_capped = run.measured["exit_code"], isolation.sees_our_mounts
-            is_right = one.is_contained(run.state, code, is_capped=is_capped)
+            is_right = attack.is_contained(run.state, code, is_capped=is_capped)
             wrong += not is_right
             cells.append(f"{run.state}{'' if is_right else f' ({code}), WRONG: {run.said}'}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
@@ -124,24 +124,24 @@ def hostile(folder: Path) -> None:
 
 
 def installed() -> list[Isolation]:
-    """The sandboxes that pass their test here; why others do not is told."""
-    found = []
+    """The sandboxes that pass their test here; the reasons of the others are printed."""
+    engines = []
     for name, make in ISOLATIONS.items():
         try:
             with scratch_folder() as place:
-                found.append(choose_isolation(name, place)[0])
+                engines.append(choose_isolation(name, place)[0])
         except InputError as error:
             print(f"{make.__name__}: {error}")
-    return found
+    return engines
 
 
 def kills(folder: Path) -> None:
     """How often a killed run did not end like an undisturbed one."""
     runs, wrong, hits = KilledRuns(folder), [], 0
     for seed in range(KILLS):
-        found, hit = runs.kill_and_go_on(1000 + seed)
+        result, hit = runs.kill_and_go_on(1000 + seed)
         hits += hit
-        if any(not found[name].equals(table) for name, table in runs.whole.items()):
+        if any(not result[name].equals(table) for name, table in runs.whole.items()):
             wrong.append(seed)
     print(f"{KILLS} runs, {hits} kills: {len(wrong)} ended otherwise {wrong or ''}")
 

@@ -120,9 +120,9 @@ def walk(name: str, command: click.Command) -> Iterator[tuple[str, click.Command
     if isinstance(command, click.Group):
         context = click.Context(command)
         for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            if found is not None:
-                yield from walk(f"{name} {child}", found)
+            subcommand = command.get_command(context, child)
+            if subcommand is not None:
+                yield from walk(f"{name} {child}", subcommand)
 
 
 def write_interface(file: Path) -> None:
@@ -174,13 +174,14 @@ def first_difference(old: str | bytes, new: str | bytes) -> str:
     """Where two contents begin to differ."""
     if isinstance(old, bytes) or isinstance(new, bytes):
         sums = (
-            hashlib.sha256(one if isinstance(one, bytes) else one.encode()) for one in (old, new)
+            hashlib.sha256(content if isinstance(content, bytes) else content.encode())
+            for content in (old, new)
         )
         return " and ".join(sum_.hexdigest()[:12] for sum_ in sums)
     lines = zip(io.StringIO(old), io.StringIO(new), strict=False)
-    for number, (one, other) in enumerate(lines, 1):
-        if one != other:
-            return f"line {number}: {one.strip()[:120]!r} and {other.strip()[:120]!r}"
+    for number, (first, other) in enumerate(lines, 1):
+        if first != other:
+            return f"line {number}: {first.strip()[:120]!r} and {other.strip()[:120]!r}"
     return f"{len(old)} and {len(new)} characters"
 
 

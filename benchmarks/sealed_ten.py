@@ -22,15 +22,15 @@ def main() -> None:
         lab = made_up_study(Path(folder), REUSE, algorithms=ALGORITHMS, cases=593, nodules=6109)
         choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
         plain = _cpu(lambda: _plain(lab, choice))
-        looks = _cpu(lambda: _looks(lab))
+        evaluations = _cpu(lambda: _evaluations(lab))
         study = _cpu(lambda: compare_stored(lab.study_order(), choice, lab.folder / "study"))
         print("| what | CPU s |\n|---|---|")
         print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
-        print(f"| sealed set: {ALGORITHMS} looks | {looks:.1f} |")
-        print(f"| sealed set: comparison and report from kept results | {study:.1f} |")
-        print(f"| sealed against plain | {(looks + study) / plain:.2f} times |")
-        kept = sum(path.stat().st_size for path in (lab.sealed / "results").iterdir())
-        print(f"| kept results, all together | {kept / 1e6:.0f} MB |")
+        print(f"| sealed set: {ALGORITHMS} evaluations | {evaluations:.1f} |")
+        print(f"| sealed set: comparison and report from stored results | {study:.1f} |")
+        print(f"| sealed against plain | {(evaluations + study) / plain:.2f} times |")
+        stored = sum(path.stat().st_size for path in (lab.sealed / "results").iterdir())
+        print(f"| stored results, all together | {stored / 1e6:.0f} MB |")
 
 
 def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
@@ -45,9 +45,9 @@ def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
     compare_folder(out, choice)
 
 
-def _looks(lab: StudyLab) -> None:
+def _evaluations(lab: StudyLab) -> None:
     order = lab.look_order(protocol=PROTOCOL, bootstraps=None)
-    problems = [one.problem for one in evaluate_roster(lab.roster, order) if one.problem]
+    problems = [entry.problem for entry in evaluate_roster(lab.roster, order) if entry.problem]
     if problems:
         raise problems[0]
 

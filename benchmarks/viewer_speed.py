@@ -1,4 +1,4 @@
-"""How fast the reading room answers: first picture, wheel, proposal; and what memory a page takes.
+"""How fast the viewer answers: first image, wheel, proposal; and how much memory a page takes.
 
 ``python -m benchmarks.viewer_speed [--slices 300] [--cases 20] [--long 1000]``
 
@@ -32,18 +32,18 @@ BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WATCH = """
 addEventListener("DOMContentLoaded", () => {
-  const look = () => {
+  const check = () => {
     const state = globalThis.nodulebench, k = state && Math.round(state.cursor[2]);
-    if (!state?.volume?.has(k)) requestAnimationFrame(look);
+    if (!state?.volume?.has(k)) requestAnimationFrame(check);
     else requestAnimationFrame(() => { globalThis.firstMs = performance.now(); });
   };
-  const told = setInterval(() => {
+  const counted = setInterval(() => {
     if (document.getElementById("notice")?.textContent) {
-      globalThis.toldMs ??= performance.now();
-      clearInterval(told);
+      globalThis.countedMs ??= performance.now();
+      clearInterval(counted);
     }
   }, 10);
-  look();
+  check();
 });
 """
 
@@ -66,31 +66,31 @@ def write_scan(folder: Path, name: str, slices: int) -> None:
 
 @contextmanager
 def served(folder: Path) -> Iterator[LocalAuth]:
-    """The reading room of a folder."""
+    """The reading session of a folder."""
     import uvicorn
 
-    with open_session(folder, "anna") as room:
+    with open_session(folder, "anna") as session:
         heard = listening(LOOPBACK, 0)
-        door = LocalAuth(heard.getsockname()[1])
-        app = workbench_app(room, door)
+        auth = LocalAuth(heard.getsockname()[1])
+        app = workbench_app(session, auth)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off"))
         thread = threading.Thread(target=server.run, args=([heard],), daemon=True)
         thread.start()
         try:
-            yield door
+            yield auth
         finally:
             server.should_exit = server.force_exit = True
             thread.join(30)
 
 
 @contextmanager
-def opened(browser: Any, door: LocalAuth) -> Iterator[Any]:
+def opened(browser: Any, auth: LocalAuth) -> Iterator[Any]:
     """A page whose first picture is timed."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(300_000)
     page = context.new_page()
     page.add_init_script(WATCH)
-    page.goto(door.address)
+    page.goto(auth.address)
     page.wait_for_function("() => globalThis.firstMs")
     yield page
     context.close()
@@ -132,7 +132,7 @@ def proposal_ms(page: Any) -> list[float]:
             page.mouse.click(*place)
     entries = page.evaluate(
         """() => performance.getEntriesByType("resource")
-          .filter((one) => one.name.endsWith("/proposal")).map((one) => one.duration)"""
+          .filter((entry) => entry.name.endsWith("/proposal")).map((entry) => entry.duration)"""
     )
     page.keyboard.press("l")
     return list(entries)
@@ -177,22 +177,22 @@ def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
     names = [f"scan-{index}" for index in range(4)]
     for name in names:
         write_scan(folder, name, slices)
-    os.sync()  # scans that somebody has are not being written any more
-    with served(folder) as door:
-        with opened(browser, door) as page:
-            told = page.evaluate("() => [globalThis.firstMs, globalThis.toldMs ?? 0]")
-            line("first picture, never opened before", f"{told[0] / 1000:.2f} s", "3 s")
-            line("a word of progress before that", f"{told[1] / 1000:.2f} s", "")
+    os.sync()  # existing scans are not being written any more
+    with served(folder) as auth:
+        with opened(browser, auth) as page:
+            times = page.evaluate("() => [globalThis.firstMs, globalThis.countedMs ?? 0]")
+            line("first picture, never opened before", f"{times[0] / 1000:.2f} s", "3 s")
+            line("a word of progress before that", f"{times[1] / 1000:.2f} s", "")
             loaded(page)
         first = []
         for _ in range(3):
-            with opened(browser, door) as page:
+            with opened(browser, auth) as page:
                 first.append(page.evaluate("() => globalThis.firstMs"))
                 began = time.perf_counter()
                 loaded(page)
         line("first picture, opened before", f"{np.median(first) / 1000:.2f} s", "0.5 s")
         line("all slices after that", f"{time.perf_counter() - began:.1f} s", "")
-        with opened(browser, door) as page:
+        with opened(browser, auth) as page:
             loaded(page)
             for plane in ("axial", "coronal", "sagittal"):
                 line(f"wheel to pixels, {plane}", spread(wheel_ms(page, plane)), "16 ms")
@@ -204,10 +204,10 @@ def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
                 page.locator("#scans button").nth(number).click()
                 loaded(page, number)
                 taken.append(page_mb(page))
-            told_mb = f"{taken[0]:.0f}, {taken[len(taken) // 2]:.0f}, {taken[-1]:.0f} MB"
+            sizes = f"{taken[0]:.0f}, {taken[len(taken) // 2]:.0f}, {taken[-1]:.0f} MB"
             line(
                 f"the same after 1, {len(taken) // 2 + 1} and {len(taken)} cases",
-                told_mb,
+                sizes,
                 "1,000 MB",
             )
 
@@ -215,9 +215,9 @@ def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
 def measure_long(browser: Any, slices: int, folder: Path) -> None:
     """A very long scan."""
     write_scan(folder, "long", slices)
-    with served(folder) as door, opened(browser, door) as page:
-        told = page.evaluate("() => globalThis.firstMs")
-        line(f"{slices} slices: first picture, never opened before", f"{told / 1000:.2f} s", "")
+    with served(folder) as auth, opened(browser, auth) as page:
+        first_ms = page.evaluate("() => globalThis.firstMs")
+        line(f"{slices} slices: first picture, never opened before", f"{first_ms / 1000:.2f} s", "")
         loaded(page)
         line(
             f"{slices} slices: wheel to pixels, coronal", spread(wheel_ms(page, "coronal")), "16 ms"

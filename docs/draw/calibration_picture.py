@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from benchmarks.classifier_folds import reliability, told_of
-from benchmarks.fold_weights import learnt_from
+from benchmarks.classifier_folds import reliability, scored_candidates
+from benchmarks.fold_weights import training_proposals
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.detection.candidates import NAMES
@@ -72,8 +72,8 @@ def draw(bins: FloatArray) -> str:
 
 def main() -> None:
     """Draw the probabilities of all candidates."""
-    told = told_of(learnt_from(Path(sys.argv[1])), NAMES)
-    PICTURE.write_text(draw(reliability(told)), encoding="utf-8")
+    scored = scored_candidates(training_proposals(Path(sys.argv[1])), NAMES)
+    PICTURE.write_text(draw(reliability(scored)), encoding="utf-8")
 
 
 if __name__ == "__main__":

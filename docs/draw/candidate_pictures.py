@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from benchmarks.candidate_blocks import SEED, find_in_fold
 from benchmarks.candidate_findings import FIVE, joined_findings
-from benchmarks.candidate_tables import Judged, judge_all, nodules_to_find
+from benchmarks.candidate_tables import MemberScore, nodules_to_find, score_all_members
 from benchmarks.measure import DATA
 
 from nodulebench.evaluation.patches import png
@@ -96,9 +96,9 @@ def gallery(rows: Sequence[tuple[str, pl.DataFrame]], tiles: dict[tuple[str, str
     )
 
 
-def missed_by(judged: Judged, nodules: pl.DataFrame) -> pl.DataFrame:
+def missed_by(score: MemberScore, nodules: pl.DataFrame) -> pl.DataFrame:
     """The nodules that some detectors together did not find."""
-    return nodules.filter(pl.Series(~judged.is_hit))
+    return nodules.filter(pl.Series(~score.is_hit))
 
 
 def main() -> None:
@@ -107,11 +107,11 @@ def main() -> None:
     findings = joined_findings([find_in_fold(fold, FIVE, SEED, kept) for fold in FOLDS])
     nodules = nodules_to_find(findings.reference)
     rows = []
-    for one in judge_all(findings):
-        if len(one.members) not in (1, len(FIVE)):
+    for score in score_all_members(findings):
+        if len(score.members) not in (1, len(FIVE)):
             continue
-        missed = missed_by(one, nodules)
-        name = NAMES[one.members[0]] if len(one.members) == 1 else "All five"
+        missed = missed_by(score, nodules)
+        name = NAMES[score.members[0]] if len(score.members) == 1 else "All five"
         title = f"{name}: {missed.height} of {nodules.height} missed"
         rows.append((title, spread_over_sizes(missed, TILES)))
     wanted = pl.concat([shown for _, shown in rows])

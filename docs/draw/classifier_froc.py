@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.candidate_findings import FIVE
-from benchmarks.candidate_froc import froc_of, scans_found
+from benchmarks.candidate_froc import froc_of, scan_findings
 from benchmarks.candidate_tables import combined
 
 from nodulebench.core.results import Curve
@@ -92,7 +92,7 @@ def draw(curves: Mapping[str, Curve]) -> str:
 
 def main() -> None:
     """Draw the FROC of every detector and of the five together."""
-    findings = scans_found(Path(sys.argv[1]))
+    findings = scan_findings(Path(sys.argv[1]))
     curves = {
         name: froc_of(findings.reference, combined(findings, tuple(name.split("+"))))
         for name in NAMES

@@ -8,9 +8,9 @@ from benchmarks.candidate_findings import (
     Case,
     find_candidates,
     joined_findings,
-    kept_findings,
     mark_centre,
     restricted,
+    stored_findings,
 )
 from benchmarks.candidate_tables import (
     nodules_to_find,
@@ -20,7 +20,7 @@ from benchmarks.candidate_tables import (
 )
 from benchmarks.fold_weights import examples_from
 from benchmarks.lidc_character import with_character
-from benchmarks.proposals import findings_of, kept_proposals, said
+from benchmarks.proposals import findings_of, scored, stored_proposals
 
 from builders.lung_scenes import ball, lung_with, world
 from builders.tables import case, nodule, reference
@@ -53,7 +53,7 @@ CASES = (
 
 
 def test_a_nodule_is_found_by_a_candidate_within_its_radius():
-    # (13, 10, 10) is 3 mm from a's first nodule; (5, 30, 5) lies on b's ignored finding
+    # (13, 10, 10) is 3 mm from a's first nodule; (5, 30, 5) is on b's ignored finding
     detect = at((13, 10, 10), (5, 30, 5))
     findings = find_candidates(CASES, {"isicad": detect})
     candidates = score_members(findings.reference, findings.submissions["isicad"], ("isicad",))
@@ -110,7 +110,7 @@ def test_the_control_marks_the_middle_of_the_image():
     assert place.tolist() == [19.5, 19.5, 19.5]
 
 
-def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path):
+def test_stored_findings_are_used_and_only_missing_detectors_run(tmp_path):
     ran = []
 
     def detector(name):
@@ -120,12 +120,12 @@ def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path):
 
         return {name: detect}
 
-    first = kept_findings(lambda: CASES, detector("isicad"), tmp_path)
-    again = kept_findings(lambda: CASES, detector("isicad") | detector("m5l"), tmp_path)
+    first = stored_findings(lambda: CASES, detector("isicad"), tmp_path)
+    again = stored_findings(lambda: CASES, detector("isicad") | detector("m5l"), tmp_path)
     assert ran == ["isicad", "isicad", "m5l", "m5l"]
     assert again.reference.nodules.equals(first.reference.nodules)
     assert again.submissions["isicad"].marks.equals(first.submissions["isicad"].marks)
-    assert kept_findings(list, detector("m5l"), tmp_path).submissions.keys() == {"m5l"}
+    assert stored_findings(list, detector("m5l"), tmp_path).submissions.keys() == {"m5l"}
 
 
 def test_parts_join_to_the_whole_and_can_be_taken_apart():
@@ -189,19 +189,19 @@ def test_density_and_agreement_come_from_the_nearest_nodule_of_three_marks(tmp_p
 
 
 @pytest.mark.parametrize("name", ["isicad", "etrocad", "m5l"])
-def test_what_is_kept_says_what_the_detector_itself_says_with_the_weights_of_its_fold(
+def test_stored_proposals_give_the_detector_s_own_marks_with_the_weights_of_its_fold(
     tmp_path, name
 ):
     chest = lung_with(ball((32.0, 32.0, 32.0), 4.0), noise_hu=30.0)
     known = reference(case("a", nodule(8, at=world(32, 32, 32)))).nodules
     made = Case("a", chest, known, fold=3, is_whole=False)
-    stored = kept_proposals(lambda: [made], tmp_path)
-    (again,) = kept_proposals(list, tmp_path)
+    stored = stored_proposals(lambda: [made], tmp_path)
+    (again,) = stored_proposals(list, tmp_path)
     assert (again.fold, again.is_whole, again.litres) == (3, False, stored[0].litres)
     expected = candidates_of(name, chest, fold=3)
     assert len(expected) > 0
     for proposals in (stored[0], again):
-        candidates = said(proposals, name)
+        candidates = scored(proposals, name)
         assert np.array_equal(candidates.center_mm, expected.center_mm)
         assert candidates.score == pytest.approx(expected.score, rel=1e-6)
     findings = findings_of(stored, [name, "centre"])
@@ -218,7 +218,7 @@ def test_classifiers_learn_from_every_proposal_but_those_on_ignored_findings(tmp
         Case(name, chest, reference(case(name, *known)).nodules, fold, is_whole=fold == 1)
         for fold, name in enumerate("ab")
     ]
-    stored = kept_proposals(lambda: made, tmp_path)
+    stored = stored_proposals(lambda: made, tmp_path)
     examples = examples_from(stored, "second_look")
     assert set(examples.fold) == {0, 1}
     assert set(examples.nodule) >= {0, 2}, "numbered through, the ignored one between"

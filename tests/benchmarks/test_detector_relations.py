@@ -8,7 +8,7 @@ from nodulebench.runner.robustness.relations import RelationVerdict
 FAULTY = {"largecad", "subsolidcad"}
 
 
-def test_every_detector_is_judged_by_its_own_marks_and_scans_are_seen_together():
+def test_every_detector_is_tested_on_its_own_marks_and_scans_are_shared():
     seen = []
 
     def detect(names, volume):
@@ -20,14 +20,14 @@ def test_every_detector_is_judged_by_its_own_marks_and_scans_are_seen_together()
         shift = "**0.00**" if name in FAULTY else "1.00"
         assert (table["shift"][name], table["crop"][name]) == (shift, shift)
     solid = tuple(name for name in NAMES if name != "subsolidcad")
-    # as it is, shifted and cut: once for all, and once for the detector with balls of its own
+    # as it is, shifted and cut: once for all, and once for the detector with other balls
     assert seen == [solid] * 3 + [("subsolidcad",)] * 3
 
 
-def test_verdicts_are_told_in_metrics():
+def test_verdicts_are_printed_as_metrics():
     agree = Notice("marks_agree", {"share": 0.984, "least": 0.9})
-    found = {"large_found": 1, "large": 2, "elsewhere": agree}
-    assert cell(RelationVerdict(False, Notice("inserted_found", found))) == "**1 of 2; 0.98**"
+    values = {"large_found": 1, "large": 2, "elsewhere": agree}
+    assert cell(RelationVerdict(False, Notice("inserted_found", values))) == "**1 of 2; 0.98**"
     counts = [Notice("variant_counted", {"count": count}) for count in (18, 24)]
     many = Notice("about_as_many", {"kept": 2, "total": 2, "counts": counts})
     assert cell(RelationVerdict(True, many)) == "2 of 2; 18, 24"

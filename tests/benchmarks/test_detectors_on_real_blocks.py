@@ -33,7 +33,7 @@ EXPECTED = {
         (5, True),
     ],
 }
-"""Candidates, and whether a nodule is hit, block by block, as kept when the table was printed."""
+"""Candidates, and whether a nodule is hit, block by block, as when the table was printed."""
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ def test_guarded_intervals_hold_where_percentiles_do_not() -> None:
     assert few.without_width == 0
 
 
-def test_a_loss_at_the_margin_is_called_non_inferior_by_percentiles_alone() -> None:
+def test_a_loss_at_the_margin_is_called_non_inferior_only_by_percentiles() -> None:
     before, after = declared(People(0.99), 0.97, 0.02, 20, 60)
     assert before > 0.2
     assert after == 0

@@ -30,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(number=st.integers(0, 2), seed=st.integers(0, 2**32))
 @settings(max_examples=150)
-def test_a_mutated_file_is_read_excluded_or_told_as_damaged(
+def test_a_mutated_file_is_read_excluded_or_reported_as_damaged(
     inputs: list[bytes], place: Path, number: int, seed: int
 ) -> None:
     place.write_bytes(mutated(inputs[number], np.random.default_rng(seed)))

@@ -30,8 +30,8 @@ def test_every_survivor_of_the_page_is_listed_with_a_reason() -> None:
         rows = list(csv.DictReader(file))
     listed = Counter((row["file"].partition("/")[0], row["kind"]) for row in rows)
     for stage, counts in page_table().items():
-        told = {kind: counts.get(column, 0) for kind, column in KINDS.items()}
-        assert told == {kind: listed[stage, kind] for kind in KINDS}
+        counted = {kind: counts.get(column, 0) for kind, column in KINDS.items()}
+        assert counted == {kind: listed[stage, kind] for kind in KINDS}
         assert sum(counts.values()) == 2 * counts["changes"]
     assert all(row["reason"] and row["before"] != row["after"] for row in rows)
     assert {row["kind"] for row in rows} <= set(KINDS)

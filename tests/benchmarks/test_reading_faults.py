@@ -1,12 +1,12 @@
 """Marks are neither lost nor doubled: a small part of what the campaign does."""
 
 import pytest
-from benchmarks.reading_faults import interrupted, judged, reading_folder, stands
+from benchmarks.reading_faults import interrupted, reading_folder, stored_draft, trial_of
 
 from nodulebench.web.viewer.drafts import Edit, open_drafts
 from nodulebench.web.viewer.findings import Finding
 
-pytest.importorskip("fastapi", reason="needs the reading room")
+pytest.importorskip("fastapi", reason="needs the viewer")
 
 
 def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
@@ -19,10 +19,10 @@ def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
 def test_the_campaign_sees_what_is_lost_and_doubled() -> None:
     with reading_folder() as scans:
         with open_drafts(scans.with_name("scans-reading"), "anna") as drafts:
-            for number, name in enumerate(("kept", "doubled"), 1):
+            for number, name in enumerate(("first", "doubled"), 1):
                 finding = Finding(kind="small_nodule", position_mm=(1.0, 1.0, 1.0))
                 edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
                 drafts.edit("scan", edit)
-        assert len(stands(scans).present) == 2
-        outcome = judged("", "", {"kept": 1.0, "lost": 2.0}, scans, [1.0])
+        assert len(stored_draft(scans).present) == 2
+        outcome = trial_of("", "", {"first": 1.0, "lost": 2.0}, scans, [1.0])
     assert (outcome.made, outcome.lost, outcome.doubled) == (2, 1, 1)

@@ -1,7 +1,7 @@
-"""Whether the second look should learn from phantoms too: real nodules and phantoms, both ways.
+"""Should the false-positive reduction be trained on phantoms too? Real nodules and phantoms.
 
-``python -m benchmarks.second_look_phantoms --keep found/``. Twelve phantoms are learnt from and
-twelve others judged, half of them healthy people and half as clinics see people; real nodules are
+``python -m benchmarks.reduction_phantoms --keep found/``. Twelve phantoms are trained on and
+twelve others scored, half of them healthy people and half as clinics see people; real nodules are
 those of the blocks of folds 0 and 1 and of the whole scans, by classifiers that never saw their
 fold.
 """
@@ -16,18 +16,18 @@ import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings
 from benchmarks.candidate_froc import labelled, mixed, sensitivities
-from benchmarks.candidate_phantoms import one_phantom
+from benchmarks.candidate_phantoms import phantom_cases
 from benchmarks.candidate_tables import combined
-from benchmarks.fold_weights import REDUCTION, examples_from, learnt_from
-from benchmarks.proposals import Proposals, findings_of, kept_proposals
+from benchmarks.fold_weights import REDUCTION, examples_from, training_proposals
+from benchmarks.proposals import Proposals, findings_of, stored_proposals
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.classifiers import false_positive_reduction as second_look
+from nodulebench.detection.classifiers import false_positive_reduction as reduction
 from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.train_classifier import train_on
 from nodulebench.io.lidc.blocks import FOLDS
 from nodulebench.phantom.patient import People
 
-LEARNT, JUDGED = range(950, 956), range(956, 962)
+TRAINED_ON, TESTED = range(950, 956), range(956, 962)
 """Numbers of phantoms; no table has any of them."""
 ALWAYS = 99
 """The fold of what every classifier learns from."""
@@ -39,20 +39,20 @@ Keeps = Callable[[Examples], np.ndarray]
 WAYS: dict[str, Keeps] = {
     "no phantoms": lambda all_of: all_of.fold != ALWAYS,
     "phantoms": lambda all_of: np.ones(len(all_of), dtype=np.bool_),
-    "what is no nodule in phantoms": lambda all_of: (all_of.fold != ALWAYS) | ~all_of.is_nodule,
+    "other candidates in phantoms": lambda all_of: (all_of.fold != ALWAYS) | ~all_of.is_nodule,
 }
 
 
 def phantoms(numbers: Sequence[int], keep: Path) -> list[Proposals]:
-    """What detectors propose in phantoms, each by a name of its own."""
-    found = []
+    """The proposals of detectors in phantoms, each under another name."""
+    proposals = []
     for people in PEOPLE:
         for number in numbers:
             name = f"phantom-{people}-{number}"
-            for case in kept_proposals(one_phantom(number, people), keep / name):
+            for case in stored_proposals(phantom_cases(number, people), keep / name):
                 nodules = case.nodules.with_columns(case_id=pl.lit(name))
-                found.append(replace(case, case_id=name, nodules=nodules))
-    return found
+                proposals.append(replace(case, case_id=name, nodules=nodules))
+    return proposals
 
 
 def cpm(findings: Findings, members: tuple[str, ...]) -> float:
@@ -66,23 +66,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, required=True, help="folder for measured candidates")
     keep = parser.parse_args().keep
-    real = learnt_from(keep)
+    real = training_proposals(keep)
     # not whole scans: calibration is that of people
-    made = [replace(phantom, fold=ALWAYS, is_whole=False) for phantom in phantoms(LEARNT, keep)]
-    judged = phantoms(JUDGED, keep)
+    made = [replace(phantom, fold=ALWAYS, is_whole=False) for phantom in phantoms(TRAINED_ON, keep)]
+    tested = phantoms(TESTED, keep)
     examples = examples_from([*real, *made], REDUCTION)
-    scans = [one for one in real if one.is_whole]
-    blocks = [one for one in real if not one.is_whole and one.fold in CHOSEN]
-    asked = sorted({scan.fold for scan in [*scans, *blocks, *judged]})
-    print(
-        "| learnt from | detectors | blocks | blocks' nodules, scans' others | scans | phantoms |"
-    )
+    scans = [case for case in real if case.is_whole]
+    blocks = [case for case in real if not case.is_whole and case.fold in CHOSEN]
+    asked = sorted({scan.fold for scan in [*scans, *blocks, *tested]})
+    print("| trained on | detectors | blocks | blocks' nodules, scans' others | scans | phantoms |")
     print("|---|---|---|---|---|---|")
-    packaged = second_look.classifier_of
+    packaged = reduction.classifier_of
     for way, keeps in WAYS.items():
         chosen = examples.chosen(keeps(examples))
         trained = {
-            fold: train_on(REDUCTION, chosen, [*(one for one in FOLDS if one != fold), ALWAYS])
+            fold: train_on(
+                REDUCTION, chosen, [*(other for other in FOLDS if other != fold), ALWAYS]
+            )
             for fold in asked
         }
 
@@ -91,8 +91,8 @@ def main() -> None:
                 return packaged(name, weights, names, fold)
             return known[-1 if fold is None else fold]
 
-        second_look.classifier_of = own
-        each = [findings_of(part, NAMES) for part in (blocks, scans, judged)]
+        reduction.classifier_of = own
+        each = [findings_of(part, NAMES) for part in (blocks, scans, tested)]
         for members in SHOWN:
             metrics = (
                 cpm(each[0], members),
