@@ -111,7 +111,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     reviewer = teams["team-2"].split("leader ")[1]
     told = step("open", "b1", "a", "--team", "team-1", by="office")
     assert told.splitlines()[:2] == [
-        f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; let nobody read it before "
+        f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; keep it secret until "
         "'draw'",
         "b1: reading",
     ]

@@ -234,7 +234,7 @@ def test_patients_are_counted_where_they_are_named(luna16: Path, tmp_path: Path,
     assert "note:" not in capsys.readouterr().out
     some = write(tmp_path, "some", "s1,a", "s2,a", "s3,b", "s4,", header=header)
     assert run("folds", "make", drawn, *given, some) == 0
-    assert "note: 1 cases name no patient, and each of them counts" in capsys.readouterr().out
+    assert "note: 1 cases name no patient; each of them counts" in capsys.readouterr().out
 
 
 def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) -> None:
@@ -244,7 +244,7 @@ def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) ->
         "error: case 's1': is tested in folds 0, 1. Test every case once.",
         "error: case 's3': is in no fold. Test every case once.",
         "error: case 's9': is not in the test set 'luna16' (4 cases). Remove it, or check against "
-        "the set that it belongs to.",
+        "the set to which it belongs.",
     ]
 
 
