@@ -48,7 +48,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run(*SEAL, *key) == 0
     shown = capsys.readouterr()
     assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
-    assert "one shared secret opens this set" in shown.err
+    assert "one secret opens this set for all" in shown.err
     assert "the policy names neither plans nor protocols" in shown.err
     assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
     out = capsys.readouterr().out
@@ -68,7 +68,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert "wrote small.checkpoint: 3 events" in out
 
     assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
-    assert "'Bo' is operator, and may not export" in capsys.readouterr().err
+    assert "'Bo' is operator and may not export" in capsys.readouterr().err
     assert run("unseal", "sealed", "--as", "Ada", *key, "--out", "plain", "--reason", "x") == 0
     assert run("unseal", "sealed", "--as", "Cem", *key, "--result", "2") == 0
     assert '"corrected"' in capsys.readouterr().out
@@ -241,13 +241,13 @@ def test_a_set_loses_a_patient(
     ada = ["sealed", "--key", "ada.key"]
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 stored result(s) deleted"
+        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
-    assert "erased_looks 1, files 1, reason consent ended" in out
-    assert "evaluation 2 used scan1, withdrawn since" in out
+    assert "erased_evaluations 1, files 1, reason consent ended" in out
+    assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

@@ -73,7 +73,7 @@ def check(
             click.echo(f"      {in_english(notice)}")
         for name, share in case.near.items():
             click.echo(f"      used {share:.0%} of {name}")
-        for message in case.run.said.splitlines()[-5:] if case.run.state != "ok" else ():
+        for message in case.run.output.splitlines()[-5:] if case.run.state != "ok" else ():
             click.echo(f"      message: {message}")
     if check.is_repeatable is not None:
         words = "the same marks" if check.is_repeatable else "other marks"

@@ -44,16 +44,16 @@ def command(
     secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):
         report = read_audit(sealed, secret)
-    # submitters choose names of files and developers: no name may look like an event
+    # who submits names files and developers: no name may pass for an event
     for event in report.events:
         click.echo(in_a_line(_line(event)))
     for use in report.uses:
-        budget = f"{len(use.looks)} of {use.allowed} evaluations"
-        click.echo(in_a_line(f"developer {use.developer}: {budget}"))
+        used = f"{len(use.evaluations)} of {use.allowed} evaluations"
+        click.echo(in_a_line(f"developer {use.developer}: {used}"))
     for number, cases in report.outdated.items():
-        click.echo(in_a_line(f"evaluation {number} used {cases}, withdrawn since"))
+        click.echo(in_a_line(f"evaluation {number} was made with {cases}, withdrawn since"))
     if not report.has_keys:
-        click.echo("one shared secret: its holders stated the names, which cannot be checked")
+        click.echo("one shared secret: the names are not verified")
     for problem in (*report.problems, *report.dates):
         click.echo(f"error: {problem}", err=True)
     if report.problems:
@@ -71,7 +71,7 @@ def _line(event: "Event") -> str:
         f"{name} {_short(value)}" for name, value in event.facts.items() if value is not None
     )
     when = f"{event.at:%Y-%m-%d %H:%M:%S}"
-    return f"{event.number:4d}  {when}  {event.step:9s}  {event.person} ({role})  {facts}"
+    return f"{event.number:4d}  {when}  {event.step:18s}  {event.person} ({role})  {facts}"
 
 
 def _short(value: object) -> str:

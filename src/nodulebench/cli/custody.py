@@ -64,7 +64,7 @@ def keys(sealed: Path, allowed_signers: bool) -> None:
             if row.line:
                 click.echo(in_a_line(f'"{name}" namespaces="nodulebench" {row.line}'))
             continue
-        opens = ", ".join(row.rooms) or "nothing"
+        opens = ", ".join(row.compartments) or "nothing"
         key = f"{row.fingerprint}, opens {opens}" if row.fingerprint else "no key, or revoked"
         roles = ", ".join(row.roles)
         click.echo(in_a_line(f"{row.person} ({roles}), since event {row.since}: {key}"))
@@ -160,7 +160,7 @@ def rekey(sealed: Path, opening: Opening) -> None:
 @opening_options
 @option("--reason", str, "", "Reason for the log, shown to all.")
 def retire(sealed: Path, opening: Opening, reason: str) -> None:
-    r"""Retire the set SEALED: no further evaluations are possible. For curators.
+    r"""End the use of the set SEALED: no further evaluations. For curators.
 
     \b
     nodulebench custody retire sealed/ --key ~/.ssh/ada --reason "after 20 evaluations"
@@ -168,7 +168,7 @@ def retire(sealed: Path, opening: Opening, reason: str) -> None:
     from nodulebench.custody import lifecycle as ending
 
     event = ending.retire(sealed, opening.required(), opening.person, reason)
-    click.echo(f"event {event.number}: the set is retired; no further evaluations are possible")
+    click.echo(f"event {event.number}: the set is retired; no further evaluations")
 
 
 @command.command("withdraw")
@@ -182,7 +182,7 @@ def withdraw(
 ) -> None:
     r"""Remove a patient from the set SEALED: encrypt tables again, delete images. For curators.
 
-    Stored evaluation results are deleted. Copies of the set are not changed: withdraw there, too.
+    Stored results are deleted. Copies of the set are not changed: withdraw there, too.
 
     \b
     nodulebench custody withdraw sealed/ --key ~/.ssh/ada --case scan17 --reason "consent ended"
@@ -193,8 +193,7 @@ def withdraw(
     with ProgressLine("encrypting again"):
         done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
     counts = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
-    results = f"{done.looks} stored result(s) deleted"
-    click.echo(f"event {done.event.number}: {counts}, {results}")
+    click.echo(f"event {done.event.number}: {counts}, {done.evaluations} stored result(s) deleted")
     print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
 
 
@@ -204,7 +203,7 @@ def withdraw(
 @click.option(
     "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Stored elsewhere; repeat."
 )
-def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
+def check_copy(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
     r"""Check whether COPY of a sealed set could replace it, and what would be lost.
 
     Nothing is written. Without a checkpoint the true end of the log is unknown.
@@ -217,18 +216,16 @@ def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -
 
     secret = opening.secret()
     with ProgressLine("reading the copy"):
-        check = ending.restore_check(copy, checkpoints, secret)
+        check = ending.check_copy(copy, checkpoints, secret)
     for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
-    click.echo(f"log         {check.events} events, {check.looks} evaluations")
+    click.echo(f"log         {check.events} events, {check.evaluations} evaluations")
     click.echo(f"opens       {'yes' if check.opens else 'not tried: give --key or the secret'}")
     if not check.expected:
         click.echo("lost        not known: no checkpoint was given")
     elif check.lost:
-        click.echo(
-            f"lost        {check.lost} event(s) after number {check.events}; "
-            "evaluations among them could be repeated"
-        )
+        lost = f"{check.lost} event(s) after number {check.events}"
+        click.echo(f"lost        {lost}; evaluations among them could be repeated")
     else:
         click.echo(f"lost        nothing up to event {check.expected}, which a checkpoint names")
     word = "could replace the set" if check.is_good else "could NOT replace the set"

@@ -30,10 +30,10 @@ def command() -> None:
 def pack(
     test_set: Path, out: Path, record: Path, recipient: Path, image: str, opening: Opening
 ) -> None:
-    r"""Write the images of TEST_SET, encrypted for one key, under meaningless names.
+    r"""Write the images of TEST_SET, encrypted for one key, under names that say nothing.
 
-    The reference is not written. The record maps the names to cases; without it the marks cannot
-    be imported. On a sealed set the log records the export; it does not count as an evaluation.
+    No reference goes out. The record says which case is called what; without it the marks cannot
+    be brought back. On a sealed set it is a separate action in the log, and is not charged.
 
     \b
     nodulebench exchange pack set/ --out disk/ --record exchange.json --to developer.pub

@@ -32,8 +32,11 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
-    told = lambda text: click.echo(f"warning: {text}", err=True)  # noqa: E731
-    with listening(out, port=port, title=title, callers=callers, host=host, report=told) as at:
+
+    def warn(text: str) -> None:
+        click.echo(f"warning: {text}", err=True)
+
+    with listening(out, port=port, title=title, callers=callers, host=host, report=warn) as at:
         who = ", ".join(callers) or "anyone"
         click.echo(f"{title} listens on {host}:{at} for {who}; stop with Ctrl-C")
         stop.wait()

@@ -57,13 +57,13 @@ def has_examples_on_own_lines(command: click.Command) -> bool:
     ]
 
 
-def test_help_of_detect_lists_detectors_and_networks() -> None:
+def test_the_help_of_detect_lists_who_finds_and_who_judges() -> None:
     text = LEAVES["detect"].get_help(click.Context(LEAVES["detect"], info_name="x"))
-    finding, scoring = text.partition("networks that find:")[2].split("Networks that score")
+    finding, judging = text.partition("networks that find:")[2].split("Networks that score")
     for name in ("nodulebench", "etrocad", "heatmap"):
         assert name in finding
     for name in ("cumedvis_a", "m5lcad", "twoscale"):
-        assert name in scoring
+        assert name in judging
         assert name not in finding
 
 
