@@ -241,13 +241,13 @@ def test_a_set_loses_a_patient(
     ada = ["sealed", "--key", "ada.key"]
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
+        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 stored result(s) deleted"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
-    assert "look 2 was made with scan1, withdrawn since" in out
+    assert "evaluation 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0
