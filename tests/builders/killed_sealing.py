@@ -75,24 +75,24 @@ def complete(lab: SealedLab) -> dict[str, Any]:
 
     def work() -> None:
         report = lab.seal()
-        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        verification = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
         files = sorted(
             path.relative_to(lab.sealed).as_posix()
             for path in lab.sealed.rglob("*")
             if path.is_file()
         )
-        told = {
+        state = {
             "taken_over": report.taken_over,
-            "problems": [str(problem) for problem in found.problems],
+            "problems": [str(problem) for problem in verification.problems],
             "files": files,
             "left": [path.name for path in lab.folder.glob(".*")],
         }
-        answer.write_text(json.dumps(told))
+        answer.write_text(json.dumps(state))
 
     if in_child(work):
         return {"problems": ["it could not be completed"]}
-    told: dict[str, Any] = json.loads(answer.read_text())
-    return told
+    document: dict[str, Any] = json.loads(answer.read_text())
+    return document
 
 
 def score(lab: SealedLab) -> dict[str, Any]:
@@ -109,15 +109,15 @@ def score_again(lab: SealedLab) -> dict[str, Any]:
 
     def work() -> None:
         left = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-        look = score(lab)["budget"]["used"]
-        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-        problems = [str(problem) for problem in (*left.problems, *found.problems)]
-        answer.write_text(json.dumps({"problems": problems, "look": look}))
+        used = score(lab)["budget"]["used"]
+        verification = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        problems = [str(problem) for problem in (*left.problems, *verification.problems)]
+        answer.write_text(json.dumps({"problems": problems, "look": used}))
 
     if in_child(work):
         return {"problems": ["it could not be completed"]}
-    told: dict[str, Any] = json.loads(answer.read_text())
-    return told
+    document: dict[str, Any] = json.loads(answer.read_text())
+    return document
 
 
 def main(folder: str, how: str, *numbers: str) -> None:

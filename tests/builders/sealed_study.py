@@ -35,8 +35,8 @@ class StudyLab(SealedLab):
         given = {"protocol": "nifdc-2022", "bootstraps": 20, "out": self.folder / "told", **more}
         return SealedEvaluateOptions(Path(), self.sealed, SECRET, "Bo", "", **given)  # type: ignore[arg-type]
 
-    def study_options(self, *looks: str, person: str = "Dee") -> StudyOptions:
-        return StudyOptions(self.sealed, SECRET, person, looks)
+    def study_options(self, *evaluations: str, person: str = "Dee") -> StudyOptions:
+        return StudyOptions(self.sealed, SECRET, person, evaluations)
 
 
 def made_up_study(
@@ -60,8 +60,8 @@ def made_up_study(
         developer = DEVELOPERS[number % len(DEVELOPERS)]
         secret = f"{developer}-finder-{number}"
         skill = Skill(secret, 0.6 + 0.03 * number, 0.4, 1.0, 3.0 + number)
-        said = made_up_submission(reference, skill, seed=3)
-        declared = replace(said, facts={"version": f"9.8.{number}", "developer": developer})
+        marks = made_up_submission(reference, skill, seed=3)
+        declared = replace(marks, facts={"version": f"9.8.{number}", "developer": developer})
         write_marks(declared, folder / f"file-{secret}")
         use = uses[number] if uses else ""
         row = (f"file-{secret}", developer, f"A{number + 1}", use)
@@ -73,7 +73,7 @@ def made_up_study(
 def evaluated_study(folder: Path, reuse: str, **more: object) -> StudyLab:
     """The same with every algorithm of the roster evaluated."""
     lab = made_up_study(folder, reuse, **more)  # type: ignore[arg-type]
-    found = list(evaluate_roster(lab.roster, lab.look_order()))
-    problems = [str(one.problem) for one in found if one.problem is not None]
+    outcomes = list(evaluate_roster(lab.roster, lab.look_order()))
+    problems = [str(outcome.problem) for outcome in outcomes if outcome.problem is not None]
     assert not problems, problems
     return lab
