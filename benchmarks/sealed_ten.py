@@ -23,7 +23,7 @@ def main() -> None:
         choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
         plain = _cpu(lambda: _plain(lab, choice))
         evaluations = _cpu(lambda: _evaluations(lab))
-        study = _cpu(lambda: compare_stored(lab.study_order(), choice, lab.folder / "study"))
+        study = _cpu(lambda: compare_stored(lab.study_options(), choice, lab.folder / "study"))
         print("| what | CPU s |\n|---|---|")
         print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
         print(f"| sealed set: {ALGORITHMS} evaluations | {evaluations:.1f} |")
@@ -46,7 +46,7 @@ def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
 
 
 def _evaluations(lab: StudyLab) -> None:
-    order = lab.look_order(protocol=PROTOCOL, bootstraps=None)
+    order = lab.roster_options(protocol=PROTOCOL, bootstraps=None)
     problems = [entry.problem for entry in evaluate_roster(lab.roster, order) if entry.problem]
     if problems:
         raise problems[0]

@@ -27,20 +27,20 @@ QUIET = (
 
 
 class Served:
-    """A viewer on a port of its own."""
+    """A viewer on a separate port."""
 
     def __init__(
         self,
         session: ReadingSession,
         port: int = 0,
         secret: str = "",
-        speaks: LanguageName = "en",
+        language: LanguageName = "en",
     ) -> None:
         self.session = session
         heard = listening(LOOPBACK, port)
         port = heard.getsockname()[1]
         self.auth = LocalAuth(port, secret) if secret else LocalAuth(port)
-        app = workbench_app(session, self.auth, speaks)
+        app = workbench_app(session, self.auth, language)
         self._running = Running(app, heard)
 
     def stop(self) -> None:
@@ -135,7 +135,7 @@ def place_on(page: Any, plane: str, place_mm: list[float]) -> tuple[float, float
         """([plane, mm]) => {
           const index = nodulebench.volume.grid.toIndex(mm);
           nodulebench.moveTo(index, { reveals: true });
-          const view = nodulebench.views.find((one) => one.plane === plane);
+          const view = nodulebench.views.find((view) => view.plane === plane);
           const box = view.canvas.getBoundingClientRect(), at = view.toCanvas(index);
           return [box.left + at[0], box.top + at[1]];
         }""",

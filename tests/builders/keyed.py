@@ -1,11 +1,11 @@
-"""A small sealed test set whose people have keys of their own."""
+"""A small sealed test set whose people have personal keys."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.custody.evaluate import SealedEvaluateOptions
-from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.custody.seal import SealOptions, SealReport, seal_bundle
 from nodulebench.security.keys import (
     PrivateKey,
     new_person_key,
@@ -25,7 +25,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class KeyedLab(SealedLab):
-    """The folder in which a test works; everybody's key lies in it under their name."""
+    """The folder in which a test works; with all keys under the names of their owners."""
 
     def key_file(self, person: str) -> Path:
         return self.folder / f"{person.lower()}.key"
@@ -39,14 +39,14 @@ class KeyedLab(SealedLab):
     def secret(self, person: str) -> Secret:
         return person_secret(self.key(person))
 
-    def order(self) -> SealOrder:
+    def order(self) -> SealOptions:
         plain = super().order()
         return replace(plain, key=self.key_file("Ada"), secret=self.secret("Ada"), person="")
 
     def seal(self, **more: object) -> SealReport:
         return seal_bundle(replace(self.order(), **more))  # type: ignore[arg-type]
 
-    def look(
+    def evaluate_options(
         self, name: str, *hits: str, person: str = "Bo", **more: object
     ) -> SealedEvaluateOptions:
         order = SealedEvaluateOptions(

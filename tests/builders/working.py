@@ -45,8 +45,8 @@ def ball_project(
     project = folder / "panel"
     project.mkdir()
     table.write_csv(project / CASES)
-    told = Project(roster=_roster(experts), rules=rules, repeats=repeats or {})
-    write_json(told.model_dump(mode="json"), project / PROJECT)
+    content = Project(roster=_roster(experts), rules=rules, repeats=repeats or {})
+    write_json(content.model_dump(mode="json"), project / PROJECT)
     names = table["case_id"].to_list()
     open_batch(handle_of(folder), "office", "b1", "one", names, reviewer_id=reviewer)
     return folder
@@ -70,23 +70,23 @@ def handle_of(folder: Path) -> ProjectHandle:
 
 
 class Person:
-    """Somebody at work in the project, by what their page asks the server."""
+    """A person at work in a project, by the requests of their page."""
 
     def __init__(self, client: TestClient, where: str = "") -> None:
         self.client = client
         self.where = where
-        """Before every address: where the session is on a site."""
+        """The path of the session on a site; every address begins with it."""
         self._tab = token_hex(4)
         self._sent = 0
 
     def ask(self, path: str) -> Any:
-        """What is answered."""
+        """The response to a GET request."""
         answer = self.client.get(self.where + path)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, path: str, body: Any = None, code: int = 200) -> Any:
-        """What is answered to something that changes."""
+        """The response to a POST request."""
         answer = self.client.post(self.where + path, json=body or {}, headers=OWN)
         assert answer.status_code == code, answer.text
         return answer.json()
@@ -115,7 +115,7 @@ class Person:
         return self.post(f"/scans/{number}/edits", {**edit, "finding": finding, "seconds": 2})
 
     def answer(self, number: int, name: str, **fields: Any) -> Any:
-        """Say something of a candidate as it stands."""
+        """Answer a candidate in its current state."""
         candidate = next(
             finding
             for finding in self.ask(f"/scans/{number}/reading")["findings"]
@@ -124,12 +124,12 @@ class Person:
         return self.save(number, name, {**candidate["finding"], **fields}, candidate["version"])
 
     def submit(self, number: int, code: int = 200) -> Any:
-        """Hand in a case."""
+        """Submit a case."""
         return self.post(f"/scans/{number}/submit", code=code)
 
 
 class AtHome(Person):
-    """Somebody whose session is on their own machine."""
+    """A person whose session is on their own machine."""
 
     def __init__(self, session: ReadingSession, port: int = 8040) -> None:
         self.session = session
@@ -156,6 +156,6 @@ def people_of(folder: Path, *names: str) -> Iterator[dict[str, AtHome]]:
 
 
 def without_slices(rules: WorkflowRules) -> WorkflowRules:
-    """Rules by which a slice more or less is no dispute."""
+    """Rules without disputes about single slices."""
     rule = rules.consistency.model_copy(update={"disputes_slices": False})
     return rules.model_copy(update={"consistency": rule})

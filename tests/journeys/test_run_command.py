@@ -93,7 +93,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
         process.send_signal(signal.SIGINT)  # in a case, or before the last, which takes long
         _, told = process.communicate(timeout=600)
     assert process.returncode == 130, told
-    assert f"{out} keeps what was done; the same command goes on from there." in told
+    assert f"{out} has the results so far; the same command continues from there." in told
     assert run(*words) == 0
     assert ": 3 ok" in capsys.readouterr().out
 
@@ -167,7 +167,7 @@ def test_a_system_is_run_with_given_weights_in_its_sandbox(
         return
     other = network_weights(tmp_path / "other", 1)
     assert run("run", *system, "--out", out, *walls, "--weights", other.parent) == 1
-    assert "holds a run that differs in: algorithm, weights." in capsys.readouterr().err
+    assert "contains a run that differs in: algorithm, weights." in capsys.readouterr().err
 
 
 def test_algorithms_beside_each_other_refuse_weights_of_nobody(

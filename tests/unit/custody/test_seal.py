@@ -17,8 +17,8 @@ from builders.places import ROOT
 from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from conftest import TEST_DATA
 from nodulebench.core.errors import InputError
-from nodulebench.custody.bundle import write_bundle
-from nodulebench.custody.seal import SealOrder, seal_bundle
+from nodulebench.custody.bundle import BundleOptions, write_bundle
+from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.io.bundle import read_reference, write_reference
@@ -71,12 +71,12 @@ def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(lab: Seale
 def test_a_sealed_set_verifies_with_and_without_its_secret(lab: SealedLab) -> None:
     lab.seal()
     for secret in (None, SECRET):
-        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=secret)
-        assert found.is_good, found.problems
-        assert found.signature is not None
-        assert found.signature.is_known
-        assert found.signature.signed.by == "Ada"
-        assert [event.step for event in found.events] == ["sealed"]
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=secret)
+        assert verified.is_good, verified.problems
+        assert verified.signature is not None
+        assert verified.signature.is_known
+        assert verified.signature.signed.by == "Ada"
+        assert [event.step for event in verified.events] == ["sealed"]
 
 
 def test_a_sealed_set_is_a_valid_bag(lab: SealedLab) -> None:
@@ -105,22 +105,26 @@ def test_other_tables_of_the_bundle_are_sealed_too(lab: SealedLab) -> None:
 def test_a_list_of_images_stays_readable_and_is_compared(lab: SealedLab) -> None:
     images = lab.folder / "images"
     (lab.bundle / "images").rename(images)
-    write_bundle(lab.bundle, lab.folder / "bag", images=images, is_copied=False)
+    write_bundle(
+        BundleOptions(
+            reference=lab.bundle, out=lab.folder / "bag", images=images, lists_images=True
+        )
+    )
     order = replace(lab.order(), bundle=lab.folder / "bag")
     seal_bundle(order)
     assert (lab.sealed / "data" / "images.csv").is_file()
     assert verify_sealed(lab.sealed, images=images).is_good
     (images / "scan1" / "0001.dcm").write_bytes(b"x")
-    found = verify_sealed(lab.sealed, images=images).problems
-    assert [str(one) for one in found] == [
+    verified = verify_sealed(lab.sealed, images=images).problems
+    assert [str(result) for result in verified] == [
         f"{images / 'scan1' / '0001.dcm'}: is not the file that images.csv lists."
     ]
 
 
 def test_only_a_curator_may_seal(lab: SealedLab) -> None:
     order = lab.order()
-    with pytest.raises(InputError, match="'Bo' is operator, and may not seal"):
-        seal_bundle(SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Bo"))
+    with pytest.raises(InputError, match="'Bo' is operator and may not seal"):
+        seal_bundle(replace(order, person="Bo"))
     assert not lab.sealed.exists()
 
 
@@ -131,7 +135,7 @@ def test_a_damaged_bundle_is_not_sealed(lab: SealedLab) -> None:
 
 
 def test_a_bundle_is_not_sealed_into_itself(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="lies in the bundle, which stays as it is"):
+    with pytest.raises(InputError, match="is inside the bundle"):
         seal_bundle(replace(lab.order(), out=lab.bundle / "sealed"))
     assert not list(lab.bundle.glob("*seal*"))
 
@@ -157,14 +161,14 @@ def test_the_order_of_cases_tells_nothing(lab: SealedLab) -> None:
 def test_another_folder_is_not_overwritten(lab: SealedLab) -> None:
     lab.sealed.mkdir()
     (lab.sealed / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"is already there\. Choose a new place"):
+    with pytest.raises(InputError, match=r"already exists\. Choose a new folder"):
         lab.seal()
 
 
 def test_sealing_the_same_set_again_does_nothing(lab: SealedLab) -> None:
     lab.seal()
     before = contents(lab.sealed)
-    assert lab.seal().was_there
+    assert lab.seal().already_sealed
     assert contents(lab.sealed) == before
 
 
@@ -182,13 +186,11 @@ def test_an_interrupted_sealing_needs_the_same_secret(lab: SealedLab) -> None:
     order = lab.order()
     other = Secret("key file", bytes(32))
     with pytest.raises(InputError, match="was left by an interrupted run with another secret"):
-        seal_bundle(
-            SealOrder(order.bundle, order.out, order.key, other, order.policy, order.person)
-        )
+        seal_bundle(replace(order, secret=other))
 
 
 def kill(lab: SealedLab, *operations: object) -> list[dict[str, Any]]:
-    """What builders.killed_sealing says of sealing this desk."""
+    """The outcomes of builders.killed_sealing in this folder."""
     script = [sys.executable, "-m", "builders.killed_sealing"]
     done = subprocess.run(
         [*script, str(lab.folder), *map(str, operations)],
@@ -217,23 +219,23 @@ def test_killed_at_any_operation_the_next_run_completes_it(lab: SealedLab) -> No
 @pytest.mark.slow
 @needs_fork
 def test_killed_again_and_again_it_is_still_completed(lab: SealedLab) -> None:
-    assert all(one["killed"] for one in kill(lab, "at", 12, 30, 30, 45))
+    assert all(outcome["killed"] for outcome in kill(lab, "at", 12, 30, 30, 45))
     assert lab.seal().taken_over > 0
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert verified.is_good, verified.problems
 
 
 @pytest.mark.slow
 @needs_fork
-def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(
+def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_evaluation(
     lab: SealedLab,
 ) -> None:
     lab.seal()
     lab.marks("mine.csv", "scan0", "scan1")
-    outcomes = kill(lab, "look", 8)
+    outcomes = kill(lab, "score", 8)
     assert len(outcomes) > 4
     assert [outcome for outcome in outcomes if outcome["problems"]] == []
-    assert {outcome["look"] for outcome in outcomes} == {1}
+    assert {outcome["used"] for outcome in outcomes} == {1}
 
 
 REAL = "LIDC-IDRI-0001_original_6slices"
@@ -257,7 +259,7 @@ def test_a_flipped_byte_in_a_real_image_is_found_and_named(lab: SealedLab) -> No
     assert [problem.where for problem in problems] == [str(slices[2])]
 
 
-def test_what_a_killed_run_copied_badly_is_copied_anew(lab: SealedLab) -> None:
+def test_what_a_killed_run_copied_badly_is_copied_again(lab: SealedLab) -> None:
     stage = lab.folder / ".sealed.sealing" / "data" / "images" / "scan0"
     stage.mkdir(parents=True)
     (stage / "0001.dcm").write_bytes(b"half")
@@ -273,9 +275,7 @@ def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
     answers = lab.folder / "datasheet.toml"
     answers.write_text('purpose = "To test detection."\nethics = "Approval 7 of hospital X."\n')
     order = lab.order()
-    report = seal_bundle(
-        SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Ada", answers)
-    )
+    report = seal_bundle(replace(order, answers=answers))
     sheet = json.loads((lab.sealed / "datasheet.json").read_text())
     assert sheet["answers"]["purpose"]["answer"] == "To test detection."
     assert sheet["answers"]["cases"] == {
@@ -292,7 +292,7 @@ def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
         (
             "luna16.recal",
@@ -303,16 +303,18 @@ def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
     ],
 )
 def test_a_policy_that_tells_an_unknown_metric_is_not_sealed(
-    lab: SealedLab, named: str, told: str
+    lab: SealedLab, named: str, message: str
 ) -> None:
     policy = lab.folder / "policy.toml"
     policy.write_text(policy.read_text().replace("luna16.recall", named))
     with pytest.raises(InputError) as refused:
         lab.seal()
-    assert f"policy.toml field 'reuse.metrics': {told}" in str(refused.value)
+    assert f"policy.toml field 'reuse.metrics': {message}" in str(refused.value)
     assert not lab.sealed.exists()
 
 
 @pytest.mark.parametrize(("named", "is_open"), [("", True), ('protocols = ["luna16"]\n', False)])
-def test_a_policy_that_names_no_question_is_told(tmp_path: Path, named: str, is_open: bool) -> None:
-    assert make_lab(tmp_path, POLICY + named).seal().is_open_question == is_open
+def test_a_policy_that_names_no_question_is_reported(
+    tmp_path: Path, named: str, is_open: bool
+) -> None:
+    assert make_lab(tmp_path, POLICY + named).seal().permits_any_test == is_open

@@ -51,14 +51,14 @@ def test_no_image_is_readable_in_the_set(lab: KeyedLab) -> None:
     assert not [content for content in contents if b"scan0scan0" in content or b"voxels" in content]
     assert not (lab.sealed / "data" / "images").exists()
     assert "images encrypted as well" in (lab.sealed / "datasheet.md").read_text()
-    found = verify_sealed(lab.sealed, secret=lab.secret("Bo"))
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, secret=lab.secret("Bo"))
+    assert verified.is_good, verified.problems
 
 
-def test_one_case_after_another_lies_in_a_private_place(lab: KeyedLab) -> None:
+def test_one_case_after_another_is_in_a_private_folder(lab: KeyedLab) -> None:
     with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
         assert images.case_ids == ["scan0", "scan1", "scan2"]
-        assert images.place.stat().st_mode & 0o077 == 0
+        assert images.folder.stat().st_mode & 0o077 == 0
         assert plain_files(lab) == []
         folder = images.take("scan0")
         assert (folder / "0001.dcm").read_bytes() == b"scan0" * 50
@@ -98,21 +98,21 @@ def test_detectors_are_given_them_and_nothing_is_left(lab: KeyedLab) -> None:
     most = 0
     with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
 
-        def told(*_: object) -> None:
+        def no_warning(*_: object) -> None:
             nonlocal most
             most = max(most, len(plain_files(lab)))
 
-        found = detect_set(
+        detected = detect_set(
             System(("isicad",)),
             lab.sealed,
             executor=LocalExecutor(1),
             source=images,
-            progress=told,
+            progress=no_warning,
         )
         assert plain_files(lab) == []
-    assert [(one.case_id, one.state) for one in found] == [
+    assert [(result.case_id, result.state) for result in detected] == [
         (f"scan{number}", "failed")
-        for number in range(3)  # they are no images, and were read
+        for number in range(3)  # they are not images, and were read
     ]
     assert most == 0
 
@@ -126,7 +126,7 @@ def test_the_curator_takes_them_out_with_the_reference(lab: KeyedLab) -> None:
 def test_the_same_under_a_shared_secret_and_after_an_interruption(tmp_path: Path) -> None:
     shared = make_lab(tmp_path)
     seal_bundle(replace(shared.order(), encrypts_images=True))
-    assert seal_bundle(replace(shared.order(), encrypts_images=True)).was_there
+    assert seal_bundle(replace(shared.order(), encrypts_images=True)).already_sealed
     with sealed_images(shared.sealed, SECRET, "Bo") as images:
         assert (images.take("scan1") / "0001.dcm").read_bytes() == b"scan1" * 50
     assert verify_sealed(shared.sealed, secret=SECRET).is_good

@@ -1,4 +1,4 @@
-"""Which kept results a word means: never one developer's for another's."""
+"""Which stored results an alias or number selects: never another developer's."""
 
 from datetime import UTC, datetime
 
@@ -21,37 +21,43 @@ def event(number: int, step: Step, **facts: object) -> Event:
     )
 
 
-def look(number: int, developer: str, **names: str) -> list[Event]:
+def evaluation_events(number: int, developer: str, **names: str) -> list[Event]:
     return [
-        event(number, "look", developer=developer, **names),
-        event(number + 1, "evaluated", developer=developer, look=number),
+        event(number, "evaluation_charged", developer=developer, **names),
+        event(number + 1, "evaluated", developer=developer, evaluation=number),
     ]
 
 
 LOG = [
-    *look(2, "alpha", algorithm="marks"),
-    *look(4, "beta", algorithm="marks"),
-    *look(6, "gamma", algorithm="x", alias="4"),
-    *look(8, "delta", algorithm="first", alias="A1"),
-    *look(10, "delta", algorithm="second", alias="a1"),
+    *evaluation_events(2, "alpha", algorithm="marks"),
+    *evaluation_events(4, "beta", algorithm="marks"),
+    *evaluation_events(6, "gamma", algorithm="x", alias="4"),
+    *evaluation_events(8, "delta", algorithm="first", alias="A1"),
+    *evaluation_events(10, "delta", algorithm="second", alias="a1"),
 ]
 
 
 @pytest.mark.parametrize(
     ("word", "listed"),
     [
-        ("MARKS", r"marks \(look 2\), marks \(look 4\)"),
-        ("4", r"marks \(look 4\), 4 \(look 6\)"),
+        ("MARKS", r"marks \(evaluation 2\), marks \(evaluation 4\)"),
+        ("4", r"marks \(evaluation 4\), 4 \(evaluation 6\)"),
     ],
 )
 def test_a_word_that_means_results_of_several_developers_is_refused(word: str, listed: str) -> None:
-    with pytest.raises(InputError, match=f"'{word}': stands for several .* by look: {listed}"):
+    with pytest.raises(InputError, match=f"'{word}': names several .* by number: {listed}"):
         chosen_evaluations(LOG, [word])
 
 
-def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
-    with pytest.raises(InputError, match="look 'marks': is not kept"):
+def test_a_number_means_its_evaluation_and_an_alias_the_last_of_its_developer() -> None:
+    assert [
+        evaluation.facts["evaluation"] for evaluation in chosen_evaluations(LOG[:4], ["2"])
+    ] == [2]
+    assert [
+        evaluation.facts["evaluation"] for evaluation in chosen_evaluations(LOG[6:], ["8"])
+    ] == [8]
+    assert [
+        evaluation.facts["evaluation"] for evaluation in chosen_evaluations(LOG[8:], ["A1"])
+    ] == [10]
+    with pytest.raises(InputError, match="evaluation 'marks': has no stored result"):
         chosen_evaluations(LOG[4:], ["marks"])

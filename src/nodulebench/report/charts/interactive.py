@@ -28,7 +28,7 @@ from nodulebench.report.pages.svg import drawing, label, placed
 from nodulebench.report.pages.templates import Block
 
 MOST_BANDS = 4
-"""Beyond so many series bands would hide each other."""
+"""With more series their bands are left out, because they would hide each other."""
 TITLE, ROW = 24, 22
 """Height of the title and of each line of a legend, in a chart shown without its page."""
 PRECISION = 100_000
@@ -50,13 +50,13 @@ class Chart(Block):
 
     macro: ClassVar[str] = "chart"
     title: str
-    picture: Markup
+    svg: Markup
     legend: tuple[tuple[str, Style | Fill], ...] = ()
     remarks: tuple[str, ...] = ()
     readings: JsonObject | None = None
-    """What the page's script needs to read values off the plot; None: a small, still plot."""
+    """Data from which the script reads values off the plot; None: a small, still plot."""
     translate: Translator | None = None
-    """The words of what the page shows to read and zoom with."""
+    """Texts of the controls for reading and zooming."""
     is_narrow: bool = False
     """Whether three of them fit side by side."""
 
@@ -72,7 +72,7 @@ def readable_chart(
     """A chart whose values can be read off on the page; y runs from 0 to 1."""
     return Chart(
         title=title,
-        picture=plot(x_axis, y_axis, [member.line for member in series], title),
+        svg=plot(x_axis, y_axis, [member.line for member in series], title),
         legend=tuple((member.name, member.line.style) for member in series),
         readings={
             "frame": [LEFT, TOP, WIDTH, HEIGHT],
@@ -88,14 +88,14 @@ def readable_chart(
 
 
 def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
-    """A small chart of one line, to look at."""
+    """A small chart of one line, without controls."""
     return Chart(title, plot(x_axis, y_axis, [line], description))
 
 
 def with_legend(chart: Chart) -> Markup:
-    """A chart as one picture: its title above the plot, what is what below it."""
+    """A chart as one SVG: its title above the plot, its legend below it."""
     width, below = LEFT + WIDTH + RIGHT, TITLE + TOP + HEIGHT + BOTTOM
-    parts = [label(6, 16, chart.title, "axis first"), placed(chart.picture, 0, TITLE)]
+    parts = [label(6, 16, chart.title, "axis first"), placed(chart.svg, 0, TITLE)]
     for row, (name, style) in enumerate(chart.legend):
         down = below + row * ROW
         parts += [placed(style.sample, LEFT, down), label(LEFT + 50, down + 10, name, "first")]

@@ -1,4 +1,4 @@
-"""The colours of everything that is shown: one table for page, dark page, print and pictures.
+"""The colours of everything that is shown: one table for page, dark page, print and charts.
 
 Series have Okabe and Ito's colours (safe for colour-blind readers), darkened where they would be
 too light on paper and lightened on a dark page.
@@ -50,6 +50,6 @@ def colour_variables() -> str:
 
 
 def with_colours(style: str, medium: Medium) -> str:
-    """A style sheet with its variables filled in, for readers that know none."""
+    """A style sheet with its variables filled in, for programs that do not support them."""
     known = palette(medium)
     return re.sub(r"var\(--([\w-]+)\)", lambda match: known[match[1]], style)

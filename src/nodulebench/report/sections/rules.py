@@ -54,7 +54,7 @@ def difference_table(document: Document, translate: Translator) -> Table | None:
                 count(item.lost),
                 undefined(item.reason, notes)
                 if relative is None
-                else Cell(signed_percent(relative), picture=signed_bar(relative, largest)),
+                else Cell(signed_percent(relative), svg=signed_bar(relative, largest)),
                 Cell(f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"),
                 count(item.marks_changed),
             ]
@@ -123,7 +123,7 @@ def flip_table(flips: pl.DataFrame | None, translate: Translator) -> Table | Non
 
 
 def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
-    """As many of each algorithm and pair of rules, until there are enough."""
+    """Rows taken in turn from each algorithm and pair of rules, ``FLIPS_SHOWN`` in all."""
     return (
         flips.with_row_index("row")
         .with_columns(turn=pl.int_range(pl.len()).over("algorithm", "base_rule", "rule"))

@@ -154,21 +154,14 @@ class FolderDrafts:
         self._lock = Lock()
 
     def every(self) -> Mapping[str, Draft]:
-        """All drafts by case."""
         with self._lock:
             return dict(self._drafts)
 
     def of(self, case_id: str) -> Draft:
-        """The draft of a case; an empty one if there is none yet."""
         with self._lock:
             return self._drafts.setdefault(case_id, Draft())
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Apply an edit unless it was applied before; return the state of its finding.
-
-        Raises:
-            ConflictError: if another client changed the finding, or the reading is submitted.
-        """
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
             if not require_editable(draft, edit):
@@ -177,7 +170,6 @@ class FolderDrafts:
             return draft.findings.get(edit.finding_id or "")
 
     def submit(self, case_id: str) -> None:
-        """Freeze a reading."""
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
             if not draft.is_submitted:
@@ -186,11 +178,6 @@ class FolderDrafts:
 
     @contextmanager
     def submitting(self, case_id: str) -> Iterator[Draft]:
-        """Freeze a reading if the block succeeds; no edit is accepted during the block.
-
-        Raises:
-            ConflictError: if it was submitted before.
-        """
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
             if draft.is_submitted:

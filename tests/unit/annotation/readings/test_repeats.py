@@ -14,7 +14,7 @@ from nodulebench.annotation.readings.quality import (
 from nodulebench.core.errors import InputError
 
 
-def test_repeats_are_drawn_from_the_cases_whatever_their_order() -> None:
+def test_repeats_do_not_depend_on_the_order_of_cases() -> None:
     names = [f"s{number}" for number in range(20)]
     drawn_cases = draw_repeats(names, 0.25, seed=4)
     assert len(drawn_cases) == 5
@@ -67,7 +67,7 @@ def test_between_a_case_and_its_repeat_lie_many_others(count: int, again: int, s
         assert order.index(name) - order.index(case_id) - 1 >= max(0, least)
 
 
-def test_repeats_do_not_all_stand_at_the_end_and_orders_differ() -> None:
+def test_repeats_are_spread_and_orders_differ() -> None:
     names = [f"s{number}" for number in range(100)]
     repeats = draw_repeats(names, 0.1, seed=1)
     first, second = (

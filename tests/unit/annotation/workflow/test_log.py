@@ -37,8 +37,8 @@ def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
 
 def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "00000001.json").write_text('{"number": 1}')
-    told = r"00000001.json: was changed: it is not as NoduleBench writes it. Restore the log"
-    with pytest.raises(InputError, match=told):
+    message = r"00000001.json: was changed: it is not as NoduleBench writes it. Restore the log"
+    with pytest.raises(InputError, match=message):
         annotation_log(FolderStore(tmp_path), "root").read()
 
 
@@ -67,7 +67,7 @@ def test_of_two_simultaneous_steps_the_second_sees_the_first(tmp_path: Path) -> 
     log = annotation_log(FolderStore(tmp_path), "root")
 
     class Raced(FolderStore):
-        """Somebody else opens a batch just before."""
+        """Another person opens a batch just before."""
 
         def append(self, number: int, content: bytes) -> bool:
             if number == 1:

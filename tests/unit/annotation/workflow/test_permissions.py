@@ -61,13 +61,15 @@ from nodulebench.core.errors import InputError
         ),
     ],
 )
-def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step, what: str) -> None:
+def test_what_is_wrong_is_reported_and_changes_nothing(
+    driver: WorkflowDriver, step, what: str
+) -> None:
     driver.opens()
     driver.reads("r1", SHARED)
     before = driver.store.read()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         step(driver)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
     assert driver.store.read() == before
 
 
@@ -83,9 +85,9 @@ def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step,
 def test_only_the_leader_of_another_team_reviews(
     driver: WorkflowDriver, reviewer, what: str
 ) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         driver.opens(reviewer=reviewer)
-    assert str(told.value).startswith(f"batch 'b1': {what}")
+    assert str(caught.value).startswith(f"batch 'b1': {what}")
     assert driver.store.read() == []
 
 
@@ -193,8 +195,8 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
             "batch 'b1' case 'a': finding 'x' is candidate-2 already. Agree with it, or object",
         ),
         (
-            lambda d: d.adds("lead2", drawn("kept", (9, 90, 90, 4), type="solid")),
-            "reader 'lead2' case 'a' finding 'kept': occurs more than once.",
+            lambda d: d.adds("lead2", drawn("drawn", (9, 90, 90, 4), type="solid")),
+            "reader 'lead2' case 'a' finding 'drawn': occurs more than once.",
         ),
         (
             lambda d: d.adds("lead2", drawn("x", (3, 300, 50, 8), type="solid")),
@@ -216,9 +218,9 @@ def test_what_a_review_cannot_be_changes_nothing(driver: WorkflowDriver, step, w
         "lead2", ReviewNodule(batch_id="b1", case_id="b", candidate_id="candidate-1", agrees=True)
     )
     driver.finishes("lead2", "b")
-    driver.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
+    driver.adds("lead2", drawn("drawn", (2, 20, 20, 4), type="solid"))
     before = driver.store.read()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         step(driver)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
     assert driver.store.read() == before

@@ -34,7 +34,7 @@ def test_lung_volume_is_the_air_within_the_body():
     assert (seen.air_hu, seen.tissue_hu) == (-860.0, 40.0)
 
 
-def test_air_that_a_slice_connects_with_the_outside_is_no_lung():
+def test_air_that_a_slice_connects_with_the_outside_is_not_lung():
     hu = body()
     hu[5:15, 0:21, 30] = -1000.0
     assert not enclosed_air(hu, -400.0).any()
@@ -46,7 +46,7 @@ def test_air_that_leaves_the_body_through_other_slices_stays_lung():
     assert enclosed_air(hu, -400.0).sum() == 10 * 20 * 30 + 5 * 16
 
 
-def test_small_gas_beside_large_lungs_does_not_count():
+def test_small_gas_next_to_large_lungs_does_not_count():
     hu = body()
     hu[17:19, 42:46, 42:46] = -900.0
     assert enclosed_air(hu, -400.0).sum() == 10 * 20 * 30
@@ -64,7 +64,7 @@ def test_lung_that_a_round_field_of_view_cuts_is_found():
     assert see_anatomy(hu, np.array([5.0, 4.0, 4.0])).cut_mm == pytest.approx(50.0)
 
 
-def test_a_table_below_the_body_is_no_cut_lung():
+def test_a_table_below_the_body_is_not_a_cut_lung():
     hu = body()
     hu[:, 53:54] = 100.0
     hu[:, 54:] = -900.0
@@ -83,7 +83,7 @@ def test_lungs_of_every_kind_are_found(name):
 
 
 @pytest.mark.parametrize("name", NO_CHESTS)
-def test_what_is_no_chest_shows_no_lung(name):
+def test_other_body_parts_show_no_lung(name):
     body = NO_CHESTS[name]()
     assert see_anatomy(*body.seen()).lung_ml == 0.0
 
@@ -91,8 +91,8 @@ def test_what_is_no_chest_shows_no_lung(name):
 @pytest.mark.parametrize(
     "name", [no_chest for no_chest in NO_CHESTS if no_chest != "water phantom"]
 )
-def test_air_within_what_is_no_chest_would_be_enough_for_one(name):
-    """What is enclosed in each is more than half a litre: volume alone would admit it."""
+def test_air_outside_of_a_chest_would_be_enough_for_one(name):
+    """Each encloses more than half a litre of air: by volume it would be admitted."""
     body = NO_CHESTS[name]()
     assert enclosed_air(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000 > 500
 
@@ -130,10 +130,10 @@ def test_padding_outside_the_field_of_view_does_not_count():
 @given(arrays(np.float32, (3, 5, 5), elements=st.floats(-1000, 1000, width=32)))
 def test_the_threshold_parts_best_of_all(values):
     """Otsu's threshold, against trying every cut of the same histogram."""
-    kept = without_padding(values)
-    if np.ptp(kept) < 1:
+    unpadded = without_padding(values)
+    if np.ptp(unpadded) < 1:
         return
-    counts, edges = np.histogram(kept, bins=256)
+    counts, edges = np.histogram(unpadded, bins=256)
     middles = (edges[1:] + edges[:-1]) / 2
 
     def spread(cut):
@@ -143,6 +143,6 @@ def test_the_threshold_parts_best_of_all(values):
         means = (low @ middles[:cut] / low.sum(), high @ middles[cut:] / high.sum())
         return low.sum() * high.sum() * (means[1] - means[0]) ** 2
 
-    chosen = int(np.argmin(np.abs(edges - best_threshold(kept))))
+    chosen = int(np.argmin(np.abs(edges - best_threshold(unpadded))))
     best = max(spread(cut) for cut in range(1, 256))
     assert spread(chosen) == pytest.approx(best, rel=1e-6)

@@ -25,7 +25,7 @@ def picture(seed: int = 1, side: int = 128, noise: float = 12) -> npt.NDArray[An
 
 
 def corners(stored: npt.NDArray[Any], value: int) -> npt.NDArray[Any]:
-    """The same, what lies outside of a round field of view filled with a value."""
+    """The same with a value outside of a round field of view."""
     y, x = np.mgrid[: len(stored), : len(stored)] - (len(stored) - 1) / 2
     return np.where(np.hypot(x, y) > len(stored) / 2, value, stored).astype(stored.dtype)
 
@@ -64,10 +64,10 @@ def test_nothing_was_drawn_into_what_a_scanner_sees(name: str) -> None:
 
 @pytest.mark.parametrize("name", NATURAL)
 @pytest.mark.parametrize("value", [100, 500, 3000, 9000])
-@pytest.mark.parametrize("place", [(10, 60), (60, 40)], ids=["beside", "over the body"])
+@pytest.mark.parametrize("place", [(10, 60), (60, 40)], ids=["next to the body", "over the body"])
 def test_two_small_letters_are_found(name: str, value: int, place: tuple[int, int]) -> None:
     boxes = drawn_boxes(letters(NATURAL[name](), *place, value), 1)
-    if value < 9000 or name != "metal cut off":  # there the metal stands out first
+    if value < 9000 or name != "metal cut off":  # there the metal is outstanding first
         assert [place[0], place[0] + 5] in boxes[:, :2].tolist()
     assert len(boxes) >= 1
 
@@ -93,7 +93,7 @@ def test_an_even_picture_holds_nothing() -> None:
 
 def by_hand(stored: npt.NDArray[Any], value: int, least: float) -> set[tuple[int, int, int]]:
     """Row, first column and column after the last of runs of a value, pixel by pixel."""
-    found = set()
+    boxes = set()
     for number, row in enumerate(stored.astype(int).tolist()):
         for first in range(1, len(row)):
             after = first
@@ -101,8 +101,8 @@ def by_hand(stored: npt.NDArray[Any], value: int, least: float) -> set[tuple[int
                 after += 1
             is_run = first < after < len(row) and row[first - 1] != value
             if is_run and min(abs(row[first - 1] - value), abs(row[after] - value)) >= least:
-                found.add((number, first, after))
-    return found
+                boxes.add((number, first, after))
+    return boxes
 
 
 @pytest.mark.parametrize("kind", ["i2", "<u2", ">i2", ">u2", "u1"])
@@ -119,8 +119,10 @@ def test_sharp_runs_are_those_that_are_counted_pixel_by_pixel(
                 steps = _steps(stored, 1.0, max(values))
                 runs = _sharp_within(stored, steps, value, least)
                 row = runs.start // runs.width
-                found = zip(row, runs.start % runs.width, runs.stop - row * runs.width, strict=True)
-                assert set(found) == by_hand(stored, value, least)
+                run_bounds = zip(
+                    row, runs.start % runs.width, runs.stop - row * runs.width, strict=True
+                )
+                assert set(run_bounds) == by_hand(stored, value, least)
 
 
 def test_steps_of_values_that_two_bytes_hardly_hold() -> None:
@@ -131,7 +133,7 @@ def test_steps_of_values_that_two_bytes_hardly_hold() -> None:
 
 
 @pytest.mark.parametrize("least", [-1024, 0, 30000])
-def test_values_stand_out_that_do_so_counted_one_by_one(least: int) -> None:
+def test_outstanding_values_equal_those_of_a_plain_count(least: int) -> None:
     random = np.random.default_rng(least % 97)
     for _ in range(40):
         values = least + 1 + random.integers(0, 60, random.integers(0, 900))

@@ -1,4 +1,4 @@
-"""An image archive runs without an engine, and not if any byte of it is not as its digest says."""
+"""An image archive runs without an engine, and not if any byte of it does not match its digest."""
 
 import json
 import stat
@@ -51,7 +51,7 @@ def test_an_image_of_grand_challenge_runs_unchanged_without_an_executor(
                 return slot.read(small_volume(), "case-1")
 
     run = in_own_thread(read)
-    assert (run.state, run.why) == ("ok", None), run.said
+    assert (run.state, run.why) == ("ok", None), run.output
     assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
 
 
@@ -96,7 +96,7 @@ def test_any_changed_part_is_noticed(tmp_path: Path, made) -> None:
         content[len(content) // 2] ^= 1
         changed[name] = bytes(content)
         path = archive(changed, tmp_path / f"{number}.tar")
-        with pytest.raises(InputError, match=r"as its digest says|cannot be|can be unpacked"):
+        with pytest.raises(InputError, match=r"match its digest|cannot be|can be unpacked"):
             unpack_image(path, tmp_path / f"root-{number}")
 
 
@@ -115,11 +115,11 @@ def test_the_image_s_id_may_be_declared_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({"x": b""}, "neither an index.json nor a manifest.json"),
-        ({"index.json": b'{"manifests": []}'}, "holds 0 images"),
-        ({"index.json": b'{"manifests": [{"digest": "md5:1"}]}'}, "which is no SHA-256"),
+        ({"index.json": b'{"manifests": []}'}, "contains 0 images"),
+        ({"index.json": b'{"manifests": [{"digest": "md5:1"}]}'}, "which is not a SHA-256"),
         ({"index.json": b'{"manifests": [{"digest": 5}]}'}, "cannot be unpacked"),
         ({"manifest.json": b'[{"Config": "x", "Layers": [5]}]', "x": b"{}"}, "cannot be unpacked"),
         ({"index.json": b"[" * 100_000}, "cannot be"),
@@ -127,12 +127,14 @@ def test_the_image_s_id_may_be_declared_too(tmp_path: Path) -> None:
         ({"../x": b""}, "names files outside of itself"),
     ],
 )
-def test_what_is_no_image_is_told(tmp_path: Path, files: dict[str, bytes], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_an_invalid_image_is_reported(
+    tmp_path: Path, files: dict[str, bytes], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
         unpack_image(archive(files, tmp_path / "x.tar"), tmp_path / "root")
 
 
-def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
+def test_an_invalid_archive_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(b"not an archive" * 100)
     with pytest.raises(InputError, match="cannot be unpacked as an image"):
         unpack_image(tmp_path / "x.tar", tmp_path / "root")
@@ -224,7 +226,7 @@ def test_an_entry_that_names_no_place_below_the_root_is_refused(
         ("c/.wh..wh..opq", {"a/b", "c", "k"}),
     ],
 )
-def test_a_whiteout_removes_only_what_lies_below_the_root(
+def test_a_whiteout_removes_only_what_is_below_the_root(
     tmp_path: Path, name: str, is_left: set[str]
 ) -> None:
     place = tmp_path / "place"
@@ -254,7 +256,7 @@ def test_nothing_outside_of_a_root_can_be_erased(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match="outside"):
             image_module._erase(root, path)
-    image_module._erase(root, root / "link")  # a link itself lies inside
+    image_module._erase(root, root / "link")  # a link itself is inside
     image_module._erase(root, root / "a")
     assert contents(tmp_path) == {"file": b"1", "root": None}
 

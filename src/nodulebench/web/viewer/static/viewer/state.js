@@ -90,7 +90,8 @@ export class State {
     this.colleagues = [];
     /** @type {string | null} the id of the selected finding. */
     this.selected = null;
-    this.mode = "done"; // the task in the scan; done: there is none
+    /** @type {string | null} the task in the scan; done: there is none; null: no scan is open yet. */
+    this.mode = null;
     this.isSubmitted = false;
     this.isResampled = false;
     /** @type {number[] | null} */
