@@ -93,7 +93,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
         process.send_signal(signal.SIGINT)  # in a case, or before the last, which takes long
         _, output = process.communicate(timeout=600)
     assert process.returncode == 130, output
-    assert f"{out} keeps what was done; the same command goes on from there." in output
+    assert f"{out} has the results so far; the same command continues from there." in output
     assert run(*words) == 0
     assert ": 3 ok" in capsys.readouterr().out
 
