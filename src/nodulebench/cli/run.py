@@ -1,8 +1,8 @@
-"""nodulebench run: run an algorithm on a test set, isolated from the machine."""
+"""nodulebench run: an isolated algorithm on a test set."""
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,40 +40,40 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
     "--isolation",
     ISOLATIONS,
     "auto",
-    "Sandbox of the algorithm; none: no sandbox, only for your own programs.",
+    "How to isolate the algorithm; none: not at all, for your own program.",
 )
 @executor_options("1", "Cases at the same time.", before="--processes")
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
-    help="Interface of an image archive that has no algorithm.toml.",
+    help="Input and output layout of an image archive without algorithm.toml.",
 )
 @weights_option
-@option("--repeat", COUNT, 1, "Runs per case, to check that the marks are the same.")
-@click.option("--only-failed", is_flag=True, help="Repeat only cases that failed.")
-@click.option("--dry-run", is_flag=True, help="Print the needs of a run, without running.")
+@option("--repeat", COUNT, 1, "Read each case this often, and compare the marks.", to="repeats")
+@click.option(
+    "--only-failed", "is_only_failed", is_flag=True, help="Run cases again that did not end well."
+)
+@click.option("--dry-run", is_flag=True, help="Print what a run would need, and run nothing.")
 @opening_options
 def command(
     algorithm: str,
     test_set: Path,
     out: Path,
-    isolation: str,
     profile: "RunProfile | None",
     weights: tuple[Path, ...],
-    repeat: int,
-    only_failed: bool,
     dry_run: bool,
     opening: Opening,
     executor: ExecutorChoice,
+    **options: Any,
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
     ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or a
     built-in detector's name, several joined by '+', as for `detect`; --weights are those of its
     networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. The algorithm
-    gets one case at a time, under meaningless names, without network, within its limits. A failed
-    case is a result. The same command continues an interrupted run. Ends with 1 if a case failed
-    because of the machine, not the algorithm.
+    receives one case at a time, under a pseudonym, without network and within its limits. A case
+    that fails is a result. The same command continues a stopped run. Ends with 1 if a case has no
+    result because of the machine, and not because of the algorithm.
 
     \b
     nodulebench run my_cad/ phantoms/ --out marks/
@@ -89,12 +89,12 @@ def command(
     from nodulebench.runner.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm, profile, weights)
-    choice = RunChoice(isolation, executor.workers or 1, only_failed, repeat)
+    choice = RunChoice(slots=executor.workers or 1, **options)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:
         needs = needs_of(chosen, test_set, choice, secret, opening.person)
-        for name, words in needs.lines:
-            click.echo(f"  {name:<12} {words}")
+        for name, text in needs.lines:
+            click.echo(f"  {name:<12} {text}")
         return 0 if needs.is_met else 1
     require_local_workers(test_set, is_ours=executor.is_ours)
     try:
@@ -112,7 +112,9 @@ def command(
                 progress=line.tell,
             )
     except KeyboardInterrupt:
-        click.echo(f"{out} holds the finished cases; the same command continues.", err=True)
+        click.echo(
+            f"{out} has the results so far; the same command continues from there.", err=True
+        )
         raise
     for case_id, state, why in summary.problems[:MOST_SHOWN]:
         click.echo(f"{case_id}: {state}: {why}", err=True)
@@ -123,7 +125,7 @@ def command(
     click.echo(f"{sum(summary.states.values())} cases{before}: {states}")
     same, repeated = summary.reproduced
     if repeated:
-        click.echo(f"{same} of {repeated} cases gave the same marks {repeat} times")
+        click.echo(f"{same} of {repeated} cases gave the same marks {choice.repeats} times")
     print_written(summary.folder)
     as_whom = " --key … --developer …" if summary.is_sealed else ""
     print_next(f"nodulebench evaluate {out} --reference {test_set} --protocol …{as_whom}")
