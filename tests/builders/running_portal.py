@@ -188,7 +188,7 @@ class RunningPortal:
                 yield f"{entry}: what was sent is lost"
             if entry not in jobs or jobs[entry].state != "done":
                 yield f"{entry} is not scored: {jobs[entry].problems if entry in jobs else ''}"
-        counted = Counter(one.entry_id for one in results)
+        counted = Counter(result.entry_id for result in results)
         scored = Counter(
             dict(event.facts)["entry"] for event in log.events if event.action == "scored"
         )
