@@ -45,7 +45,7 @@ from nodulebench.io.manifests import (
 )
 from nodulebench.matching.rules import RULES
 from nodulebench.metrics import METRICS
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.signatures import sign_manifest
 from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
 
@@ -280,7 +280,9 @@ def _write_descriptions(
     return tuple(sheet.gaps)
 
 
-def _finish(order: SealOrder, role: Any, stage: Path, seal: Seal, placed: StagedFile) -> None:
+def _finish(
+    order: SealOrder, role: Any, stage: Path, seal: EventSigner, placed: StagedFile
+) -> None:
     """Remove what does not belong, sign, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()

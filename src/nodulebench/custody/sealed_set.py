@@ -77,7 +77,7 @@ class SealedSet:
             InputError: if the log was tampered with, the set is no longer the one that was opened,
                 or as ``facts`` raises.
         """
-        seal = self.log.seal
+        seal = self.log.signer
         if seal is None:
             raise AssertionError("who opened the set has a secret")
 

@@ -55,6 +55,6 @@ def test_what_is_no_checkpoint_is_told_before_a_look_is_charged(lab: SealedLab) 
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read: No such file"):
         ask(lab, "one.csv", "first", lab.folder / "nothing.json")
     (lab.folder / "other.json").write_text("{}\n")
-    with pytest.raises(InputError, match=r"other\.json: is no checkpoint, or was changed"):
+    with pytest.raises(InputError, match=r"other\.json: is not a checkpoint, or was changed"):
         ask(lab, "one.csv", "first", lab.folder / "other.json")
     assert read_audit(lab.sealed).uses == ()
