@@ -30,6 +30,8 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if [ -x node_modules/.bin/eslint ]; then npm run --silent lint; \
+		else echo "The viewer's scripts were not checked: they need Node.js and 'npm install'."; fi
 
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build -q -W -E -b html docs docs/_build/html

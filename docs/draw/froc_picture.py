@@ -19,7 +19,7 @@ def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
     document = read_document(result)
     curves = by_curve(pl.read_parquet(result / "curves.parquet"))
-    return on_paper(froc_charts(document, curves, translator())[0].picture)
+    return on_paper(froc_charts(document, curves, translator())[0].svg)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 
 import pytest
-from benchmarks.red_team import GONE, LEFT_OUT, SURVIVED, Found, all_places, print_table, run
+from benchmarks.red_team import GONE, LEFT_OUT, SURVIVED, AttackResult, all_places, print_table, run
 
 pytest.importorskip("openjpeg")
 
@@ -26,7 +26,9 @@ def test_nothing_that_was_planted_survives(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_survivor_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table([Found("nested", "3 items deep", SURVIVED), Found("nested", "other", GONE)])
+    print_table(
+        [AttackResult("nested", "3 items deep", SURVIVED), AttackResult("nested", "other", GONE)]
+    )
     out = capsys.readouterr().out
     assert "| nested | 2 | 1 | 0 | 1 |" in out
     assert "survived: nested: 3 items deep" in out

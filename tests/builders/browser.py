@@ -1,4 +1,4 @@
-"""A reading room served from this process, and a browser that opens it."""
+"""A viewer served from this process, and a browser that opens it."""
 
 import shutil
 import socket
@@ -27,20 +27,20 @@ QUIET = (
 
 
 class Served:
-    """A reading room on a port of its own."""
+    """A viewer on a separate port."""
 
     def __init__(
         self,
-        room: ReadingSession,
+        session: ReadingSession,
         port: int = 0,
         secret: str = "",
-        speaks: LanguageName = "en",
+        language: LanguageName = "en",
     ) -> None:
-        self.room = room
+        self.session = session
         heard = listening(LOOPBACK, port)
         port = heard.getsockname()[1]
-        self.door = LocalAuth(port, secret) if secret else LocalAuth(port)
-        app = workbench_app(room, self.door, speaks)
+        self.auth = LocalAuth(port, secret) if secret else LocalAuth(port)
+        app = workbench_app(session, self.auth, language)
         self._running = Running(app, heard)
 
     def stop(self) -> None:
@@ -65,10 +65,10 @@ class Running:
 
 
 @contextmanager
-def served_room(folder: Path, port: int = 0, secret: str = "") -> Iterator[Served]:
-    """The reading room of a folder while the block runs."""
-    with open_session(folder, "anna") as room:
-        served = Served(room, port, secret)
+def served_folder(folder: Path, port: int = 0, secret: str = "") -> Iterator[Served]:
+    """The viewer of a folder while the block runs."""
+    with open_session(folder, "anna") as session:
+        served = Served(session, port, secret)
         try:
             yield served
         finally:
@@ -89,9 +89,9 @@ def started_browser() -> Iterator[Any]:
 
 @contextmanager
 def opened_page(browser: Any, served: Served, *, may_lose: bool = False) -> Iterator[Any]:
-    """The page of a reading room whose first scan is there; nothing may go wrong in it."""
+    """The page of a viewer whose first scan is there; nothing may go wrong in it."""
     with watched_page(browser, may_lose=may_lose) as page:
-        page.goto(served.door.address)
+        page.goto(served.auth.address)
         wait_until_loaded(page)
         yield page
 
@@ -104,10 +104,14 @@ def watched_page(browser: Any, *, may_lose: bool = False) -> Iterator[Any]:
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+    page.on(
+        "console", lambda message: wrong.append(message.text) if message.type == "error" else None
+    )
     yield page
     context.close()
-    assert [one for one in wrong if not (may_lose and "Failed to load resource" in one)] == []
+    assert [
+        message for message in wrong if not (may_lose and "Failed to load resource" in message)
+    ] == []
 
 
 def wait_until_loaded(page: Any, number: int = 0) -> None:
@@ -131,7 +135,7 @@ def place_on(page: Any, plane: str, place_mm: list[float]) -> tuple[float, float
         """([plane, mm]) => {
           const index = nodulebench.volume.grid.toIndex(mm);
           nodulebench.moveTo(index, { reveals: true });
-          const view = nodulebench.views.find((one) => one.plane === plane);
+          const view = nodulebench.views.find((view) => view.plane === plane);
           const box = view.canvas.getBoundingClientRect(), at = view.toCanvas(index);
           return [box.left + at[0], box.top + at[1]];
         }""",

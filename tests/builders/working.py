@@ -1,4 +1,4 @@
-"""An annotation project on small scans of a ball, and rooms of the people who take part in it."""
+"""An annotation project on small scans of a ball, and the sessions of its people."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,7 +25,7 @@ from nodulebench.web.viewer.session import ReadingSession
 
 OWN = {"X-Requested-With": "nodulebench"}
 PLACE = BALL_MM.tolist()
-BESIDE = [PLACE[0] + 14, PLACE[1] - 12, PLACE[2]]
+NEXT_TO = [PLACE[0] + 14, PLACE[1] - 12, PLACE[2]]
 """A place with nothing in it."""
 
 
@@ -45,8 +45,8 @@ def ball_project(
     project = folder / "panel"
     project.mkdir()
     table.write_csv(project / CASES)
-    told = Project(roster=_roster(experts), rules=rules, repeats=repeats or {})
-    write_json(told.model_dump(mode="json"), project / PROJECT)
+    content = Project(roster=_roster(experts), rules=rules, repeats=repeats or {})
+    write_json(content.model_dump(mode="json"), project / PROJECT)
     names = table["case_id"].to_list()
     open_batch(handle_of(folder), "office", "b1", "one", names, reviewer_id=reviewer)
     return folder
@@ -70,28 +70,30 @@ def handle_of(folder: Path) -> ProjectHandle:
 
 
 class Person:
-    """Somebody at work in the project, by what their page asks the server."""
+    """A person at work in a project, by the requests of their page."""
 
     def __init__(self, client: TestClient, where: str = "") -> None:
         self.client = client
         self.where = where
-        """Before every address: where the room is on a site."""
+        """The path of the session on a site; every address begins with it."""
         self._tab = token_hex(4)
         self._sent = 0
 
     def ask(self, path: str) -> Any:
-        """What is answered."""
+        """The response to a GET request."""
         answer = self.client.get(self.where + path)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, path: str, body: Any = None, code: int = 200) -> Any:
-        """What is answered to something that changes."""
+        """The response to a POST request."""
         answer = self.client.post(self.where + path, json=body or {}, headers=OWN)
         assert answer.status_code == code, answer.text
         return answer.json()
 
-    def draw(self, number: int, name: str, place: list[float], half: float = 4, **said: Any) -> Any:
+    def draw(
+        self, number: int, name: str, place: list[float], half: float = 4, **fields: Any
+    ) -> Any:
         """A square on three slices around a place."""
         x, y, z = place
         middle = round((z - float(ball().geometry.origin_mm[2])) / 2)
@@ -104,56 +106,56 @@ class Person:
         slices = [
             {"slice_index": at, "outline": outline} for at in (middle - 1, middle, middle + 1)
         ]
-        return self.translate(number, name, {"position_mm": place, "slices": slices, **said})
+        return self.save(number, name, {"position_mm": place, "slices": slices, **fields})
 
-    def translate(self, number: int, name: str, finding: dict[str, Any], based_on: int = 0) -> Any:
+    def save(self, number: int, name: str, finding: dict[str, Any], based_on: int = 0) -> Any:
         """An edit of a finding."""
         self._sent += 1
         edit = {"client": self._tab, "number": self._sent, "finding_id": name, "based_on": based_on}
         return self.post(f"/scans/{number}/edits", {**edit, "finding": finding, "seconds": 2})
 
-    def answer(self, number: int, name: str, **said: Any) -> Any:
-        """Say something of a candidate as it stands."""
-        one = next(
+    def answer(self, number: int, name: str, **fields: Any) -> Any:
+        """Answer a candidate in its current state."""
+        candidate = next(
             finding
             for finding in self.ask(f"/scans/{number}/reading")["findings"]
             if finding["id"] == name
         )
-        return self.translate(number, name, {**one["finding"], **said}, one["version"])
+        return self.save(number, name, {**candidate["finding"], **fields}, candidate["version"])
 
-    def hand_in(self, number: int, code: int = 200) -> Any:
-        """Hand in a case."""
+    def submit(self, number: int, code: int = 200) -> Any:
+        """Submit a case."""
         return self.post(f"/scans/{number}/submit", code=code)
 
 
 class AtHome(Person):
-    """Somebody whose room is on their own machine."""
+    """A person whose session is on their own machine."""
 
-    def __init__(self, room: ReadingSession, port: int = 8040) -> None:
-        self.room = room
-        door = LocalAuth(port)
-        self.app = workbench_app(room, door)
+    def __init__(self, session: ReadingSession, port: int = 8040) -> None:
+        self.session = session
+        auth = LocalAuth(port)
+        self.app = workbench_app(session, auth)
         super().__init__(TestClient(self.app, base_url=f"http://127.0.0.1:{port}"))
-        self.client.get(door.address)
+        self.client.get(auth.address)
 
 
 @contextmanager
 def people_of(folder: Path, *names: str) -> Iterator[dict[str, AtHome]]:
-    """Some people of a project, each in their own room."""
+    """Some people of a project, each in their own session."""
     with ExitStack() as stack:
-        found = {
+        people = {
             name: AtHome(
                 stack.enter_context(open_project_session(folder / "panel", folder / "scans", name)),
                 8040 + number,
             )
             for number, name in enumerate(names)
         }
-        for one in found.values():
-            stack.enter_context(one.client)  # one loop for all its requests
-        yield found
+        for person in people.values():
+            stack.enter_context(person.client)  # one loop for all its requests
+        yield people
 
 
 def without_slices(rules: WorkflowRules) -> WorkflowRules:
-    """Rules by which a slice more or less is no dispute."""
+    """Rules without disputes about single slices."""
     rule = rules.consistency.model_copy(update={"disputes_slices": False})
     return rules.model_copy(update={"consistency": rule})

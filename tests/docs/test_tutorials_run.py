@@ -28,7 +28,7 @@ SERVED = {
     "start-a-portal": "test_portal_in_browser.py",
     "install-a-portal": "test_portal_in_browser.py",
     "submit-by-a-program": "test_portal_in_browser.py",
-    "read-scans": "test_reading_room_in_browser.py",
+    "read-scans": "test_viewer_in_browser.py",
     "read-in-a-team": "test_work_modes_in_browser.py",
     "review-and-correct": "test_work_modes_in_browser.py",
     "arbitrate": "test_work_modes_in_browser.py",

@@ -51,7 +51,7 @@ def test_only_what_a_curation_admitted_is_cleaned(
     assert run("deidentify", "--curated", "curated", *CLEAN[2:]) == 0
     assert "wrote       1 slices of 1 patients to out" in capsys.readouterr().out
     assert run("deidentify", "elsewhere", "--curated", "curated", *CLEAN[2:]) == 1
-    assert "2.dcm: is not there any more" in capsys.readouterr().err
+    assert "2.dcm: no longer exists" in capsys.readouterr().err
 
 
 def test_what_is_left_out_is_named_and_the_exit_status_says_so(
@@ -85,7 +85,7 @@ def test_the_key_table_is_shown_to_who_can_open_it(capsys: pytest.CaptureFixture
     assert run("deidentify", "--show-keys") == 2
     assert "give --key-table with --show-keys" in capsys.readouterr().err
     assert run("deidentify", "--show-keys", "--key-table", "none", *show[-1:], "passphrase") == 1
-    assert "none: is not there." in capsys.readouterr().err
+    assert "none: does not exist." in capsys.readouterr().err
 
 
 def test_wrong_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders.browser import Served, opened_page, painted, place_on, served_room, started_browser
+from builders.browser import Served, opened_page, painted, place_on, served_folder, started_browser
 from builders.reading import BALL_MM, RADIUS_MM, write_scans
 from builders.real_scans import plain_scan
 
@@ -33,15 +33,15 @@ def saved(page: Any) -> None:
     page.wait_for_function(SAVED)
 
 
-def kept(served: Served, case_id: str = "a") -> list[Any]:
-    assert served.room.drafts is not None
-    return list(served.room.drafts.of(case_id).present.values())
+def stored_findings(served: Served, case_id: str = "a") -> list[Any]:
+    assert served.session.drafts is not None
+    return list(served.session.drafts.of(case_id).present.values())
 
 
 def sizes(page: Any, at: int = 0) -> dict[str, Any]:
     page.wait_for_function("(at) => nodulebench.findings[at]?.measured?.diameter_mm", arg=at)
-    found: dict[str, Any] = page.evaluate("(at) => nodulebench.findings[at].measured", at)
-    return found
+    sizes_mm: dict[str, Any] = page.evaluate("(at) => nodulebench.findings[at].measured", at)
+    return sizes_mm
 
 
 def drag(page: Any, start: tuple[float, float], *steps: tuple[float, float]) -> None:
@@ -54,13 +54,15 @@ def drag(page: Any, start: tuple[float, float], *steps: tuple[float, float]) -> 
 
 def ring(middle: tuple[float, float], radius: float, count: int = 24) -> list[tuple[float, float]]:
     turn = np.linspace(0, 2 * np.pi, count, endpoint=False)
-    return [(middle[0] + radius * np.cos(one), middle[1] + radius * np.sin(one)) for one in turn]
+    return [
+        (middle[0] + radius * np.cos(angle), middle[1] + radius * np.sin(angle)) for angle in turn
+    ]
 
 
-def test_a_nodule_is_proposed_described_drawn_undone_and_handed_in(
+def test_a_nodule_is_proposed_described_drawn_undone_and_submitted(
     browser: Any, folder: Path
 ) -> None:
-    with served_room(folder) as served, opened_page(browser, served) as page:
+    with served_folder(folder) as served, opened_page(browser, served) as page:
         page.keyboard.press("p")
         page.mouse.click(*place_on(page, "coronal", PLACE))
         assert sizes(page)["diameter_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.06)
@@ -75,8 +77,12 @@ def test_a_nodule_is_proposed_described_drawn_undone_and_handed_in(
         page.fill("textarea[name=comment]", "at the fissure")
         page.locator("#findings button").click()  # leaves the field
         saved(page)
-        (one,) = kept(served)
-        assert (one.type, one.malignancy, one.comment) == ("part_solid", 4, "at the fissure")
+        (finding,) = stored_findings(served)
+        assert (finding.type, finding.malignancy, finding.comment) == (
+            "part_solid",
+            4,
+            "at the fissure",
+        )
 
         page.keyboard.press("Escape")
         page.keyboard.press("d")
@@ -99,23 +105,23 @@ def test_a_nodule_is_proposed_described_drawn_undone_and_handed_in(
         page.keyboard.press("Control+y")
         page.keyboard.press("Shift+Delete")
         saved(page)
-        assert len(kept(served)) == 1
+        assert len(stored_findings(served)) == 1
 
-        page.locator("#hand-in").click()
-        page.locator("#sure button[value=yes]").click()
-        page.wait_for_function("() => nodulebench.isHandedIn")
+        page.locator("#submit").click()
+        page.locator("#confirm button[value=yes]").click()
+        page.wait_for_function("() => nodulebench.isSubmitted")
         page.keyboard.press("p")
         page.mouse.click(*place_on(page, "axial", PLACE))
         painted(page)
-        assert len(kept(served)) == 1
+        assert len(stored_findings(served)) == 1
         assert "handed in" in page.locator("#scans").inner_text()
-        lines = (served.room.folder / "nodules.csv").read_text().splitlines()
-        assert len(lines) == 1 + len(one.slices)
+        lines = (served.session.folder / "nodules.csv").read_text().splitlines()
+        assert len(lines) == 1 + len(finding.slices)
         assert ",part_solid," in lines[1]
 
 
 def test_ellipse_polygon_axes_points_and_filling_by_keyboard(browser: Any, folder: Path) -> None:
-    with served_room(folder) as served, opened_page(browser, served) as page:
+    with served_folder(folder) as served, opened_page(browser, served) as page:
         at = place_on(page, "axial", PLACE)
         scale = page.evaluate("() => nodulebench.views[0].scale")
         reach = 6 * scale
@@ -141,13 +147,16 @@ def test_ellipse_polygon_axes_points_and_filling_by_keyboard(browser: Any, folde
         page.mouse.click(*place_on(page, "sagittal", [PLACE[0], PLACE[1] + 15, PLACE[2] + 8]))
         page.wait_for_function("() => nodulebench.findings.length === 2")
         saved(page)
-        assert [one.kind for one in kept(served)] == ["nodule", "small_nodule"]
-        assert np.abs(np.array(kept(served)[1].position_mm) - PLACE - [0, 15, 8]).max() < 0.6
+        assert [finding.kind for finding in stored_findings(served)] == ["nodule", "small_nodule"]
+        assert (
+            np.abs(np.array(stored_findings(served)[1].position_mm) - PLACE - [0, 15, 8]).max()
+            < 0.6
+        )
         page.keyboard.press("n")
         page.keyboard.press("Enter")  # a proposal at the cross-hair, without the mouse
         page.wait_for_function("() => nodulebench.findings.length === 3")
         saved(page)
-        assert len(kept(served)) == 3
+        assert len(stored_findings(served)) == 3
 
 
 def free_port() -> int:
@@ -163,28 +172,28 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
 
     def opened(served: Served) -> Any:
         page = context.new_page()
-        page.goto(served.door.address)
+        page.goto(served.auth.address)
         page.wait_for_function("() => globalThis.nodulebench?.volume?.isComplete")
         page.wait_for_function(SAVED)
         painted(page)
         return page
 
-    with served_room(folder, port, secret) as served:
+    with served_folder(folder, port, secret) as served:
         page = opened(served)
         page.keyboard.press("t")
         page.mouse.click(*place_on(page, "axial", PLACE))
         saved(page)
-    # the server is dead: the mark is drawn, kept in the browser, and the tab is closed
+    # the server is dead: the mark is drawn, stored in the browser, and the tab is closed
     page.mouse.click(*place_on(page, "axial", [PLACE[0] - 9, PLACE[1], PLACE[2]]))
     page.wait_for_function(
         "() => /2|1 edits wait/.test(document.getElementById('saved').textContent)"
     )
     page.close()
-    with served_room(folder, port, secret) as served:
-        assert len(kept(served)) == 1
+    with served_folder(folder, port, secret) as served:
+        assert len(stored_findings(served)) == 1
         first = opened(served)
         first.wait_for_function("() => nodulebench.findings.length === 2")
-        assert len(kept(served)) == 2
+        assert len(stored_findings(served)) == 2
         second = opened(served)
         second.wait_for_function("() => nodulebench.findings.length === 2")
         for page, subtlety in ((first, "2"), (second, "5")):
@@ -195,12 +204,12 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
                 saved(page)
         second.locator("#notice.wrong").wait_for()
         assert "another window" in second.locator("#notice").inner_text()
-        assert kept(served)[0].subtlety == 2
+        assert stored_findings(served)[0].subtlety == 2
         second.get_by_text("Use mine instead").click()
         saved(second)
-        assert kept(served)[0].subtlety == 5
-        assert len(kept(served)) == 2
-        drafts = served.room.drafts
+        assert stored_findings(served)[0].subtlety == 5
+        assert len(stored_findings(served)) == 2
+        drafts = served.session.drafts
         assert drafts is not None
         before = drafts.of("a").seconds
         second.evaluate("() => { nodulebench.tools.findings.drafts.seconds = 40; }")
@@ -221,8 +230,8 @@ def test_one_click_on_the_nodule_of_a_real_scan_measures_it_as_its_readers_did(
     for path in plain_scan(tmp_path_factory, "LIDC-IDRI-0001").iterdir():
         if 76 <= int(path.stem[-4:]) <= 106:
             shutil.copy(path, tmp_path / "scans")
-    with served_room(tmp_path / "scans") as served, opened_page(browser, served) as page:
-        assert len(served.room.scans) == 1
+    with served_folder(tmp_path / "scans") as served, opened_page(browser, served) as page:
+        assert len(served.session.scans) == 1
         page.keyboard.press("p")
         page.mouse.click(*place_on(page, "axial", [56.2, 86.3, -115.9]))
         assert sizes(page)["diameter_mm"] == pytest.approx(23.1, rel=0.10)

@@ -11,13 +11,13 @@ import pytest
 
 from builders.browser import Served, opened_page, painted, started_browser
 from builders.reading import write_scans
-from builders.working import BESIDE, PLACE
+from builders.working import NEXT_TO, PLACE
 from nodulebench.cli import main
 from nodulebench.web.viewer.study import open_study_session
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
-"""A folder: pages are kept there as pictures, to be looked at."""
-MARKS = {("a", "ball"): PLACE, ("b", "ball"): PLACE, ("a", "air"): BESIDE}
+"""A folder for screenshots; None: no screenshots."""
+MARKS = {("a", "ball"): PLACE, ("b", "ball"): PLACE, ("a", "air"): NEXT_TO}
 TRUTH_MM = [PLACE[0] - 14, PLACE[1] + 12, PLACE[2]]
 
 
@@ -36,13 +36,13 @@ def run(*arguments: object) -> None:
 def evaluated(folder: Path, reference: str, out: str) -> dict[str, int]:
     options = ("--protocol", "luna16", "--bootstraps", 0, "--out", folder / out)
     run("evaluate", folder / "mine.csv", "--reference", folder / reference, *options)
-    told = json.loads((folder / out / "evaluation.json").read_text())
-    (rule,) = told["algorithms"][0]["rules"].values()
+    evaluation = json.loads((folder / out / "evaluation.json").read_text())
+    (rule,) = evaluation["algorithms"][0]["rules"].values()
     return {name: rule["counts"][name] for name in ("hit", "missed", "false_positive")}
 
 
 def given(folder: Path) -> Path:
-    """Two scans of a ball that nobody annotated, and an algorithm that marks it, and air."""
+    """Two scans of a ball without annotations, and an algorithm that marks the ball and air."""
     write_scans(folder / "scans", "a", "b")
     truth = folder / "truth"
     truth.mkdir()
@@ -74,25 +74,25 @@ def on_place(page: Any, number: int) -> None:
     )
 
 
-def kept(page: Any, name: str) -> None:
+def save_screenshot(page: Any, name: str) -> None:
     painted(page)
     if PICTURES:
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
-def judges_by_keys(browser: Any, folder: Path, name: str) -> None:
+def read_by_keys(browser: Any, folder: Path, name: str) -> None:
     """Every ball is measured across 14 voxels of 0.8 mm."""
-    with open_study_session(folder / "study", folder / "scans", name) as room:
-        served = Served(room)
+    with open_study_session(folder / "study", folder / "scans", name) as session:
+        served = Served(session)
         try:
             with opened_page(browser, served) as page:
                 page.set_viewport_size({"width": 1366, "height": 768})
                 keys = page.locator("#keys kbd").all_text_contents()
-                assert sorted(set(keys)) == sorted(keys)  # none does two things
+                assert sorted(set(keys)) == sorted(keys)  # no key has two meanings
                 for number in range(3):
                     on_place(page, number)
                     page.keyboard.press("Enter")
-                    assert page.locator("#notice").is_visible()  # nothing was said yet
+                    assert page.locator("#notice").is_visible()  # it is not classified yet
                     if is_ball(page):
                         page.keyboard.press("7")
                         page.keyboard.press("Enter")
@@ -100,10 +100,10 @@ def judges_by_keys(browser: Any, folder: Path, name: str) -> None:
                         lay_axis(page)
                     else:
                         page.keyboard.press("9")
-                    kept(page, f"study-{number + 1}")
+                    save_screenshot(page, f"study-{number + 1}")
                     page.keyboard.press("Enter")
-                page.wait_for_function("() => nodulebench.scans.every((one) => one.is_submitted)")
-                kept(page, "study-done")
+                page.wait_for_function("() => nodulebench.scans.every((scan) => scan.is_submitted)")
+                save_screenshot(page, "study-done")
         finally:
             served.stop()
 
@@ -116,16 +116,16 @@ def lay_axis(page: Any) -> None:
     page.wait_for_function("() => nodulebench.findings[0].finding.ruler")
 
 
-def judges_by_table(folder: Path, name: str, calls: dict[tuple[str, str], str]) -> None:
+def read_by_table(folder: Path, name: str, calls: dict[tuple[str, str], str]) -> None:
     file = folder / f"{name}.csv"
     run("annotate", "observer", "ask", folder / "study", file, "--by", name)
     asked = pl.read_csv(file, schema_overrides={"mark_id": pl.String})
     assert "score" not in asked.columns
-    said = ["case_id,mark_id,call,diameter_mm"]
+    lines = ["case_id,mark_id,call,diameter_mm"]
     for row in asked.iter_rows(named=True):
-        kind = "air" if row["x_mm"] == BESIDE[0] else "ball"
-        said.append(f"{row['case_id']},{row['mark_id']},{calls[row['case_id'], kind]}")
-    file.write_text("\n".join(said) + "\n")
+        kind = "air" if row["x_mm"] == NEXT_TO[0] else "ball"
+        lines.append(f"{row['case_id']},{row['mark_id']},{calls[row['case_id'], kind]}")
+    file.write_text("\n".join(lines) + "\n")
     run("annotate", "observer", "answer", folder / "study", file, "--by", name)
 
 
@@ -136,10 +136,10 @@ def test_from_false_positives_to_additional_nodules(browser: Any, tmp_path: Path
     run("annotate", "observer", "select", folder / "result", "--rate", 3, "--out", folder / "study")
     readers = [part for name in ("ann", "bo", "cy") for part in ("--reader", name)]
     run("annotate", "observer", "open", folder / "study", *readers)
-    judges_by_keys(browser, folder, "ann")
+    read_by_keys(browser, folder, "ann")
     every = dict.fromkeys(MARKS, "non_nodule,")
-    judges_by_table(folder, "bo", {**every, ("a", "ball"): "nodule,12", ("b", "ball"): "nodule,12"})
-    judges_by_table(folder, "cy", {**every, ("a", "ball"): "nodule,10"})
+    read_by_table(folder, "bo", {**every, ("a", "ball"): "nodule,12", ("b", "ball"): "nodule,12"})
+    read_by_table(folder, "cy", {**every, ("a", "ball"): "nodule,10"})
 
     options = ("--reference", folder / "truth", "--agreement", 2, "--marks", folder / "mine.csv")
     run("annotate", "observer", "conclude", folder / "study", *options, "--out", folder / "both")
@@ -148,8 +148,8 @@ def test_from_false_positives_to_additional_nodules(browser: Any, tmp_path: Path
         ("a", pytest.approx((11.2 + 12 + 10) / 3), 3),
         ("b", pytest.approx((11.2 + 12) / 2), 2),
     ]
-    told = json.loads((folder / "both" / "observers.json").read_text())
-    assert {name: log["calls"] for name, log in told["logs"].items()} == dict.fromkeys(
+    observers = json.loads((folder / "both" / "observers.json").read_text())
+    assert {name: log["calls"] for name, log in observers["logs"].items()} == dict.fromkeys(
         ("ann", "bo", "cy"), 3
     )
     counts = evaluated(folder, "both/after", "again")

@@ -99,7 +99,7 @@ def test_another_object_with_a_known_uid_is_refused_and_the_first_kept(
 ) -> None:
     path = store_object(pydicom.dcmread(series[0]), tmp_path / "in")
     first = path.read_bytes()
-    with pytest.raises(InputError, match="is there with other content"):
+    with pytest.raises(InputError, match="exists with other content"):
         store_object(_changed(series[0], KVP="80"), tmp_path / "in")
     assert path.read_bytes() == first
     assert list(path.parent.iterdir()) == [path]
@@ -114,13 +114,13 @@ def test_an_object_that_is_not_kept_is_told_and_the_service_goes_on(
     with listening(tmp_path / "in", port=0, report=told.append) as port:
         assert send([series[0], changed, series[1]], port, "A", "NODULEBENCH") == [0, 0xC000, 0]
     assert len(told) == 1
-    assert "is there with other content" in told[0]
+    assert "exists with other content" in told[0]
 
 
 def test_a_taken_port_and_a_silent_server_are_told(tmp_path: Path) -> None:
     with listening(tmp_path / "in", port=0) as port:
         second = listening(tmp_path / "other", port=port)
-        with pytest.raises(InputError, match=f"port {port}: cannot be listened on"):
+        with pytest.raises(InputError, match=f"port {port}: cannot be opened"):
             second.__enter__()
-    with pytest.raises(InputError, match=r"127\.0\.0\.1:9/dicom-web.* is not reached"):
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:9/dicom-web.* cannot be reached"):
         list(list_series(connect("http://127.0.0.1:9/dicom-web")))

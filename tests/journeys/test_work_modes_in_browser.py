@@ -32,7 +32,7 @@ from builders.exams import ball_exam
 from builders.portal import PASSWORD, make_person, open_site, signed_in
 from builders.reading import write_scans
 from builders.site_projects import SCANS, roster_text, with_accounts
-from builders.working import BESIDE, PLACE, ball_project, handle_of, people_of
+from builders.working import NEXT_TO, PLACE, ball_project, handle_of, people_of
 from nodulebench.annotation.workflow.actions import LIDC
 from nodulebench.cli import main
 from nodulebench.i18n.translator import LanguageName
@@ -44,7 +44,7 @@ from nodulebench.web.viewer.exam import Exam, open_exam_session
 from nodulebench.web.viewer.project import open_project_session
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
-"""A folder: every mode is kept there as a picture, to be looked at."""
+"""A folder for screenshots of all modes; None: no screenshots."""
 PEOPLE = ("r1", "r2", "r3", "lead2", "judge1")
 
 
@@ -70,11 +70,11 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @contextmanager
 def at_work(browser: Any, site: Site, name: str) -> Iterator[Any]:
-    """The room of somebody who has signed in, with their first case open."""
+    """The page of a person who has signed in, with their first case open."""
     with watched_page(browser) as page:
         signs_in(page, site, f"{name}.x")
         page.get_by_role("link", name="Reading", exact=True).click()
-        kept(page, f"projects-{name}")
+        save_screenshot(page, f"projects-{name}")
         page.get_by_role("link", name="Open the reading room").click()
         wait_until_loaded(page)
         page.wait_for_function("() => nodulebench.mode")
@@ -89,17 +89,17 @@ def signs_in(page: Any, site: Site, login: str) -> None:
     page.wait_for_url("**/")
 
 
-def kept(page: Any, name: str) -> None:
+def save_screenshot(page: Any, name: str) -> None:
     if PICTURES:
         painted(page)
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
-def hands_in(page: Any, after: str = "done") -> None:
-    """Hand the case in; what is asked there then, the page shows by itself."""
+def submit_case(page: Any, after: str = "done") -> None:
+    """Submit the case; the page then shows its next task."""
     page.wait_for_function("() => document.getElementById('saved').textContent === 'All saved'")
-    page.locator("#hand-in").click()
-    page.locator("#sure button[value=yes]").click()
+    page.locator("#submit").click()
+    page.locator("#confirm button[value=yes]").click()
     page.wait_for_function("(after) => nodulebench.mode === after", arg=after)
 
 
@@ -127,12 +127,12 @@ def reads(
         if finds_more:
             page.keyboard.press("Escape")
             page.keyboard.press("o")
-            ellipse(page, BESIDE, 3)
+            ellipse(page, NEXT_TO, 3)
             page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
-        kept(page, f"read-{name}")
-        hands_in(page, after)
+        save_screenshot(page, f"read-{name}")
+        submit_case(page, after)
         done = "1 of 1 done" if after == "done" else "0 of 1 done"
-        assert done in page.locator("#work").inner_text()
+        assert done in page.locator("#batches").inner_text()
 
 
 def organises(browser: Any, site: Site) -> str:
@@ -144,7 +144,7 @@ def organises(browser: Any, site: Site) -> str:
         page.fill("input[name=title]", "Panel 2026")
         file = {"name": "people.toml", "mimeType": "text/plain", "buffer": roster_text().encode()}
         page.set_input_files("input[name=roster]", file)
-        kept(page, "new-project")
+        save_screenshot(page, "new-project")
         page.get_by_role("button", name="Make").click()
         page.wait_for_selector("text=You are office in this project.")
         project_id = page.url.rpartition("/")[2]
@@ -153,12 +153,12 @@ def organises(browser: Any, site: Site) -> str:
         page.select_option("select[name=reviewer]", "lead2")
         page.get_by_role("button", name="Open a batch").click()
         page.wait_for_selector("text=being read")
-        kept(page, "project")
+        save_screenshot(page, "project")
     return project_id
 
 
 def evaluated(folder: Path) -> dict[str, Any]:
-    """What an algorithm scores that marks the ball alone."""
+    """The evaluation of an algorithm that marks only the ball."""
     x, y, z = PLACE
     (folder / "mine.csv").write_text(
         "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
@@ -169,8 +169,8 @@ def evaluated(folder: Path) -> dict[str, Any]:
     with pytest.raises(SystemExit) as stopped:
         main(["evaluate", str(folder / "mine.csv"), *reference, *options])
     assert not stopped.value.code
-    found: dict[str, Any] = json.loads((folder / "result" / "evaluation.json").read_text())
-    counts: dict[str, Any] = found["algorithms"][0]["rules"]["center_hit"]["counts"]
+    evaluation: dict[str, Any] = json.loads((folder / "result" / "evaluation.json").read_text())
+    counts: dict[str, Any] = evaluation["algorithms"][0]["rules"]["center_hit"]["counts"]
     return counts
 
 
@@ -185,17 +185,17 @@ def test_from_three_readers_to_a_score_in_the_browser(
     with at_work(browser, site, "r2") as page:
         assert page.evaluate("() => nodulebench.mode") == "type"
         assert not page.locator("[role=toolbar]").is_visible()
-        page.locator("#hand-in").click()
+        page.locator("#submit").click()
         assert "without a type: 2" in page.locator("#notice").inner_text()
         for _ in range(2):
             page.select_option("select[name=type]", "solid")
             page.locator("#findings button").nth(1).click()
-        kept(page, "type")
-        hands_in(page)
+        save_screenshot(page, "type")
+        submit_case(page)
 
     with at_work(browser, site, "lead2") as page:
         assert page.evaluate("() => nodulebench.mode") == "review"
-        assert page.locator("#told .readers span").all_inner_texts() == [
+        assert page.locator("#known .readers span").all_inner_texts() == [
             f"Reader {letter} · slices: {count}"
             for letter, count in zip("ABC", page.evaluate(COUNTS), strict=True)
         ]
@@ -204,41 +204,41 @@ def test_from_three_readers_to_a_score_in_the_browser(
         before = page.evaluate("() => nodulebench.findings[0].finding.slices.length")
         erase_half(page)
         page.wait_for_function("() => !document.getElementById('reset').hidden")
-        kept(page, "review-corrected")
+        save_screenshot(page, "review-corrected")
         assert page.evaluate("() => nodulebench.findings[0].finding.slices.length") == before
         page.keyboard.press("n")
         page.wait_for_function("() => nodulebench.selected === 'candidate-2'")
-        page.locator("#told .slices button").first.click()
-        kept(page, "review-inconsistent")
-        page.locator("[data-do=answer_no]").click()
+        page.locator("#known .slices button").first.click()
+        save_screenshot(page, "review-inconsistent")
+        page.locator("[data-action=answer_no]").click()
         page.fill("textarea[name=comment]", "a vessel")
         page.locator("#findings button").nth(1).click()
-        hands_in(page)
+        submit_case(page)
 
     with at_work(browser, site, "judge1") as page:
         assert page.evaluate("() => nodulebench.mode") == "arbitrate"
-        told = page.locator("#told").inner_text()
-        assert "the reviewer objects" in told
-        assert "The reviewer: a vessel" in told
+        known = page.locator("#known").inner_text()
+        assert "the reviewer objects" in known
+        assert "The reviewer: a vessel" in known
         page.keyboard.press("w")
         page.fill("textarea[name=comment]", "followed over three slices")
         page.fill("input[name=discussed_with]", "judge2")
         page.locator("#findings button").nth(1).click()
-        kept(page, "arbitrate")
-        hands_in(page)
-        page.locator("#work button").click()
+        save_screenshot(page, "arbitrate")
+        submit_case(page)
+        page.locator("#batches button").click()
         page.wait_for_function(
-            "() => document.getElementById('work').innerText.includes('released')"
+            "() => document.getElementById('batches').innerText.includes('released')"
         )
-        kept(page, "released")
+        save_screenshot(page, "released")
 
     with open_project_access(site, project_id, "").handle() as handle:
         batch = handle.batch("b1")
     ruling = batch.rulings["a", "candidate-2"]
     assert (ruling.comment, ruling.discussed_with) == ("followed over three slices", ("judge2",))
-    anew = batch.corrected(("a", "candidate-1"))
-    assert anew is not None
-    assert anew.by == "lead2"
+    correction = batch.corrected(("a", "candidate-1"))
+    assert correction is not None
+    assert correction.by == "lead2"
     olga = signed_in(site, "olga")
     taken = olga.get(f"/projects/{project_id}/reference.zip").content
     zipfile.ZipFile(io.BytesIO(taken)).extractall(tmp_path / "taken")
@@ -248,11 +248,11 @@ def test_from_three_readers_to_a_score_in_the_browser(
     assert (nodule["corrected_by"], nodule["agreement"], nodule["type"]) == ("lead2", 3, "solid")
 
 
-COUNTS = "() => nodulebench.findings[0].known.readers.map((one) => one.slices.length)"
+COUNTS = "() => nodulebench.findings[0].known.readers.map(({ slices }) => slices.length)"
 
 
 def erase_half(page: Any) -> None:
-    """Erase the left half of the chosen outline on the slice that is shown."""
+    """Erase the left half of the selected outline on the slice shown."""
     x, y = place_on(page, "axial", PLACE)
     reach = 9 * page.evaluate("() => nodulebench.views[0].scale")
     page.mouse.move(x, y - reach)
@@ -264,8 +264,8 @@ def erase_half(page: Any) -> None:
 
 @contextmanager
 def sitting(browser: Any, folder: Path, exam: Exam) -> Iterator[Any]:
-    with open_exam_session(folder / "scans", "anna", exam, folder / "marks") as room:
-        served = Served(room)
+    with open_exam_session(folder / "scans", "anna", exam, folder / "marks") as session:
+        served = Served(session)
         try:
             with opened_page(browser, served) as page:
                 yield page
@@ -274,7 +274,7 @@ def sitting(browser: Any, folder: Path, exam: Exam) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("finds", [True, False], ids=["passed", "not passed"])
-def test_an_exam_ends_with_its_sheet_and_pictures_of_what_was_missed(
+def test_an_exam_ends_with_its_sheet_and_the_misses(
     browser: Any, tmp_path: Path, finds: bool
 ) -> None:
     write_scans(tmp_path / "scans", "a")
@@ -285,20 +285,20 @@ def test_an_exam_ends_with_its_sheet_and_pictures_of_what_was_missed(
             page.wait_for_function(
                 "() => document.getElementById('saved').textContent === 'All saved'"
             )
-        page.locator("#hand-in").click()
-        page.locator("#sure button[value=yes]").click()
+        page.locator("#submit").click()
+        page.locator("#confirm button[value=yes]").click()
         page.wait_for_selector("#sheet")
         sheet = page.locator("aside").inner_text()
         assert ("Not passed" in sheet) != finds
         assert ("1 of 1 nodules found" if finds else "0 of 1 nodules found") in sheet
         wait_until_loaded(page)
         if finds:
-            kept(page, "exam-passed")
+            save_screenshot(page, "exam-passed")
             return
-        page.locator("[data-do=next]").click()
+        page.locator("[data-action=next]").click()
         page.wait_for_function("() => nodulebench.selected === 'nodule:panel-nodule-77'")
         painted(page)
-        kept(page, "exam-failed")
+        save_screenshot(page, "exam-failed")
         assert page.evaluate(RED_PIXELS) > 40
 
 
@@ -311,14 +311,14 @@ RED_PIXELS = """() => {
   }
   return count;
 }"""
-"""How much of the axial picture has the colour of what was missed."""
+"""The number of pixels of the axial view in the colour of misses."""
 
 
 @contextmanager
-def at_home(browser: Any, folder: Path, name: str, speaks: LanguageName = "en") -> Iterator[Any]:
-    """The page of somebody whose project is a folder, with their first case open."""
-    with open_project_session(folder / "panel", folder / "scans", name) as room:
-        served = Served(room, speaks=speaks)
+def at_home(browser: Any, folder: Path, name: str, language: LanguageName = "en") -> Iterator[Any]:
+    """The page of a person whose project is a folder, with their first case open."""
+    with open_project_session(folder / "panel", folder / "scans", name) as session:
+        served = Served(session, language=language)
         try:
             with opened_page(browser, served) as page:
                 page.wait_for_function("() => nodulebench.mode")
@@ -327,38 +327,40 @@ def at_home(browser: Any, folder: Path, name: str, speaks: LanguageName = "en") 
             served.stop()
 
 
-def test_words_of_every_mode_are_there_in_chinese(browser: Any, tmp_path: Path) -> None:
+def test_the_page_is_in_chinese(browser: Any, tmp_path: Path) -> None:
     folder = ball_project(tmp_path, "a")
-    with at_home(browser, folder, "r1", speaks="zh") as page:
-        kept(page, "read-zh")
+    with at_home(browser, folder, "r1", language="zh") as page:
+        save_screenshot(page, "read-zh")
         assert "待阅片" in page.locator("#scans").inner_text()
 
 
-def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -> None:
+def test_a_revision_shows_the_findings_of_others(browser: Any, tmp_path: Path) -> None:
     rules = LIDC.model_copy(update={"readers": 3})
     folder = ball_project(tmp_path, "a", rules=rules, reviewer=None)
     with people_of(folder, "r1", "r2", "r3") as people:
-        people["r1"].draw(0, "mine", BESIDE)
+        people["r1"].draw(0, "mine", NEXT_TO)
         for name in ("r2", "r3"):
             people[name].draw(0, "ball", PLACE)
         for person in people.values():
-            person.hand_in(0)
+            person.submit(0)
     with at_home(browser, folder, "r1") as page:
         assert page.evaluate("() => nodulebench.mode") == "revise"
         keys = page.locator("#keys kbd").all_text_contents()
-        assert sorted(set(keys)) == sorted(keys)  # none does two things
+        assert sorted(set(keys)) == sorted(keys)  # no key has two meanings
         assert page.locator("#others li").count() == 2
-        page.locator("#others button.one").first.click()
-        kept(page, "revise")
+        page.locator("#others button.entry").first.click()
+        save_screenshot(page, "revise")
         page.locator("#others li button", has_text="Take").first.click()
         page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
         page.locator("#findings button").first.click()
         page.keyboard.press("Shift+Delete")
         page.wait_for_function("() => nodulebench.findings.length === 1")
-        kept(page, "revise-taken")
-        hands_in(page)
+        save_screenshot(page, "revise-taken")
+        submit_case(page)
     batch = handle_of(folder).batch("b1")
-    ((mine,), (taken,)) = (one["a", "r1"].findings for one in (batch.readings, batch.last_readings))
+    ((mine,), (taken,)) = (
+        readings["a", "r1"].findings for readings in (batch.readings, batch.last_readings)
+    )
     assert mine.finding_id == "mine"
     (ball,) = batch.readings["a", "r2"].findings
     assert [slice_.center_x_mm for slice_ in taken.slices] == pytest.approx(

@@ -9,7 +9,6 @@ import click
 from nodulebench.cli.options import FILE, address_shown, page_options
 
 if TYPE_CHECKING:
-    from nodulebench.core.json_types import JsonObject
     from nodulebench.i18n.translator import LanguageName
 
 
@@ -71,7 +70,7 @@ def command(
     """
     from nodulebench.annotation.observer_study.study import STUDY
     from nodulebench.annotation.project import PROJECT
-    from nodulebench.web.viewer.app import serve, serve_project, serve_study
+    from nodulebench.web.viewer.app import ServeOptions, serve_folder, serve_project, serve_study
     from nodulebench.web.viewer.exam import exam_of
 
     is_project, is_study = (folder / PROJECT).is_file(), (folder / STUDY).is_file()
@@ -80,22 +79,22 @@ def command(
         raise click.UsageError(f"{folder} {told}.")
     if (images is not None and key is not None) or (not is_project and own_key is not None):
         raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
-    chosen: JsonObject = {
-        "reader": reader or getpass.getuser(),
-        "folder": marks,
-        "port": port,
-        "speaks": language,
-        "opened": address_shown(
+    options = ServeOptions(
+        reader=reader or getpass.getuser(),
+        folder=marks,
+        port=port,
+        language=language,
+        on_ready=address_shown(
             "stop with Ctrl-C; everything that was drawn is saved", opens=browser
         ),
-    }
+    )
     if images is None:
-        serve(folder, **chosen, exam=None if key is None else exam_of(key))
+        serve_folder(folder, options, exam=None if key is None else exam_of(key))
         return
     if is_study:
-        serve_study(folder, images, **chosen)
+        serve_study(folder, images, options)
         return
     from nodulebench.cli.options import first_line
 
     phrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
-    serve_project(folder, images, **chosen, key=own_key, passphrase=phrase)
+    serve_project(folder, images, options, key=own_key, passphrase=phrase)

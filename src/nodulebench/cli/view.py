@@ -43,13 +43,8 @@ def command(
     \b
     nodulebench view result/ --images scans/
     """
-    from nodulebench.web.viewer.app import serve_evaluation
+    from nodulebench.web.viewer.app import ServeOptions, serve_evaluation
 
-    serve_evaluation(
-        result,
-        images,
-        folder=cache,
-        port=port,
-        speaks=language,
-        opened=address_shown("stop with Ctrl-C", opens=browser),
-    )
+    on_ready = address_shown("stop with Ctrl-C", opens=browser)
+    options = ServeOptions(folder=cache, port=port, language=language, on_ready=on_ready)
+    serve_evaluation(result, images, options)

@@ -1,1 +1,1 @@
-"""Files of DICOM slices -> series admitted as CASES, or excluded with coded reasons."""
+"""Curation: admit DICOM series as cases or exclude them with coded reasons; de-identify them."""

@@ -1,4 +1,4 @@
-"""Curation -> CASES of the admitted series: what headers say, and what follows from it."""
+"""Curation -> CASES of the admitted series: facts of headers, and columns derived from them."""
 
 import os
 import shutil
@@ -45,19 +45,19 @@ TEXTS = {
     "sex": "sex",
     "study_date": "study_date",
 }
-"""Column of the cases, as designs name it -> what a header says."""
+"""Column of the cases, as designs name it -> the fact of a header."""
 DERIVED_BY = {
     "vendor": VENDORS,
     "kernel_class": kernels.KERNEL_TABLE,
     "dose": dose.TABLE,
     "scan_kind": scan_kinds.SCAN_KIND_TABLE,
 }
-"""Column -> the table by which it follows from headers; curation.json has it."""
+"""Column -> the table by which it is derived from headers; written to curation.json."""
 _DERIVED_TEXTS = ("study_uid", "vendor", "scan_kind", "kernel_class", "dlp_source", "dose_class")
 
 
 def cases_table(curation: Curation) -> pl.DataFrame:
-    """The admitted series as CASES, with what their headers say of scanner and patient."""
+    """The admitted series as CASES, with the scanner and patient facts of their headers."""
     reported = _reported(curation)
     rows = [_case_row(series, reported) for series in curation.admitted]
     if not rows:
@@ -82,7 +82,7 @@ def cases_table(curation: Curation) -> pl.DataFrame:
 
 
 def _reported(curation: Curation) -> dict[str, ReportedDose]:
-    """The dose of every irradiation that a report in the folder tells."""
+    """The dose of every irradiation in a report in the folder."""
     reports = (series for series in curation.series if series.modality == "SR")
     return {
         event: dose
@@ -113,7 +113,7 @@ def _case_row(series: ExaminedSeries, reported: dict[str, ReportedDose]) -> Json
 
 
 def _dose(series: ExaminedSeries, age: float | None, reported: dict[str, ReportedDose]) -> Dose:
-    """The dose of a series: of its irradiations as reported, else as its own header says."""
+    """The dose of a series: of its irradiations as reported, else from its header."""
     events = str(series.facts.get("irradiation_events", "")).split("\\")
     doses = [reported[event] for event in events if event in reported]
     products = [known for known in (each.dlp_mgy_cm for each in doses) if known is not None]
@@ -127,7 +127,7 @@ def _dose(series: ExaminedSeries, age: float | None, reported: dict[str, Reporte
 
 
 def _years(age: str) -> float | None:
-    """A DICOM age in years; None where it is none."""
+    """A DICOM age in years; None where the text is not valid."""
     of_year = {"Y": 1.0, "M": 12.0, "W": 52.18, "D": 365.25}
     number, unit = age[:-1], age[-1:]
     return int(number) / of_year[unit] if number.isdigit() and unit in of_year else None
@@ -146,7 +146,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class CaseFiles:
-    """Where the slices of cases lie."""
+    """The files of the slices of cases."""
 
     folder: Path
     """The folder that was curated."""
@@ -155,7 +155,6 @@ class CaseFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """All files."""
         return [self.folder / name for names in self.files.values() for name in names]
 
 
@@ -166,11 +165,11 @@ def read_case_files(
 
     Args:
         curated: what ``curate --out`` wrote.
-        folder: where the curated files lie now; None: where they lay.
+        folder: where the curated files are now; None: where they were.
         wanted: only these cases, as far as they were admitted.
 
     Raises:
-        InputError: if it is no curation, or files are no longer there.
+        InputError: if it is not a curation, or files are missing.
     """
     listed = curated / CASE_FILES
     if not listed.is_file():
@@ -189,15 +188,15 @@ def read_case_files(
 
 
 def export_cases(case_files: CaseFiles, out: Path, progress: Progress = no_progress) -> int:
-    """Lay cases out as ``out/<case_id>/0001.dcm`` and on, from the feet to the head.
+    """Export cases as ``out/<case_id>/0001.dcm`` and so on, from the feet to the head.
 
-    Files are linked where the disk can, so that they take no room, else copied.
+    Files are hard links where the disk supports them, to save space; else copies.
 
     Returns:
         How many files.
 
     Raises:
-        InputError: if ``out`` holds something already.
+        InputError: if ``out`` is not empty.
     """
     total, done = len(case_files.paths), 0
     with staged_folder(out, is_new=True) as stage:
@@ -216,7 +215,7 @@ def tidy_names(count: int) -> list[str]:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """The same file under a second name, or a copy of it where a disk cannot have that."""
+    """Make a hard link to a file, or a copy where the disk does not support links."""
     try:
         os.link(source.resolve(), target)
     except OSError:
@@ -229,21 +228,21 @@ def _curated_folder(curated: Path) -> Path:
     folder = summary_content.get("folder") if isinstance(summary_content, dict) else None
     if not isinstance(folder, str):
         raise InputError.at(
-            summary, "does not say which folder was curated.", "Give that folder with --images."
+            summary, "does not name the folder that was curated.", "Give that folder with --images."
         )
     return curated / folder
 
 
 def _require_images(names: pl.Series, root: Path) -> None:
-    """Refuse files that lie elsewhere, or are gone."""
+    """Check that files are below the folder, and exist."""
     problems = []
     for name in names:
         place = PurePosixPath(name)
         if place.is_absolute() or ".." in place.parts:
-            problems.append(Problem(f"{CASE_FILES} '{name}'", f"does not lie below {root}."))
+            problems.append(Problem(f"{CASE_FILES} '{name}'", f"is not below {root}."))
         elif not (root / name).is_file():
-            remedy = "If the folder was moved, say where it is now with --images."
-            problems.append(Problem(str(root / name), "is not there any more.", remedy))
+            remedy = "If the folder was moved, give its new path with --images."
+            problems.append(Problem(str(root / name), "no longer exists.", remedy))
     if len(problems) > _MOST_NAMED:
         more = len(problems) - _MOST_NAMED
         problems = [*problems[:_MOST_NAMED], Problem(str(root), f"{more} more files are missing.")]

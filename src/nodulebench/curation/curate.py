@@ -43,7 +43,7 @@ JOURNAL = "journal.jsonl"
 
 
 def series_key(series: Series, limits: Limits) -> str:
-    """Changes with any file of the series, any limit, the version of NoduleBench and of checks."""
+    """A key that depends on the files, the limits, and the versions of NoduleBench and checks."""
     states = []
     for path in series.files:
         try:
@@ -57,14 +57,14 @@ def series_key(series: Series, limits: Limits) -> str:
 
 
 class Journal:
-    """What was examined before, and a file to add to."""
+    """The series that were examined before, and a file to add to."""
 
     def __init__(self, known: dict[str, ExaminedSeries], file: Any) -> None:
         self.known = known
         self._file = file
 
     def add(self, key: str, examined: ExaminedSeries) -> None:
-        """Write a result down at once, as one line."""
+        """Write a result immediately, as one line."""
         self.known[key] = examined
         self._file.write(json.dumps({"key": key, "examined": examined.to_json()}) + "\n")
         self._file.flush()
@@ -72,7 +72,7 @@ class Journal:
 
 @contextmanager
 def open_journal(folder: Path) -> Iterator[Journal]:
-    """The journal of a folder; a line that a stopped run left unfinished is dropped.
+    """The journal of a folder; an incomplete line of an interrupted run is dropped.
 
     Raises:
         InputError: if another run is writing to it.
@@ -117,20 +117,20 @@ PRELOAD = (
 
 @dataclass(frozen=True)
 class Curation:
-    """What became of every file of a folder."""
+    """The outcome for every file of a folder."""
 
     folder: Path
     limits: Limits
     series: tuple[ExaminedSeries, ...]
-    """By the path of their first file, with all that speaks against them."""
+    """By the path of their first file, with all reasons to exclude them."""
     other_files: tuple[NoSlices, ...]
     """Files that hold no slices: damaged, or of another kind."""
     against: tuple[tuple[str, int], ...] = ()
-    """Lists of other sets that it was compared with: name, and how many scans."""
+    """Lists of other sets that it was compared with: name and number of scans."""
 
     @property
     def admitted(self) -> list[ExaminedSeries]:
-        """The series that nothing speaks against."""
+        """The series without a reason to exclude them."""
         return [series for series in self.series if series.is_admitted]
 
 
@@ -145,21 +145,21 @@ def curate(
 ) -> Curation:
     """Examine all series below a folder.
 
-    What was examined is written to a journal in ``out`` at once; a run that was stopped goes on
-    from there, and gives the same as one that was not.
+    Each result is written to a journal in ``out`` immediately. A run that was interrupted continues
+    from there, with the same outcome as an uninterrupted one.
 
     Args:
-        folder: looked through with its subfolders; any kind of file may be there.
-        out: where the journal is; its own files are not looked at.
-        limits: what a series must keep.
+        folder: searched with its subfolders; it may hold any kind of file.
+        out: the folder of the journal; its files are not examined.
+        limits: the limits of admission.
         known: lists of other sets, whose scans are excluded.
-        executor: what reads and examines; one that nothing in a file can kill.
-        progress: told how far it is.
+        executor: reads and examines; it must survive any file that crashes a worker.
+        progress: receives the progress.
 
     Raises:
-        InputError: if the folder is none, or ``out`` cannot be written to.
+        InputError: if the folder does not exist, or ``out`` cannot be written to.
     """
-    require_pydicom()  # told here, not by every worker
+    require_pydicom()  # reported once here, not by every worker
     chosen = limits or Limits()
     if not folder.is_dir():
         raise InputError.at(str(folder), "is not a folder.", "Give a folder of DICOM files.")
@@ -176,7 +176,7 @@ def curate(
 
 
 def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
-    """The files below a folder, and the folders that cannot be looked into."""
+    """The files below a folder, and the folders that cannot be read."""
     closed: list[NoSlices] = []
 
     def tell(error: OSError) -> None:
@@ -244,7 +244,7 @@ def _examine_all(
 
 
 def examine_task(task: tuple[Series, Limits]) -> ExaminedSeries:
-    """Examine one series; runs in a worker. What breaks a check is a reason too."""
+    """Examine one series; runs in a worker. Running out of memory is a reason to exclude it."""
     series, limits = task
     try:
         return examine(series, limits)
@@ -277,7 +277,7 @@ def _without_duplicates(
     limits: Limits,
     progress: Progress,
 ) -> list[ExaminedSeries]:
-    """Admitted series that are there already, or in a list, are excluded too."""
+    """Exclude admitted series that are duplicates, or in a list of another set."""
     numbers = [number for number, series in enumerate(examined) if series.is_admitted]
     scans = [_fingerprint(examined[number]) for number in numbers]
     result = list(examined)

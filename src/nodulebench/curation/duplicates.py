@@ -1,4 +1,4 @@
-"""Fingerprints of series -> which are already there, or in a list of another set."""
+"""Fingerprints of series -> which are duplicates, or in a list of another set."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ _MEANINGS = (
     Notice("listed_near_duplicate"),
 )
 DUPLICATE_CODES = {meaning.code: meaning for meaning in _MEANINGS}
-"""Code -> what it means, in the order in which they decide."""
+"""Code -> its meaning, in the order in which codes decide."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What tells a scan from others; empty: not known."""
+    """What distinguishes a scan from others; empty: not known."""
 
     uid: str = ""
     pixel_sha256: str = ""
@@ -35,7 +35,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class KnownSet:
-    """The scans of a set: one that was given as a list, or the one being made."""
+    """The scans of a set: of a given list, or of the set that is being made."""
 
     name: str
     scans: list[Fingerprint] = field(default_factory=list)
@@ -45,7 +45,6 @@ class KnownSet:
     _hashes: HashList = field(default_factory=HashList)
 
     def add(self, scan: Fingerprint) -> None:
-        """Take a scan in."""
         self.scans.append(scan)
         if scan.uid:
             self._uids.setdefault(scan.uid, scan)
@@ -56,7 +55,7 @@ class KnownSet:
             self._hashes.add(scan.perceptual_hash)
 
     def find(self, scan: Fingerprint, least_similarity: float) -> Iterator[tuple[str, Notice]]:
-        """How a scan is known: ``uid``, ``pixels`` or ``near_duplicate``, and what is held."""
+        """How a scan matches: ``uid``, ``pixels`` or ``near_duplicate``, and the match."""
         if scan.uid and scan.uid in self._uids:
             yield "uid", Notice("same_series", {"uid": scan.uid})
         if scan.pixel_sha256 and scan.pixel_sha256 in self._pixels:
@@ -81,9 +80,9 @@ def find_duplicates(
     least_similarity: float,
     progress: Callable[[int, int], object] = lambda *_: None,
 ) -> list[tuple[CodedReason, ...]]:
-    """For every scan in turn how it is known already; the first of several stays.
+    """For every scan the reasons why it is a duplicate; the first of several equal scans stays.
 
-    Every scan is compared with all before, so that the time grows with the square of their number.
+    Every scan is compared with all before, so the time grows with the square of their number.
     """
     this_set = KnownSet("this set")
     reasons_of_scans = []
@@ -116,7 +115,7 @@ HASH_COLUMN = "perceptual_hash"
 
 
 def read_known_set(path: Path) -> KnownSet:
-    """The scans that a list names.
+    """Read the scans of a list.
 
     Raises:
         InputError: if it has none of the columns, or a hash cannot be read.
@@ -151,7 +150,7 @@ def _plain_list(path: Path, header: list[str]) -> KnownSet:
     if not lines or not all(set(line) <= set("0123456789.") for line in lines):
         wanted = ", ".join((*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN))
         names = ", ".join(header[:12])
-        raise InputError.at(path, f"names no series; found: {names}.", f"Columns known: {wanted}.")
+        raise InputError.at(path, f"names no series; it has {names}.", f"Known columns: {wanted}.")
     known = KnownSet(path.stem)
     for uid in lines:
         known.add(Fingerprint(uid))

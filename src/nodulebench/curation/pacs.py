@@ -1,6 +1,6 @@
-"""DICOM objects from a network -> files in a folder, one folder per series, whole or not at all.
+"""DICOM objects from a network -> files in a folder, one folder per series, complete or not at all.
 
-Nothing that was sent decides where a file goes but its UIDs, and these must be UIDs.
+Only the UIDs of an object decide where its file goes, and they must be valid.
 """
 
 import logging
@@ -28,12 +28,12 @@ PURPOSE = "receiving from a PACS"
 
 
 def store_object(dataset: Any, folder: Path) -> Path:
-    """Write a received object to ``folder/<series>/<object>.dcm``; the path.
+    """Write a received object to ``folder/<series>/<object>.dcm``; returns the path.
 
-    An object that is there already is kept if it has the same bytes, and refused if it has not.
+    An object that exists already must have the same bytes; otherwise the new one is refused.
 
     Raises:
-        InputError: if its UIDs are none, or another object with its UID is there.
+        InputError: if its UIDs are not valid, or another object with its UID exists.
     """
     series = checked_uid(dataset, "SeriesInstanceUID")
     name = checked_uid(dataset, "SOPInstanceUID")
@@ -46,7 +46,7 @@ def store_object(dataset: Any, folder: Path) -> Path:
         if path.exists() and path.read_bytes() != stage.read_bytes():
             raise InputError.at(
                 path,
-                "is there with other content; the object that was sent was not kept.",
+                "exists with other content; the received object was not stored.",
                 "Receive into an empty folder, and ask the sender which one is right.",
             )
     return path
@@ -56,12 +56,12 @@ def checked_uid(dataset: Any, keyword: str) -> str:
     """A UID of an object.
 
     Raises:
-        InputError: if it is missing or is no UID; it would become the name of a file.
+        InputError: if it is missing or not valid; it would become the name of a file.
     """
     uid = str(dataset.get(keyword, "") or "")
     if len(uid) > LONGEST_UID or not UID.fullmatch(uid):
-        shown = f"'{in_a_line(uid[:LONGEST_UID])}' is no UID" if uid else "is missing"
-        raise InputError.at("received object", f"its {keyword} {shown}; it was not kept.")
+        shown = f"'{in_a_line(uid[:LONGEST_UID])}' is not a UID" if uid else "is missing"
+        raise InputError.at("received object", f"its {keyword} {shown}; it was not stored.")
     return uid
 
 
@@ -69,7 +69,7 @@ SUCCESS = 0x0000
 CANNOT_UNDERSTAND = 0xC000
 OUT_OF_RESOURCES = 0xA700
 MOST_PDU_BYTES = 0
-"""0: as large as the sender likes, which is fastest."""
+"""0: no limit, which is fastest."""
 
 PacsProgress = Callable[[str], None]
 
@@ -91,9 +91,9 @@ def listening(
     Args:
         folder: where objects go, a folder per series.
         port: to listen on; 0 takes a free one.
-        title: our application entity title; callers must ask for it.
-        callers: titles that may send; empty: any.
-        host: the address to listen on; by default this machine alone can reach it.
+        title: the application entity title of this node; callers must use it.
+        callers: titles of nodes that may send; empty: any.
+        host: the address to listen on; by default only this machine can reach it.
         report: receives a line for every object that was not stored.
 
     Raises:
@@ -106,7 +106,7 @@ def listening(
     node.maximum_pdu_size = MOST_PDU_BYTES
     node.require_called_aet = True
     node.require_calling_aet = list(callers)
-    # any transfer syntax is taken: what is sent is written as it is, not decoded
+    # accept any transfer syntax: objects are written unchanged, not decoded
     syntaxes = pynetdicom.ALL_TRANSFER_SYNTAXES
     for context in pynetdicom.AllStoragePresentationContexts:
         node.add_supported_context(context.abstract_syntax or "", syntaxes)
@@ -119,7 +119,7 @@ def listening(
         )
     except OSError as error:
         raise InputError.at(
-            f"port {port}", f"cannot be listened on: {error.strerror}.", "Choose another."
+            f"port {port}", f"cannot be opened: {error.strerror}.", "Choose another port."
         ) from error
     assert server is not None  # noqa: S101 - not blocking, it is always one
     try:
@@ -129,7 +129,7 @@ def listening(
 
 
 def _stored(event: Any, folder: Path, report: PacsProgress) -> int:
-    """Keep one object; the status that the sender is given."""
+    """Store one object; returns the status for the sender."""
     try:
         dataset = event.dataset
         dataset.file_meta = event.file_meta
@@ -140,8 +140,8 @@ def _stored(event: Any, folder: Path, report: PacsProgress) -> int:
     except OSError as error:
         report(f"{folder}: cannot be written: {error.strerror}.")
         return OUT_OF_RESOURCES
-    except Exception as error:  # whatever a stranger sends must not end the service
-        _log.exception("a received object could not be kept")
+    except Exception as error:  # no received data may end the service
+        _log.exception("a received object could not be stored")
         report(f"received object: cannot be read: {first_line(error)}.")
         return CANNOT_UNDERSTAND
     return SUCCESS
@@ -151,7 +151,7 @@ PAGE = 100
 SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")
 TIMEOUT_S = 60.0
 ATTEMPTS, WAIT_MS = 3, 500
-"""Who mistypes an address is told after three seconds, not after thirty."""
+"""A wrong address is reported after three seconds, not after thirty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def connect(url: str, headers: dict[str, str] | None = None) -> Any:
     try:
         client = package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
     except (ValueError, TypeError) as error:
-        raise InputError.at(url, f"is no address of a DICOMweb server: {error}.") from error
+        raise InputError.at(url, f"is not an address of a DICOMweb server: {error}.") from error
     client.set_http_retry_params(max_attempts=ATTEMPTS, wait_exponential_multiplier=WAIT_MS)
     return client
 
@@ -212,7 +212,7 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
     """Fetch a series object by object into ``folder/<series>/``, in the syntax it is stored in.
 
     Raises:
-        InputError: if the server fails, an object is unfit, or fewer came than were announced.
+        InputError: if the server fails, an object is not valid, or objects are missing.
     """
     count = 0
     with _server_errors(client):
@@ -225,20 +225,20 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
         raise InputError.at(
             f"series {series.series_uid}",
             f"the server sent {count} of {series.instances} objects.",
-            "Fetch it again; what came is kept.",
+            "Fetch it again; the received objects stay.",
         )
 
 
 @contextmanager
 def _server_errors(client: Any) -> Iterator[None]:
-    """Turn what a server refuses into a problem with its address."""
+    """Turn errors of a server into a problem with its address."""
     with needs("pacs", PURPOSE):
         import requests
     try:
         yield
     except (requests.RequestException, OSError) as error:
         response = getattr(error, "response", None)
-        what = f"answered {response.status_code}" if response is not None else "is not reached"
+        what = f"answered {response.status_code}" if response is not None else "cannot be reached"
         raise InputError.at(
             client.base_url, f"{what}: {error}.", "Check the address and the credentials."
         ) from error
@@ -257,7 +257,7 @@ def client_of(url: str, token_file: Path | None) -> Any:
     """A client of a DICOMweb server, with the bearer token that a file holds.
 
     Raises:
-        InputError: if the address is none.
+        InputError: if the address is not valid.
     """
     token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
     return connect(url, {"Authorization": f"Bearer {token}"} if token else None)
@@ -266,10 +266,10 @@ def client_of(url: str, token_file: Path | None) -> Any:
 def wanted_series(
     client: Any, url: str, filters: dict[str, str], uids: Collection[str]
 ) -> list[RemoteSeries]:
-    """The CT series of a server that filters and UIDs choose; no UIDs: all.
+    """The CT series of a server that match filters and UIDs; without UIDs, all.
 
     Raises:
-        InputError: if the server has none of a UID.
+        InputError: if the server does not have a series of a UID.
     """
     chosen = [
         series for series in list_series(client, filters) if not uids or series.series_uid in uids

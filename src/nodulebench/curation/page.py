@@ -25,7 +25,7 @@ STEPS = {**CODES_OF_GROUP, "duplicates": tuple(DUPLICATE_CODES)}
 
 
 def curation_page(curation: Curation, name: LanguageName = "en") -> str:
-    """The page in a language, complete in itself."""
+    """The page in a language, as one self-contained file."""
     translate = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
     flow: list[Block | Markup] = [_flow(curation, translate), *_codes(curation, translate)]
@@ -53,7 +53,7 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
 
 
 def flow_svg(curation: Curation, name: LanguageName = "en") -> str:
-    """The flow as a file of its own, with its colours."""
+    """The flow as a separate SVG file, with its colours."""
     return standalone(_flow(curation, translator(name)))
 
 
@@ -78,7 +78,7 @@ def _facts(curation: Curation, translate: Translator) -> list[tuple[str, str]]:
 
 
 def _flow(curation: Curation, translate: Translator) -> Markup:
-    """Series that are left after each group of checks, and what fell out there."""
+    """Series that are left after each group of checks, and those that it excluded."""
     fell = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     left = len(curation.series)
     steps = [Step(translate("curated.found", count=left)), Step("")]
@@ -96,7 +96,7 @@ def _flow(curation: Curation, translate: Translator) -> Markup:
 
 
 def _codes(curation: Curation, translate: Translator) -> list[Table]:
-    """Every code that was met: where it decided, and where it applied beside others."""
+    """Every code that occurred: how often it decided, and how often it applied."""
     first = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     applied = Counter(
         code for series in curation.series for code in {reason.code for reason in series.reasons}
@@ -116,17 +116,17 @@ def _codes(curation: Curation, translate: Translator) -> list[Table]:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is shown of one series."""
+    """The data of one series on the page."""
 
     name: str
     code: str
     """The first reason's; empty for an admitted series."""
     state: str
     reasons: Sequence[tuple[str, str]]
-    """In words, and by their code."""
+    """Text and code of each reason."""
     waived: Sequence[tuple[str, str]]
     pictures: Sequence[tuple[str, str]]
-    """What each cut is called, and its PNG file in base64."""
+    """Name of each cut, and its PNG file in base64."""
     patient: str
     modality: str
     size: str
@@ -140,7 +140,7 @@ class SeriesBrowser(Block):
 
     macro: ClassVar[str] = "series_browser"
     choices: Sequence[tuple[str, str, int]]
-    """Code, name and number of series of everything that can be chosen."""
+    """Code, name and number of series of each choice."""
     cards: Sequence[Card]
     translate: Translator
 
@@ -194,7 +194,7 @@ def _folder(curation: Curation, series: ExaminedSeries, translate: Translator) -
     places = dict.fromkeys(
         PurePath(path).parent.relative_to(root).as_posix() for path in series.files
     )
-    # a folder that is called as the series says nothing more
+    # a folder with the name of the series adds no information
     first, more = next(iter(places)).removesuffix(series.uid).rstrip("/"), len(places) - 1
     return translate("curated.more_folders", folder=first, more=more) if more else first
 
@@ -223,7 +223,7 @@ def _other_files(curation: Curation, translate: Translator) -> list[Section]:
 
 
 def _limits(curation: Curation, translate: Translator) -> Table:
-    """What a series had to keep; those that the design changed are marked."""
+    """The limits of admission; those that the design changed are marked."""
     usual = Limits().model_dump()
     rows = [
         [

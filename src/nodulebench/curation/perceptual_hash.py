@@ -2,7 +2,7 @@
 
 The chest is cut into levels of 5 mm and each level into cells of 10 mm around the middle of the
 lungs. A bit says whether a cell is darker than the mean of its neighbourhood: absolute HU, the
-scale of HU, the field of view and where the scan begins do not matter.
+scale of HU, the field of view and the start of the scan do not matter.
 """
 
 import base64
@@ -34,16 +34,16 @@ class PerceptualHash:
     """0 or 1; levels x cells."""
 
     def to_text(self) -> str:
-        """As it stands in a list: number of levels and packed bits."""
+        """The text form in a list: number of levels and packed bits."""
         packed = zlib.compress(np.packbits(self.bits).tobytes(), 9)
         return f"1:{len(self.bits)}:{base64.b64encode(packed).decode()}"
 
     @classmethod
     def from_text(cls, text: str) -> "PerceptualHash":
-        """The hash that a text stands for.
+        """Read a hash from its text form.
 
         Raises:
-            ValueError: if it is none of this version.
+            ValueError: if it is not a hash of this version.
         """
         version, _, rest = text.partition(":")
         levels, _, packed = rest.partition(":")
@@ -95,7 +95,7 @@ def _cells(image: CoarseArray, step_mm: FloatArray, middle: tuple[float, float])
 
 
 def _overlap(low: FloatArray, high: FloatArray, length: int, *, goes_on: bool) -> CoarseArray:
-    """The share that each of ``length`` unit steps has in each interval."""
+    """The share of each of ``length`` unit steps in each interval."""
     first, last = np.arange(length, dtype=np.float64), np.arange(1.0, length + 1)
     if goes_on:
         first[0], last[-1] = -1e9, 1e9
@@ -117,20 +117,19 @@ def _contrast(cells: CoarseArray) -> npt.NDArray[np.uint8]:
 FEWEST_LEVELS = 24
 """Two scans are compared where they share at least this much of the body (12 cm)."""
 SHARED_PART = 0.6
-"""... and at least this part of the shorter one."""
+"""... and at least this part of the shorter scan."""
 STACKED = 64
-"""Hashes that are compared at once."""
+"""Number of hashes that are compared at once."""
 
 
 class HashList:
-    """Hashes that others are compared with, many in one product of matrices."""
+    """Hashes with which others are compared, many in one matrix product."""
 
     def __init__(self) -> None:
         self._full: list[_Stack] = []
         self._rest: list[PerceptualHash] = []
 
     def add(self, digest: PerceptualHash) -> None:
-        """Put a hash at the end."""
         self._rest.append(digest)
         if len(self._rest) == STACKED:
             self._full.append(_Stack.of(self._rest))
@@ -145,12 +144,12 @@ class HashList:
 
 @dataclass(frozen=True)
 class _Stack:
-    """Some hashes side by side."""
+    """Several hashes in one array."""
 
     signs: npt.NDArray[np.int8]
     """Hashes x levels x cells: -1 or 1, 0 where a hash has no such level."""
     levels: npt.NDArray[np.int64]
-    """How many each has."""
+    """Number of levels of each hash."""
 
     @classmethod
     def of(cls, hashes: Sequence[PerceptualHash]) -> "_Stack":
@@ -181,7 +180,7 @@ def _signs(bits: npt.NDArray[np.uint8]) -> npt.NDArray[np.int8]:
 def _sums_of_shifts(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Sums of ``table[:, row, column]`` over equal ``row + column``.
 
-    Rows that are one entry too long move each row one entry further when they are cut anew.
+    Rows that are padded by one more entry shift each row by one entry when they are reshaped.
     """
     count, rows, columns = table.shape
     wide = np.zeros((count, rows, columns + rows), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Curation -> files: CASES of the admitted, exclusions, fingerprints, flow and a page to browse."""
+"""Curation -> files: CASES of the admitted series, exclusions, fingerprints, flow and a page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -51,16 +51,16 @@ def curate_files(
     language: LanguageName = "en",
     export: Path | None = None,
 ) -> tuple[Curation, list[Path]]:
-    """Curate a folder under the limits of a design (published or TOML), and write what was found.
+    """Curate a folder under the limits of a design (published or TOML), and write the results.
 
-    With ``export``, the files of the admitted series are laid out there too, a folder each.
+    With ``export``, the files of the admitted series are also exported, one folder per series.
 
     Raises:
-        InputError: if the folder, the design or a list of another set cannot be read, or there is
-            something in ``export``.
+        InputError: if the folder, the design or a list of another set cannot be read, or
+            ``export`` is not empty.
     """
     if export is not None and export.resolve().is_relative_to(folder.resolve()):
-        raise InputError.at(export, "lies in the folder that is read.", "Export to another folder.")
+        raise InputError.at(export, "is in the folder that is read.", "Export to another folder.")
     limits = None if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]
     made = curate(folder, out, limits=limits, known=known, executor=executor, progress=progress)
@@ -72,7 +72,7 @@ def curate_files(
 
 
 def write_curation(curation: Curation, out: Path, language: LanguageName = "en") -> list[Path]:
-    """Write all files, the summary last, the page and its flow in a language; where they are."""
+    """Write all files, the summary last, the page and its flow in a language; returns the paths."""
     cases = cases_table(curation)
     with staged_folder(out, last=SUMMARY) as stage:
         write_parquet(cases, stage / "cases.parquet")
@@ -95,7 +95,7 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
 
 
 def summary(curation: Curation) -> JsonObject:
-    """How many series fell out where."""
+    """How many series each code excluded."""
     codes = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     return {
@@ -147,7 +147,7 @@ def _below(folder: Path, files: tuple[str, ...]) -> Iterator[str]:
 
 
 def _case_files(curation: Curation) -> pl.DataFrame:
-    """For every slice of an admitted series its file, and its frame there."""
+    """For every slice of an admitted series its file, and its frame in the file."""
     kinds = {"case_id": pl.String, "slice_index": pl.Int64, "file": pl.String, "frame": pl.Int64}
     rows = []
     for series in curation.admitted:

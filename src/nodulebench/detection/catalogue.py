@@ -9,7 +9,7 @@ SYSTEMS = {
 }
 """Complete systems that have their own name."""
 FUSIONS = {"cumedvis": "cumedvis_a+cumedvis_b+cumedvis_c"}
-"""Names that stand for several scoring networks."""
+"""Names of several scoring networks that are used together."""
 
 
 def parts_of(text: str) -> tuple[str, ...]:

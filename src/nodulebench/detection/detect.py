@@ -205,7 +205,7 @@ class Detection:
     """Wall time of the whole case."""
     peak_memory_mb: float = 0.0
     problem: str = ""
-    """Why there is no mark."""
+    """Why the case could not be read; empty: it was."""
     state: str = "ok"
     lung_warnings: tuple[Notice, ...] = ()
     """What is unusual about its lungs."""

@@ -65,7 +65,7 @@ def proposed(
         fold: their own classifiers are those that never saw it; None: those of all folds.
         stage: called with the name of the running detector, in its thread.
         threads: how many run at once; None: two where there are two cores.
-        weights: files of their own classifiers, instead of the packaged ones.
+        weights: files of the detectors' classifiers, instead of the packaged ones.
     """
 
     def run_detector(name: str) -> Candidates:

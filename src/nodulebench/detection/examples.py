@@ -248,7 +248,7 @@ def block_examples(
         reference: the nodules of the scans.
         source: of the candidates; cases of lists are the blocks.
         folds: of the blocks.
-        seed: of the moved faces, so that the middle of a block is no hint.
+        seed: of the moved faces, so that the middle of a block gives no hint.
         executor: runs the blocks.
         progress: called after each fold.
 

@@ -1,7 +1,7 @@
 """Which weights never saw a scan: digests of series by fold, as cards of weights hold them.
 
-A card holds no UID; a person who has the scan can look its digest up. Plain Python, so that a bare
-machine can write cards.
+A card holds digests of UIDs, which a person who has the scan can compute. Plain Python, so that a
+bare machine can write cards.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def seen_series(card: HasCard) -> frozenset[str]:
 
 
 def training_series(card: HasCard) -> frozenset[str]:
-    """Those of its own training only."""
+    """Digests of the series of its own training, without those of earlier weights."""
     folds = (*card.folds, *card.held_back)
     return frozenset[str]().union(*(card.series.get(fold, (UNKNOWN,)) for fold in folds))
 

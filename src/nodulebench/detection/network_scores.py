@@ -94,7 +94,9 @@ class TrainedNetwork:
             self._modules[choice.number] = folded(module).to(best_device())
         return self._modules[choice.number]
 
-    def score(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
+    def score(
+        self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int
+    ) -> FloatArray:
         """The probability of each place, by the chosen weights."""
         from nodulebench.detection.networks.examples import ExampleArrays, make_examples
         from nodulebench.detection.networks.inference import best_device, score_candidates
@@ -113,7 +115,8 @@ class TrainedNetwork:
         scores = score_candidates(
             self.module(choice), network, here, here.scored_candidates([0]), tries=tries
         )
-        return scores.cpu().numpy().astype(np.float64)
+        probabilities: FloatArray = scores.cpu().numpy().astype(np.float64)
+        return probabilities
 
 
 @dataclass(frozen=True, eq=False)

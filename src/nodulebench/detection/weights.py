@@ -278,8 +278,8 @@ def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> Non
         if not is_used(file.part):
             raise InputError.at(
                 file.path,
-                f"is the classifier of {file.part}, which reports all that it finds: the second "
-                "look alone gives the scores.",
+                f"is the classifier of {file.part}, which reports all that it finds: only the "
+                "false-positive reduction gives the scores.",
                 f"Train {REDUCTION} in its place.",
             )
 

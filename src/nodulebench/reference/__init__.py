@@ -1,1 +1,1 @@
-"""FINDINGS -> NODULES: which findings are the same nodule, how large it is, and what counts."""
+"""Reference standards: merge the findings of readers into nodules by a rule."""

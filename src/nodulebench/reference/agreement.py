@@ -1,4 +1,4 @@
-"""Panel -> how far its readers agree: counts by level, and each reader against the others."""
+"""Panel -> the agreement of its readers: counts by level, and each reader against the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class MergedNodule:
     members: IntArray
     """Rows in FINDINGS."""
     diameter_mm: float
-    """As the merge left it."""
+    """Of the merged nodule."""
 
 
 def merged_nodules(
     panel: Panel, *, grouping: str = "recursive", same_reader: bool = False
 ) -> Iterator[MergedNodule]:
-    """Every group of findings that is one nodule, however few readers drew it."""
+    """Every group of findings that is one nodule, even if only one reader drew it."""
     group = GROUPINGS[grouping]
     for case, rows in panel.nodules_by_case():
         for merged_group in group(Findings(panel, case, rows), same_reader).groups:
@@ -61,7 +61,7 @@ def readers_against_others(
     grouping: str = "recursive",
     same_reader: bool = False,
 ) -> pl.DataFrame:
-    """Each reader as if an algorithm, against what enough of the others drew.
+    """Score each reader like an algorithm against what enough of the others drew.
 
     Findings of all readers are merged once. For a reader the reference is what at least
     ``minimum_agreement`` others drew; found is what the reader drew of it; lone is what only this
@@ -71,7 +71,7 @@ def readers_against_others(
         panel: the findings of all readers.
         reader_count: only cases that exactly so many have read.
         minimum_agreement: how many of the other readers make a nodule.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
 
     Returns:
@@ -112,10 +112,10 @@ _AGAINST_OTHERS = {
 def silent_readers(
     panel: Panel, *, reader_count: int = 4, grouping: str = "recursive", same_reader: bool = False
 ) -> pl.DataFrame:
-    """What the readers who did not outline a nodule marked in its place.
+    """What the readers who did not outline a nodule marked at its position.
 
-    Each is sorted by the kind of the nearest single-point finding that lies closer to the mean of
-    the outlines' places than half the merged diameter, or ``none``.
+    Each reader counts by the kind of the nearest single-point finding that is closer to the mean of
+    the outlines' positions than half the merged diameter, or as ``none``.
 
     Returns:
         Columns outlined_by, kind, readers: one row per number of outlining readers and kind.
@@ -161,13 +161,13 @@ class SizeError:
     readings: int
     """Diameters of these nodules, one of each reader."""
     difference_mm: float
-    """Mean difference of two readers, whichever is larger."""
+    """Mean absolute difference of two readers."""
     relative_difference: float
-    """The same, as a share of their mean."""
+    """The same, as a share of the mean of both."""
     reader_sd_mm: float
     """Standard deviation of a single reader's diameter around the nodule's mean."""
     reference_error_mm: float
-    """Standard error of the mean of a nodule's readers: what the reference itself leaves open."""
+    """Standard error of the mean of a nodule's readers: the uncertainty of the reference itself."""
 
 
 def size_error(
@@ -180,7 +180,7 @@ def size_error(
 
     Args:
         panel: the findings of all readers, measured.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
     """
     sizes = []

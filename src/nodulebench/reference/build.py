@@ -29,20 +29,20 @@ def build_reference(
     *,
     has_slices: bool = True,
 ) -> Reference:
-    """The reference standard that a rule makes of readings.
+    """Build the reference standard from readings by a rule.
 
     Long and short axis of a nodule are those on its largest slice, where slices are made.
-    NODULES gets further columns: ``findings`` (ids of what a nodule was made of),
+    NODULES gets additional columns: ``findings`` (ids of the merged findings),
     ``finding_count``, ``kind``, ``size_definition``, and the mean of each LIDC characteristic.
 
     Args:
-        readings: what the readers drew, or the same already measured.
+        readings: what the readers drew, or the same as a measured panel.
         rule: the name of a reference rule.
         parameters: those of its parameters that differ from their defaults; text is converted.
-        has_slices: whether boxes and outlines are made too; rules that go by distance need none.
+        has_slices: whether boxes and outlines are built too; mark rules by distance need none.
 
     Raises:
-        InputError: if a parameter is unknown or cannot be, or the readings cannot be used.
+        InputError: if a parameter is unknown or not valid, or the readings cannot be used.
     """
     decide = RULES[rule]
     chosen = rule_parameters(decide, rule, parameters or {})
@@ -65,10 +65,10 @@ def build_reference(
 
 
 def rule_parameters(decide: Rule, rule: str, given: Mapping[str, Any]) -> JsonObject:
-    """The keyword arguments of a reference rule, checked.
+    """Check the keyword arguments of a reference rule.
 
     Raises:
-        InputError: for each parameter that the rule does not have, cannot take, or misses.
+        InputError: for each parameter that is unknown, not valid or missing.
     """
     return checked_parameters(decide, given, f"reference rule '{rule}'")
 
@@ -111,7 +111,7 @@ def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.
 
 
 def _descriptions(findings: pl.DataFrame, verdicts: Sequence[Verdict]) -> pl.DataFrame:
-    """What the members of each verdict say together: agreement, type, ratings, provenance."""
+    """Agreement, type, mean ratings and provenance of the members of each verdict."""
     member = np.concatenate(
         [np.empty(0, dtype=np.int64), *(verdict.members for verdict in verdicts)]
     )

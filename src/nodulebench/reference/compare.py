@@ -1,4 +1,4 @@
-"""Two references -> which nodules they share, and how far place and size differ there."""
+"""Two references -> the nodules they share, and the differences in position and size."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from nodulebench.io.formats import read_reference
 
 @dataclass(frozen=True, slots=True)
 class ReferenceComparison:
-    """What two references of the same cases say."""
+    """The nodules of two references of the same cases."""
 
     cases: int
     """How many cases both have."""
@@ -28,8 +28,8 @@ class ReferenceComparison:
 def compare_references(first: Reference, second: Reference) -> ReferenceComparison:
     """Pair the nodules of two references, the nearest first, each at most once.
 
-    Two nodules can be a pair if their centres are closer than the larger of their radii, as far
-    as they were measured. Ignored findings take no part.
+    Two nodules can be a pair if their centres are closer than the larger of their measured radii.
+    Ignored findings are not compared.
 
     Raises:
         InputError: if the references have no case in common.
@@ -39,7 +39,7 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
         raise InputError.at(
             f"references '{first.name}' and '{second.name}'",
             "have no case in common.",
-            "Are their cases named alike?",
+            "Check whether their cases have the same names.",
         )
     left, right = (_targets(reference, shared) for reference in (first, second))
     close = (

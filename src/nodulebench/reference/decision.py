@@ -1,4 +1,4 @@
-"""Verdict: what a rule makes of findings, a nodule or something to be ignored."""
+"""Verdict: the decision of a rule on findings, a nodule or something to be ignored."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Verdict:
     """A nodule of the reference standard, or a finding on which marks do not count."""
 
     members: IntArray
-    """Rows in FINDINGS of what it was made of."""
+    """Rows in FINDINGS of the merged findings."""
     center_mm: FloatArray
     diameter_mm: float | None
-    """None for a single point, which nobody measured."""
+    """None for a single point, which was not measured."""
     is_ignored: bool
     size_definition: str
     voxels: IntArray | None = None
@@ -56,7 +56,7 @@ def decide_groups(
 
     Args:
         panel: the findings of all readers.
-        grouping: how findings are found to be the same nodule, one of GROUPINGS.
+        grouping: how findings are merged into nodules, one of GROUPINGS.
         same_reader: whether two findings of one reader can be one nodule by themselves.
         is_accepted: row of the case and rows of a group's findings -> whether it is a nodule.
         outline: rows of a group's findings -> its voxels, None where nothing was outlined.
@@ -76,7 +76,7 @@ def reader_count(panel: Panel, members: IntArray) -> int:
 
 
 def votes(panel: Panel, members: IntArray) -> tuple[IntArray, IntArray]:
-    """Voxels that any of the findings holds, and by how many readers: n x 3, n.
+    """Voxels of any of the findings, and how many readers have each: n x 3, n.
 
     Several findings of one reader count once.
     """
@@ -98,7 +98,7 @@ def votes(panel: Panel, members: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def shared_voxels(panel: Panel, members: IntArray, share: float) -> IntArray | None:
-    """Voxels that at least this share of the readers who drew the nodule hold in common.
+    """Voxels that at least this share of the readers who drew the nodule have in common.
 
     Where no voxel reaches the share, those that most readers have in common; None where nothing
     was outlined.
@@ -112,11 +112,11 @@ def shared_voxels(panel: Panel, members: IntArray, share: float) -> IntArray | N
 
 
 def measured(panel: Panel, drafts: Sequence[Draft]) -> list[Verdict]:
-    """Place and measure drafts from their voxels; from their members' means where they have none.
+    """Locate and measure drafts from their voxels; from their members' means where they have none.
 
-    The definition of size is the panel's where a region alone can answer it, else the volume
-    equivalent diameter. What was drawn as boxes alone has the mean of its readers' diameters: the
-    corners of a box are no part of the nodule.
+    The definition of size is the panel's if a region is enough for it, else the volume equivalent
+    diameter. A nodule that was drawn only as boxes has the mean of its readers' diameters, because
+    the corners of a box do not belong to the nodule.
     """
     outlined = [number for number, draft in enumerate(drafts) if draft.voxels is not None]
     regions = [drafts[number].voxels for number in outlined]
@@ -153,7 +153,7 @@ def _region_diameters(
 
 
 def voxel_center_mm(panel: Panel, case: int, voxels: IntArray) -> FloatArray:
-    """The mean position of voxels; an axial slice lies where its outlines say."""
+    """The mean position of voxels; the height of an axial slice is that of its outlines."""
     place = require_geometry(panel.places[case])
     middle = voxels.mean(axis=0)
     middle[2] = place.slice_number(voxels[:, 2].astype(np.float64)).mean()
@@ -165,7 +165,7 @@ def voxel_center_mm(panel: Panel, case: int, voxels: IntArray) -> FloatArray:
 
 
 def ignored_points(panel: Panel) -> list[Verdict]:
-    """Findings that are not nodules to be found: each is ignored as it stands."""
+    """Findings that are not nodules to be found; each is ignored separately."""
     return [
         Verdict(np.array([row]), panel.xyz_mm[row], None, True, "")
         for row in np.flatnonzero(~panel.is_nodule).tolist()
@@ -177,8 +177,8 @@ def nodule_slices(
 ) -> tuple[pl.DataFrame | None, pl.DataFrame]:
     """NODULE_SLICES of all verdicts that have voxels, and the axes of nodules; None where none has.
 
-    Axes are measured on nodules only: no rule asks for those of ignored findings. What was drawn as
-    boxes alone has the mean of its readers' boxes, and no outline.
+    Axes are measured only on nodules: no rule needs those of ignored findings. A nodule that was
+    drawn only as boxes has the mean of its readers' boxes, and no outline.
 
     Returns:
         The slices; and one row per measured nodule: case_id, nodule_id, long_mm and short_mm on
@@ -338,8 +338,8 @@ go to the nearer pure type, since only 3 says that both parts are seen."""
 def lidc_type() -> pl.Expr:
     """The NIFDC type of a finding from its columns ``calcification`` and ``texture``.
 
-    Null where the reader rated neither. LIDC does not say whether a nodule is pleural, so the two
-    pleural types never come out.
+    Null where the reader rated neither. LIDC does not state whether a nodule is pleural, so the two
+    pleural types never occur.
     """
     calcification = pl.col("calcification")
     by_texture = pl.col("texture").replace_strict(

@@ -1,4 +1,4 @@
-"""Findings of one case -> which of them are the same nodule.
+"""Findings of one case -> groups of findings that are the same nodule.
 
 Distance and size of two findings are compared as LUNA16 does: they can be one nodule if their
 centres are closer than the mean of their diameters, which is the sum of their radii.
@@ -28,25 +28,25 @@ class Findings:
 
     @property
     def center(self) -> list[Position]:
-        """Where they lie, in mm."""
+        """Their positions, in mm."""
         return [(x, y, z) for x, y, z in self.panel.xyz_mm[self.row].tolist()]
 
     @property
     def diameter(self) -> list[float]:
-        """How large they are, in mm."""
+        """Their diameters, in mm."""
         diameters: list[float] = self.panel.diameter_mm[self.row].tolist()
         return diameters
 
     @property
     def reader(self) -> list[int]:
-        """Who drew them."""
+        """The number of the reader of each."""
         readers: list[int] = self.panel.reader[self.row].tolist()
         return readers
 
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """Findings that are one nodule, the first to be kept in front."""
+    """Findings that are one nodule; the first of them stays when the others are ignored."""
 
     members: tuple[int, ...]
     center: Position
@@ -59,19 +59,19 @@ class Grouping:
 
     groups: tuple[FindingGroup, ...]
     running: tuple[tuple[Position, float], ...] = field(default=())
-    """For each finding its place and diameter as they stood in the end of a recursive merge."""
+    """For each finding its position and diameter at the end of a recursive merge."""
 
 
 Grouper = Callable[[Findings, bool], Grouping]
 
 
 def recursive(findings: Findings, same_reader: bool) -> Grouping:
-    """Merge as LUNA16's reference was really made.
+    """Merge as LUNA16's reference was actually made.
 
-    From the last finding to the first, each takes in those after it that are close, again from
-    the last, and moves half-way to each one it takes. So the result is not the readers' mean: it
-    gives them weights of 1/2, 1/4, 1/8, 1/8 in the order of reading. Found by rebuilding the
-    published 1,186 nodules of LUNA16 from LIDC-IDRI's files.
+    From the last finding to the first, each absorbs the close findings after it, again from the
+    last, and moves half-way to each one it absorbs. So the result is not the readers' mean: it
+    gives them weights of 1/2, 1/4, 1/8, 1/8 in the order of reading. This was found by rebuilding
+    the published 1,186 nodules of LUNA16 from LIDC-IDRI's files.
     """
     center, diameter, reader = findings.center, findings.diameter, findings.reader
     members: list[list[int]] = [[number] for number in range(len(reader))]
@@ -96,7 +96,7 @@ def recursive(findings: Findings, same_reader: bool) -> Grouping:
 
 
 def linkage(findings: Findings, same_reader: bool) -> Grouping:
-    """Single linkage: whatever hangs together through close pairs is one nodule."""
+    """Single linkage: findings that are connected through close pairs are one nodule."""
     center, diameter = np.array(findings.center), np.array(findings.diameter)
     apart = np.linalg.norm(center[:, None] - center, axis=2)
     is_close = apart < (diameter[:, None] + diameter) / 2
@@ -116,7 +116,7 @@ def overlap(findings: Findings, same_reader: bool) -> Grouping:
     owner = np.repeat(np.arange(len(voxels)), [len(voxel) for voxel in voxels])[order]
     shares = np.eye(len(voxels), dtype=np.bool_)
     numbers = numbers[order]
-    for step in range(1, len(voxels)):  # owners of one voxel stand side by side
+    for step in range(1, len(voxels)):  # owners of one voxel are next to each other
         at = np.flatnonzero(numbers[:-step] == numbers[step:])
         if not len(at):
             break
@@ -159,9 +159,9 @@ def closest_pair(findings: Findings, same_reader: bool) -> Grouping:
 
 
 def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
-    """Single linkage of findings whose outlines come as near as a slice is thick.
+    """Single linkage of findings whose outlines are no further apart than a slice is thick.
 
-    While a group has more than four members the distance is cut by a tenth (as in pylidc's
+    While a group has more than four members, the distance is reduced by a tenth (as in pylidc's
     ``cluster_annotations``: Hancock and Magnan, Journal of Medical Imaging 3 (2016) 044504).
     """
     from scipy.spatial import cKDTree
@@ -170,7 +170,7 @@ def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
     points = _outline_points(findings)
     low = np.array([point.min(axis=0) for point in points])
     high = np.array([point.max(axis=0) for point in points])
-    # the gap between two boxes; outlines are no nearer than the boxes around them
+    # the gap between two boxes; outlines cannot be nearer than the boxes around them
     gap = np.maximum(np.maximum(low[:, None] - high, low - high[:, None]), 0)
     nearest = np.linalg.norm(gap, axis=2)
     for number, other in np.argwhere(np.tril(nearest <= reach, -1)).tolist():
@@ -205,7 +205,7 @@ GROUPINGS: Registry[Grouper] = Registry(
 
 
 def mean_of(findings: Findings, members: tuple[int, ...]) -> FindingGroup:
-    """A group that lies at the plain mean of its members, with their mean diameter."""
+    """A group at the plain mean of its members, with their mean diameter."""
     rows = findings.row[list(members)]
     x, y, z = findings.panel.xyz_mm[rows].mean(axis=0).tolist()
     return FindingGroup(members, (x, y, z), float(findings.panel.diameter_mm[rows].mean()))
@@ -270,7 +270,7 @@ def _linked(findings: Findings, is_close: BoolArray, *, same_reader: bool) -> Gr
 
 
 def _outline_points(findings: Findings) -> list[FloatArray]:
-    """The points of each finding's outlines in mm; its place, where it has none."""
+    """The points of each finding's outlines in mm; its position, where it has none."""
     outlines = findings.panel.outlines
     first, stop = np.searchsorted(outlines.case, [findings.case, findings.case + 1])
     start, end = np.searchsorted(outlines.points.owner, [first, stop])
@@ -286,7 +286,7 @@ def _outline_points(findings: Findings) -> list[FloatArray]:
 
 
 def _slice_thickness_mm(findings: Findings) -> float:
-    """As CASES says; the slice spacing where it does not."""
+    """The thickness in CASES, else the slice spacing."""
     row = findings.panel.readings.cases.row(findings.case, named=True)
     given = row.get("slice_thickness_mm")
     return float(findings.panel.spacing_mm[findings.case, 2] if given is None else given)

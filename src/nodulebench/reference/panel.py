@@ -1,4 +1,4 @@
-"""Readings -> Panel: where each finding lies and how large it is, as rules want to know it."""
+"""Readings -> Panel: the position and size of each finding, in the form that rules need."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -52,11 +52,11 @@ class Panel:
 
     @cached_property
     def _is_given(self) -> BoolArray:
-        """Whether a finding's diameter is its reader's own."""
+        """Whether the reader measured a finding's diameter."""
         return self.readings.findings["diameter_mm"].is_not_null().to_numpy()
 
     def definition_of(self, members: IntArray) -> str:
-        """What the diameters of findings are: the panel's definition, or their readers' own."""
+        """How the diameters of findings are defined: by the panel, or measured by their readers."""
         given = self._is_given[members]
         if given.all():
             return "readers' diameters"
@@ -65,7 +65,7 @@ class Panel:
 
     @cached_property
     def is_boxed(self) -> BoolArray:
-        """Whether a finding was drawn as boxes alone."""
+        """Whether a finding was drawn only as boxes."""
         boxed, drawn = np.zeros((2, self.readings.findings.height), dtype=np.int64)
         np.add.at(drawn, self.outlines.finding, 1)
         np.add.at(boxed, self.outlines.finding, self.outlines.is_box.astype(np.int64))
@@ -81,7 +81,7 @@ class Panel:
 
     @cached_property
     def slice_heights(self) -> list[dict[int, float]]:
-        """For each case where its outlined slices lie: slice_index -> z in mm."""
+        """For each case the heights of its outlined slices: slice_index -> z in mm."""
         heights: list[dict[int, float]] = [{} for _ in self.places]
         for case, number, z_mm in zip(
             self.outlines.case.tolist(),
@@ -102,15 +102,15 @@ class Panel:
 
 
 def measure_findings(readings: Readings, *, size: str = "volume_equivalent") -> Panel:
-    """Place and measure every finding.
+    """Locate and measure every finding.
 
     Args:
         readings: what was drawn.
         size: the definition of a finding's diameter, one of SIZE_DEFINITIONS. A diameter that the
-            reader measured goes before.
+            reader measured takes precedence.
 
     Raises:
-        InputError: with one problem per finding that lies nowhere or has no size.
+        InputError: with one problem per finding without a position or size.
     """
     places = case_geometries(readings.cases)
     outlines = outlines_of(readings, places)
@@ -136,7 +136,7 @@ def measured_as(panel: Panel, size: str) -> Panel:
     """The same panel with diameters of another definition."""
     if size not in measure.SIZE_DEFINITIONS:
         known = ", ".join(measure.SIZE_DEFINITIONS)
-        raise UnknownNameError(f"there is no definition of size '{size}'. Known: {known}.")
+        raise UnknownNameError(f"'{size}' is not a definition of size. Known: {known}.")
     regions = panel.regions
     if size == "volume_equivalent_with_rim":
         regions = finding_regions(panel.readings, panel.outlines, panel.places, includes_rim=True)
@@ -194,7 +194,7 @@ def _diameters(
 
 
 def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.DataFrame:
-    """Sizes on each slice of findings that were drawn as boundaries, without the pixels' grain."""
+    """Sizes on each slice of findings that were drawn as boundaries, without pixel rounding."""
     polygons = np.flatnonzero(~outlines.is_rim)
     bounds = np.searchsorted(outlines.points.owner, np.column_stack([polygons, polygons + 1]))
     corners = [
@@ -211,7 +211,7 @@ def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.Data
 
 
 def _require_measured(panel: Panel) -> None:
-    """Refuse findings without a place, and nodules without a diameter."""
+    """Check that findings have a position, and nodules a diameter."""
     named = panel.readings.findings.select("case_id", "finding_id")
     nowhere = np.isnan(panel.xyz_mm.sum(axis=1))
     sizeless = panel.is_nodule & np.isnan(panel.diameter_mm) & ~nowhere

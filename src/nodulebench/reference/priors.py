@@ -1,7 +1,7 @@
-"""NODULES x PRIORS -> how each nodule changed since earlier scans: new, growing, stable.
+"""NODULES x PRIORS -> the change of each nodule since earlier scans: new, growing, stable.
 
 Growth is an increase of the mean diameter by more than 1.5 mm within twelve months (Lung-RADS 2022,
-American College of Radiology); so much over a longer time is slow growth.
+American College of Radiology); the same increase over a longer time is slow growth.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ PRIORS = TableSchema(
         optional("prior_case_id", pl.String, "the earlier scan, where the test set has it"),
         optional("prior_nodule_id", pl.String, "the nodule there; empty: see the sizes"),
         *(
-            optional(f"prior_{name}", pl.Float64, "size then; all empty: it was not there", "mm")
+            optional(f"prior_{name}", pl.Float64, "size then; all empty: it was not present", "mm")
             for name in _SIZES
         ),
     ),
@@ -62,7 +62,7 @@ class Change(NamedTuple):
 
 
 def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
-    """How the nodules changed of which earlier scans are told.
+    """How the nodules changed for which PRIORS has earlier scans.
 
     Returns:
         case_id, nodule_id, change, growth_mm, prior_days; one row per nodule in PRIORS.
@@ -96,7 +96,7 @@ def change_of(now_mm: float | None, then: list[tuple[date, date, float | None]])
     Args:
         now_mm: its mean diameter; None: not measured.
         then: day of the scan, day of an earlier one, the mean diameter there, the earliest first;
-            None: it was not there.
+            None: it was not present.
     """
     days = (then[-1][0] - then[-1][1]).days
     seen = [((at - before).days, size) for at, before, size in then if size is not None]
@@ -113,7 +113,7 @@ def change_of(now_mm: float | None, then: list[tuple[date, date, float | None]])
 
 
 def _yearly(growth_mm: float, days: int) -> float:
-    """Growth within twelve months: what there was in a shorter time, a share of a longer one."""
+    """Growth within twelve months: all growth of a shorter time, a share of a longer one."""
     return growth_mm * min(1.0, YEAR_DAYS / days)
 
 
@@ -129,7 +129,7 @@ def mean_mm(
 def _prior_mm(
     row: Mapping[str, Any], sizes: Mapping[tuple[Any, ...], float | None]
 ) -> float | None:
-    """The mean diameter in the earlier scan: as the row says, else as the test set does."""
+    """The mean diameter in the earlier scan: from the row, else from the test set."""
     stated = mean_mm(*(row[f"prior_{name}"] for name in _SIZES))
     if stated is not None or row["prior_nodule_id"] is None:
         return stated
@@ -159,10 +159,10 @@ _ADDED = ("change", "growth_mm", "prior_days")
 
 
 def classify_changes(source: Path, priors: Path, out: Path, cases: Path | None = None) -> Reference:
-    """Read both, judge and write a bundle.
+    """Read a reference and its priors, classify the changes and write a bundle.
 
     Raises:
-        InputError: if something cannot be read, or the table contradicts the reference.
+        InputError: if a file cannot be read, or the table contradicts the reference.
     """
     classified = with_priors(read_reference(source, cases=cases), read_table(priors, PRIORS))
     write_reference(classified, out)
@@ -170,10 +170,10 @@ def classify_changes(source: Path, priors: Path, out: Path, cases: Path | None =
 
 
 def with_priors(reference: Reference, priors: pl.DataFrame) -> Reference:
-    """The reference whose NODULES say how they changed.
+    """The reference with the changes of its nodules.
 
-    They get ``change``, ``growth_mm`` and ``prior_days``, and where they state none the Lung-RADS
-    2022 ``category`` that follows. Nodules that PRIORS do not name keep what they had.
+    NODULES get ``change``, ``growth_mm`` and ``prior_days``, and the Lung-RADS 2022 ``category``
+    where none is given. Nodules that PRIORS does not name stay unchanged.
     """
     known = reference.nodules.drop(*_ADDED, strict=False)
     joined = known.join(

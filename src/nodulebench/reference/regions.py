@@ -1,4 +1,4 @@
-"""Readings -> FindingRegions: the voxels that each finding holds, on the grid of its image."""
+"""Readings -> FindingRegions: the voxels of each finding, on the grid of its image."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class FindingRegions:
-    """Voxels of every outlined finding; those of one stand together, by slice, row and column."""
+    """Voxels of every outlined finding, sorted by finding, slice, row and column."""
 
     finding: IntArray
     """Row in FINDINGS of each voxel."""
@@ -184,7 +184,7 @@ def finding_regions(
 def _case_voxels(
     outlines: FindingOutlines, part: slice, *, includes_rim: bool
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Finding, voxel and height of what the outlines of one case hold, sorted, each voxel once."""
+    """Finding, voxel and height of all outlined voxels of one case, sorted, each voxel once."""
     outline, i, j = _drawn_pixels(outlines, part, includes_rim=includes_rim)
     pixel = np.column_stack([outlines.finding[outline], outlines.slice_index[outline], j, i])
     if not len(pixel):
@@ -222,7 +222,7 @@ def _drawn_pixels(
 
 
 def _positions(place: Geometry, voxel: IntArray, z_mm: FloatArray) -> FloatArray:
-    """Voxels in mm. The height of an axial slice is what the file says: spacing can be uneven."""
+    """Voxels in mm. The height of an axial slice is that in the file: spacing can be uneven."""
     index = voxel.astype(np.float64)
     index[:, 2] = place.slice_number(index[:, 2])
     xyz_mm = place.to_world(index)
@@ -237,7 +237,7 @@ def _require_points(readings: Readings, outlines: FindingOutlines, counts: IntAr
         Problem(
             "case '{}' finding '{}'".format(*named.row(row)),
             "its outlines enclose no pixel.",
-            "Draw it anew, or mark it as a point.",
+            "Draw it again, or mark it as a point.",
         )
         for row in np.unique(outlines.finding).tolist()
         if not counts[row]
@@ -245,14 +245,14 @@ def _require_points(readings: Readings, outlines: FindingOutlines, counts: IntAr
 
 
 def require_geometry(place: Geometry | None) -> Geometry:
-    """The geometry of a case with outlines, which is never missing."""
+    """The geometry of a case with outlines; ``outlines_of`` has checked that it is there."""
     if place is None:
         raise AssertionError("outlines_of refuses cases without geometry")
     return place
 
 
 def _runs(values: IntArray) -> Iterator[tuple[int, slice]]:
-    """Each value of a sorted array and where it stands."""
+    """Each value of a sorted array and its slice."""
     first = np.flatnonzero(np.diff(values, prepend=-1))
     for start, stop in pairwise([*first.tolist(), len(values)]):
         yield int(values[start]), slice(start, stop)

@@ -1,4 +1,4 @@
-"""Readers' files -> a reference standard as a bundle: what ``nodulebench reference build`` does."""
+"""Readers' files -> a reference standard as a bundle (``nodulebench reference build``)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -31,20 +31,20 @@ from nodulebench.reference.rules import RULES
 
 @dataclass(frozen=True, slots=True)
 class BuiltReference:
-    """A reference and how it came about."""
+    """A reference and its provenance."""
 
     reference: Reference
     levels: pl.DataFrame
     """How many nodules have at least 1, 2, 3, ... findings and readers."""
     finding_counts: dict[str, int]
     size_error: SizeError | None
-    """How far readers differ in size; None where no nodule has two readers."""
+    """How much readers differ in size; None where no nodule has two readers."""
     provenance: JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildReferenceOptions:
-    """From what a reference is built, and how."""
+    """The input of a reference, and how it is built."""
 
     source: Path
     """Anything that ``read_readings`` takes."""
@@ -123,7 +123,7 @@ def _defaults(rule: str) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class ReadersOfPanel:
-    """How readers stand to each other."""
+    """How the readers of a panel compare with each other."""
 
     against_others: pl.DataFrame
     """One row per reader: reader_id, cases, reference, found, sensitivity, lone marks."""
@@ -143,8 +143,8 @@ def readers_of_files(
     """Score each reader against what enough of the others drew.
 
     Args:
-        source: whatever ``read_readings`` takes.
-        reader_count: only cases that exactly so many have read.
+        source: anything that ``read_readings`` takes.
+        reader_count: only cases that exactly this many readers have read.
         minimum_agreement: how many of the others make a nodule.
         series: list of cases; restricts and orders them.
         cases: table of cases or LIDC scans with their geometry.

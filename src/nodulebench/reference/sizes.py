@@ -1,7 +1,7 @@
 """Regions and outlines -> sizes in mm, each under the name of its definition.
 
 Lengths are measured in the image plane: pixel numbers times pixel size. So unequal pixel sides
-count as they are, and how the scan lies in the patient does not matter.
+are handled, and the orientation of the scan in the patient does not matter.
 """
 
 import math
@@ -29,7 +29,7 @@ SIZE_DEFINITIONS = {
     "average_on_longest_slice": "mean of the longest axis and its largest perpendicular (Fotin)",
     "outline_extent": "largest distance between two points of one outline as drawn (pylidc)",
 }
-"""What a diameter can be; the name stands beside every diameter of a reference."""
+"""Definitions of a diameter; each diameter of a reference is stored with the name of one."""
 
 
 def slice_sizes(owner: IntArray, voxel: IntArray, spacing_mm: FloatArray) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def drawn_slice_sizes(
 
     Args:
         owner: which region each polygon belongs to.
-        slice_index: the slice it lies on.
+        slice_index: the slice of each polygon.
         is_hole: whether it cuts out of the region.
         is_box: whether it is a box around the region; the axes are then the sides of boxes.
         corners_mm: its corners in the plane of the slice; polygons of a region do not overlap.
@@ -103,7 +103,7 @@ def drawn_slice_sizes(
 
 
 def box_axes_mm(boxes: Sequence[FloatArray]) -> tuple[float, float]:
-    """The longer and the shorter side of what holds some boxes, in the plane of their slice."""
+    """The longer and the shorter side of the hull of some boxes, in the plane of their slice."""
     corners = np.concatenate(boxes)
     short, long = np.sort(np.ptp(corners, axis=0)).tolist()
     return long, short
@@ -118,7 +118,7 @@ def region_sizes(slices: pl.DataFrame, slice_spacing_mm: FloatArray) -> pl.DataF
 
     Returns:
         One row per region: owner, long_mm and short_mm on the slice with the largest area, and a
-        column for each definition that a region alone can answer.
+        column for each definition for which a region is enough.
     """
     average = (pl.col("long_mm") + pl.col("short_mm")) / 2
     volume = pl.col("area_mm2").sum() * pl.col("spacing").first()

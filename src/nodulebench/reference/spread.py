@@ -1,4 +1,4 @@
-"""Readings + submission + protocol -> how much its score depends on how the readers are heard."""
+"""Readings + submission + protocol -> how much the score depends on the reference rule."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ ALTERNATIVES: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("unanimous", "unanimous", {}),
     ("union", "union", {}),
 )
-"""Name, rule and parameters of other ways to hear the same readers."""
+"""Name, rule and parameters of alternative references from the same readings."""
 
 
 def by_agreement(panel: Panel, levels: range = range(1, 5)) -> Iterator[tuple[str, Reference]]:
@@ -125,7 +125,7 @@ def score_under(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpreadOptions:
-    """Which marks are scored under which variants of a reference."""
+    """The marks that are scored, and the readings whose references they are scored under."""
 
     source: Path
     """Anything that ``read_readings`` takes."""
@@ -175,7 +175,7 @@ def flipped_marks(
     the best of its labels.
 
     Returns:
-        case_id, mark_id, score, the labels, and how far the mark lies outside the nearest nodule
+        case_id, mark_id, score, the labels, and how far the mark is outside the nearest nodule
         of each reference in mm (negative: inside; null: the case has none).
     """
     shared = first.cases.join(second.cases, on="case_id", how="semi", maintain_order="left")
@@ -207,7 +207,7 @@ def flipped_marks(
 def flipped_marks_of_files(
     first: Path, second: Path, marks: Path, protocol: str = "luna16"
 ) -> pl.DataFrame:
-    """The same from files."""
+    """``flipped_marks`` of files."""
     first_reference, second_reference = (read_reference(path) for path in (first, second))
     submission = read_submission(marks, first_reference.cases)
     return flipped_marks(first_reference, second_reference, submission, load_protocol(protocol))
@@ -222,7 +222,7 @@ def _labels(reference: Reference, submission: Submission, protocol: TestProtocol
 
 
 def _outside_mm(reference: Reference, marks: pl.DataFrame) -> FloatArray:
-    """How far each mark lies from the nearest surface of a measured nodule; NaN without any."""
+    """Distance of each mark to the nearest surface of a measured nodule; NaN without any."""
     nodules = reference.nodules.filter(~pl.col("is_ignored"))
     places = nodules.select("x_mm", "y_mm", "z_mm").to_numpy()
     radius = nodules["diameter_mm"].to_numpy() / 2

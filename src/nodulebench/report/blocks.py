@@ -147,7 +147,7 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
         decimals(value.value),
         bounds=interval(value),
         note=notes.letter(reason) if reason else "",
-        picture=rate_bar(value.value, value.low, value.high, bar_scale) if bar_scale else NOTHING,
+        svg=rate_bar(value.value, value.low, value.high, bar_scale) if bar_scale else NOTHING,
     )
 
 

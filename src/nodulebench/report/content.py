@@ -82,7 +82,7 @@ class ReportAttachments:
     causes: pl.DataFrame | None = None
     """Causes that readers gave false positives: algorithm, cause."""
     patches: Sequence["Patch"] = ()
-    """Pictures of nodules and marks."""
+    """Image patches of nodules and marks."""
     combinations: Sequence[pl.DataFrame] = ()
     """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
     agreement: Sequence[JsonObject] = ()

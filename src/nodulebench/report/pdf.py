@@ -38,7 +38,7 @@ WIDTH, GAP = 510.0, 14.0
 PLOT_SHARE = 0.72
 """How much of the width a large plot takes."""
 LARGEST_LABEL = 9.0
-"""Points: labels of a picture are never larger than a table's caption."""
+"""Points: labels of a chart are never larger than a table's caption."""
 SIZES = (7.5, 7.0, 6.5, 6.0, 5.5)
 """Sizes of text, in points, that are tried until a table fits."""
 MOST_PATCHES = 24
@@ -245,26 +245,26 @@ class Printed:
 
     def _chart(self, chart: Chart, width: float) -> JsonObject:
         is_small = chart.readings is None
-        label = 19.0 if is_small and 'class="plot"' in chart.picture else 13.0
-        match = re.search(r'viewBox="0 0 ([\d.]+)', chart.picture)
+        label = 19.0 if is_small and 'class="plot"' in chart.svg else 13.0
+        match = re.search(r'viewBox="0 0 ([\d.]+)', chart.svg)
         own = float(match[1]) if match else width
         wanted = width if is_small else PLOT_SHARE * width
         return {
             "block": "chart",
             "title": chart.title,
-            "picture": self._drawn(chart.picture, label),
+            "svg": self._drawn(chart.svg, label),
             "width": min(wanted, own * LARGEST_LABEL / label),
             "legend": [[self._drawn(style.sample), name] for name, style in chart.legend],
             "remarks": chart.remarks,
         }
 
-    def _drawn(self, picture: str, label: float = 13.0) -> str:
-        """A picture with its style inside; typst scales strokes with what they are drawn in."""
+    def _drawn(self, svg: str, label: float = 13.0) -> str:
+        """An SVG with its style inside; typst scales strokes with what they are drawn in."""
         family = ", ".join(f'"{font}"' for font in self.fonts)
         style = f"""text {{ font-family: {family}; }} .plot text {{ font-size: {label}px; }}
 .inside .curve {{ stroke-width: {2 * FINE}px; }}
 .inside .beyond {{ stroke-width: {1.5 * FINE}px; stroke-dasharray: {FINE} {4 * FINE}; }}"""
-        before, opened, rest = str(picture).partition('class="inside"')
+        before, opened, rest = str(svg).partition('class="inside"')
         inside, closed, after = rest.partition("</svg>")
         dashed = re.sub(
             r'(?<=stroke-dasharray=")[\d. ]+',
@@ -302,7 +302,7 @@ class Printed:
             "note": cell.note,
             "kind": cell.kind.partition(" ")[0],
             "strong": cell.kind in ("head", "number best"),
-            "picture": self._drawn(cell.picture) if cell.picture else "",
+            "svg": self._drawn(cell.svg) if cell.svg else "",
             "rows": cell.rows,
             "columns": cell.columns,
         }

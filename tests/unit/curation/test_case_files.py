@@ -38,7 +38,7 @@ def test_files_come_in_order_and_each_once(tmp_path: Path) -> None:
 def test_files_that_were_moved_are_missed_until_their_place_is_said(tmp_path: Path) -> None:
     out = curated(tmp_path, ROWS)
     (tmp_path / "archive").rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match=r"IM2: is not there any more\. If .* with --images"):
+    with pytest.raises(InputError, match=r"IM2: no longer exists\. If .* with --images"):
         read_case_files(out)
     assert read_case_files(out, tmp_path / "elsewhere").paths[0].is_file()
 
@@ -54,7 +54,7 @@ def test_cases_are_exported_by_name_and_place(tmp_path: Path) -> None:
 
 def test_no_row_leads_out_of_the_folder(tmp_path: Path) -> None:
     out = curated(tmp_path, "1.2,0,../../secret,0\n1.2,1,/etc/passwd,0\n")
-    with pytest.raises(InputError, match=r"secret': does not lie below") as caught:
+    with pytest.raises(InputError, match=r"secret': is not below") as caught:
         read_case_files(out)
     assert len(caught.value.problems) == 2
 
@@ -63,5 +63,5 @@ def test_what_is_no_curation_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no case_files\.csv\. Give a folder that 'nod"):
         read_case_files(tmp_path)
     older = curated(tmp_path, ROWS, schema="nodulebench/curation@1")
-    with pytest.raises(InputError, match="does not say which folder was curated"):
+    with pytest.raises(InputError, match="does not name the folder that was curated"):
         read_case_files(older)

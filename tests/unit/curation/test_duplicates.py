@@ -95,7 +95,7 @@ def test_a_plain_list_has_a_uid_per_line(tmp_path):
 def test_a_list_that_names_no_series_is_refused(tmp_path):
     path = tmp_path / "list.csv"
     path.write_text("name,age\na,3\n")
-    with pytest.raises(InputError, match=r"names no series; found: name, age. Columns known: ser"):
+    with pytest.raises(InputError, match=r"names no series; it has name, age. Known columns: ser"):
         read_known_set(path)
 
 

@@ -38,7 +38,7 @@ from nodulebench.report.sections.curves import OTHER_CURVES
 from nodulebench.report.sections.errors import KINDS as GALLERY_KINDS
 from nodulebench.report.sections.methods import ONE_TO_ONE
 from nodulebench.report.sections.verdict import SIGNING
-from nodulebench.web.viewer.export import WRITTEN
+from nodulebench.web.viewer.export import WRITABLE
 
 PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "curation" / "page.py"
@@ -82,7 +82,7 @@ def keys_in_source() -> tuple[set[str], set[str]]:
                     for part in node.values
                 )
                 families |= {key} if re.match(r"(?!nodulebench)[a-z_]+\.", key) else set()
-    for path in (PACKAGE / "report" / "pages" / "templates").glob("*.html"):
+    for path in (PACKAGE / "report" / "pages" / "templates").rglob("*.html"):
         whole |= set(re.findall(r'\bt(?:ranslate)?\("([^"]+)"', path.read_text(encoding="utf-8")))
     for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         told = re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))
@@ -186,7 +186,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
     "mcnemar.{key}": ("both", "algorithm_only", "baseline_only", "neither", "difference"),
     "rank.{key}": ("value", "interval", "first", "group"),
-    "workbench.file.{kind}": WRITTEN,
+    "workbench.file.{kind}": WRITABLE,
     "worst.{kind}": WorstCases.__annotations__,
     "gallery.{kind}": GALLERY_KINDS,
     "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),

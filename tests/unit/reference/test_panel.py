@@ -133,7 +133,8 @@ def test_an_outline_that_encloses_no_pixel_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         measure_findings(readings(read("a", flat)))
     assert str(caught.value) == (
-        "case 'a' finding 'f0': its outlines enclose no pixel. Draw it anew, or mark it as a point."
+        "case 'a' finding 'f0': its outlines enclose no pixel. "
+        "Draw it again, or mark it as a point."
     )
 
 
@@ -159,7 +160,7 @@ def test_a_finding_of_a_case_that_was_not_read_is_refused() -> None:
 
 
 def test_an_unknown_definition_of_size_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="there is no definition of size 'width'"):
+    with pytest.raises(UnknownNameError, match="'width' is not a definition of size"):
         measure_findings(readings(read("a")), size="width")
 
 

@@ -111,15 +111,15 @@ def test_reader_agreement_is_drawn_with_intervals() -> None:
         TRANSLATE,
     )
     assert chart is not None
-    assert ">0.710<" in chart.picture
-    assert "1 and 3" not in chart.picture
+    assert ">0.710<" in chart.svg
+    assert "1 and 3" not in chart.svg
     assert agreement_chart([], TRANSLATE) is None
 
 
 def test_negative_agreement_widens_the_axis() -> None:
     chart = agreement_chart([{"name": "a", "value": -0.2, "low": -0.4, "high": 0.0}], TRANSLATE)
     assert chart is not None
-    assert ">−0.4<" in chart.picture
+    assert ">−0.4<" in chart.svg
 
 
 def test_attachments_have_their_place_in_the_report() -> None:

@@ -1,1 +1,1 @@
-"""One series examined: its slices, its image, the checks that admit or exclude it."""
+"""Examination of one series: its slices, its image, and the checks that exclude it."""

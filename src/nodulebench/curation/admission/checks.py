@@ -1,6 +1,6 @@
-"""The checks of admission by their codes. The first that applies decides where a series fell out.
+"""The checks of admission by their codes. The first that applies decides why a series is excluded.
 
-Each check is a function of the name of its code; its first line says what it means.
+Each check is a function with the name of its code; its first line states what the code means.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ CODES_OF_GROUP = {
     "values": ("wrong_rescale", "slice_out_of_place"),
     "chest": ("not_chest", "cut_lungs"),
 }
-"""The codes by the file that holds them, in the order in which they decide."""
+"""The codes by group, in the order in which they decide."""
 
 CHECKS: Registry[Check] = Registry(
     "check of admission",
@@ -88,7 +88,7 @@ CHECKS: Registry[Check] = Registry(
 
 
 def not_chest(subject: Subject) -> Reason | None:
-    """The image shows too little lung to be a chest: tissue of its density, with vessels, in it."""
+    """The image shows too little lung for a chest: tissue of lung density that contains vessels."""
     seen, limits = subject.anatomy, subject.limits
     if seen is None or seen.lung_ml >= limits.smallest_lung_ml:
         return None
@@ -137,7 +137,7 @@ def inconsistent_patient(subject: Subject) -> Reason | None:
 
 
 def no_geometry(subject: Subject) -> Reason | None:
-    """A slice does not say where it lies: position, orientation or pixel size lack or are none."""
+    """Position, orientation or pixel size of a slice is missing or not valid."""
     for name, value in PLACED_BY.items():
         silent = [slice_.path for slice_ in subject.series.slices if value(slice_) is None]
         if silent:
@@ -198,7 +198,7 @@ PROJECTION_WORDS = frozenset(
 
 
 def not_ct(subject: Subject) -> Reason | None:
-    """The modality is not CT, or the object is no CT image: another scanner, a report, a mask."""
+    """The modality is not CT, or the object is not a CT image but a report, a mask or similar."""
     first = subject.series.slices[0]
     if first.modality != "CT":
         return Reason(Notice("other_modality", {"modality": first.modality}))
@@ -216,7 +216,7 @@ def localizer(subject: Subject) -> Reason | None:
 
 
 def secondary_capture(subject: Subject) -> Reason | None:
-    """A picture of images, not a scan: a screen, a dose report, a projection, colours, 8 bits."""
+    """A capture of images, not a scan: a screen, a dose report, a projection, colours, 8 bits."""
     first = subject.series.slices[0]
     pixels = first.pixels
     if first.modality != "CT" or not pixels.rows:
@@ -282,12 +282,12 @@ def _stated(faults: Sequence[Fault]) -> Reason | None:
 
 
 WIDEST_GAP = 1.5
-"""Slices further apart than this many times their thickness leave tissue out."""
+"""Slices further apart than this many times their thickness miss tissue."""
 SPACING_DISAGREEMENT = 0.05
 
 
 def duplicate_slice(subject: Subject) -> Reason | None:
-    """Two slices lie at one place, are one object, or show the very same pixels."""
+    """Two slices have one position, are one object, or show the same pixels."""
     slices = subject.series.slices
     counts = Counter((slice_.sop_uid or slice_.path, slice_.frame) for slice_ in slices)
     twice = [slice_ for slice_ in slices if counts[slice_.sop_uid or slice_.path, slice_.frame] > 1]
@@ -321,7 +321,7 @@ def _same_pixels(subject: Subject) -> Reason | None:
 
 
 def missing_slice(subject: Subject) -> Reason | None:
-    """The distance of two neighbouring slices leaves room for one or more that are not there."""
+    """One or more slices are missing between two neighbouring slices."""
     series = subject.series
     gaps, usual = _gaps(subject), series.spacing_mm
     if gaps is None or usual is None:
@@ -353,7 +353,7 @@ def missing_slice(subject: Subject) -> Reason | None:
 
 
 def uneven_spacing(subject: Subject) -> Reason | None:
-    """Slices are not the same distance apart, with none missing, or do not lie in one line."""
+    """Slices are unevenly spaced, with none missing, or are not on one line."""
     series = subject.series
     gaps, usual = _gaps(subject), series.spacing_mm
     if gaps is None or usual is None:
@@ -370,7 +370,7 @@ def uneven_spacing(subject: Subject) -> Reason | None:
 
 
 def _off_line(subject: Subject) -> Reason | None:
-    """A slice that lies beside the line from the first to the last, by half a pixel or more."""
+    """A slice that is half a pixel or more off the line from the first slice to the last."""
     series = subject.series
     off = sideways_shift_mm(series)
     limit = max(subject.limits.spacing_tolerance_mm, half_pixel_mm(series))
@@ -429,7 +429,7 @@ def small_matrix(subject: Subject) -> Reason | None:
 
 
 def thick_slices(subject: Subject) -> Reason | None:
-    """Slices are thicker than the limit, or do not say how thick they are."""
+    """Slices are thicker than the limit, or do not state their thickness."""
     # rounded, because scanners write 3.0000001
     thicknesses = [round(slice_.thickness_mm or 0.0, 3) for slice_ in subject.series.slices]
     known = [thickness for thickness in thicknesses if thickness > 0]
@@ -441,9 +441,9 @@ def thick_slices(subject: Subject) -> Reason | None:
 
 
 AIR_HU = (-1080.0, -750.0)
-"""Where the level of air and lung lies in chest CT."""
+"""The range of the level of air and lung in chest CT."""
 TISSUE_HU = (-150.0, 150.0)
-"""Where the level of fat, muscle and blood lies."""
+"""The range of the level of fat, muscle and blood."""
 LEAST_CONTRAST_HU = 300.0
 """Levels of air and tissue are further apart than this on any scale that may be HU."""
 SHOWN_HU = (-1024, 600)
@@ -453,7 +453,7 @@ ODD_SLICE_RATIO = 1.3
 ODD_SLICE_HU = 2.0
 ODD_END_RATIO = 3.0
 SWAP_RATIO = 0.9
-"""In good scans exchanging neighbours makes them at least 1.3 times as unlike."""
+"""In good scans exchanging neighbours makes their differences at least 1.3 times as large."""
 
 
 def wrong_rescale(subject: Subject) -> Reason | None:
@@ -493,13 +493,13 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
 
 
 def _difference_hu(hu: CoarseArray, apart: int) -> FloatArray:
-    """Mean difference of slices so far apart."""
+    """Mean difference of slices that are this number of slices apart."""
     pairs = zip(hu[apart:], hu[:-apart], strict=True)
     return np.array([np.abs(first - other).mean(dtype=np.float64) for first, other in pairs])
 
 
 def _is_odd(neighbours: FloatArray, two_apart: FloatArray) -> np.ndarray:
-    """Slices unlike both neighbours, while these are like each other; ends have one neighbour."""
+    """Slices unlike both neighbours, which are like each other; ends have one neighbour."""
     odd = np.zeros(len(neighbours) + 1, dtype=np.bool_)
     nearer = np.minimum(neighbours[:-1], neighbours[1:])
     odd[1:-1] = (nearer > ODD_SLICE_RATIO * two_apart) & (nearer - two_apart > ODD_SLICE_HU)

@@ -1,4 +1,4 @@
-"""Series -> what is known of it after all checks: reasons, digest, hash, pictures, facts."""
+"""Series -> the result of all checks: reasons, digest, hash, pictures, facts."""
 
 import base64
 from collections.abc import Mapping
@@ -24,20 +24,20 @@ class CodedReason:
     """Why a series, or a file, is excluded."""
 
     code: str
-    """The check or comparison that found it."""
+    """The code of the check or comparison."""
     notice: Notice
-    """What it found."""
+    """The finding as a message."""
     files: tuple[str, ...] = ()
-    """The files it is about; none: all of the series."""
+    """The files that it concerns; none: all of the series."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExaminedSeries:
-    """What is known of a series once its headers and pixels were looked at."""
+    """A series after its headers and pixels were examined."""
 
     uid: str
     name: str
-    """The series UID, and which copy of it."""
+    """The series UID, and the number of the copy."""
     modality: str
     slices: int
     files: tuple[str, ...]
@@ -45,7 +45,7 @@ class ExaminedSeries:
     frames: tuple[int, ...]
     """For every slice the number of its file among ``files`` and its frame, one after the other."""
     reasons: tuple[CodedReason, ...]
-    """All that apply, the one that decides first."""
+    """All reasons that apply; the first one decides."""
     waived: tuple[CodedReason, ...]
     """Those that the design allows."""
     pixel_sha256: str
@@ -53,30 +53,30 @@ class ExaminedSeries:
     pictures: tuple[str, ...]
     """PNG files, base64."""
     geometry: Mapping[str, Any]
-    """The columns of CASES that say where voxels are; empty where that is unknown."""
+    """The columns of CASES that locate voxels; empty where the geometry is not known."""
     facts: Mapping[str, Any]
 
     @property
     def is_admitted(self) -> bool:
-        """Whether no reason speaks against it."""
+        """Whether it has no reason to be excluded."""
         return not self.reasons
 
     def with_reason(self, reason: CodedReason, *, is_waived: bool = False) -> "ExaminedSeries":
-        """The same series with one more reason against it, or one more that the design allows."""
+        """The series with one more reason to exclude it, or one more that the design waives."""
         if is_waived:
             return replace(self, waived=(*self.waived, reason))
         return replace(self, reasons=(*self.reasons, reason))
 
     def to_json(self) -> JsonObject:
-        """As a journal keeps it."""
+        """As written to a journal."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ExaminedSeries":
-        """Back from what a journal kept.
+        """Read a series from a journal.
 
         Raises:
-            TypeError, KeyError, ValueError: if it is something else.
+            TypeError, KeyError, ValueError: if it is not valid.
         """
         reasons = {
             name: tuple(
@@ -116,7 +116,7 @@ def examine(series: Series, limits: Limits) -> ExaminedSeries:
 
 
 def _image(series: Series) -> SeriesImage | None:
-    """The image of a CT series; of other kinds one slice, as a picture."""
+    """The image of a CT series; of other kinds only the middle slice, as a picture."""
     first = series.slices[0]
     if not first.pixels.rows or not first.pixels.columns:
         return None
@@ -126,7 +126,7 @@ def _image(series: Series) -> SeriesImage | None:
 
 
 def _reasons(subject: Subject) -> list[CodedReason]:
-    """All that apply; of what is no CT scan nothing else is asked."""
+    """All reasons that apply; a series that is not a CT scan is not checked further."""
     reasons: list[CodedReason] = []
     for code, check in CHECKS.items():
         if code not in KINDS and any(known.code in KINDS for known in reasons):
@@ -140,7 +140,7 @@ def _reasons(subject: Subject) -> list[CodedReason]:
 
 
 def case_geometry(series: Series) -> JsonObject:
-    """The columns of CASES that place the voxels, from the first slice on."""
+    """The columns of CASES that locate the voxels, from the first slice on."""
     grid = series.grid
     return {} if grid is None or not is_orthonormal(grid.direction) else geometry_columns(grid)
 
@@ -167,7 +167,7 @@ def _facts(series: Series) -> JsonObject:
 
 
 def _positive(text: str) -> float | None:
-    """A number above 0; None where a header says something else."""
+    """A number above 0; None for any other text."""
     try:
         number = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Series -> its image in coarse voxels, its pixel digest, and which slices cannot be read.
+"""Series -> its image in coarse voxels, its pixel digest, and the slices that cannot be read.
 
 Slices are read one after the other, so that memory does not grow with their size.
 """
@@ -58,7 +58,7 @@ class SeriesImage:
 
 
 def read_image(series: Series) -> SeriesImage:
-    """Read all slices of a series; what cannot be read is told in ``faults``."""
+    """Read all slices of a series; ``faults`` lists those that cannot be read."""
     digest = hashlib.sha256()
     faults: list[Fault] = []
     shape = coarse_shape(series.slices)
@@ -88,7 +88,7 @@ def read_image(series: Series) -> SeriesImage:
 
 
 def hounsfield(stored: Stored, header: SliceHeader) -> npt.NDArray[np.int16]:
-    """Stored values in HU, rounded and held within 16 bits."""
+    """Stored values in HU, rounded and clipped to 16 bits."""
     slope, intercept = header.slope or 1.0, header.intercept or 0.0
     if slope != 1.0 or not intercept.is_integer():
         scaled = np.rint(stored * slope + intercept)
@@ -118,7 +118,7 @@ def coarse_shape(slices: Sequence[SliceHeader]) -> tuple[int, int]:
 
 
 def block_means(stored: Stored) -> CoarseArray:
-    """Means over square blocks of pixels; what is left at the edges is cut off."""
+    """Means over square blocks of pixels; incomplete blocks at the edges are cut off."""
     factor = coarse_factor(max(stored.shape))
     rows, columns = (side // factor * factor for side in stored.shape)
     lines = stored[0:rows:factor].astype(np.int32)
@@ -141,7 +141,7 @@ def in_patient_axes(hu: CoarseArray, series: Series) -> CoarseArray:
 
 
 def _step_mm(series: Series) -> FloatArray:
-    """Coarse voxel size; where the header is silent, what is usual."""
+    """Coarse voxel size; usual values where the header has none."""
     spacing = next(
         (slice_.pixel_spacing_mm for slice_ in series.slices if slice_.pixel_spacing_mm), None
     )
@@ -153,7 +153,7 @@ def _step_mm(series: Series) -> FloatArray:
 
 
 STEP_MM = 5.0
-"""About how far apart the slices are that are looked at; both ends are among them."""
+"""Approximate distance of the slices that are examined; both ends are among them."""
 PADDING_SHARE = 0.02
 
 
@@ -170,7 +170,7 @@ class Anatomy:
     highest_cm2: float
     """Lung on the slice nearest to the head."""
     cut_mm: float
-    """Along how much of the body the field of view's edge runs through lung."""
+    """Length of the body along which the edge of the field of view cuts the lung."""
     air_hu: float
     """The darker of its two levels."""
     tissue_hu: float
@@ -185,11 +185,11 @@ class Levels(NamedTuple):
     tissue_hu: float
     """Median of what is brighter."""
     threshold_hu: float
-    """What parts them best."""
+    """The value that separates them best."""
 
 
 def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
-    """Look for lungs and their borders in a coarse image."""
+    """Measure lungs and their borders in a coarse image."""
     image, step = thinned_out(hu, step_mm)
     area = lung_areas_cm2(image, step)
     levels = two_levels(image)
@@ -206,7 +206,7 @@ def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
 
 
 def thinned_out(hu: CoarseArray, step_mm: FloatArray) -> tuple[CoarseArray, FloatArray]:
-    """Every so many slices, the first and the last among them."""
+    """Slices about STEP_MM apart, including the first and the last."""
     length = (len(hu) - 1) * float(step_mm[0])
     count = min(len(hu), max(2, round(length / STEP_MM) + 1))
     chosen = np.rint(np.linspace(0, len(hu) - 1, count)).astype(np.int64)
@@ -217,7 +217,7 @@ def thinned_out(hu: CoarseArray, step_mm: FloatArray) -> tuple[CoarseArray, Floa
 def enclosed_air(hu: CoarseArray, threshold_hu: float) -> BoolArray:
     """Air that no axial slice connects with the edge of the image, in its largest regions.
 
-    It is not told whether that is lung: the scale of an image may not be that of HU.
+    It does not check whether that is lung, because values may not be HU.
     """
     from scipy import ndimage
 
@@ -236,10 +236,9 @@ def enclosed_air(hu: CoarseArray, threshold_hu: float) -> BoolArray:
 
 
 def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
-    """Lung on every slice: regions of air within the body that are as lungs are.
+    """Lung on every slice: regions of air within the body that are classified as lung.
 
-    Together they have a lung's share of the body's section. One lung is enough, however small the
-    other one is.
+    Together they have at least the share of the body's section that lungs have. One lung is enough.
     """
     from scipy import ndimage
 
@@ -255,7 +254,7 @@ def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
 
 
 def best_threshold(values: CoarseArray) -> float:
-    """The value that parts others best into two levels (Otsu 1979)."""
+    """The value that separates others best into two levels (Otsu 1979)."""
     counts, edges = np.histogram(values, bins=256)
     middles = (edges[1:] + edges[:-1]) / 2
     below = np.cumsum(counts)[:-1]
@@ -270,7 +269,7 @@ def best_threshold(values: CoarseArray) -> float:
 
 
 def without_padding(hu: CoarseArray) -> CoarseArray:
-    """The values without those that mark what lies outside the field of view, and without metal."""
+    """The values without padding outside the field of view, and without metal."""
     lowest = hu.min()
     is_padding = hu <= lowest + 1
     values = hu[~is_padding] if PADDING_SHARE < is_padding.mean() < 1 else hu.ravel()
@@ -279,7 +278,7 @@ def without_padding(hu: CoarseArray) -> CoarseArray:
 
 
 def two_levels(hu: CoarseArray) -> Levels:
-    """The levels of air and of tissue, wherever the scale puts them; padding does not count."""
+    """The levels of air and of tissue, on any scale; padding does not count."""
     values = without_padding(hu)
     threshold = best_threshold(values)
     is_low = values < threshold
@@ -296,7 +295,7 @@ SIDE = 96
 
 
 def thumbnails(image: SeriesImage) -> list[npt.NDArray[np.uint8]]:
-    """The axial cut and, where there are several slices, the coronal one, head upwards."""
+    """The axial cut and, with eight slices or more, the coronal one, head upwards."""
     hu, step = image.hu, image.step_mm
     if min(hu.shape) == 0 or not image.is_read.any():
         return []
@@ -309,7 +308,7 @@ def thumbnails(image: SeriesImage) -> list[npt.NDArray[np.uint8]]:
 
 
 def _shrunk(hu: CoarseArray, step_mm: FloatArray) -> npt.NDArray[np.uint8]:
-    """The nearest pixels on a grid of square ones."""
+    """The image on a grid of square pixels, by nearest neighbour."""
     extent = np.array(hu.shape) * step_mm
     pixel = float(extent.max()) / SIDE
     rows, columns = (np.maximum(1, np.rint(extent / pixel))).astype(np.int64).tolist()

@@ -1,1 +1,1 @@
-"""What a test set consists of: designs, coverage, random draw."""
+"""The composition of a test set: designs, coverage and random sampling."""

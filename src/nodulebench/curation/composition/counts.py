@@ -1,4 +1,4 @@
-"""Tables of a test set -> its composition: counts, shares and ranges, and which strata are thin."""
+"""Tables of a test set -> its composition: counts, shares and ranges, and thin strata."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _OF_NODULES = """
     pathology_method pathology_confirmed is_near_vessel is_near_cavity agreement
 """
 SHARES = {"cases": _OF_CASES.split(), "nodules": _OF_NODULES.split()}
-"""Table -> columns whose values are counted; what is absent is left out."""
+"""Table -> columns whose values are counted; absent columns are skipped."""
 RANGES = (
     ("tube_voltage_kv", "kV"),
     ("tube_current_ma", "mA"),
@@ -72,7 +72,7 @@ class ThinStratum:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What a test set consists of."""
+    """The composition of a test set."""
 
     totals: dict[str, int]
     shares: tuple[Shares, ...]
@@ -81,7 +81,7 @@ class Composition:
 
 Counted = TypeVar("Counted")
 HalfWidth = Callable[[float, int], float]
-"""Expected share and number of trials -> how far an interval reaches to its wider side."""
+"""Expected share and number of trials -> how far an interval extends to its wider side."""
 
 
 def compose(reference: Reference) -> Composition:
@@ -121,14 +121,14 @@ def thin_strata(
     expected: float,
     largest: float,
 ) -> tuple[ThinStratum, ...]:
-    """Strata whose sensitivity would be known less well than wanted.
+    """Strata in which the interval of sensitivity would be too wide.
 
     Args:
         reference: the test set.
         columns: of NODULES, else of CASES; ``size`` is the diameter in bins.
-        half_width: how wide an interval becomes.
-        expected: the sensitivity that is expected.
-        largest: how far an interval may reach to one side.
+        half_width: the width of an interval to its wider side.
+        expected: the expected sensitivity.
+        largest: how far an interval may extend to one side.
     """
     nodules = counted_nodules(reference)
     of_case = [
@@ -195,24 +195,24 @@ DIFFICULTIES = (
     *("nodules_per_case", "median_diameter_mm", "small_share", "subsolid_share"),
     *("not_seen_by_all_share", "near_vessel_share", "near_cavity_share", "subtlety"),
 )
-"""What makes the nodules of a set hard to find."""
+"""Measures of how hard the nodules of a set are to find."""
 SUBSOLID = ("part_solid", "ground_glass")
 
 
 @dataclass(frozen=True, slots=True)
 class ShareDifference:
-    """A column whose values both sets state: the share of each value in both."""
+    """A column with values in both sets: the share of each value in both."""
 
     column: str
     table: str
     shares: dict[str, tuple[float, float]]
     distance: float
-    """Half the sum of all differences: 0 where the sets are alike, 1 where they share nothing."""
+    """Half the sum of all differences: 0 where the sets are alike, 1 where no value is shared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difficulty:
-    """Something that makes nodules hard to find, in both sets; None: not known."""
+    """A measure of how hard nodules are to find, in both sets; None: not known."""
 
     name: str
     first: float | None
@@ -221,18 +221,18 @@ class Difficulty:
 
 @dataclass(frozen=True, slots=True)
 class SetComparison:
-    """What two test sets consist of, beside each other."""
+    """The compositions of two test sets."""
 
     totals: dict[str, tuple[int, int]]
     differences: tuple[ShareDifference, ...]
     """The most different column first."""
     one_sided: tuple[str, ...]
-    """Columns that only one of the sets states."""
+    """Columns that only one of the sets has."""
     difficulty: tuple[Difficulty, ...]
 
 
 def compare_sets(first: Reference, second: Reference) -> SetComparison:
-    """How the composition of two test sets differs; what is not stated is a value of its own."""
+    """Compare the composition of two test sets; a missing value counts as a separate value."""
     left, right = compose(first), compose(second)
     shares = [{(part.table, part.column): part for part in made.shares} for made in (left, right)]
     both = [key for key in shares[0] if key in shares[1]]
@@ -264,7 +264,7 @@ def _difference(first: Shares, second: Shares) -> ShareDifference:
 
 
 def _difficulty(reference: Reference) -> dict[str, float | None]:
-    """What makes a set hard, as numbers; shares are among the nodules that state it."""
+    """How hard a set is, as numbers; shares are among the nodules with a value."""
     nodules = counted_nodules(reference)
     density = nodules["density"].fill_null(
         nodules["type"].replace_strict(DENSITY_OF_TYPE, default=None, return_dtype=pl.String)
@@ -289,7 +289,7 @@ def _difficulty(reference: Reference) -> dict[str, float | None]:
 
 
 def _share(holds: pl.Series) -> float | None:
-    """The share of rows for which something holds, among those that say."""
+    """The share of true values, among those that are not null."""
     stated = holds.drop_nulls()
     return int(stated.sum()) / len(stated) if len(stated) else None
 

@@ -1,4 +1,4 @@
-"""Design x tables of a test set -> for every rule whether it is met, and what is missing."""
+"""Design x tables of a test set -> whether each rule is met, and what is missing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,25 +26,25 @@ class RuleOutcome:
 
     @property
     def answer(self) -> Answer:
-        """Met, not met, or not met where it was only preferred."""
+        """Met, not met, or not met where it is only preferred."""
         if self.is_met:
             return "met"
         return "preferred, not met" if self.rule.is_preferred else "not met"
 
 
 def check_coverage(design: DesignInput, reference: Reference) -> tuple[RuleOutcome, ...]:
-    """Every rule of the design on the tables of a test set."""
+    """Apply every rule of the design to the tables of a test set."""
     tables = {"cases": _stated(reference.cases), "nodules": _stated(_counted(reference.nodules))}
     return tuple(_outcome(rule, tables[rule.table]) for rule in design.all_rules)
 
 
 def _stated(table: pl.DataFrame) -> pl.DataFrame:
-    """A table whose empty texts are no values, however many spaces they have."""
+    """A table in which empty texts are null, even if they contain spaces."""
     return table.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
 
 
 def _counted(nodules: pl.DataFrame) -> pl.DataFrame:
-    """Nodules that have to be found; ignored findings are no part of the plan."""
+    """Nodules that have to be found; the plan does not count ignored findings."""
     is_ignored = pl.col("is_ignored").fill_null(False)
     return nodules.filter(~is_ignored) if "is_ignored" in nodules.columns else nodules
 
@@ -61,13 +61,13 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
         return RuleOutcome(rule, False, required, (absence,), (lack,))
     rows = table.filter(_is_in(where) for where in rule.where) if rule.where else table
     parts = list(_parts(rule, rows, table.height))
-    found = tuple(part for part, _ in parts)
+    present = tuple(part for part, _ in parts)
     missing = tuple(lack for _, lacks in parts for lack in lacks)
-    return RuleOutcome(rule, not missing, required, found, missing)
+    return RuleOutcome(rule, not missing, required, present, missing)
 
 
 def _required(rule: CoverageRule) -> Iterator[Notice]:
-    """What is demanded."""
+    """The requirements of a rule."""
     where = [_filter_notice(row_filter) for row_filter in rule.where] or None
     of = {"table": rule.table, "column": rule.column, "where": where}
     if rule.minimum_rows:
@@ -94,7 +94,7 @@ def _filter_notice(where: RowFilter) -> Notice:
 
 
 def _is_in(where: RowFilter) -> pl.Expr:
-    """Whether rows lie in a selection; an empty value lies in none."""
+    """Whether rows are in a selection; an empty value is in none."""
     if where.values:
         return pl.col(where.column).cast(pl.String).is_in(where.values).fill_null(False)
     return _is_between(where.column, where)
@@ -113,7 +113,7 @@ def _is_between(column: str, span: Span) -> pl.Expr:
 
 
 Part = tuple[Notice, list[Notice]]
-"""What was found, and what is missing."""
+"""What is there, and what is missing."""
 
 
 def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]:
@@ -126,8 +126,8 @@ def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]
         share = height / total if total else 0.0
         is_met = total > 0 and share >= rule.minimum_share
         lacks = Notice("lacks_share", {"share": rule.minimum_share - share, "table": table})
-        found = Notice("share_found", {"count": height, "total": total, "share": share})
-        yield found, [] if is_met else [lacks]
+        present = Notice("share_found", {"count": height, "total": total, "share": share})
+        yield present, [] if is_met else [lacks]
     if column is None:
         return
     values = rows[column]
@@ -139,8 +139,8 @@ def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]
     if rule.is_complete:
         empty = values.null_count()
         lacks = Notice("lacks_stated", {"column": column, "count": empty, "table": table})
-        found = Notice("stated_found", {"count": height - empty, "total": height})
-        yield found, [lacks] if empty else []
+        present = Notice("stated_found", {"count": height - empty, "total": height})
+        yield present, [lacks] if empty else []
     if rule.shares:
         yield _shares(rule, rows)
     elif rule.values or rule.bins:
@@ -168,11 +168,11 @@ def _each(rule: CoverageRule, rows: pl.DataFrame) -> Part:
 
 def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
     counts, total = _counts(rule, rows), rows.height
-    found = {name: (count / total if total else 0.0) for name, count in counts.items()}
+    shares = {name: (count / total if total else 0.0) for name, count in counts.items()}
     # a share is met up to rounding of the tolerance, so that 0.05 off by 0.05 is met
     off = {
         name: share - rule.shares[name]
-        for name, share in found.items()
+        for name, share in shares.items()
         if name in rule.shares and abs(share - rule.shares[name]) > rule.tolerance + 1e-9
     }
     lacks = [
@@ -180,4 +180,4 @@ def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
         for name, gap in off.items()
     ]
     none = [] if total else [Notice("lacks_any", {"table": rule.table})]
-    return Notice("each_found", {"found": found}), lacks + none
+    return Notice("each_found", {"found": shares}), lacks + none

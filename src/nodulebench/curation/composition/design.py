@@ -1,6 +1,6 @@
-"""DesignInput: what a test set shall consist of, as people write it before they collect it.
+"""DesignInput: the planned composition of a test set, written before it is collected.
 
-Rules look at the columns of CASES and NODULES; a design adds whatever columns its rules name.
+Rules refer to columns of CASES and NODULES; a design can name any additional columns.
 """
 
 from importlib.resources import files
@@ -17,14 +17,14 @@ from nodulebench.curation.admission.reasons import Limits
 NAMES = ("fg-ai4h", "luna16", "nifdc-2022")
 LARGEST_HALF_WIDTH = 0.1
 SLACK = 1e-6
-"""By how much shares may exceed 1: they are written rounded."""
+"""How far the sum of shares may exceed 1: shares are written rounded."""
 
 TableName = Literal["cases", "nodules"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Span(ConfigModel):
-    """A range of a number; ``below`` does not belong to it, the other bounds do."""
+    """A range of numbers; it excludes ``below`` and includes the other bounds."""
 
     at_least: float | None = None
     below: float | None = None
@@ -32,7 +32,7 @@ class Span(ConfigModel):
 
     @property
     def has_bounds(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether it has any bound."""
         return (self.at_least, self.below, self.at_most) != (None, None, None)
 
     @model_validator(mode="after")
@@ -42,19 +42,19 @@ class Span(ConfigModel):
             self.at_most is not None and self.at_most < low
         )
         if is_empty:
-            raise ValueError("holds no number: its lower bound lies above its upper one")
+            raise ValueError("holds no number: its lower bound is above its upper one")
         return self
 
 
 class RowFilter(Span):
-    """Rows that a rule looks at: those whose column has one of these values, or lies in a range."""
+    """Rows to which a rule applies: their column has one of these values, or is in a range."""
 
     column: str
     values: tuple[str, ...] = ()
     """Accepted values, as text."""
 
     @model_validator(mode="after")
-    def _chooses_in_one_way(self) -> Self:
+    def _has_values_or_range(self) -> Self:
         if bool(self.values) == self.has_bounds:
             raise ValueError("chooses rows by values or by a range: give one of the two")
         return self
@@ -67,62 +67,66 @@ class Bin(Span):
 
 
 class CoverageRule(ConfigModel):
-    """One demand on the composition; which one is told by the fields that are given."""
+    """One requirement on the composition; the given fields define which."""
 
     name: str
     source: str = ""
-    """The clause of the document that asks for it."""
+    """The clause of the document that requires it."""
     table: TableName = "cases"
     column: str | None = None
     """None: the rule counts rows."""
     where: tuple[RowFilter, ...] = ()
     is_preferred: bool = False
-    """Whether missing it is a warning and not a failure."""
+    """Whether not meeting it is a warning and not a failure."""
     minimum_rows: Annotated[int, Field(ge=1)] | None = None
-    """So many rows at least."""
+    """At least this many rows."""
     minimum_distinct: Annotated[int, Field(ge=1)] | None = None
-    """So many different values of the column at least."""
+    """At least this many different values of the column."""
     values: tuple[str, ...] = ()
-    """Values that must each be there."""
+    """Values that must all occur."""
     bins: tuple[Bin, ...] = ()
-    """Ranges that must each be there."""
+    """Ranges that must all occur."""
     rows_each: Annotated[int, Field(ge=1)] = 1
-    """In so many rows each value or range must be there."""
+    """In how many rows each value or range must occur."""
     shares: dict[str, Share] = Field(default_factory=dict)
     """Planned share of each value, or of each bin by its name."""
     tolerance: Share = 0.05
-    """By how much a share may differ from the planned one."""
+    """How far a share may differ from the planned one."""
     minimum_share: Share | None = None
-    """Rows of ``where`` among all rows of the table, at least."""
+    """Least share of the rows of ``where`` among all rows of the table."""
     is_complete: bool = False
     """Whether every row must have a value."""
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> "CoverageRule":
+    def _has_a_requirement(self) -> "CoverageRule":
         asks = (
             self.minimum_rows, self.minimum_distinct, self.values, self.bins, self.shares,
             self.minimum_share, self.is_complete,
         )  # fmt: skip
         if not any(asks):
             raise ValueError(
-                "asks for nothing; give minimum_rows, minimum_distinct, values, bins, shares, "
+                "requires nothing; give minimum_rows, minimum_distinct, values, bins, shares, "
                 "minimum_share or is_complete"
             )
         needs_column = self.minimum_distinct or self.values or self.bins or self.shares
         if (needs_column or self.is_complete) and self.column is None:
-            raise ValueError("needs the column that it looks at")
+            raise ValueError("needs a column")
         return self
 
     @model_validator(mode="after")
-    def _does_not_contradict_itself(self) -> Self:
+    def _is_consistent(self) -> Self:
         if self.values and self.bins:
             raise ValueError("has values and bins; give one of the two")
         if self.minimum_share is not None and not self.where:
-            raise ValueError("has a minimum_share of all rows; say in where of which")
+            raise ValueError(
+                "has a minimum_share, which needs a `where` clause that selects the rows"
+            )
         named = self.values or tuple(bin_.name for bin_ in self.bins)
         strange = [name for name in self.shares if named and name not in named]
         if strange:
-            raise ValueError(f"has a share of '{strange[0]}', which is none of {', '.join(named)}")
+            raise ValueError(
+                f"has a share of '{strange[0]}', which is not one of {', '.join(named)}"
+            )
         if not self.bins and sum(self.shares.values()) > 1 + SLACK:
             raise ValueError(f"has shares that add up to {sum(self.shares.values()):g}")
         return self
@@ -139,7 +143,7 @@ Ends = Annotated[tuple[float, float], AfterValidator(_rising)]
 
 
 class Equipment(ConfigModel):
-    """CT equipment and imaging parameters, as planned; coverage checks them like other rules."""
+    """Planned CT equipment and imaging parameters; coverage checks them like other rules."""
 
     vendors: tuple[str, ...] = ()
     tube_voltage_kv: Ends | None = None
@@ -150,7 +154,7 @@ class Equipment(ConfigModel):
 
     @property
     def rules(self) -> tuple[CoverageRule, ...]:
-        """What the plan asks of the cases: all within it, and each named value among them."""
+        """The rules of the plan: all cases are within it, and each named value occurs."""
         named = {"vendor": self.vendors, "kernel_class": self.reconstruction}
         spans = {
             "tube_voltage_kv": self.tube_voltage_kv,
@@ -190,26 +194,26 @@ class SamplingPlan(ConfigModel):
 
 
 class DesignInput(ConfigModel):
-    """The record that a test set is collected to."""
+    """The plan of a test set."""
 
     name: str = "unnamed"
     title: str = ""
     purpose: str = ""
     identification: str = ""
-    """The rule that gives every case and series its unique name."""
+    """The rule by which every case and series gets a unique name."""
     patients: str = ""
-    """Spectrum of patients, in words."""
+    """Spectrum of patients, as text."""
     equipment: Equipment = Equipment()
     rules: tuple[CoverageRule, ...] = ()
     sampling: SamplingPlan = SamplingPlan()
     expected_sensitivity: Annotated[float, Field(gt=0, lt=1)] = 0.8
-    """For which the width of intervals in strata is told."""
+    """The sensitivity for which the width of intervals in strata is computed."""
     largest_half_width: Annotated[float, Field(gt=0, lt=0.5)] = LARGEST_HALF_WIDTH
-    """A stratum whose interval would be wider, to either side, is thin."""
+    """A stratum whose interval would extend further to one side is thin."""
     strata: tuple[str, ...] = ("type", "size", "vendor")
     """Columns of NODULES or CASES whose values are strata of the analysis; ``size`` is in bins."""
     limits: Limits = Limits()
-    """What a series must keep to be admitted."""
+    """The limits of admission."""
 
     @property
     def all_rules(self) -> tuple[CoverageRule, ...]:
@@ -218,7 +222,7 @@ class DesignInput(ConfigModel):
 
 
 def load_design(name_or_file: str) -> DesignInput:
-    """A published design by its name, or one's own from a TOML file.
+    """A published design by its name, or a design from a TOML file.
 
     Raises:
         UnknownNameError: if it is neither.
@@ -235,7 +239,7 @@ def load_design(name_or_file: str) -> DesignInput:
             raise InputError.at(path, f"cannot be read: {error}.") from error
     hint = did_you_mean(name_or_file, NAMES)
     raise UnknownNameError(
-        f"there is no design '{name_or_file}'.{hint} Published designs: "
+        f"'{name_or_file}' is not a design.{hint} Published designs: "
         f"{', '.join(NAMES)}; or name a TOML file."
     )
 

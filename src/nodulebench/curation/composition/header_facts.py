@@ -1,4 +1,4 @@
-"""CTDIvol and length of a scan -> its dose-length product, effective dose and class of dose."""
+"""Columns derived from headers: dose, class of kernel, kind of scan and vendor."""
 
 import re
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ TABLE = {
     "low_msv": LOW_MSV,
     "normal_msv": NORMAL_MSV,
 }
-"""All that decides, as curation writes it down."""
+"""The complete table, as curation writes it."""
 
 
 class Dose(NamedTuple):
-    """What a scan cost the patient; None: not known."""
+    """The dose of a scan; None: not known."""
 
     ctdi_vol_mgy: float | None
     dlp_mgy_cm: float | None
@@ -45,7 +45,7 @@ def dose_of(
         ctdi_vol_mgy: mean over its slices.
         length_mm: what its slices cover; the scanner irradiates somewhat more.
         age: in years.
-        reported_dlp_mgy_cm: as a dose report says.
+        reported_dlp_mgy_cm: the dose-length product of a dose report.
     """
     dlp, source = reported_dlp_mgy_cm, "report"
     if dlp is None and ctdi_vol_mgy is not None and length_mm is not None:
@@ -74,7 +74,7 @@ KERNEL_WORDS = {
     "bone": ("bone", "boneplus", "edge", "osteo", "inner ear"),
     "standard": ("standard", "stnd", "std", "soft", "smooth", "detail", "chst", "body", "brain"),
 }
-"""Class -> words among those of the kernel, of any vendor; the first class that has one counts."""
+"""Class -> words in names of kernels, of any vendor; the first class with a match counts."""
 FAMILIES: dict[str, tuple[tuple[str, int, int, str], ...]] = {
     "Siemens": (
         ("bl", 0, 99, "lung"),
@@ -93,7 +93,7 @@ FAMILIES: dict[str, tuple[tuple[str, int, int, str], ...]] = {
         ("fc", 83, 89, "lung"),
     ),
 }
-"""Vendor -> kernels by their letters and the number after them, from and to."""
+"""Vendor -> kernels: letters, lowest and highest number after them, class."""
 LETTERS = {
     "Philips": {
         "lung": ("l", "ya", "yb"),
@@ -101,17 +101,17 @@ LETTERS = {
         "standard": ("a", "b", "c", "ua", "ub", "uc"),
     },
 }
-"""Vendor -> class -> kernels that are letters alone."""
+"""Vendor -> class -> kernels that consist only of letters."""
 KERNEL_TABLE = {"words": KERNEL_WORDS, "families": FAMILIES, "letters": LETTERS}
-"""All that decides, as curation writes it down."""
+"""The complete table, as curation writes it."""
 
 
 def kernel_class_of(kernel: str | None, vendor: str | None) -> str | None:
-    """The class of a kernel: lung, bone or standard; None where nothing is known of it.
+    """The class of a kernel: lung, bone or standard; None where the kernel is not known.
 
     Args:
-        kernel: as the header calls it; of several values the first counts.
-        vendor: as ``vendor_of`` calls it.
+        kernel: as in the header; of several values the first counts.
+        vendor: as returned by ``vendor_of``.
     """
     name = (kernel or "").split("\\")[0].strip().casefold()
     words = set(re.findall("[a-z]+", name))
@@ -137,21 +137,21 @@ SCAN_KIND_TABLE = {
     "words": SCAN_KIND_WORDS,
     "dates": "of several days of a patient the earliest is the first scan",
 }
-"""All that decides, as curation writes it down."""
+"""The complete table, as curation writes it."""
 
 
 def scan_kinds(
     patients: Sequence[str | None], days: Sequence[str | None], descriptions: Sequence[str]
 ) -> list[str | None]:
-    """For each scan "first", "follow_up" or None where nothing tells.
+    """For each scan "first", "follow_up" or None where it is not known.
 
-    What a description says counts; else, of a patient with scans of several days, the earliest day
-    is the first. A patient with scans of one day alone may have been scanned before, elsewhere.
+    A description that names the kind counts. Otherwise, if a patient has scans of several days, the
+    earliest day is the first. A patient with scans of only one day may have earlier ones elsewhere.
 
     Args:
         patients: who was scanned.
-        days: when, as texts that sort by time.
-        descriptions: of study and series, as headers have them.
+        days: the days of the scans, as texts that sort by time.
+        descriptions: of study and series, as in headers.
     """
     known: dict[str, set[str]] = {}
     for patient, day in zip(patients, days, strict=True):
@@ -172,7 +172,7 @@ def _stated_kind(description: str) -> str | None:
 
 
 def _has(text: str, word: str) -> bool:
-    """Whether a word is in a text; a Latin one stands alone, so that initials are not initial."""
+    """Whether a text has a word; Latin words match as a whole: "initials" is not "initial"."""
     if not word.isascii():
         return word in text
     return re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", text) is not None
@@ -191,11 +191,11 @@ VENDORS = {
     "Canon": ("canon", "toshiba"),
     "United Imaging": ("united imaging", "uih"),
 }
-"""Vendor -> words of its own among those that headers hold; Toshiba's scanners became Canon's."""
+"""Vendor -> names in headers; Toshiba's scanners became Canon's."""
 
 
 def vendor_of(manufacturer: str) -> str:
-    """The vendor; a manufacturer that is not known keeps its name."""
+    """The vendor; an unknown manufacturer is returned unchanged."""
     text = f" {' '.join(re.findall('[a-z]+', manufacturer.casefold()))} "
     known = (
         vendor for vendor, words in VENDORS.items() if any(f" {word} " in text for word in words)

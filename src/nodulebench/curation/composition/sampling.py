@@ -1,4 +1,4 @@
-"""Pool of cases x plan x seed -> the cases that are drawn, stratum by stratum, at random."""
+"""Pool of cases x plan x seed -> a random sample of cases, stratum by stratum."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -22,13 +22,13 @@ class DrawnStratum:
 
     @property
     def lacking(self) -> int:
-        """Cases that the pool cannot give."""
+        """Planned cases that the pool does not have."""
         return self.planned - self.drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The cases that were drawn, in the pool's order, and how each stratum fared."""
+    """The drawn cases, in the pool's order, and the numbers of each stratum."""
 
     case_ids: pl.Series
     strata: tuple[DrawnStratum, ...]
@@ -37,17 +37,17 @@ class Sample:
 def draw_cases(cases: pl.DataFrame, plan: SamplingPlan, count: int, seed: int) -> Sample:
     """Draw cases at random so that strata have their planned shares.
 
-    A stratum that the pool cannot fill stays short: others are not drawn in its place, because
-    that would change the plan unseen.
+    A stratum that the pool cannot fill stays short: it is not filled from other strata, because
+    that would change the plan silently.
 
     Args:
         cases: the pool, with the columns of the plan.
         plan: planned shares; without any, cases are drawn from the whole pool.
         count: how many cases.
-        seed: the same seed draws the same cases, whatever the order of the pool.
+        seed: the same seed draws the same cases, in any order of the pool.
 
     Raises:
-        InputError: if a column is missing, shares do not add up to 1, or the count is no size.
+        InputError: if a column is missing, shares do not add up to 1, or the count is not positive.
     """
     _check(cases, plan, count)
     pool = _shuffled(cases, seed)
@@ -69,7 +69,7 @@ def _choices(
 ) -> dict[str, str]:
     """The patients of a stratum, in the order of the pool, each with the case that would be drawn.
 
-    A case whose patient is not told, or does not matter, is a patient of its own.
+    A case whose patient is not known, or does not matter, counts as a separate patient.
     """
     rows = pool.filter(
         pl.lit(True), *(pl.col(column).cast(pl.String) == value for column, value in values.items())
@@ -84,9 +84,9 @@ def _choices(
 
 
 def _assigned(choices: list[dict[str, str]], planned: list[int]) -> list[list[str]]:
-    """For every stratum the patients that are drawn; nobody is drawn for two.
+    """For every stratum the drawn patients; no patient is drawn for two strata.
 
-    A patient who is in several strata goes where a place would stay empty otherwise (augmenting
+    A patient who is in several strata is assigned where a stratum would be short (augmenting
     paths), so that a stratum is short only if the pool cannot fill the plan.
     """
     place_of: dict[str, int] = {}
@@ -127,7 +127,7 @@ def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:
 
 
 def _shuffled(cases: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The pool in an order that depends on the seed and the names alone."""
+    """The pool in an order that depends only on the seed and the names."""
     ordered = cases.sort("case_id")
     return ordered[np.random.default_rng(seed).permutation(ordered.height)]
 

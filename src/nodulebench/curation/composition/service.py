@@ -1,4 +1,4 @@
-"""Test set x design input -> coverage.json and coverage.html: composition, rules, thin strata."""
+"""Test set x design -> coverage.json and coverage.html: composition, rules, thin strata."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -38,12 +38,12 @@ def cover_files(
     nodules: Path | None = None,
     against: Path | None = None,
 ) -> JsonObject:
-    """What a test set on disk consists of; the design is a published one or a TOML file.
+    """The composition of a test set on disk; the design is a published one or a TOML file.
 
-    With ``against``, another test set, the document says how far the two differ.
+    With ``against``, another test set, the document states how far the two differ.
 
     Raises:
-        InputError: if something cannot be read.
+        InputError: if a file cannot be read.
     """
     chosen = None if design is None else load_design(design)
     reference = read_reference(test_set, cases, nodules=nodules)
@@ -55,7 +55,7 @@ def cover_files(
 
 
 def cover(reference: Reference, design: DesignInput | None) -> JsonObject:
-    """What a test set consists of and how it stands to its design: coverage.json, with notices."""
+    """The composition of a test set and the rules of its design: coverage.json, with notices."""
     chosen = design or NO_DESIGN
     composition = compose(reference)
     outcomes = check_coverage(chosen, reference)
@@ -96,7 +96,7 @@ def write_coverage(document: JsonObject, folder: Path, name: LanguageName = "en"
 
 
 def _in_english(content: Any) -> Any:
-    """A document with its notices in words; those of a tuple are one statement."""
+    """A document with its notices as text; those of a tuple are one statement."""
     if isinstance(content, Notice) or (isinstance(content, tuple) and _are_notices(content)):
         return translator("en").messages(content)
     if isinstance(content, dict):
@@ -109,19 +109,19 @@ def _are_notices(parts: tuple[Any, ...]) -> bool:
 
 
 def reach_to_one_side(share: float, trials: int) -> float:
-    """How far a Wilson interval reaches from the share to its wider side."""
+    """How far a Wilson interval extends from the share to its wider side."""
     low, high = wilson_interval(share * trials, trials, LEVEL)
     return max(share - low, high - share)
 
 
 def _input(design: DesignInput) -> dict[str, str]:
-    """What a design says in words, and its name."""
+    """The texts of a design."""
     names = ("name", "title", "purpose", "patients", "identification")
     return {name: getattr(design, name) for name in names}
 
 
 def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[str]:
-    """Strata that a design names and no table has, so that nobody can say whether they are thin."""
+    """Strata that a design names and no table has, so that it is unknown whether they are thin."""
     known = {"size", *reference.nodules.columns, *reference.cases.columns}
     named = () if design is None or "strata" not in design.model_fields_set else design.strata
     return [stratum for stratum in named if stratum not in known]
@@ -172,16 +172,16 @@ DRAW_SCHEMA = "nodulebench/sampling@1"
 
 
 def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sample:
-    """Draw cases from a pool and write their rows; tell how each stratum came out.
+    """Draw cases from a pool and write their rows.
 
-    How they were drawn is written beside them, so that it can be told and done again.
+    A sidecar file records how they were drawn, so that the draw can be reported and repeated.
 
     Args:
         pool: a table of cases, or a folder that holds one.
         design: a published one, or a TOML file.
         count: how many cases.
         seed: the same seed draws the same cases.
-        out: the table of those drawn.
+        out: the table of the drawn cases.
 
     Raises:
         InputError: if the table or the design cannot be used.
@@ -205,5 +205,5 @@ def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sam
 
 
 def draw_record(drawn: Path) -> Path:
-    """Where it is written how the cases of a table were drawn."""
+    """The sidecar file that records how the cases of a table were drawn."""
     return drawn.with_name(f"{drawn.name}.json")

@@ -1,1 +1,1 @@
-"""CT slices with identities -> the same slices without, after DICOM PS3.15 Annex E."""
+"""De-identification of CT slices by the profiles of DICOM PS3.15 Annex E."""

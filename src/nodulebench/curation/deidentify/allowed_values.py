@@ -1,8 +1,8 @@
 """Texts of a header -> whether each is known to be harmless: makers, models, kernels, codes.
 
-Free text can name anybody. So a text stays only where its attribute is listed here and all of it
-is known: words of a list, or a form that numbers and names of people do not have. One line adds a
-word.
+Free text can name a person. So a text stays only if its attribute is listed here and every part of
+it is known: a word of a list, or a form that numbers and names of people do not have. One line adds
+a word.
 """
 
 import re
@@ -101,7 +101,7 @@ _VERSION = re.compile(
 
 
 def _all_known(words: frozenset[str], *forms: re.Pattern[str]) -> Callable[[str], bool]:
-    """Whether every part of a text is a word of a list or has one of some forms."""
+    """Whether every part of a text is a word of a list or matches one of some patterns."""
 
     def is_known(text: str) -> bool:
         parts = [part for part in SEPARATORS.split(text.casefold()) if part]
@@ -140,7 +140,7 @@ TEXTS: dict[str, Callable[[str], bool]] = {
     "LossyImageCompressionMethod": _matches(r"ISO_\d{4,5}_\d"),
     "StackID": _matches(r"\d{1,4}"),
 }
-"""Keywords of texts that may stay -> whether one does."""
+"""Keyword -> whether a text of this attribute may stay."""
 
 _CODE = _all_known(_words(_CODE_WORDS))
 CODES: dict[str, Callable[[str], bool]] = {
@@ -149,23 +149,23 @@ CODES: dict[str, Callable[[str], bool]] = {
     "PatientSex": _one_of("M", "F", "O"),
     "PatientOrientation": _matches(r"[AFHLPR]{1,3}"),
 }
-"""Keywords of code strings -> whether one stays; all others are made of known words."""
+"""Keyword -> whether a code string may stay; all others must consist of known words."""
 
 
 def is_known_text(keyword: str, text: str) -> bool:
-    """Whether the text of an attribute is known to say nothing of anybody."""
+    """Whether the text of an attribute is known to identify no one."""
     return keyword in TEXTS and TEXTS[keyword](text)
 
 
 def is_known_code(keyword: str, text: str) -> bool:
-    """Whether a code string is one that is known."""
+    """Whether a code string is known."""
     return len(text) <= 32 and CODES.get(keyword, _CODE)(text)
 
 
 def clean_description(text: str) -> str:
-    """The words of a description that are known, and measures; all else is left out.
+    """The known words and measures of a description; everything else is removed.
 
-    A number stays with its unit only: ``12/05/99`` and ``555-123`` are made of short numbers too.
+    A number stays only with its unit: ``12/05/99`` and ``555-123`` consist of short numbers too.
     """
     words = []
     joined = re.sub(r"(?<=\d)\s+(?=(?:mm|cm|mas?|kvp?)\b)", "", text.casefold())
@@ -177,7 +177,7 @@ def clean_description(text: str) -> str:
 
 
 def is_clean_description(text: str) -> bool:
-    """Whether a description holds nothing that would be left out."""
+    """Whether a description holds nothing that would be removed."""
     return clean_description(text) == text
 
 
@@ -185,7 +185,7 @@ NUMBER_KINDS = frozenset({"DS", "FD", "FL", "IS", "SL", "SS", "SV", "UL", "US", 
 """Value representations of numbers."""
 
 _LIMITS: dict[tuple[float, float], str] = {
-    # counts of what a scan has; a hospital's numbers are longer
+    # counts within a scan; numbers of a hospital are longer
     (0, 9999): """
         AcquisitionNumber DimensionIndexValues FrameAcquisitionNumber ImagesInAcquisition
         InConcatenationNumber InConcatenationTotalNumber InStackPositionNumber InstanceNumber
@@ -203,7 +203,7 @@ _LIMITS: dict[tuple[float, float], str] = {
         RevolutionTime SpiralPitchFactor FocalSpots ReconstructionAngle TableTravel
         TableVerticalIncrement TableLongitudinalIncrement
     """,
-    # the tube: kilovolts, milliampere, milliseconds, what is made of them
+    # the tube: kilovolts, milliampere, milliseconds and their products
     (0, 1000): """
         KVP XRayTubeCurrentInmA CTDIvol EstimatedDoseSaving ContrastBolusVolume
         ContrastBolusTotalDose ContrastFlowRate ContrastFlowDuration
@@ -211,7 +211,7 @@ _LIMITS: dict[tuple[float, float], str] = {
     (0, 2000): "XRayTubeCurrent",
     (0, 99_999): "Exposure ExposureInmAs ExposureTime ExposureTimeInms",
     (0, 100): "ContrastBolusIngredientConcentration WaterEquivalentDiameter AcquisitionDuration",
-    # the picture
+    # the image
     (-70_000, 70_000): """
         LargestImagePixelValue LargestPixelValueInSeries PixelPaddingRangeLimit PixelPaddingValue
         SmallestImagePixelValue SmallestPixelValueInSeries RescaleIntercept WindowCenter WindowWidth
@@ -219,14 +219,14 @@ _LIMITS: dict[tuple[float, float], str] = {
     """,
     (0, 4096): "BitsAllocated BitsStored Columns HighBit PixelRepresentation Rows SamplesPerPixel",
     (0, 1e4): "LossyImageCompressionRatio PixelAspectRatio PlanarConfiguration",
-    # the patient, of whom size and weight are asked for
+    # the patient's size and weight
     (0, 3): "PatientSize",
     (0, 500): "PatientWeight",
 }
 LIMITS: dict[str, tuple[float, float]] = {
     keyword: limits for limits, keywords in _LIMITS.items() for keyword in keywords.split()
 }
-"""Keyword -> least and greatest value that stay."""
+"""Keyword -> lowest and highest allowed value."""
 
 _NEEDED_WORDS = """
     BitsAllocated BitsStored Columns HighBit ImageOrientationPatient ImagePositionPatient
@@ -234,24 +234,24 @@ _NEEDED_WORDS = """
     SamplesPerPixel SliceThickness
 """
 NEEDED = frozenset(_NEEDED_WORDS.split())
-"""Without these a picture is none: a slice whose value cannot stay is left out whole."""
+"""An image needs these: a slice in which one of them is not allowed is refused."""
 _MOST_VALUES = {"DimensionIndexValues": 16, "ImageOrientationPatient": 6, "WindowCenter": 8}
 _MOST_VALUES |= {"WindowWidth": 8, "FocalSpots": 2, "PixelSpacing": 2, "ImagePositionPatient": 3}
 _MOST_VALUES |= {"DataCollectionCenterPatient": 3, "ReconstructionTargetCenterPatient": 3}
 _MOST_VALUES |= {"ReconstructionFieldOfView": 2, "ReconstructionPixelSpacing": 2}
 _MOST_VALUES |= {"LossyImageCompressionRatio": 4, "PixelAspectRatio": 2, "ReferencedFrameNumber": 8}
 FEWEST_DIGITS = 6
-"""Numbers of a patient so long are searched for among others; shorter ones are there by chance."""
+"""Numbers of a patient with this many digits are searched for; shorter ones occur by chance."""
 _DIGITS = re.compile(r"\d+")
 
 
 def is_allowed_number(keyword: str, texts: Iterable[str], numbers: Collection[str] = ()) -> bool:
-    """Whether the values of a number can be what their attribute says.
+    """Whether the values of a numeric attribute are plausible and do not identify the patient.
 
     Args:
-        keyword: of the attribute.
-        texts: its values as they are written.
-        numbers: digits that identify the patient, of which none may stand among those of a value.
+        keyword: the keyword of the attribute.
+        texts: its values as text.
+        numbers: digits that identify the patient; no value may contain them.
     """
     if keyword not in LIMITS:
         return False
@@ -272,7 +272,7 @@ def is_allowed_number(keyword: str, texts: Iterable[str], numbers: Collection[st
 
 
 def _parts(text: str) -> set[str]:
-    """The digits before and after the point of a number, and all of them."""
+    """The digits before and after the point of a number, and all digits together."""
     runs = _DIGITS.findall(text)
     return {part.strip("0") for part in (*runs, "".join(runs))} | set(runs)
 
@@ -284,7 +284,7 @@ def digits_of(words: Iterable[str]) -> frozenset[str]:
 
 
 def written(value: Any) -> list[str]:
-    """The values of a number that was converted, as they are written."""
+    """The values of a converted numeric element, as text."""
     if value is None or value == "":
         return []
     many = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]

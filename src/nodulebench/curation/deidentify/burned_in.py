@@ -1,8 +1,8 @@
-"""A slice -> whether text is written into its picture: by its header, and by what is seen.
+"""A slice -> whether text is burned into its image: by its header, and by its pixels.
 
-Letters of one value with sharp edges are found wherever they lie (``drawn``). Letters whose edges
-were smoothed are known by being small, side by side or below each other outside of the body, and as
-bright as anything in the picture. Smoothed text over the body is not found.
+Letters of one value with sharp edges are found at any position (``drawn_boxes``). Letters with
+smoothed edges are recognised if they are small, in a row or column outside of the body, and as
+bright as anything in the image. Smoothed text over the body is not found.
 """
 
 import math
@@ -24,17 +24,16 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Pixels of a mask that follow each other in a row, row by row."""
+    """Runs of consecutive pixels of a mask, row by row."""
 
     width: int
-    """Columns of the mask and a gap after the last, so that no run goes on in the next row."""
+    """Columns of the mask plus one, so that no run continues in the next row."""
     start: Numbers
     """Row x width + column."""
     stop: Numbers
-    """After the last."""
+    """The position after the last pixel."""
 
     def only(self, chosen: Flags) -> "Runs":
-        """Some of the runs."""
         return Runs(self.width, self.start[chosen], self.stop[chosen])
 
     def pixels(self) -> tuple[Numbers, Numbers, Numbers]:
@@ -46,7 +45,7 @@ class Runs:
 
 
 def places_of(mask: Flags) -> Numbers:
-    """Where a mask is set, row by row, as ``np.flatnonzero``; eight at a time: few mostly are."""
+    """Like ``np.flatnonzero``, row by row, but eight pixels at a time, because few are set."""
     flat = mask.ravel()
     if len(flat) % 8:
         return np.flatnonzero(flat)
@@ -57,7 +56,6 @@ def places_of(mask: Flags) -> Numbers:
 
 
 def runs_of(mask: Flags) -> Runs:
-    """The runs of a mask."""
     rows, columns = mask.shape
     changes = np.empty((rows, columns + 1), dtype=bool)
     changes[:, 0], changes[:, -1] = mask[:, 0], mask[:, -1]
@@ -67,7 +65,7 @@ def runs_of(mask: Flags) -> Runs:
 
 
 def runs_at(place: Numbers, columns: int) -> Runs:
-    """The runs of pixels that are given by their places, row by row."""
+    """The runs of pixels that are given by their positions, row by row."""
     framed = place + place // columns
     is_apart = np.ones(len(framed) + 1, dtype=bool)
     np.not_equal(framed[1:], framed[:-1] + 1, out=is_apart[1:-1])
@@ -78,13 +76,13 @@ def pieces_of(runs: Runs, *, over_corners: bool) -> Numbers:
     """The number, from 0, of the piece that each run belongs to.
 
     Args:
-        runs: of a mask.
-        over_corners: whether pixels belong together that touch at a corner alone.
+        runs: the runs of a mask.
+        over_corners: whether pixels that touch only at a corner belong together.
     """
     reach = 1 if over_corners else 0
     first = np.searchsorted(runs.stop, runs.start + (runs.width - reach), side="right")
     after = np.searchsorted(runs.start, runs.stop + (runs.width + reach), side="left")
-    root = list(range(len(first)))  # of every run one before it in its piece, or itself
+    root = list(range(len(first)))  # for every run an earlier one of its piece, or itself
     for run, below, end in zip(root.copy(), first.tolist(), after.tolist(), strict=True):
         for other in range(below, end):
             near = run
@@ -114,26 +112,26 @@ def boxes_of(runs: Runs, piece: Numbers) -> Numbers:
 
 
 TIMES_NEAR, MORE_PAIRS = 3, 12
-"""A value stands out that has so many times the equal neighbours of values beside it, and more."""
+"""Factor, and additional number, of equal neighbours by which a value exceeds close values."""
 MARGIN_PIXELS = 8
-"""How many values on either side are beside one."""
+"""How many values on either side are close to a value."""
 LEAST_PIXELS, LEAST_SIDE = 4, 4
-"""Of a piece that counts."""
+"""Fewest pixels, and least extent, of a piece that counts."""
 LEAST_ALTOGETHER = 14
-"""Pixels of all pieces of one value: two small letters."""
+"""Fewest pixels of all pieces of one value: two small letters."""
 READABLE_HU = 20.0
-"""What is drawn differs so much from what lies beside it, or nobody could read it."""
+"""Drawn text differs at least this much from its surroundings; otherwise it is not legible."""
 SHARP_HU = 300.0
-"""From one pixel to the next; air that a scanner sees fades into tissue over several."""
+"""From one pixel to the next; in a scan, air fades into tissue over several pixels."""
 METAL_HU = 2500.0
-"""Above the lowest value: from there on the highest value may be metal that was cut off."""
+"""Above the lowest value: from here on, the highest value may be clipped metal."""
 SHARP_SHARE = 0.3
-"""The same for metal, as a share of its height over air."""
+"""The same for metal, as a share of its difference to air."""
 _NOTHING = np.empty((0, 4), dtype=np.int64)
 
 
 def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
-    """First row, row after the last, first column, column after the last of what was drawn.
+    """First row, row after the last, first column, column after the last of drawn pieces.
 
     Args:
         stored: rows x columns, as stored.
@@ -159,7 +157,7 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
 
 
 def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
-    """The value of every pixel above the least that is the same as the one before or above it."""
+    """The value of every pixel above the least that equals the pixel before or above it."""
     flat, width = stored.ravel(), stored.shape[1]
     same = np.zeros(len(flat), dtype=bool)
     np.equal(flat[1:], flat[:-1], out=same[1:])  # at the end of a row, too: one pixel of many
@@ -169,11 +167,11 @@ def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
 
 
 def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
-    """Values that are far commoner among equal neighbours than values beside them.
+    """Values that are far more common among equal neighbours than values close to them.
 
     Args:
         pairs: the value of each pair of equal neighbours.
-        least: what fills the corners, of which few pairs are counted, however large they are.
+        least: the value that fills the corners; few of its pairs count, however large they are.
     """
     first = least - MARGIN_PIXELS
     highest = int(pairs.max(initial=least))
@@ -188,19 +186,19 @@ def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
         around[:, MARGIN_PIXELS - 1],
         around[:, MARGIN_PIXELS + 1],
     )
-    # where there is little noise, all values of air or tissue are common: both neighbours are, too
+    # with little noise all values of air or tissue are common, and so are both neighbours
     near = np.maximum((around.sum(axis=1) - own) / (2 * MARGIN_PIXELS), np.minimum(left, right))
     return list((common[own > TIMES_NEAR * near + MORE_PAIRS] + first).tolist())
 
 
 def _is_next(stored: npt.NDArray[Any], least: int, value: int) -> bool:
-    """Whether nothing in a picture lies between its lowest value and another."""
+    """Whether an image has no value between its lowest value and another."""
     flat = stored.ravel()
     return not np.any((flat > least) & (flat < value))
 
 
 class _Steps(NamedTuple):
-    """Places, row by row, that differ much from the one before them, be it in the row above."""
+    """Positions, row by row, that differ much from the previous one, also in the row above."""
 
     place: Numbers
     before: npt.NDArray[Any]
@@ -210,12 +208,12 @@ class _Steps(NamedTuple):
 
 
 def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
-    """Where a picture goes up or down by so much from one pixel to the next.
+    """Where an image steps up or down by at least this much from one pixel to the next.
 
     Args:
         stored: rows x columns, as stored.
-        least: the step.
-        extent: from the lowest to the highest value; what two bytes hold is taken in two bytes.
+        least: the least step.
+        extent: from the lowest to the highest value; if it fits, two bytes are used.
     """
     flat = stored.ravel()
     kind = np.int16 if extent < 1 << 15 else np.int64
@@ -226,13 +224,13 @@ def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
 
 
 def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: float) -> Runs:
-    """The runs of a value that begin and end with a step, at neither border.
+    """The runs of a value that begin and end with a step and touch neither border.
 
     Args:
         stored: rows x columns, as stored.
-        steps: of the picture, all that count and maybe smaller ones.
-        value: of the runs.
-        least: the step that counts.
+        steps: all steps of the image that count, and possibly smaller ones.
+        value: the value of the runs.
+        least: the least step that counts.
     """
     flat, width = stored.ravel(), stored.shape[1]
     begin, stop = steps.place[steps.at == value], steps.place[steps.before == value]
@@ -255,7 +253,7 @@ def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: fl
 def _are_sharp(
     stored: npt.NDArray[Any], runs: Runs, value: int, least: float
 ) -> npt.NDArray[np.bool_]:
-    """For every run, whether the pixels before and after it differ much, or are none there."""
+    """For every run, whether the pixels before and after it differ much, or do not exist."""
     row, first = np.divmod(runs.start, runs.width)
     after = runs.stop - row * runs.width
     before = np.abs(stored[row, np.maximum(first - 1, 0)].astype(np.int64) - value) >= least
@@ -265,7 +263,7 @@ def _are_sharp(
 
 
 def _boxes(runs: Runs, least_height: int) -> Numbers:
-    """Boxes of the pieces of some runs that are large enough, if they are all together."""
+    """Boxes of the pieces of runs that are large enough; none if all together are too small."""
     length = runs.stop - runs.start
     if length.sum() < LEAST_ALTOGETHER:
         return _NOTHING
@@ -288,12 +286,12 @@ _SIGNATURES: tuple[tuple[str, str, str], ...] = (
     ("captured_screen", "ConversionType", r".+"),
     ("dose_page", "SeriesNumber", r"(?:999|9999)"),
 )
-"""What a picture is, the attribute that says so, and the form that it then has."""
+"""Kind of screen, the attribute that shows it, and the pattern of its text."""
 SIGNATURES = tuple((what, name, re.compile(form, re.I | re.S)) for what, name, form in _SIGNATURES)
 
 
 def screen_of(dataset: Any) -> str:
-    """Which screen of a scanner a picture is; empty: none that is known.
+    """Which screen of a scanner an image is; empty: not a known one.
 
     Args:
         dataset: the header of a slice.
@@ -306,23 +304,23 @@ def screen_of(dataset: Any) -> str:
 
 
 AIR_LIMIT_HU = -300
-"""What is denser is body, table or something drawn."""
+"""Denser pixels are body, table or drawn."""
 AIR_HU = -1024
-"""Of air, where stored values begin at 0 and a header does not say what they mean."""
+"""HU of air, where stored values begin at 0 and the header does not give their meaning."""
 LEAST_HEIGHT, MOST_HEIGHT = 5, 128
-"""Of a letter with smoothed edges, in pixels."""
+"""Height of a letter with smoothed edges, in pixels."""
 PEAK_SHARE = 0.65
-"""A smoothed letter reaches this share of the brightest value of the picture."""
+"""A smoothed letter reaches this share of the brightest value of the image."""
 FEWEST_LETTERS = 3
-"""Side by side, of smoothed ones."""
+"""Fewest smoothed letters in a row."""
 MOST_DENSE_AROUND = 4
-"""Of eight places around a letter; other letters stand at its sides."""
+"""Of eight positions around a letter; other letters are at its sides."""
 NO_ORIGINALS = ("SECONDARY", "SCREEN SAVE", "SCREENSHOT", "SCREEN_SAVE", "SCREEN")
 
 
 @dataclass(frozen=True, slots=True)
 class BurnedIn:
-    """Why text is thought to be in a picture."""
+    """Text that was found in an image: how many letters, and where."""
 
     letters: int
     row: int
@@ -330,10 +328,10 @@ class BurnedIn:
 
 
 def check_header(dataset: Any) -> None:
-    """Refuse a slice whose header says that its picture may hold text, frames included.
+    """Refuse a slice whose header states that its image may hold text, frames included.
 
     Raises:
-        NotCleanableError: if something in the header says so.
+        NotCleanableError: if the header states so.
     """
     groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
     for group in groups:
@@ -376,7 +374,7 @@ def _scale(group: Any) -> tuple[float, float]:
 
 
 def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> BurnedIn | None:
-    """Text on one slice; None: there is none.
+    """Find text on one slice; None: no text was found.
 
     Args:
         stored: rows x columns, as stored.
@@ -388,22 +386,22 @@ def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> Burne
         return BurnedIn(len(drawn), int(drawn[0, 0]), int(drawn[0, 2]))
     air = (AIR_LIMIT_HU - intercept) / slope
     least = float(stored.min())
-    if least > air:  # no air in these values: they are no HU
+    if least > air:  # these values contain no air, so they are not HU
         air = least + (AIR_LIMIT_HU - AIR_HU) / slope
     letters = _bright_letters(stored, air)
     return _line_of(letters) or _line_of(letters[:, [2, 3, 0, 1]], is_turned=True)
 
 
 def _above(stored: npt.NDArray[Any], limit: float) -> npt.NDArray[np.bool_]:
-    """Where a picture is above a limit; whole numbers are compared as such, which is faster."""
+    """Where an image is above a limit; whole numbers are compared as such, which is faster."""
     is_whole = np.issubdtype(stored.dtype, np.integer)
     return np.asarray(stored > (math.floor(limit) if is_whole else limit))
 
 
 def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
-    """Boxes of small pieces outside of the body that are about as bright as anything there is.
+    """Boxes of small pieces outside of the body that are about as bright as anything in the image.
 
-    Smoothed letters run into each other; at half their brightness they come apart.
+    Smoothed letters touch each other; at half their brightness they are separate.
     """
     peak = float(stored.max())
     half = (air + peak) / 2
@@ -424,7 +422,7 @@ def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
 
 
 def _may_lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:
-    """Whether air is around boxes: at the corners and sides of slightly larger ones, mostly."""
+    """Whether boxes are surrounded by air: at most corners and sides of slightly larger boxes."""
     top, bottom, left, right = boxes.T
     rows = np.stack((top - 2, (top + bottom) // 2, bottom + 1)).clip(0, stored.shape[0] - 1)
     columns = np.stack((left - 2, (left + right) // 2, right + 1)).clip(0, stored.shape[1] - 1)
@@ -434,7 +432,7 @@ def _may_lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> np
 
 
 def _lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:
-    """Whether boxes lie beside the body: in none of their pixels it is, the largest dense piece."""
+    """Whether no pixel of a box is in the body, which is the largest dense piece."""
     dense = runs_of(_above(stored, air))
     piece = pieces_of(dense, over_corners=True)
     whole = boxes_of(dense, piece)
@@ -458,7 +456,7 @@ def _are_of_letter_size(boxes: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _line_of(letters: Numbers, *, is_turned: bool = False) -> BurnedIn | None:
-    """The first run of letters that stand side by side on a line, or below each other."""
+    """The first run of letters that are side by side on a line, or below each other."""
     ordered = sorted(letters.tolist(), key=lambda box: (box[2], box[0]))
     for first in ordered:
         top, bottom, left, last_right = first

@@ -1,7 +1,7 @@
-"""A header that shall hold no identities -> every element of it that could still identify.
+"""A header that must hold no identities -> every element of it that could still identify.
 
-Written apart from what cleans: it says what may be there, and everything else is a leftover, told
-as a notice.
+Independent of the cleaning code: it lists what is allowed, and everything else is a leftover,
+reported as a notice.
 """
 
 import re
@@ -48,9 +48,9 @@ from nodulebench.io.atomic import UNFINISHED
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
 NEW_UID = re.compile(r"2\.25\.\d{30,39}")
-"""A UID made of 128 bits; a shorter number may be somebody's."""
+"""A UID made of 128 bits; a shorter number may identify a person."""
 _NAME = re.compile(rf"(?:{PSEUDONYM.pattern}|{NEW_UID.pattern}|(?i:im|slice)?\d{{1,5}})(?:\.dcm)?")
-"""Of a file or folder: a pseudonym, a UID made here, or a short number."""
+"""Name of a file or folder: a pseudonym, a UID made here, or a short number."""
 _NAMES = frozenset({"PatientName", "PatientID"})
 _METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
 _TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
@@ -63,18 +63,18 @@ ALLOWED_META = frozenset({0x00020000, 0x00020001, 0x00020002, 0x00020003}) | fro
     {0x00020010, 0x00020012, 0x00020013}
 )
 _Seen = tuple[tuple[Notice, ...], frozenset[str]]
-"""What is wrong with an element, and the UIDs in it that are not the standard's own."""
+"""What is wrong with an element, and the UIDs in it that the standard does not register."""
 
 
 def leftovers(
     dataset: Any, identity: Identity | None = None, memory: Memory | None = None
 ) -> list[Notice]:
-    """What could still identify, a notice each; none: the header is clean.
+    """Everything that could still identify, as notices; none: the header is clean.
 
     Args:
-        dataset: a header as it was read back, with its file meta information.
+        dataset: a header that was read back, with its file meta information.
         identity: what identified the patient before; its words, UIDs and dates must be gone.
-        memory: of slices before.
+        memory: results of earlier slices.
     """
     memory = memory or Memory(0)
     context = (identity.words, identity.dates) if identity else None
@@ -102,10 +102,10 @@ def leftovers(
 
 
 def name_leftovers(parts: Sequence[str]) -> list[Notice]:
-    """What the names of a file and of the folders above it could still tell.
+    """What the names of a file and of the folders above it could still reveal.
 
     Args:
-        parts: the names, the file's last.
+        parts: the names of the folders, then of the file.
     """
     notices = []
     if any(UNFINISHED.fullmatch(part) for part in parts):
@@ -116,9 +116,9 @@ def name_leftovers(parts: Sequence[str]) -> list[Notice]:
 
 
 def words_in(content: bytes, identity: Identity) -> list[Notice]:
-    """Identifying words that stand in the bytes of a header, wherever that is.
+    """Identifying words anywhere in the bytes of a header.
 
-    Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
+    Words that are only numbers are left to ``leftovers``: in UIDs they occur by chance.
     """
     lower = content.lower()
     words = [word for word in identity.words if not word.isascii() or word.encode() in lower]
@@ -139,7 +139,7 @@ def words_in(content: bytes, identity: Identity) -> list[Notice]:
 
 
 def _encoded(word: str) -> set[bytes]:
-    """A word of another script in the encodings that headers have, in small and capital letters."""
+    """A word of another script in the encodings of headers, in lower and upper case."""
     encodings = set()
     for encoding in ("utf-8", "gb18030", "latin-1", "shift_jis", "euc_kr"):
         for form in (word, word.upper(), word.title()):
@@ -149,7 +149,7 @@ def _encoded(word: str) -> set[bytes]:
 
 
 def _inspect(dataset: Any, tag: int, path: str, identity: Identity | None) -> Iterator[Notice]:
-    """What is wrong with an element, and with those of its items; UIDs of the original apart."""
+    """What is wrong with an element and those of its items, except UIDs of the original."""
     where, group = f"{path}{_place(tag)}", tag >> 16
     if group % 2:
         yield leftover("left_private", where)
@@ -189,7 +189,7 @@ def _place(tag: int) -> str:
 
 
 def _wrong_with(element: Any, dataset: Any, identity: Identity | None, where: str) -> Notice | None:
-    """Why an element may not stay; None: it may."""
+    """Why an element is not allowed; None: it is allowed."""
     keyword, kind, texts = element.keyword, element.VR, texts_of(element)
     if kind in _BYTES:
         return None if keyword == "PixelData" else leftover("left_bytes", where)
@@ -263,7 +263,7 @@ def _identifying_word(element: Any, identity: Identity) -> str:
     if element.VR not in _TEXT and element.VR != "CS":
         return ""
     if element.keyword in CODE_PARTS or set(texts) <= profile.OWN_TEXTS:
-        return ""  # the standard's own words
+        return ""  # words of the standard
     return word_in(" ".join(texts), identity.words)
 
 
@@ -274,7 +274,7 @@ def uids_within(dataset: Any, tag: int) -> list[str]:
 
 
 def is_allowed_uid(uid: str) -> bool:
-    """Whether a UID is one of the standard, or made here."""
+    """Whether a UID is registered by the standard, or made here."""
     return NEW_UID.fullmatch(uid) is not None or is_registered(uid)
 
 
@@ -294,7 +294,7 @@ def _inspect_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[N
 
 _IMPLICIT = "1.2.840.10008.1.2"
 _OTHERWISE_WRITTEN = frozenset({"1.2.840.10008.1.2.2", "1.2.840.10008.1.2.1.99"})
-"""Big end first, deflated."""
+"""Big endian, deflated."""
 _DATES = frozenset({"DA", "DT", "TM"})
 _DIGITS = re.compile(rb"[0-9.]* ?")
 _REMOVED = 0x00120062
@@ -302,7 +302,7 @@ _LAST_META = 0x0002FFFF
 
 
 class Element(NamedTuple):
-    """An element as it stands in a header."""
+    """An element of a header."""
 
     tag: int
     VR: str | None
@@ -311,9 +311,9 @@ class Element(NamedTuple):
 
 
 def elements_in(header: bytes) -> list[Element] | None:
-    """The elements of a header one after another; None: it is not written as those here are.
+    """The elements of a header in order; None: it is not written in the form that is used here.
 
-    Every byte has to be accounted for: an empty preamble, tags that rise, lengths that are told.
+    Every byte must be accounted for: an empty preamble, rising tags, and explicit lengths.
     """
     if len(header) < 144 or header[:132] != bytes(128) + b"DICM":
         return None
@@ -356,12 +356,12 @@ def _elements(header: bytes, place: int, end: int, *, is_implicit: bool) -> Iter
 
 
 def is_known_clean(elements: list[Element] | None, identity: Identity, memory: Memory) -> bool:
-    """Whether nothing among the elements of a header can identify, as far as that is known.
+    """Whether all elements of a header are known not to identify the patient.
 
     Args:
-        elements: of a header that was read back.
+        elements: the elements of a header that was read back.
         identity: what identified the patient before.
-        memory: of headers that were checked.
+        memory: results of earlier headers.
     """
     if elements is None:
         return False
@@ -380,13 +380,13 @@ def is_known_clean(elements: list[Element] | None, identity: Identity, memory: M
 def remember_clean(
     elements: list[Element] | None, dataset: Any, identity: Identity, memory: Memory
 ) -> None:
-    """Keep in mind that the elements of a header were checked and nothing was found.
+    """Remember that the elements of a header were checked without a finding.
 
     Args:
-        elements: of the header.
-        dataset: the same, as pydicom read it.
+        elements: the elements of the header.
+        dataset: the same header, as read by pydicom.
         identity: what identified the patient before.
-        memory: to keep it in.
+        memory: where this is stored.
     """
     if elements is None:
         return
@@ -399,7 +399,7 @@ def remember_clean(
 
 
 def _plain(element: Element, identity: Identity) -> frozenset[str] | None:
-    """The UIDs of an element that is plainly clean; None: it has to be looked at."""
+    """The UIDs of an element that is plainly clean; None: it must be checked."""
     tag, group = element.tag, element.tag >> 16
     keyword = keyword_of(tag)
     if not keyword or group % 2 or (group < 8 and tag not in ALLOWED_META):
@@ -416,7 +416,7 @@ def _plain(element: Element, identity: Identity) -> frozenset[str] | None:
 
 
 def _is_other_date(keyword: str, element: Element, identity: Identity) -> bool:
-    """Whether a date or time is one that stays, and not the original one."""
+    """Whether a date or time is allowed, and not the original one."""
     if keyword not in SHIFTED_DATES or not _DIGITS.fullmatch(element.value):
         return False
     text = str(element.value, "ascii").rstrip(" ")

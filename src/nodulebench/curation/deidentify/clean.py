@@ -1,4 +1,4 @@
-"""A slice's header + pseudonyms -> its elements without identities, after PS3.15 table E.1-1."""
+"""A slice's header + pseudonyms -> its elements without identities, by PS3.15 table E.1-1."""
 
 from functools import lru_cache
 from typing import Any
@@ -48,17 +48,17 @@ def cleaned_elements(
     pseudonyms: Pseudonyms,
     memory: Memory,
 ) -> dict[int, bytes]:
-    """What stays of a header and what is added to it, by tag, each as it stands in a file.
+    """The elements that stay in a header or are added to it, by tag, each as bytes of a file.
 
     Args:
-        dataset: of one slice; its elements are changed.
-        elements: of the same, as they were read, without the pixels.
-        identity: whom the header tells of.
-        pseudonyms: what stands in the place of identities.
-        memory: of slices before.
+        dataset: the header of one slice; its elements are changed.
+        elements: its elements as they were read, without the pixels.
+        identity: what identifies the patient of the header.
+        pseudonyms: replace the identities.
+        memory: results of earlier slices.
 
     Raises:
-        NotCleanableError: if something that a picture needs cannot stay.
+        NotCleanableError: if an element that an image needs is not allowed.
     """
     encoding = encoding_of(dataset)
     sop_class = text_of(dataset, "SOPClassUID")
@@ -86,7 +86,7 @@ def cleaned_elements(
 
 @lru_cache(maxsize=16)
 def _added(name: str, encoding: tuple[bool, bool]) -> dict[int, bytes]:
-    """What a header without identities says of itself and, under a pseudonym, of the patient."""
+    """The elements that declare the de-identification, and the pseudonym of the patient."""
     from pydicom.dataset import Dataset
 
     added = Dataset()
@@ -104,7 +104,7 @@ def _added(name: str, encoding: tuple[bool, bool]) -> dict[int, bytes]:
 
 
 class _Cleaner:
-    """What is needed to decide on an element; holds no state of its own."""
+    """Decides on elements of one header; it holds no state."""
 
     def __init__(self, identity: Identity, pseudonyms: Pseudonyms, sop_class: str) -> None:
         self.identity = identity
@@ -113,12 +113,12 @@ class _Cleaner:
         self.days = pseudonyms.days(identity.patient)
 
     def cleaned(self, dataset: Any, tag: int, read: Any) -> Any | None:
-        """An element without identities; None: it goes.
+        """An element without identities; None: it is removed.
 
         Args:
-            dataset: that it stands in.
-            tag: of the element.
-            read: the element as it was read; numbers and UIDs are given back like that.
+            dataset: the header or item that has the element.
+            tag: the tag of the element.
+            read: the element as it was read; numbers and UIDs are returned in this form.
         """
         keyword = "" if _is_removed_group(tag) else keyword_of(tag)
         if not keyword:
@@ -137,7 +137,7 @@ class _Cleaner:
         return element if self._stays(dataset, element) else None
 
     def _stays(self, dataset: Any, element: Any) -> bool:
-        """Change an element as is right; whether it stays at all."""
+        """Change an element by the profile; returns whether it stays."""
         keyword, kind = element.keyword, element.VR
         if kind == "UI":
             element.value = self._new_uids(element)
@@ -157,12 +157,12 @@ class _Cleaner:
         return self._keep_unlisted(dataset, element) or self._required(element)
 
     def _clean_description(self, text: str) -> str:
-        """Known words of a description, but for those that are the name of somebody here."""
+        """Known words of a description, except words that identify the patient."""
         words = clean_description(text).split()
         return " ".join(word for word in words if not word_in(word, self.identity.words))
 
     def _required(self, element: Any) -> bool:
-        """Put a dummy where an object must have a text that has to go; whether it must."""
+        """Put a dummy where an object must have a text; returns whether it must."""
         is_required = self.sop_class in profile.REQUIRED_TEXT.get(element.keyword, ())
         if is_required:
             element.value = profile.DUMMY
@@ -176,12 +176,12 @@ class _Cleaner:
         if action == "D":
             return self._dummy(element)
         if action not in ("Z", "Z/D"):
-            return False  # X comes first wherever a CT image need not have the attribute
+            return False  # X applies wherever a CT image need not have the attribute
         element.value = [] if element.VR == "SQ" else None
         return True
 
     def _dummy(self, element: Any) -> bool:
-        """Put a dummy where the profile asks for one; what has no harmless dummy goes."""
+        """Put a dummy where the profile requires one; an element without a harmless dummy goes."""
         if element.VR in ("DA", "DT"):
             return self._keep_dates(element)
         if element.VR == "TM":
@@ -204,7 +204,7 @@ class _Cleaner:
         return True
 
     def _moved(self, kind: str, text: str) -> str:
-        """A date, or date and time, so many days earlier; a time as it is; empty: it is none."""
+        """A date, or date and time, shifted to the past; a time unchanged; empty: not valid."""
         if kind == "TM":
             return plain_time(text)
         return (shifted_date if kind == "DA" else shifted_date_time)(text, self.days)
@@ -240,7 +240,7 @@ class _Cleaner:
         return stays
 
     def _keep_unlisted(self, dataset: Any, element: Any) -> bool:
-        """What is known to be harmless stays, if it holds no word that names somebody."""
+        """Whether an element is known to be harmless, without an identifying word."""
         keyword, kind, texts = element.keyword, element.VR, texts_of(element)
         if kind in NUMBER_KINDS:
             return self._number_stays(keyword, written(element.value))

@@ -1,4 +1,4 @@
-"""Elements without identities -> the bytes of a DICOM file (PS3.10)."""
+"""Elements of DICOM headers <-> the bytes of a file (PS3.10), without conversion."""
 
 import re
 import struct
@@ -18,14 +18,14 @@ PIXEL_DATA = 0x7FE00010
 LONG_KINDS = frozenset(
     {"OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"}
 )
-"""Kinds of element whose length takes four bytes."""
+"""Value representations whose length takes four bytes."""
 KINDS = LONG_KINDS | frozenset(
     "AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split()  # noqa: SIM905
 )
 
 
 def encoding_of(dataset: Any) -> tuple[bool, bool]:
-    """Whether the elements of a file are written without their kinds, and little end first.
+    """Whether the elements of a file are written as implicit VR, and little endian.
 
     Raises:
         ValueError: if the file names no transfer syntax.
@@ -35,11 +35,11 @@ def encoding_of(dataset: Any) -> tuple[bool, bool]:
 
 
 def encoded(element: Any, encoding: tuple[bool, bool]) -> bytes:
-    """An element as it stands in a file.
+    """The bytes of an element in a file.
 
     Args:
         element: converted, or as it was read in the same encoding.
-        encoding: as ``encoding_of`` gives it. What stays of texts is ASCII.
+        encoding: as returned by ``encoding_of``. All texts that stay are ASCII.
     """
     from pydicom.filebase import DicomBytesIO
     from pydicom.filewriter import write_data_element
@@ -54,12 +54,12 @@ def encoded(element: Any, encoding: tuple[bool, bool]) -> bytes:
 
 
 def picture_of(content: bytes, kind: str, encoding: tuple[bool, bool]) -> list[bytes]:
-    """The pixels of a slice as they stand in a file, in pieces: they are large.
+    """The pixel element of a slice in a file, in pieces because it is large.
 
     Args:
-        content: all that Pixel Data holds, uncompressed.
+        content: the content of Pixel Data, uncompressed.
         kind: its value representation, OB or OW.
-        encoding: as ``encoding_of`` gives it.
+        encoding: as returned by ``encoding_of``.
     """
     tail = bytes(len(content) % 2)
     return [_head(PIXEL_DATA, kind, len(content) + len(tail), encoding), content, tail]
@@ -68,20 +68,20 @@ def picture_of(content: bytes, kind: str, encoding: tuple[bool, bool]) -> list[b
 def file_of(
     elements: dict[int, bytes], picture: list[bytes], sop_class: str, instance: str, syntax: str
 ) -> tuple[bytes, list[bytes]]:
-    """A whole file, in its order: all that is not its picture, and the picture.
+    """A whole file in order: everything except the pixels, and the pixels.
 
     Args:
-        elements: each as it stands in a file, by its tag.
+        elements: the bytes of each element, by its tag.
         picture: pieces of the element with the pixels, which is the last.
         sop_class: UID of the class of the object.
         instance: UID of the object.
         syntax: UID of the transfer syntax that the elements are written in.
 
     Raises:
-        ValueError: if an element is none that may stand before the picture of a file.
+        ValueError: if an element is not allowed before the pixels of a file.
     """
     if any(not 0x00080000 <= tag < PIXEL_DATA for tag in elements):
-        raise ValueError("an element stands where none may be")
+        raise ValueError("an element is at a position where none is allowed")
     body = b"".join([elements[tag] for tag in sorted(elements)])
     uids = {0x02: sop_class, 0x03: instance, 0x10: syntax, 0x12: IMPLEMENTATION_UID}
     meta = b"".join(
@@ -96,14 +96,14 @@ def file_of(
 
 
 def _meta_element(number: int, kind: str, value: bytes) -> bytes:
-    """An element of group 0002: explicit, little end first, of even length (PS3.10 7.1)."""
+    """An element of group 0002: explicit, little endian, of even length (PS3.10 7.1)."""
     if len(value) % 2:
         value += b"\0" if kind == "UI" else b" "
     return _head(0x00020000 + number, kind, len(value), (False, True)) + value
 
 
 def _head(tag: int, kind: str, length: int, encoding: tuple[bool, bool]) -> bytes:
-    """What stands before the value of an element (PS3.5 7.1)."""
+    """The bytes before the value of an element (PS3.5 7.1)."""
     is_implicit, is_little = encoding
     order = "<" if is_little else ">"
     if is_implicit:
@@ -116,21 +116,21 @@ Finding = TypeVar("Finding")
 
 MOST_CONTEXTS = 12
 MOST_ELEMENTS = 4096
-"""In one context; then it is begun anew."""
+"""Most elements of one context; beyond this number it is cleared."""
 LARGEST_BYTES = 4096
-"""Larger elements are looked at every time."""
+"""Larger elements are inspected every time."""
 UNDEFINED_LENGTH = 0xFFFFFFFF
 
 CHARACTER_SET = 0x00080005
 READ_BY = (CHARACTER_SET, 0x00080102, 0x00280103, 0x00283002)
-"""Elements that the reading of others hangs on."""
+"""Elements on which the reading of others depends."""
 
 
 class Memory:
-    """What was found out about the elements of earlier slices.
+    """Results for the elements of earlier slices.
 
     Args:
-        contexts: how many are kept, the latest; with 0 nothing is remembered from slice to slice.
+        contexts: how many of the latest contexts are remembered; 0: nothing from slice to slice.
     """
 
     def __init__(self, contexts: int = MOST_CONTEXTS) -> None:
@@ -143,17 +143,17 @@ class Memory:
         inspect: Callable[[int, Any], Finding],
         *context: Hashable,
     ) -> Iterator[tuple[int, Finding]]:
-        """The tag of every element with what is found out about it.
+        """The tag of every element with the result for it.
 
         Args:
             elements: tags and elements, as they were read.
             inspect: inspects one element; its finding depends only on the element and the context.
-            context: everything else that the finding follows from.
+            context: everything else on which the finding depends.
         """
         known = self.about(*context)
         for tag, element in elements:
             key = key_of(tag, element)
-            finding = known.get(key, known)  # which is no finding
+            finding = known.get(key, known)  # ``known`` itself: no result yet
             if finding is known:
                 finding = inspect(tag, element)
                 if key is not None:
@@ -161,7 +161,7 @@ class Memory:
             yield tag, finding
 
     def about(self, *context: Hashable) -> dict[Hashable, Any]:
-        """What is known in a context, by element; what is added is known from then on."""
+        """The results in a context, by element; what is added to them is remembered."""
         known = self._known.pop(context, {})
         if len(known) > MOST_ELEMENTS:
             known = {}
@@ -172,9 +172,9 @@ class Memory:
 
 
 def key_of(tag: int, element: Any) -> Hashable | None:
-    """What tells an element from all others; None: it is not to be remembered."""
+    """What distinguishes an element from all others; None: it is not remembered."""
     value = element.value
-    if not element.is_raw:  # but for the character set, which is always converted
+    if not element.is_raw:  # only the character set, which is always converted
         return (tag, element.VR, str(value)) if tag == CHARACTER_SET else None
     if element.length == UNDEFINED_LENGTH or tag >> 16 == 0x7FE0:
         return None
@@ -182,12 +182,12 @@ def key_of(tag: int, element: Any) -> Hashable | None:
 
 
 def elements_of(dataset: Any) -> list[tuple[int, Any]]:
-    """Tags and elements in their order, as they were read: converting one does not change these."""
+    """Tags and elements in order, as they were read; converting one does not change these."""
     return sorted(((int(tag), element) for tag, element in dataset.items()), key=_tag)
 
 
 def reading_of(dataset: Any) -> Hashable:
-    """How the elements of a dataset are read: their encoding, and the elements others hang on."""
+    """How the elements of a dataset are read: the encoding, and READ_BY."""
     read_by = []
     for tag in READ_BY:
         element = dataset.get_item(tag)
@@ -201,7 +201,7 @@ def _tag(pair: tuple[int, Any]) -> int:
 
 
 class NotCleanableError(NoduleBenchError):
-    """A slice that cannot be shown to be without identities."""
+    """Raised for a slice of which it cannot be shown that it holds no identities."""
 
     def __init__(self, code: str, **values: Any) -> None:
         super().__init__(code)
@@ -209,12 +209,11 @@ class NotCleanableError(NoduleBenchError):
 
     @classmethod
     def from_notice(cls, notice: Notice) -> Self:
-        """The error of what was told elsewhere."""
         return cls(notice.code, **notice.values)
 
 
 def leftover(code: str, where: str, **values: Any) -> Notice:
-    """Something that could still identify, at a place of a header."""
+    """Something that could still identify, at a position in a header."""
     return Notice(code, {"where": where, **values})
 
 
@@ -230,7 +229,7 @@ def read_dataset(path: Path) -> Any:
     """The dataset of a file, its elements as they were read.
 
     Raises:
-        NotCleanableError: if it is no DICOM file.
+        NotCleanableError: if it is not a DICOM file.
     """
     with needs("images", "DICOM"):
         import pydicom
@@ -242,7 +241,7 @@ def read_dataset(path: Path) -> Any:
 
 
 def _plainly_written(path: Path) -> Any | None:
-    """The dataset of a file that is plainly written; None: it is not."""
+    """The dataset of a file in plain form (explicit, little endian); None: it has another form."""
     from pydicom.dataset import Dataset, FileMetaDataset
 
     with path.open("rb", buffering=0) as file:
@@ -267,7 +266,7 @@ def _plainly_written(path: Path) -> Any | None:
 
 
 def _elements(head: bytes) -> dict[Any, Any]:
-    """Elements by their tags, the picture last, without its value; none: not plainly written.
+    """Elements by their tags, the pixels last and without value; none: not in plain form.
 
     Args:
         head: the beginning of a file.
@@ -296,7 +295,7 @@ def _elements(head: bytes) -> dict[Any, Any]:
 
 @lru_cache(maxsize=16)
 def _encodings(element: Any | None) -> Any:
-    """How texts are written, as the element with the character set says."""
+    """The encodings of texts, from the element with the character set."""
     from pydicom.charset import convert_encodings, default_encoding
     from pydicom.dataelem import convert_raw_data_element
 
@@ -314,10 +313,10 @@ _UIDS = re.compile(rb"[0-9.]+(?:\\[0-9.]+)*\0?")
 
 
 def plain_numbers(element: Any) -> list[str] | None:
-    """The numbers in an element that nothing has converted yet; None: it is to be converted.
+    """The numbers in an element that is not converted yet; None: it must be converted.
 
     Args:
-        element: what ``dataset.get_item`` gives.
+        element: as returned by ``dataset.get_item``.
     """
     if not element.is_raw:
         return None
@@ -335,10 +334,10 @@ def plain_numbers(element: Any) -> list[str] | None:
 
 
 def plain_uids(element: Any) -> list[str]:
-    """The UIDs in an element that nothing has converted yet; none: it is to be converted.
+    """The UIDs in an element that is not converted yet; none: it must be converted.
 
     Args:
-        element: what ``dataset.get_item`` gives.
+        element: as returned by ``dataset.get_item``.
     """
     if not element.is_raw or element.VR != "UI" or not _UIDS.fullmatch(element.value or b""):
         return []
@@ -346,10 +345,10 @@ def plain_uids(element: Any) -> list[str]:
 
 
 def plain_moment(element: Any) -> str:
-    """The date or time in an element that nothing has converted yet; empty: it is to be converted.
+    """The date or time in an element that is not converted yet; empty: it must be converted.
 
     Args:
-        element: what ``dataset.get_item`` gives.
+        element: as returned by ``dataset.get_item``.
     """
     is_moment = element.is_raw and element.VR in MOMENTS
     if not is_moment or not _MOMENT.fullmatch(element.value or b""):
@@ -358,7 +357,7 @@ def plain_moment(element: Any) -> str:
 
 
 def with_text(element: Any, text: str) -> Any:
-    """The same element, not converted, with another text that is ASCII (PS3.5 6.2)."""
+    """The same element, not converted, with another ASCII text (PS3.5 6.2)."""
     value = text.encode("ascii")
     if len(value) % 2:
         value += b"\0" if element.VR == "UI" else b" "
@@ -367,7 +366,7 @@ def with_text(element: Any, text: str) -> Any:
 
 @lru_cache(maxsize=8192)
 def keyword_of(tag: Any) -> str:
-    """What the standard calls an attribute; empty: it is none of the standard's."""
+    """The standard's keyword of an attribute; empty: not an attribute of the standard."""
     from pydicom.datadict import keyword_for_tag
 
     return keyword_for_tag(tag)

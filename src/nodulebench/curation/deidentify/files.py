@@ -44,15 +44,15 @@ from nodulebench.io.dicom.slices import CT_CLASSES
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of one file."""
+    """The outcome for one file."""
 
     source: str
     written: str = ""
-    """Path below the target folder; empty: the file was left out."""
+    """Path below the target folder; empty: the file was refused."""
     refused: Notice | None = None
-    """Why it was left out."""
+    """Why it was refused."""
     patient: str = ""
-    """The patient as the original names them."""
+    """The patient in the original."""
     pseudonym: str = ""
     study: tuple[str, str] = ("", "")
     """Study UID before and after."""
@@ -64,7 +64,7 @@ class FileOutcome:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without warnings of the parser: what is odd in a header shows in what is made of it."""
+    """Suppress warnings of the parser: the checks of the result cover odd headers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -83,12 +83,12 @@ def deidentify_file(
     """Write a slice without identities below ``out``, if it can be shown that none are left.
 
     Args:
-        path: of the original.
+        path: the original.
         out: where the slice goes, by patient and series.
-        pseudonyms: what stands in the place of identities.
-        has_pixel_check: whether text is searched for in the picture.
-        memory: of slices before; what is written is the same without.
-        within: a folder on the same disk for what is not yet whole; None: beside its place.
+        pseudonyms: replace the identities.
+        has_pixel_check: whether text is searched for in the image.
+        memory: results of earlier slices; the output does not depend on them.
+        within: a folder on the same disk for incomplete files; None: next to the target.
 
     Raises:
         InputError: if the slice cannot be written.
@@ -129,7 +129,7 @@ def deidentify_file(
 
 
 def _uids_of(dataset: Any) -> list[str]:
-    """Of the slice, its series and its study."""
+    """The UIDs of the slice, its series and its study."""
     return [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series", "Study")]
 
 
@@ -146,10 +146,10 @@ def _quarantine(dataset: Any) -> None:
 
 
 def quarantine_text(dataset: Any, picture: Picture) -> None:
-    """Refuse a picture that text is drawn into, outside of the body.
+    """Refuse an image into which text is drawn.
 
     Raises:
-        NotCleanableError: if there is text.
+        NotCleanableError: if text was found.
     """
     scales = scales_of(dataset, len(picture.frames))
     for number, (frame, scale) in enumerate(zip(picture.frames, scales, strict=True), start=1):
@@ -173,7 +173,7 @@ def _cleaned(
     pseudonyms: Pseudonyms,
     memory: Memory,
 ) -> list[bytes]:
-    """The bytes of a file without identities, its picture last."""
+    """The bytes of a file without identities, its pixels last."""
     sop_class, own = (text_of(dataset, f"SOP{name}UID") for name in ("Class", "Instance"))
     others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
     cleaned = cleaned_elements(dataset, others, identity, pseudonyms, memory)
@@ -183,10 +183,10 @@ def _cleaned(
 
 
 def quarantine_identities(header: bytes, identity: Identity, memory: Memory) -> None:
-    """Refuse what still identifies in a file as it would be written, read back from its bytes.
+    """Read back the bytes of a file before it is written; refuse it if it still identifies.
 
     Raises:
-        NotCleanableError: if something does.
+        NotCleanableError: if something still identifies.
     """
     with needs("images", "DICOM"):
         import pydicom
@@ -206,12 +206,12 @@ def quarantine_identities(header: bytes, identity: Identity, memory: Memory) -> 
 def check_file(
     path: Path, memory: Memory | None = None, *, has_pixel_check: bool = True
 ) -> list[Notice]:
-    """What in a file could still identify, without knowing what stood there before.
+    """What in a file could still identify, without knowledge of the original.
 
     Args:
-        path: of the file.
-        memory: of files before.
-        has_pixel_check: whether text is searched for in the picture.
+        path: the file.
+        memory: results of earlier files.
+        has_pixel_check: whether text is searched for in the image.
     """
     notices: list[Notice] = []
     try:
@@ -234,7 +234,7 @@ def check_file(
 
 
 def _has_only_pixels(path: Path, pixels: Any, picture: Picture) -> bool:
-    """Whether Pixel Data holds the picture and a byte that fills it up, and the file ends there."""
+    """Whether Pixel Data holds only the image and a padding byte, and the file ends there."""
     value = pixels.value or b""
     is_only_picture = value == picture.content + bytes(len(picture.content) % 2)
     return bool(is_only_picture and pixels.value_tell + len(value) == path.stat().st_size)

@@ -1,4 +1,4 @@
-"""A slice's header -> the words in it that identify somebody, to be searched for afterwards."""
+"""A slice's header -> the words, UIDs and dates that identify the patient; and pseudonyms."""
 
 import hmac
 import re
@@ -28,11 +28,11 @@ _NAMING_WORDS = """
     PatientTelephoneNumbers PlacerOrderNumberImagingServiceRequest StationName StudyID
 """
 NAMING = frozenset(_NAMING_WORDS.split())
-"""Attributes whose words identify; of names (VR PN) all do."""
+"""Attributes whose words identify, in addition to all names (VR PN)."""
 FEWEST_LETTERS, FEWEST_IN_NAMES = 4, 3
-"""Shorter words are found by chance, in kernels and codes; of other scripts two signs do."""
+"""Shorter words occur by chance, in kernels and codes; in other scripts two characters count."""
 LONG_WORD = 6
-"""Words of so many letters are found within others too; shorter ones are parts of common words."""
+"""Words of this length are searched within others too; shorter ones are parts of common words."""
 _PIXELS = frozenset({"OB", "OW"})
 _SEPARATORS = re.compile(r"[\W_]+")
 _COMMON = """
@@ -41,17 +41,17 @@ _COMMON = """
     system systems thorax university unknown
 """
 HARMLESS = frozenset(_COMMON.split())
-"""Words that name nobody, though they stand in names."""
+"""Words that identify no one, although they occur in names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What identifies a patient, as far as the header says so."""
+    """What identifies a patient in a header."""
 
     patient: str
-    """The patient's number and who gave it; without a number, the study."""
+    """The patient's number and its issuer; without a number, the study."""
     words: frozenset[str]
-    """In small letters."""
+    """In lower case."""
     uids: frozenset[str]
     dates: frozenset[tuple[str, str]]
     """Attribute and date."""
@@ -69,7 +69,7 @@ def _numbers(words: frozenset[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Identifiers:
-    """What one element tells of somebody."""
+    """What identifies a patient in one element."""
 
     words: frozenset[str] = frozenset()
     uids: frozenset[str] = frozenset()
@@ -82,12 +82,12 @@ _NOTHING = _Identifiers()
 def identity_of(
     dataset: Any, elements: list[tuple[int, Any]] | None = None, memory: Memory | None = None
 ) -> Identity:
-    """What identifies somebody in a header, sequences included.
+    """What identifies the patient in a header, sequences included.
 
     Args:
-        dataset: of one slice.
-        elements: of the same, as they were read; what has been converted since is remembered too.
-        memory: of slices before.
+        dataset: the header of one slice.
+        elements: its elements as they were read; elements converted since are remembered too.
+        memory: results of earlier slices.
     """
     number = str(dataset.get("PatientID", "") or "").strip()
     issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
@@ -118,7 +118,7 @@ def identity_of(
 
 
 def _identifiers_in(dataset: Any, tag: int) -> _Identifiers:
-    """What an element tells of somebody, with the items of a sequence."""
+    """What identifies the patient in an element, with the items of a sequence."""
     words: set[str] = set()
     uids: set[str] = set()
     dates: set[tuple[str, str]] = set()
@@ -137,7 +137,7 @@ def _identifiers_in(dataset: Any, tag: int) -> _Identifiers:
 
 
 def elements_within(dataset: Any, tag: int) -> Iterator[Any]:
-    """An element that is no number, and those of its items if it is a sequence."""
+    """An element that is not a number, and the elements of its items if it is a sequence."""
     if plain_numbers(dataset.get_item(tag)) is not None:
         return
     element = dataset[tag]
@@ -159,7 +159,7 @@ def texts_of(element: Any) -> list[str]:
 
 
 def word_in(text: str, words: frozenset[str]) -> str:
-    """An identifying word that stands in a text, by itself or, if it is long, within another."""
+    """An identifying word in a text, as a whole word or, if it is long, within another word."""
     lower = unicodedata.normalize("NFKC", text).casefold()
     parts = set(_SEPARATORS.split(lower))
     joined = _SEPARATORS.sub("", lower)
@@ -178,7 +178,7 @@ def _words(text: str, fewest_letters: int) -> Iterator[str]:
 
 
 MOST_DAYS = 3650
-"""Dates go back by 1 to this many days, the same for everything of one patient."""
+"""Dates are shifted by 1 to this many days to the past, the same for all data of a patient."""
 _DATE = re.compile(r"\d{8}")
 _DATE_TIME = re.compile(r"(\d{8})(\d{2}(?:\d{2}(?:\d{2}(?:\.\d{1,6})?)?)?)?([+-]\d{4})?")
 _TIME = re.compile(r"((?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,3})?)?)?)\d{0,3}")
@@ -186,7 +186,7 @@ _TIME = re.compile(r"((?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,3})?)?)?)\d
 
 
 def is_registered(uid: str) -> bool:
-    """Whether the standard itself gives a UID (PS3.6 annex A): classes, transfer syntaxes."""
+    """Whether the standard registers a UID (PS3.6 annex A): classes, transfer syntaxes."""
     from pydicom._uid_dict import UID_dictionary
 
     return uid in UID_dictionary
@@ -194,23 +194,23 @@ def is_registered(uid: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pseudonyms:
-    """What stands in the place of identities, under one key."""
+    """The replacements of identities, derived from one key."""
 
     key: bytes = field(repr=False)
     prefix: str = "P"
 
     def uid(self, original: str) -> str:
-        """The UID that stands for another; those that the standard has registered stay."""
+        """The UID that replaces another; UIDs that the standard registers stay."""
         if not original or is_registered(original):
             return original
         return _uid_of(self.key, original)
 
     def patient(self, identity: str) -> str:
-        """The name and number that stand for a patient."""
+        """The name and number that replace those of a patient."""
         return f"{self.prefix}-{self._digest('patient', identity)[:5].hex().upper()}"
 
     def days(self, identity: str) -> int:
-        """How many days the dates of a patient go back."""
+        """By how many days the dates of a patient are shifted to the past."""
         return int.from_bytes(self._digest("days", identity)[:8], "big") % MOST_DAYS + 1
 
     def _digest(self, purpose: str, words: str) -> bytes:
@@ -228,7 +228,7 @@ def _uid_of(key: bytes, original: str) -> str:
 
 @lru_cache(maxsize=64)
 def shifted_date(text: str, days: int) -> str:
-    """A DICOM date so many days earlier; empty where it is none."""
+    """A DICOM date, shifted to the past; empty where it is not valid."""
     if not _DATE.fullmatch(text):
         return ""
     try:
@@ -239,7 +239,7 @@ def shifted_date(text: str, days: int) -> str:
 
 
 def shifted_date_time(text: str, days: int) -> str:
-    """A DICOM date and time so many days earlier, without its zone; empty where it is none."""
+    """A DICOM date and time, shifted to the past, without its zone; empty where it is not valid."""
     match = _DATE_TIME.fullmatch(text)
     if match is None:
         return ""
@@ -248,6 +248,6 @@ def shifted_date_time(text: str, days: int) -> str:
 
 
 def plain_time(text: str) -> str:
-    """A DICOM time to the millisecond; empty where it is none."""
+    """A DICOM time to the millisecond; empty where it is not valid."""
     match = _TIME.fullmatch(text)
     return match[1] if match else ""

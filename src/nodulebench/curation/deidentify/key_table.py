@@ -1,4 +1,4 @@
-"""Who is who after de-identification: one row per series, sealed, shared by any number of runs."""
+"""Who is who after de-identification: one encrypted row per series, shared by all runs."""
 
 import base64
 import json
@@ -27,22 +27,22 @@ SCHEMA = "nodulebench/key-table@1"
 Row = JsonObject
 _TABLE = "key table"
 _WAITS_S = 60.0
-"""For another run that is adding its rows, which takes moments."""
+"""Waiting time for another run that adds its rows, which takes moments."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTable:
-    """A key table that was opened: what its pseudonyms are made with, and what it was."""
+    """An open key table, with the vault that holds the key of its pseudonyms."""
 
     path: Path
     header: Row
     vault: Vault
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add rows to what the file holds by now; one series has one row, the latest.
+        """Add rows to the current content of the file; a series has one row, the latest.
 
         Raises:
-            InputError: if another table lies in its place, or the place cannot be written.
+            InputError: if the file is now another table, or cannot be written.
         """
         with file_lock(self.path):
             header, known = self.header, []
@@ -55,10 +55,10 @@ class KeyTable:
 
 
 def open_key_table(path: Path, secret: Secret) -> KeyTable:
-    """A key table to work with; made if it is not there, once, whoever comes at the same time.
+    """Open a key table; create it if it does not exist, once even if several runs start together.
 
     Raises:
-        InputError: if it is no key table, was changed, or the secret is another.
+        InputError: if it is not a key table, was changed, or the secret does not open it.
     """
     with file_lock(path):
         if path.is_file():
@@ -72,10 +72,10 @@ def read_key_table(path: Path, secret: Secret) -> list[Row]:
     """Who is who: one row per series.
 
     Raises:
-        InputError: if it is no key table, was changed, or the secret is another.
+        InputError: if it is not a key table, was changed, or the secret does not open it.
     """
     if not path.is_file():
-        raise InputError.at(str(path), "is not there.")
+        raise InputError.at(str(path), "does not exist.")
     return _opened(path, secret)[1]
 
 
@@ -86,10 +86,10 @@ def key_table_csv(path: Path, secret: Secret) -> str:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Have a file to oneself for a moment.
+    """Lock a file for a short time.
 
     Raises:
-        InputError: if it cannot be written, or others keep it.
+        InputError: if it cannot be written, or stays locked by others.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ _DAY = re.compile(r"(\d{4})(-?)(\d{2})\2(\d{2})")
 _NUMBERED = ("nodule_id", "contour")
 """Columns whose numbers may look like a patient's."""
 _SHORTEST = 4
-"""Shorter names are words of other things too, and tell of nobody."""
+"""Shorter names also occur as ordinary words and identify no one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,23 +142,23 @@ class RenamedReference:
 
     reference: Reference
     left_out: int
-    """Cases that the key table does not know: they were not de-identified with it."""
+    """Number of cases that are not in the key table: they were not de-identified with it."""
 
 
 def rename_files(
     source: Path, out: Path, key_table: Path, secret: Secret, cases: Path | None = None
 ) -> RenamedReference:
-    """Write a reference under the names that de-identification gave, with its provenance.
+    """Write a reference, with its provenance, under the names that de-identification gave.
 
     Args:
         source: a reference of any format, by original names.
         out: folder of the new bundle.
         key_table: who is who, sealed.
         secret: opens it.
-        cases: table of cases, where the reference has none of its own.
+        cases: table of cases, where the reference has none.
 
     Raises:
-        InputError: if the key table knows none of the cases, or an original name would be left.
+        InputError: if no case is in the key table, or an original name would be left.
     """
     rows = read_key_table(key_table, secret)
     renamed = rename_reference(read_reference(source, cases=cases), rows, str(key_table))
@@ -173,17 +173,17 @@ def rename_files(
 def rename_reference(
     reference: Reference, rows: list[JsonObject], source: str = "key table"
 ) -> RenamedReference:
-    """A reference with the series, studies, patients and dates of clean slices.
+    """A reference with the series, studies, patients and dates of the de-identified slices.
 
-    A case is known by its ``case_id`` or, where there is one, its ``series_uid``.
+    A case is identified by its ``series_uid`` or, without one, by its ``case_id``.
 
     Args:
         reference: by original names.
-        rows: of the key table, one per series.
+        rows: the rows of the key table, one per series.
         source: the key table, for messages.
 
     Raises:
-        InputError: if no case is known, or any text would still name an original.
+        InputError: if no case is known, or a text would still contain an original name.
     """
     by_series = {row["series"]: row for row in rows}
     uids = reference.cases["case_id"]
@@ -193,7 +193,7 @@ def rename_reference(
     row_of_case = {case: by_series[uid] for case, uid in pairs if uid in by_series}
     if not row_of_case:
         raise InputError.at(
-            source, "knows no case of the reference.", "Cases go by their original series UIDs."
+            source, "has no case of the reference.", "Name cases by their original series UIDs."
         )
     known_part = reference.restricted(
         pl.Series("case_id", list(row_of_case), dtype=pl.String), source
@@ -215,7 +215,7 @@ def _with_cases(table: pl.DataFrame, new_name: Mapping[str, str]) -> pl.DataFram
 
 
 def _new_cases(cases: pl.DataFrame, rows: list[JsonObject]) -> pl.DataFrame:
-    """CASES with what the rows of the key table say of each."""
+    """CASES with the new names and dates of the key table."""
     columns = {"case_id": "new_series", "patient_id": "pseudonym"}
     columns |= {"series_uid": "new_series", "study_uid": "new_study"}
     new = {
@@ -231,7 +231,7 @@ def _new_cases(cases: pl.DataFrame, rows: list[JsonObject]) -> pl.DataFrame:
 
 
 def _earlier(day: str | None, days: int) -> str | None:
-    """A date so many days earlier, written as it was; None where it is none."""
+    """A date, shifted to the past, in its original form; None where it is not valid."""
     match = _DAY.fullmatch(day.strip()) if day is not None else None
     if match is None:
         return None
@@ -244,13 +244,13 @@ def _earlier(day: str | None, days: int) -> str | None:
 
 
 def _new_names(rows: list[JsonObject]) -> dict[str, str]:
-    """Original series, studies and patients -> what stands in their place."""
+    """Original series, studies and patients -> their replacements."""
     pairs = (("series", "new_series"), ("study", "new_study"), ("patient", "pseudonym"))
     return {row[old]: row[new] for old, new in pairs for row in rows if row[old]}
 
 
 def with_new_names(content: Any, new_name: Mapping[str, str]) -> Any:
-    """A document with every original name replaced, wherever it stands as a word."""
+    """A document in which every original name is replaced where it is a whole word."""
     if isinstance(content, str):
         return _WORD.sub(lambda word: new_name.get(word[0], word[0]), content)
     if isinstance(content, dict):
@@ -266,7 +266,7 @@ def with_new_names(content: Any, new_name: Mapping[str, str]) -> Any:
 
 
 def _require_no_leftovers(reference: Reference, originals: set[str]) -> None:
-    """Refuse a table in which an original name is still a word of some text."""
+    """Check that no text of a table still contains an original name as a word."""
     tables = {"cases": reference.cases, "nodules": reference.nodules}
     if reference.slices is not None:
         tables["slices"] = reference.slices

@@ -1,8 +1,8 @@
-"""A slice's Pixel Data -> its picture and nothing else: no byte behind it, no bit beside it.
+"""A slice's Pixel Data -> only its image: no bytes after it, no unused bits.
 
-Compressed pictures are decoded and written uncompressed: comments, bytes after the end, tables of
-offsets and whatever else a stream can hold are gone then. Bits that hold no part of a value are
-set as the value's sign says, so that nothing can be drawn there.
+Compressed images are decoded and written uncompressed, which removes comments, bytes after the end,
+offset tables and anything else in a stream. Bits that are not part of a value are set by the sign
+of the value, so that nothing can be drawn there.
 """
 
 from dataclasses import dataclass
@@ -24,21 +24,21 @@ UNCOMPRESSED = {
     DEFLATED: "<",
     "1.2.840.10008.1.2.2": ">",
 }
-"""Transfer syntaxes whose pixels lie open, and the order of their bytes."""
+"""Transfer syntaxes with uncompressed pixels, and their byte order."""
 Pixels = npt.NDArray[Any]
 _FORM_WORDS = "Rows Columns BitsAllocated BitsStored HighBit PixelRepresentation"
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The picture of a slice."""
+    """The image of a slice."""
 
     frames: Pixels
     """Frames x rows x columns, as stored."""
     content: bytes
-    """What Pixel Data is to hold."""
+    """The new content of Pixel Data."""
     syntax: str
-    """The transfer syntax it is to be written in."""
+    """The transfer syntax in which it is written."""
 
     @property
     def kind(self) -> str:
@@ -47,15 +47,15 @@ class Picture:
 
 
 def picture_in(dataset: Any, element: Any, path: Path) -> Picture:
-    """The picture of a slice.
+    """The image of a slice.
 
     Args:
-        dataset: of the slice.
+        dataset: the header of the slice.
         element: Pixel Data as it was read.
-        path: of the file, which is read again where pixels are compressed.
+        path: the file, which is read again if pixels are compressed.
 
     Raises:
-        NotCleanableError: if it is no picture of a CT, or cannot be decoded.
+        NotCleanableError: if it is not a CT image, or cannot be decoded.
     """
     syntax = str(dataset.file_meta.TransferSyntaxUID)
     form = _Form.of(dataset)
@@ -96,7 +96,7 @@ def _decoded(path: Path, form: "_Form") -> Picture:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a header says that its pixels are written."""
+    """The form of the pixels, as stated by a header."""
 
     rows: int
     columns: int
@@ -111,10 +111,10 @@ class _Form:
 
     @classmethod
     def of(cls, dataset: Any) -> "_Form":
-        """As a header says.
+        """Read the form from a header.
 
         Raises:
-            NotCleanableError: if no CT slice is written so.
+            NotCleanableError: if CT slices do not have this form.
         """
         samples = whole_of(dataset, "SamplesPerPixel") or 1
         if samples != 1:
@@ -135,12 +135,12 @@ class _Form:
         return cls(rows, columns, frames, allocated // 8, high + 1 - stored, stored, sign == 1)
 
     def within_bits(self, frames: Pixels) -> Pixels:
-        """The same values with nothing in the bits beside them."""
+        """The same values with unused bits cleared."""
         above = 8 * self.size - self.low - self.stored
         if above == self.low == 0:
             return frames
         least = -(1 << (self.stored - 1)) if self.is_signed else 0
         if self.low == 0 and least <= frames.min() and frames.max() < least + (1 << self.stored):
             return frames
-        # shifted to the top and back, the sign fills what lies above
+        # shifted to the top and back, the sign fills the bits above
         return (frames << above >> (above + self.low) << self.low).astype(frames.dtype)

@@ -1,4 +1,4 @@
-"""Attribute -> what the Basic Application Level Confidentiality Profile does with it.
+"""Attribute -> its action in the Basic Application Level Confidentiality Profile.
 
 The actions of DICOM PS3.15 (2026c) table E.1-1, column "Basic Prof.": D a dummy value, Z empty or a
 dummy, X remove, U a new UID; with slashes the first that the object's definition allows. Repeating
@@ -119,7 +119,7 @@ _OPTIONS = {
 OPTIONS: dict[int, str] = {
     int(tag, 16): option for option, tags in _OPTIONS.items() for tag in tags.split()
 }
-"""Attributes of CT images that an option treats otherwise than the basic profile -> its code.
+"""Attributes of CT images that an option treats differently from the basic profile -> its code.
 
 113105 Clean Descriptors: known words stay. 113107 Retain Longitudinal Temporal Information with
 Modified Dates: they are shifted. 113108 Retain Patient Characteristics: they stay.
@@ -147,7 +147,7 @@ REQUIRED_TEXT = {
     name: frozenset({"1.2.840.10008.5.1.4.1.1.2.1"})
     for name in ("DeviceSerialNumber", "Manufacturer", "ManufacturerModelName", "SoftwareVersions")
 }
-"""Attributes that a class of objects must have and that may have to go: they get a dummy there."""
+"""Attributes that a class of objects must have: they get a dummy if they must be removed."""
 DUMMY = "REMOVED"
 
 METHOD = "DICOM PS3.15 basic profile, options 113105 113107 113108"
@@ -157,7 +157,7 @@ METHOD_CODES = (
     ("113107", "Retain Longitudinal Temporal Information Modified Dates Option"),
     ("113108", "Retain Patient Characteristics Option"),
 )
-"""What was done, as DICOM PS3.16 CID 7050 codes it."""
+"""The applied profile and options, as coded by DICOM PS3.16 CID 7050."""
 NOT_CLAIMED = (
     ("113101", "Clean Pixel Data Option"),
     ("113102", "Clean Recognizable Visual Features Option"),
@@ -171,14 +171,14 @@ NOT_CLAIMED = (
 )
 """Options of the standard that are not claimed."""
 OWN_TEXTS = frozenset({METHOD, DUMMY, *(meaning for _, meaning in METHOD_CODES)})
-"""What was written here says nothing of anybody, whatever the patient is called."""
+"""Texts that are written here identify no one, even if they contain a name of the patient."""
 
 OLDEST_YEARS = 90
-"""Higher ages are given as this one, since they are rare enough to identify."""
+"""Higher ages are replaced by this one, since they are rare enough to identify."""
 
 
 def capped_age(text: str) -> str:
-    """An age as DICOM writes it, at most 90 years; empty where it is none."""
+    """A DICOM age, at most 90 years; empty where it is not valid."""
     if not re.fullmatch(r"\d{3}[DWMY]", text):
         return ""
     is_old = text.endswith("Y") and int(text[:3]) > OLDEST_YEARS
@@ -186,7 +186,7 @@ def capped_age(text: str) -> str:
 
 
 CODE_PARTS = frozenset({"CodeValue", "CodingSchemeDesignator", "CodeMeaning"})
-"""What stays of a coded term; its meaning is written anew."""
+"""The parts of a coded term that stay; its meaning is replaced by the standard's."""
 LONGEST_MEANING = 64
 """Characters that a meaning may have (VR LO)."""
 
@@ -215,10 +215,10 @@ def _successor(code: str) -> str:
 
 
 def meaning_of(item: Any) -> str:
-    """What the standard calls a coded term; empty: it is none of the standard's.
+    """The standard's meaning of a coded term; empty: not a term of the standard.
 
     Args:
-        item: of a code sequence.
+        item: an item of a code sequence.
     """
     scheme, code = (
         str(item.get(name, "") or "") for name in ("CodingSchemeDesignator", "CodeValue")
@@ -230,7 +230,7 @@ def meaning_of(item: Any) -> str:
 
 
 SCHEMES = frozenset({"DCM", "LN", "RADLEX", "SCT", "UCUM"})
-"""Public schemes; a hospital's own codes go."""
+"""Public schemes; private codes of a hospital are removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,15 +238,15 @@ class Claim:
     """A profile or option of the standard."""
 
     code: str
-    """Of PS3.16 CID 7050; it stands in De-identification Method Code Sequence where claimed."""
+    """Code of PS3.16 CID 7050; if claimed, it is in De-identification Method Code Sequence."""
     name: str
     is_claimed: bool
     rows: int
-    """Attributes of table E.1-1 that are done as it says."""
+    """Number of attributes of table E.1-1 that are treated by it."""
 
 
 def conformance() -> tuple[str, list[Claim]]:
-    """The edition of the standard, and what is claimed of it."""
+    """The edition of the standard, and the claimed profile and options."""
     rows = Counter(OPTIONS.values())
     rows[METHOD_CODES[0][0]] = len(ACTIONS) - len(OPTIONS)
     claims = [Claim(code, name, True, rows[code]) for code, name in METHOD_CODES]

@@ -1,4 +1,4 @@
-"""Folder of CT slices -> a folder of the same slices without identities, and a sealed key table."""
+"""Folder of CT slices -> the same slices without identities, and an encrypted key table."""
 
 import time
 from collections import Counter
@@ -37,22 +37,22 @@ COLUMNS = ("file", "code", "reason")
 
 
 def quarantine_of(key_table: Path) -> Path:
-    """Where the list is."""
+    """The list of refused files of a key table."""
     return key_table.with_name(f"{key_table.name}.quarantine.csv")
 
 
 def list_quarantine(
     path: Path, files: Iterable[str], left_out: Iterable[tuple[str, Notice]]
 ) -> None:
-    """Bring the list up to date: files that were looked at now stand in it if they were left out.
+    """Update the list of refused files by the outcome of a run.
 
     Args:
-        path: of the list; there is none where nothing is left out.
-        files: that were looked at.
-        left_out: those of them that were left out, and why.
+        path: the list; it is removed if no file is refused.
+        files: the files of the run.
+        left_out: the refused ones of these, and why.
 
     Raises:
-        InputError: if the place cannot be written.
+        InputError: if the list cannot be written.
     """
     with file_lock(path):
         seen = {_writable(file) for file in files}
@@ -76,13 +76,13 @@ def _listed(path: Path) -> list[dict[str, str]]:
 
 
 def _writable(name: str) -> str:
-    """The name of a file as text: bytes that are none are written out."""
+    """The name of a file as text, with invalid bytes escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 Result = TypeVar("Result")
 BATCH = 16
-"""Files that a process gets at once."""
+"""Number of files that a process gets at once."""
 TERMS = TaskLimits(
     preload=("nodulebench.curation.deidentify.files", "pydicom", "scipy.sparse.csgraph")
 )
@@ -90,36 +90,36 @@ TERMS = TaskLimits(
 
 @dataclass(frozen=True, slots=True)
 class DeidentifyReport:
-    """What became of a folder."""
+    """The outcome for a folder."""
 
     outcomes: tuple[FileOutcome, ...]
     seconds: float
     quarantine: Path
-    """The list of files that were left out."""
+    """The list of refused files."""
 
     @property
     def written(self) -> int:
-        """Files without identities."""
+        """Number of files that were written."""
         return sum(bool(outcome.written) for outcome in self.outcomes)
 
     @property
     def patients(self) -> int:
-        """Patients among them."""
+        """Number of patients of the written files."""
         return len({outcome.pseudonym for outcome in self.outcomes if outcome.written})
 
     @property
     def refused(self) -> list[FileOutcome]:
-        """Files that were left out."""
+        """Files that were not written."""
         return [outcome for outcome in self.outcomes if not outcome.written]
 
     @property
     def bytes_read(self) -> int:
-        """How large the files were."""
+        """Total size of the files."""
         return sum(outcome.bytes_read for outcome in self.outcomes)
 
     @property
     def repeated(self) -> int:
-        """Files that are copies of another instance, and were written once."""
+        """Number of files that are copies of another instance, which is written once."""
         counts = Counter(outcome.written for outcome in self.outcomes if outcome.written)
         return sum(count - 1 for count in counts.values())
 
@@ -191,7 +191,7 @@ def deidentify_folder(
                     outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
                 by_number[number] = outcome
                 progress("files", len(by_number), len(paths))
-        finally:  # what was written is in the table, however the run ends
+        finally:  # the table has every written file, however the run ends
             table.add(_rows_of(by_number.values()))
     outcomes = [by_number[number] for number in range(len(paths))]
     outcomes += [FileOutcome(source, refused=why) for source, why in closed]
@@ -204,7 +204,7 @@ def deidentify_folder(
 
 
 def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
-    """What became of a file; or why no slice can be written, which ends a run of any processes."""
+    """The outcome for a file, or an error of writing, which ends the run in any executor."""
     try:
         return deidentify_file(path, **how)
     except InputError as error:
@@ -213,7 +213,7 @@ def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something that could still identify somebody, and the file or folder it is in."""
+    """Something that could still identify a person, and the file or folder that holds it."""
 
     where: str
     why: Notice
@@ -222,18 +222,18 @@ class Leftover:
 def check_folder(
     folder: Path, *, has_pixel_check: bool = True, executor: Executor = IN_PROCESS
 ) -> list[Leftover]:
-    """What below a folder could still identify somebody; every file has to be a DICOM file.
+    """Everything below a folder that could still identify a person; all files must be DICOM files.
 
     Args:
-        folder: looked through with its subfolders.
-        has_pixel_check: whether text is searched for in the pictures.
-        executor: what reads and writes.
+        folder: searched with its subfolders.
+        has_pixel_check: whether text is searched for in the images.
+        executor: reads the files.
 
     Raises:
-        InputError: if it is no folder.
+        InputError: if it is not a folder.
     """
     if not folder.is_dir():
-        raise InputError.at(str(folder), "is no folder.")
+        raise InputError.at(str(folder), "is not a folder.")
     paths, closed = _files_below(folder, has_unfinished=True)
     check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
     notices = {
@@ -254,7 +254,7 @@ def _unread(lost: FailedTask) -> Notice:
 def _files_below(
     folder: Path, *, has_unfinished: bool = False
 ) -> tuple[list[Path], list[tuple[str, Notice]]]:
-    """All files, those behind links too, and the folders that cannot be looked into."""
+    """All files, including those behind links, and the folders that cannot be read."""
     closed: list[tuple[str, Notice]] = []
 
     def tell(error: OSError) -> None:
@@ -268,7 +268,7 @@ def _files_below(
 def _each(
     function: Callable[[Path], Result], paths: Sequence[Path], executor: Executor
 ) -> Iterator[tuple[int, Result | FailedTask]]:
-    """What a function says of every file, with the file's number, as the answers come."""
+    """The result of a function for every file, with the file's number, as results arrive."""
     if len(paths) < 2 and executor.is_here:
         executor = IN_PROCESS
     yield from map_in_batches(executor, function, paths, size=BATCH, terms=TERMS)
@@ -277,13 +277,13 @@ def _each(
 def _require_separate_folders(folder: Path, out: Path, key_table: Path, prefix: str) -> None:
     problems = []
     if not folder.is_dir():
-        problems.append(Problem(str(folder), "is no folder."))
+        problems.append(Problem(str(folder), "is not a folder."))
     if out.resolve().is_relative_to(folder.resolve()):
-        problems.append(Problem(str(out), "lies in the folder of the originals."))
+        problems.append(Problem(str(out), "is in the folder of the originals."))
     for place in (out, folder):
         if key_table.resolve().is_relative_to(place.resolve()):
             problems.append(
-                Problem(str(key_table), f"lies in {place}.", "Keep the key table apart.")
+                Problem(str(key_table), f"is in {place}.", "Store the key table elsewhere.")
             )
     if not prefix.isalnum() or not prefix.isascii() or prefix != prefix.upper() or len(prefix) > 16:
         problems.append(Problem(f"prefix '{prefix}'", "is not up to 16 capitals and digits."))
@@ -291,7 +291,7 @@ def _require_separate_folders(folder: Path, out: Path, key_table: Path, prefix: 
 
 
 def _rows_of(outcomes: Iterable[FileOutcome]) -> list[JsonObject]:
-    """Who is who among the files that were written: one row per series."""
+    """Who is who among the written files: one row per series."""
     known = {}
     for outcome in outcomes:
         if outcome.written:

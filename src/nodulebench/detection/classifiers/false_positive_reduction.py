@@ -21,6 +21,7 @@ from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.scan import Candidates, Chest
 
 NAME = "second_look"
+"""Of its packaged weights, and in `train`."""
 LEAST_PROBABILITY = 0.00001
 """Open: candidates that are less likely are dropped; no nodule of the blocks is."""
 
@@ -39,7 +40,7 @@ def proposals(
         name: of the detector.
         chest: the scan.
         fold: that a packaged classifier never saw; None: those of all folds.
-        weights: a file of its own classifier, instead of the packaged ones.
+        weights: a file of the detector's classifier, instead of the packaged ones.
     """
     if name not in WITH_CLASSIFIER:
         return DETECTORS[name](chest)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +78,7 @@ def write_weights(
         np.savez_compressed(file, kind=np.array(kind), features=np.array(features), **arrays)
 
 
-def _stored(values: FloatArray) -> npt.NDArray[np.floating[Any]]:
+def _stored(values: FloatArray) -> npt.NDArray[np.generic]:
     """Of an ensemble's networks half the digits are enough: their mean hides what is cut off."""
     return np.asarray(values, dtype=np.float16 if values.ndim == 3 else np.float32)
 

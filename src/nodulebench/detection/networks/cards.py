@@ -65,7 +65,7 @@ def stored_card(card: ModelCard) -> JsonObject:
     return {STORED_NAMES.get(name, name): value for name, value in asdict(card).items()}
 
 
-def card_of(about: Any, path: Path) -> ModelCard:
+def card_of(about: object, path: Path) -> ModelCard:
     """A card as a file holds it -> the card.
 
     Raises:
@@ -111,7 +111,7 @@ def run_facts(card: ModelCard) -> JsonObject:
     return _plain({**whole, "examples": examples, **recipe})
 
 
-def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def differences(was: Mapping[str, object], now: Mapping[str, object]) -> str:
     """In what one training differs from another, as in ``seed 5, not 77``; empty: in nothing."""
     names = dict.fromkeys([*now, *was])
     return "; ".join(
@@ -121,14 +121,14 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     )
 
 
-def _difference(name: str, was: Any, now: Any) -> str:
+def _difference(name: str, was: object, now: object) -> str:
     shown = [_shown(fact) for fact in (was, now)]
     if max(map(len, shown)) > LONGEST_SHOWN:
         return f"other {name}"
     return f"{name} {shown[0]}, not {shown[1]}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_shown, value)) or "none"
     if isinstance(value, str) and value.startswith("sha256:"):
@@ -146,37 +146,39 @@ def _damaged(path: Path, what: str) -> InputError:
     return InputError.at(path, f"its card is damaged ({what}).", "Download it again.")
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
-def _is_number(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and -LARGEST < value < LARGEST
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST < value < LARGEST
 
 
-def _is_list(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _is_list(fits: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
-def _is_table(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _is_table(fits: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
 
 
-def _is_series(value: Any) -> bool:
-    folds = _is_table(_is_list(_is_text))(value)
-    return folds and all(re.fullmatch(r"-?[0-9]{1,9}", fold) for fold in value)
+def _is_series(value: object) -> bool:
+    if not isinstance(value, dict) or not _is_table(_is_list(_is_text))(value):
+        return False
+    return all(re.fullmatch(r"-?[0-9]{1,9}", fold) for fold in value)
 
 
 def _by_fold(value: Mapping[str, Sequence[str]]) -> dict[int, tuple[str, ...]]:
     return {int(fold): tuple(digests) for fold, digests in value.items()}
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 
@@ -184,7 +186,7 @@ _TEXT = (_is_text, "text", _same)
 _WHOLE = (_is_whole, "whole number", _same)
 _STEP = (lambda value: value is None or _is_whole(value), "whole number", _same)
 _FOLDS = (_is_list(_is_whole), "list of whole numbers", tuple)
-_KINDS: dict[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
+_KINDS: dict[str, tuple[Callable[[object], bool], str, Callable[[Any], Any]]] = {
     "network": _TEXT,
     "seed": _WHOLE,
     "steps": _WHOLE,

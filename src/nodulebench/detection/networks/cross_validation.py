@@ -18,7 +18,6 @@ from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -264,7 +263,7 @@ def _detect_held_out(
         which: search(module, finder, examples.scans, which, *examples.seen[which])
         for which in unseen
     }
-    arrays: dict[str, npt.NDArray[Any]] = {
+    arrays: dict[str, npt.NDArray[np.generic]] = {
         "which": np.repeat(
             np.array(unseen, dtype=np.int64), [len(detected) for detected in detections.values()]
         ),

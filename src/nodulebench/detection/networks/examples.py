@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -264,7 +263,7 @@ def read_examples(folder: Path) -> Examples:
     return examples
 
 
-def _fits(about: Any, arrays: JsonObject) -> bool:
+def _fits(about: object, arrays: JsonObject) -> bool:
     """Whether everything is there once for every scan, voxel or candidate."""
     scans, places = arrays["scans"], arrays["places"]
     if not isinstance(about, dict) or about.get("schema") != SCHEMA:
@@ -285,7 +284,7 @@ def _fits(about: Any, arrays: JsonObject) -> bool:
     )
 
 
-def _load(folder: Path, name: str) -> npt.NDArray[Any]:
+def _load(folder: Path, name: str) -> npt.NDArray[np.generic]:
     plain, packed = folder / f"{name}.npy", folder / f"{name}.npy.xz"
     if name == "voxels" and packed.is_file():
         content = lzma.decompress(packed.read_bytes())
@@ -293,7 +292,7 @@ def _load(folder: Path, name: str) -> npt.NDArray[Any]:
     return np.array(np.load(plain, allow_pickle=False))
 
 
-def _arrays(examples: Examples) -> dict[str, npt.NDArray[Any]]:
+def _arrays(examples: Examples) -> dict[str, npt.NDArray[np.generic]]:
     scans = examples.scans
     tensors = {
         "voxels": scans.voxels,

@@ -64,7 +64,7 @@ class LearningOptions:
     """Of everything random."""
     state_file: Path | None = None
     """Where the state is saved, and read again if the file exists."""
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, object] = field(default_factory=dict)
     """What this training is; a saved state of another one is refused."""
     start: nn.Module | None = None
     """A trained network of this kind whose weights it begins with; None: random weights."""

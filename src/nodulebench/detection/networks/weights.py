@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -33,7 +33,7 @@ REMEDY = "Choose another folder, or delete it to begin again."
 _DAMAGED = (OSError, SafetensorError, LookupError, ValueError, TypeError, RuntimeError)
 
 
-def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> None:
+def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, object]) -> None:
     """Keep a learner and what its training is; the file is replaced whole."""
     tensors = {f"module.{name}": tensor for name, tensor in learner.module.state_dict().items()}
     if learner.average is not learner.module:
@@ -73,7 +73,7 @@ def plain(values: Tensor, *, is_half: bool = False) -> Tensor:
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
-def read_step(path: Path, run: Mapping[str, Any]) -> int:
+def read_step(path: Path, run: Mapping[str, object]) -> int:
     """The step that a training was at.
 
     Raises:
@@ -93,7 +93,7 @@ def read_step(path: Path, run: Mapping[str, Any]) -> int:
     return step
 
 
-def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> None:
+def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, object]) -> None:
     """Bring a learner to where it was.
 
     Raises:
@@ -205,7 +205,7 @@ def _sibling(step: Tensor, values: Tensor) -> Tensor:
     return step.reshape(-1, *[1] * (values.ndim - 1))
 
 
-def _about(path: Path) -> Any:
+def _about(path: Path) -> object:
     try:
         if path.exists() and not path.is_file():  # a pipe or a device may never end
             raise ValueError("it is not a plain file")

@@ -1,4 +1,4 @@
-"""The reference rules, one file each. Reading this list is reading how a panel can be heard."""
+"""The reference rules: how the findings of a panel become nodules."""
 
 from nodulebench.core.registry import Registry
 from nodulebench.reference.decision import Rule

@@ -1,4 +1,4 @@
-"""Arbitrated: readers agree, or one of their number decides."""
+"""Arbitrated: the readers agree, or one of them decides."""
 
 import numpy as np
 
@@ -25,13 +25,13 @@ def arbitrated(
 
     Args:
         panel: the findings of all readers, the arbitrator's among them.
-        arbitrator: reader_id of the one who decides.
+        arbitrator: reader_id of the reader who decides.
         minimum_agreement: how many of the other readers agree without the arbitrator; 0: all of
             them.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
         outline_share: the share of readers that a voxel of the outline needs.
-        arbitrator_adds: whether a finding of the arbitrator alone is accepted.
+        arbitrator_adds: whether a finding that only the arbitrator drew is accepted.
 
     Raises:
         InputError: if the arbitrator has read none of the cases.
@@ -64,7 +64,7 @@ def arbitrated(
 
 
 def _other_readers(panel: Panel, arbitrator: str) -> IntArray:
-    """How many readers beside the arbitrator have read each case."""
+    """How many readers other than the arbitrator have read each case."""
     sessions = panel.readings.sessions
     arbitrated_cases = sessions.filter(sessions["reader_id"] == arbitrator)["case_id"]
     reads = panel.readings.cases["case_id"].is_in(arbitrated_cases.implode()).to_numpy()

@@ -17,23 +17,23 @@ def luna16(
     average: Literal["recursive", "mean"] = "recursive",
     same_reader: bool = False,
 ) -> list[Verdict]:
-    """Merge findings as the reference standard of LUNA16 was really made.
+    """Merge findings as the reference standard of LUNA16 was actually made.
 
-    Position and diameter of a nodule come out of a recursive merge, not of a plain mean (see
-    ``group.recursive``). Marks on a nodule are counted, not readers: eight nodules of LUNA16
-    have more than four. What is ignored is not nodules but single findings: all of them, in the
-    order of reading, but for the first one of each accepted nodule, at the places where the merge
-    left them. This is what the published ``annotations_excluded.csv`` holds.
+    Position and diameter of a nodule come from a recursive merge, not from a plain mean (see
+    ``grouping.recursive``). Marks on a nodule are counted, not readers: eight nodules of LUNA16
+    have more than four. Single findings are ignored, not nodules: all findings in the order of
+    reading except the first one of each accepted nodule, at their positions after the merge. This
+    is what the published ``annotations_excluded.csv`` holds.
 
-    Setio et al., Medical Image Analysis 42 (2017) 1-13. The paper says that positions and
-    diameters are averaged; the way was found by rebuilding the published tables.
+    Setio et al., Medical Image Analysis 42 (2017) 1-13. The paper states that positions and
+    diameters are averaged; the method was found by rebuilding the published tables.
 
     Args:
         panel: the findings of all readers.
         minimum_agreement: how many it takes to accept a nodule.
         counts: whether findings or readers are counted.
         average: recursive, as published; or the plain mean of the members, with ignored findings
-            where their readers put them.
+            at their readers' positions.
         same_reader: whether two findings of one reader can be one nodule by themselves.
     """
     accepted: list[Verdict] = []

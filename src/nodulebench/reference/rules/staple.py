@@ -1,4 +1,4 @@
-"""STAPLE: a nodule is what k of n readers drew; its outline weighs readers by how good they are."""
+"""STAPLE: a nodule is what k of n readers drew; its outline weights readers by their accuracy."""
 
 from dataclasses import dataclass
 
@@ -33,13 +33,13 @@ def estimate_truth(is_drawn: BoolArray) -> Staple:
     """Estimate truth and readers together by expectation-maximisation.
 
     The prior probability of nodule is the mean share that the readers drew. Voxels on which the
-    readers decided alike are alike, so only the patterns of decisions are worked on.
+    readers decided alike are equivalent, so only the patterns of decisions are processed.
 
     Args:
         is_drawn: readers x voxels; within a box around the nodule, as all masks agree beyond it.
 
     Raises:
-        UndefinedError: if there is no voxel that some reader drew and none that some did not.
+        UndefinedError: if all readers drew every voxel, or none.
     """
     codes = np.left_shift(1, np.arange(len(is_drawn))) @ is_drawn.astype(np.int64)
     known, voxel_pattern, counts = np.unique(codes, return_inverse=True, return_counts=True)
@@ -51,7 +51,7 @@ def estimate_truth(is_drawn: BoolArray) -> Staple:
     specificity = np.full(len(is_drawn), _START)
     probability = np.zeros(patterns.shape[1])
     rounds = 0
-    for rounds in range(1, MOST_ROUNDS + 1):  # noqa: B007 - told in the result
+    for rounds in range(1, MOST_ROUNDS + 1):  # noqa: B007 - part of the result
         before = probability
         in_truth = np.where(patterns, sensitivity[:, None], 1 - sensitivity[:, None]).prod(axis=0)
         in_rest = np.where(patterns, 1 - specificity[:, None], specificity[:, None]).prod(axis=0)
@@ -73,14 +73,14 @@ def staple(
     probability: float = 0.5,
     margin: int = 1,
 ) -> list[Verdict]:
-    """Accept what enough readers drew; outline it where STAPLE holds nodule to be likely.
+    """Accept what enough readers drew; outline it where STAPLE estimates nodule as likely.
 
-    The readers who drew the nodule are weighed; one who did not has no say in where it ends.
+    Only readers who drew the nodule are weighted; the others do not influence its outline.
 
     Args:
         panel: the findings of all readers.
         minimum_agreement: how many readers it takes; 0: more than half of those who read the case.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
         probability: how likely a voxel has to be nodule.
         margin: voxels around the union of the outlines that count as background.
@@ -99,9 +99,9 @@ def staple(
 def likely_voxels(
     panel: Panel, members: IntArray, *, probability: float, margin: int
 ) -> IntArray | None:
-    """The voxels that STAPLE holds to be nodule; the most likely ones where none reaches it.
+    """The voxels that STAPLE estimates as nodule; the most likely ones where none reaches it.
 
-    Of a single reader the outline is taken as it is.
+    The outline of a single reader is used unchanged.
     """
     outlined = [row for row in members.tolist() if len(panel.regions.of(row))]
     if not outlined:

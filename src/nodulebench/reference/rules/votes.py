@@ -18,12 +18,12 @@ def majority(
     """Accept what enough readers drew; ignore what fewer did.
 
     The outline holds the voxels that at least a share of the readers who drew the nodule have in
-    common, and the nodule is placed and measured there.
+    common; position and size are those of this outline.
 
     Args:
         panel: the findings of all readers.
         minimum_agreement: how many readers it takes; 0: more than half of those who read the case.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
         outline_share: the share of readers that a voxel needs.
     """
@@ -37,7 +37,7 @@ def majority(
 
 
 def enough_readers(panel: Panel, minimum: int) -> Callable[[int, IntArray], bool]:
-    """Whether so many readers drew findings of a case; 0: more than half of those who read it."""
+    """Whether enough readers drew findings of a case; 0: more than half of those who read it."""
     return lambda case, members: (
         reader_count(panel, members) >= (minimum or int(panel.readers_of_case[case]) // 2 + 1)
     )
@@ -54,7 +54,7 @@ def unanimous(
 
     Args:
         panel: the findings of all readers.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
         outline_share: the share of readers that a voxel of the outline needs.
     """
@@ -70,13 +70,13 @@ def unanimous(
 
 
 def union(panel: Panel, *, grouping: str = "overlap", same_reader: bool = False) -> list[Verdict]:
-    """Accept every finding; the outline is the union of all readers', measured anew.
+    """Accept every finding; the outline is the union of all readers', and is measured.
 
     The output of NIFDC's consistency check (Wang et al., Frontiers in Public Health 2022).
 
     Args:
         panel: the findings of all readers.
-        grouping: how findings are found to be the same nodule.
+        grouping: how findings are merged into nodules.
         same_reader: whether two findings of one reader can be one nodule by themselves.
     """
     return majority(

@@ -1,1 +1,1 @@
-"""Pictures as SVG: axes, styles, charts."""
+"""Charts as SVG: axes, styles, bars, lines, diagrams."""

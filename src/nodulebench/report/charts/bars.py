@@ -48,7 +48,7 @@ def column_chart(
         groups: the name below each group.
         columns: for each group its columns, one for each kind; None leaves a gap.
         axis: the upright axis, from 0.
-        description: what the picture shows, for those who cannot see it.
+        description: what the chart shows, for those who cannot see it.
     """
     bottom, right = TOP + HEIGHT, WIDTH - 6
     kinds = max(len(group) for group in columns)
@@ -146,7 +146,7 @@ def row_chart(
     Args:
         rows: from the top down.
         axis: the level axis below them.
-        description: what the picture shows, for those who cannot see it.
+        description: what the chart shows, for those who cannot see it.
         base: where bars and stems start; None: markers without stems.
         has_bars: bars instead of markers.
         limits: further upright lines, dashed, each with its name above.

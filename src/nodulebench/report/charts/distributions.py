@@ -119,7 +119,7 @@ def heat_map(
         columns: names of the columns.
         counts: for each row its counts; None: nothing could be counted there.
         title: what the columns are.
-        description: what the picture shows, for those who cannot see it.
+        description: what the chart shows, for those who cannot see it.
         whole: the count of a fully shaded cell.
         flagged: numbers of columns that carry a star.
     """

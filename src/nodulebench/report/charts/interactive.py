@@ -50,7 +50,7 @@ class Chart(Block):
 
     macro: ClassVar[str] = "chart"
     title: str
-    picture: Markup
+    svg: Markup
     legend: tuple[tuple[str, Style | Fill], ...] = ()
     remarks: tuple[str, ...] = ()
     readings: JsonObject | None = None
@@ -72,7 +72,7 @@ def readable_chart(
     """A chart whose values can be read off on the page; y runs from 0 to 1."""
     return Chart(
         title=title,
-        picture=plot(x_axis, y_axis, [member.line for member in series], title),
+        svg=plot(x_axis, y_axis, [member.line for member in series], title),
         legend=tuple((member.name, member.line.style) for member in series),
         readings={
             "frame": [LEFT, TOP, WIDTH, HEIGHT],
@@ -93,9 +93,9 @@ def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: 
 
 
 def with_legend(chart: Chart) -> Markup:
-    """A chart as one picture: its title above the plot, what is what below it."""
+    """A chart as one SVG: its title above the plot, its legend below it."""
     width, below = LEFT + WIDTH + RIGHT, TITLE + TOP + HEIGHT + BOTTOM
-    parts = [label(6, 16, chart.title, "axis first"), placed(chart.picture, 0, TITLE)]
+    parts = [label(6, 16, chart.title, "axis first"), placed(chart.svg, 0, TITLE)]
     for row, (name, style) in enumerate(chart.legend):
         down = below + row * ROW
         parts += [placed(style.sample, LEFT, down), label(LEFT + 50, down + 10, name, "first")]

@@ -58,7 +58,7 @@ def history_chart(
     Args:
         steps: in the order of time.
         axis: the upright axis.
-        description: what the picture shows, for those who cannot see it.
+        description: what the chart shows, for those who cannot see it.
         others: values to compare with, as dashed lines, each with its name.
         is_lower_better: whether the best so far is the lowest.
     """

@@ -1,4 +1,4 @@
-"""Numbers -> small pictures as inline SVG. Nothing here knows of algorithms or rules.
+"""Numbers -> small charts as inline SVG, without knowledge of algorithms or rules.
 
 A plot has a frame with its axes and, inside, a nested drawing in tenths of a pixel, so that paths
 are short integers and the page can zoom by changing only the nested view.
@@ -19,7 +19,7 @@ from nodulebench.report.charts.styles import Style
 from nodulebench.report.pages.svg import drawing, label
 
 MOST_NARROW = 6
-"""Labels that fit into a narrow picture."""
+"""Labels that fit into a narrow chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def nice_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
 
 
 def few_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
-    """Round numbers, so few that their labels stay apart in a narrow picture; zero stays."""
+    """Round numbers, so few that their labels stay apart in a narrow chart; zero stays."""
     ticks = nice_ticks(low, high)
     zero = next((number for number, (value, _) in enumerate(ticks) if value == 0), 0)
     return ticks if len(ticks) <= MOST_NARROW else ticks[zero % 2 :: 2]
@@ -280,7 +280,7 @@ def _within(share: float) -> float:
 
 
 CANVAS_WIDTH = 460
-"""Width of a picture, in pixels at its natural size."""
+"""Width of a chart, in pixels at its natural size."""
 LETTER, WIDE_LETTER = 8.0, 13.5
 """Estimated width of a Latin and of a Chinese character at the size of labels."""
 LINE = 17
@@ -288,7 +288,7 @@ LINE = 17
 
 
 def chart(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
-    """The parts as one picture."""
+    """The parts as one chart."""
     style = "" if width == CANVAS_WIDTH else f' style="max-width:{width / 16:.2f}rem"'
     return drawing("picture", width, height, parts, description=description, attributes=style)
 

@@ -21,7 +21,8 @@ class Cell:
     """The letter of the note that explains it."""
     hint: str = ""
     """A longer form, shown on pointing."""
-    picture: Markup = NOTHING
+    svg: Markup = NOTHING
+    """A bar below the text."""
     kind: str = "number"
     """number, words, name, head (heads its row) or code."""
     rows: int = 1
@@ -50,7 +51,7 @@ class Cell:
             parts.append(f' <span class="bounds">({escape(self.bounds)})</span>')
         if self.note:
             parts.append(f"<sup>{escape(self.note)}</sup>")
-        parts.append(f"{escape(self.picture)}</{tag}>")
+        parts.append(f"{escape(self.svg)}</{tag}>")
         return "".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The colours of everything that is shown: one table for page, dark page, print and pictures.
+"""The colours of everything that is shown: one table for page, dark page, print and charts.
 
 Series have Okabe and Ito's colours (safe for colour-blind readers), darkened where they would be
 too light on paper and lightened on a dark page.

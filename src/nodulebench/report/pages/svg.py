@@ -18,11 +18,11 @@ def drawing(
     description: str = "",
     attributes: str = "",
 ) -> Markup:
-    """Parts as one picture.
+    """Parts as one SVG element.
 
     Args:
         kind: its class in the style sheet: plot, picture, bar, key.
-        width: of the picture, in its own units.
+        width: of the element, in its own units.
         height: likewise.
         parts: shapes, and texts made by ``label``.
         description: what it shows, for those who cannot see it; empty: it is only decoration.
@@ -46,23 +46,23 @@ def embedded_text(shapes: str, text: str) -> str:
     return f"<g><title>{escape(text)}</title>{shapes}</g>"
 
 
-def placed(picture: str, x: int, y: int) -> str:
-    """A picture at its natural size in another."""
-    match = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+def placed(svg: str, x: int, y: int) -> str:
+    """An SVG at its natural size inside another."""
+    match = re.search(r'viewBox="0 0 (\d+) (\d+)"', svg)
     size = f' width="{match[1]}" height="{match[2]}"' if match else ""
-    return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
+    return str(svg).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
-def standalone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
+def standalone(svg: str, *, medium: Medium = "light", style: str = "") -> str:
     """A chart as an SVG file with its style sheet; ``style`` is added to it."""
-    head, _, rest = str(picture).partition(">")
+    head, _, rest = str(svg).partition(">")
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    filled = with_colours(asset("pictures.css") + style, medium)
+    filled = with_colours(asset("charts.css") + style, medium)
     return printable(f"{head}><style>{filled}</style>{rest}\n")
 
 
-def on_paper(picture: str) -> str:
+def on_paper(svg: str) -> str:
     """A chart as an SVG file on white ground, in the fonts of the reader's system."""
-    drawn = standalone(picture, style="text { font-family: system-ui, sans-serif; }")
+    drawn = standalone(svg, style="text { font-family: system-ui, sans-serif; }")
     ground = f'<rect width="100%" height="100%" fill="{palette("light")["paper"]}"/>'
     return drawn.replace("</style>", f"</style>{ground}", 1)

@@ -127,7 +127,7 @@ def framed_page(frame: PageFrame, **values: object) -> str:
         values: further values that ``frame.template`` needs.
     """
     code = asset(frame.script)
-    sheets = ("pictures.css", "blocks.css", "page.css", *([frame.style] if frame.style else []))
+    sheets = ("charts.css", "blocks.css", "page.css", *([frame.style] if frame.style else []))
     return page(
         frame.template,
         title=f"{frame.title} – {frame.about}" if frame.about else frame.title,

@@ -211,7 +211,7 @@ def algorithm_errors(
     result: RuleSummary,
     translate: Translator,
 ) -> list[Block]:
-    """Where an algorithm errs under its leading rule: nodules, marks, cases, and pictures."""
+    """Where an algorithm errs under its leading rule: nodules, marks, cases, and image patches."""
     blocks: list[Block] = miss_blocks(document, attachments, (name, rule), translate)
     if worst := worst_case_tables(result, translate):
         blocks.append(Side(worst))
@@ -360,13 +360,13 @@ class Gallery(Block):
 
     @property
     def remark(self) -> str:
-        """What the pictures are, and how many are not shown."""
+        """What the patches are, and how many are not shown."""
         sentences = [self.translate("gallery.remark")]
         sentences += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
         return self.translate.sentences(sentences)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
-        """For each view of a patch its name and its picture as an address."""
+        """For each view of a patch its name and its image as a data address."""
         return [
             (self.translate.word(view), f"data:image/png;base64,{base64.b64encode(png).decode()}")
             for view, png in zip(VIEWS, patch.views, strict=True)

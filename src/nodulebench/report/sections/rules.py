@@ -54,7 +54,7 @@ def difference_table(document: Document, translate: Translator) -> Table | None:
                 count(item.lost),
                 undefined(item.reason, notes)
                 if relative is None
-                else Cell(signed_percent(relative), picture=signed_bar(relative, largest)),
+                else Cell(signed_percent(relative), svg=signed_bar(relative, largest)),
                 Cell(f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"),
                 count(item.marks_changed),
             ]

@@ -27,7 +27,7 @@ LANGUAGE = "language"
 STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
 """The static files of the site and their media types."""
 PARTS = {
-    "portal.css": ("pictures.css", "blocks.css", "portal.css"),
+    "portal.css": ("charts.css", "blocks.css", "portal.css"),
     "portal.js": ("report.js", "portal.js"),
 }
 """The assets that each static file consists of; charts and tables work as in a report."""

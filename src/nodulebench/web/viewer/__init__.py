@@ -1,1 +1,1 @@
-"""The reading room: CT scans in a browser, what a reader draws in them, kept as it is drawn."""
+"""The CT viewer in the browser: shows scans and saves what a reader draws in them."""

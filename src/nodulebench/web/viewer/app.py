@@ -1,4 +1,4 @@
-"""A room and its door -> the web application; and the program that serves it on this machine."""
+"""The web application of the viewer, and the server that runs it on this machine."""
 
 import socket
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from nodulebench.core.optional_packages import needs
 from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.io.atomic import make_folder
-from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
 from nodulebench.web.viewer.exam import Exam, open_exam_session
 from nodulebench.web.viewer.project import open_project_session
 from nodulebench.web.viewer.routes import evaluation, page, project, readings, scans
@@ -40,72 +40,72 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer. Nothing of a patient stays in the browser's cache."""
+"""Of every response. No patient data stay in the browser's cache."""
 LOOPBACK, BACKLOG = "127.0.0.1", 2048
 SAFE = ("GET", "HEAD")
 OWN_PAGE = ("x-requested-with", "nodulebench")
-"""The header by which our pages say that they ask, which no page of others can set."""
+"""A header that our own pages send; a page of another site cannot set it."""
 
 
 def listening(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
-    """A socket that listens; shared ones are dealt their connections by the system.
+    """A listening socket; the system distributes connections among shared ones.
 
-    What is written is sent at once: else the body of an answer waits up to 40 ms for the other side
-    to say that it has the head. Connections have that from the socket that they came to.
+    Data are sent without delay (TCP_NODELAY): otherwise the body of a response waits up to 40 ms
+    for the acknowledgement of its head. Connections inherit the option from this socket.
 
     Raises:
-        InputError: if the port is somebody else's, or the address not ours.
+        InputError: if the port is taken, or the address is not one of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        made = socket.create_server(
+        listener = socket.create_server(
             (host, port), family=family, backlog=BACKLOG, reuse_port=is_shared
         )
     except (OSError, ValueError) as error:
         what = f"cannot be listened on: {error}"
         remedy = "Choose another --port" + (" or --host." if host != LOOPBACK else ".")
         raise InputError.at(f"{host}:{port}", what, remedy) from error
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return made
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 @dataclass(frozen=True)
 class LocalAuth:
-    """The names under which a machine is called, and the secret of its address."""
+    """Access on this machine: the allowed host names and the secret of the address."""
 
     port: int
     secret: str = field(default_factory=lambda: token_urlsafe(32))
 
     @property
     def address(self) -> str:
-        """What a reader opens."""
+        """The address that the reader opens."""
         return f"http://127.0.0.1:{self.port}/?{TOKEN}={self.secret}"
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: every port has its own."""
+        """The name of the cookie; it differs by port."""
         return f"nodulebench-{self.port}"
 
     def guard(self, app: ASGIApp, translate: Translator) -> "Guard":
-        """What stands before an app."""
+        """Wrap an app so that it checks every request."""
         return Guard(app, self, translate)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """How a browser may call this machine."""
+        """The values of the Host header that are accepted."""
         return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
 
 
-class Entrance(Protocol):
-    """Who lets people into a room: this machine's door, or the site that it is part of."""
+class AccessControl(Protocol):
+    """Decides who may open the viewer: ``LocalAuth``, or the portal that it is part of."""
 
     def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
-        """What stands before an app."""
+        """Wrap an app so that it checks every request."""
         ...
 
 
 def with_headers(send: Send) -> Send:
-    """Answers with what browsers have to know of every page of a room."""
+    """Add the security headers to every response."""
 
     async def headed(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -116,15 +116,15 @@ def with_headers(send: Send) -> Send:
 
 
 class Guard:
-    """Everything that comes in goes by here first."""
+    """Checks host, secret and origin of every request before the app sees it."""
 
-    def __init__(self, app: ASGIApp, door: LocalAuth, translate: Translator) -> None:
+    def __init__(self, app: ASGIApp, auth: LocalAuth, translate: Translator) -> None:
         self._app = app
-        self._door = door
-        self._say = translate
+        self._auth = auth
+        self._translate = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for the app where somebody may not come in."""
+        """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -134,38 +134,38 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if headers.get("host", "").lower() not in self._door.hosts:
-            return PlainTextResponse(self._say("workbench.other_host"), 421)
-        given = QueryParams(scope["query_string"]).get(TOKEN)
-        if given is not None and scope["path"] == "/":
-            return self._let_in() if self._knows(given) else self._stranger()
+        if headers.get("host", "").lower() not in self._auth.hosts:
+            return PlainTextResponse(self._translate("workbench.other_host"), 421)
+        secret = QueryParams(scope["query_string"]).get(TOKEN)
+        if secret is not None and scope["path"] == "/":
+            return self._set_cookie() if self._is_valid(secret) else self._forbidden()
         cookies = cookie_parser(headers.get("cookie", ""))
-        if not self._knows(cookies.get(self._door.cookie, "")):
-            return self._stranger()
-        if scope["method"] not in SAFE and not self._is_own(headers):
-            return PlainTextResponse(self._say("workbench.other_page"), 403)
+        if not self._is_valid(cookies.get(self._auth.cookie, "")):
+            return self._forbidden()
+        if scope["method"] not in SAFE and not self._is_own_page(headers):
+            return PlainTextResponse(self._translate("workbench.other_page"), 403)
         return None
 
-    def _knows(self, given: str) -> bool:
-        return compare_digest(given.encode(), self._door.secret.encode())
+    def _is_valid(self, secret: str) -> bool:
+        return compare_digest(secret.encode(), self._auth.secret.encode())
 
-    def _is_own(self, headers: Headers) -> bool:
-        """Whether one of our pages asks: it says so itself, and browsers say where it is from."""
+    def _is_own_page(self, headers: Headers) -> bool:
+        """Whether the request comes from our own page, by its header and its origin."""
         origin = headers.get("origin")
-        is_from_here = origin is None or urlsplit(origin).netloc.lower() in self._door.hosts
-        return is_from_here and headers.get(OWN_PAGE[0]) == OWN_PAGE[1]
+        is_same_origin = origin is None or urlsplit(origin).netloc.lower() in self._auth.hosts
+        return is_same_origin and headers.get(OWN_PAGE[0]) == OWN_PAGE[1]
 
-    def _stranger(self) -> Response:
-        return PlainTextResponse(self._say("workbench.stranger"), 403)
+    def _forbidden(self) -> Response:
+        return PlainTextResponse(self._translate("workbench.stranger"), 403)
 
-    def _let_in(self) -> Response:
-        """The secret leaves the address line, and with it history and bookmarks."""
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(self._door.cookie, self._door.secret, httponly=True, samesite="strict")
-        return answer
+    def _set_cookie(self) -> Response:
+        """Move the secret from the address into a cookie, out of history and bookmarks."""
+        response = RedirectResponse("/", 303)
+        response.set_cookie(self._auth.cookie, self._auth.secret, httponly=True, samesite="strict")
+        return response
 
 
-with needs("workbench", "the reading room"):
+with needs("workbench", "the CT viewer"):
     import uvicorn
     from fastapi import FastAPI, Request
     from fastapi.responses import JSONResponse
@@ -174,82 +174,81 @@ with needs("workbench", "the reading room"):
 
 STATIC = Path(__file__).parent / "static"
 PORT = ".port"
-"""Where a room was last, in its folder."""
+"""A file in the folder of readings: the port that the viewer used last."""
 
 
 def workbench_app(
-    room: ReadingSession | None,
-    door: Entrance,
-    speaks: LanguageName = "en",
+    session: ReadingSession | None,
+    access: AccessControl,
+    language: LanguageName = "en",
     home: tuple[str, str] | None = None,
 ) -> FastAPI:
-    """The reading room behind its door.
+    """The viewer as a web application.
 
     Args:
-        room: its scans, and what is drawn in them; None: everybody's own, which the door knows.
-        door: who may come in.
-        speaks: the language of the page.
-        home: what the way out leads to, and its address; None: there is none.
+        session: scans and drafts; None: ``access`` puts the session of each user into the request.
+        access: decides who may open the viewer.
+        language: of the page.
+        home: kind ("entry" or "projects") and address of the page to go back to; None: there is
+            none.
     """
-    translate = translator(speaks)
+    translate = translator(language)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.room, app.state.translate, app.state.home = room, translate, home
+    app.state.session, app.state.translate, app.state.home = session, translate, home
     for routes in (page, scans, readings, evaluation, project):
         app.include_router(routes.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    app.add_exception_handler(InputError, _told)
-    app.add_exception_handler(ValidationError, _told)  # an outline that has become too long
-    app.add_middleware(door.guard, translate=translate)
+    app.add_exception_handler(InputError, _problem)
+    app.add_exception_handler(ValidationError, _problem)  # an outline that has become too long
+    app.add_middleware(access.guard, translate=translate)
     return app
 
 
-def _told(_: Request, error: Exception) -> JSONResponse:
-    """What is wrong with what was given, for the page to show."""
+def _problem(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"problem": str(error)}, 422)
 
 
-def serve(
-    place: Path,
-    *,
-    reader: str,
-    folder: Path | None,
-    port: int,
-    speaks: LanguageName,
-    opened: Callable[[str], object],
-    exam: Exam | None = None,
-) -> None:
-    """Serve the reading room of a folder until it is stopped.
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """How the viewer is served on this machine; the same for folders, projects and studies."""
+
+    reader: str = ""
+    """The name of the reader; empty: the session is read-only."""
+    folder: Path | None = None
+    """Folder of readings and voxels; None: next to what is read."""
+    port: int = 0
+    """On loopback; 0: any free port."""
+    language: LanguageName = "en"
+    on_ready: Callable[[str], object]
+    """Called with the address as soon as it can be opened."""
+
+
+def serve_folder(place: Path, options: ServeOptions, exam: Exam | None = None) -> None:
+    """Serve a folder of scans until the server is stopped.
 
     Args:
-        place: of the scans.
-        reader: who reads.
-        folder: where readings are kept; None: beside the scans.
-        port: on loopback; 0: any that is free.
-        speaks: the language of the page.
-        opened: told the address as soon as it can be opened.
-        exam: that is sat on these scans.
+        place: the scans.
+        options: how to serve them.
+        exam: the exam that the reader takes with these scans.
 
     Raises:
-        InputError: if there are no scans, somebody else reads there, or the port is taken.
+        InputError: if the folder holds no scan, another process has the readings open, or the port
+            is taken.
     """
     opening = (
-        open_session(place, reader, folder)
+        open_session(place, options.reader, options.folder)
         if exam is None
-        else open_exam_session(place, reader, exam, folder)
+        else open_exam_session(place, options.reader, exam, options.folder)
     )
-    with opening as room:
-        _serve(room, port, opened, speaks)
+    with opening as session:
+        _serve(session, options)
 
 
 def serve_project(
     project: Path,
     images: Path,
+    options: ServeOptions,
     *,
-    reader: str,
-    folder: Path | None,
-    port: int,
-    speaks: LanguageName,
-    opened: Callable[[str], object],
     key: Path | None = None,
     passphrase: str = "",
 ) -> None:
@@ -258,85 +257,65 @@ def serve_project(
     Raises:
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
-    with open_project_session(project, images, reader, folder, key, passphrase) as room:
-        _serve(room, port, opened, speaks)
+    with open_project_session(
+        project, images, options.reader, options.folder, key, passphrase
+    ) as session:
+        _serve(session, options)
 
 
-def serve_study(
-    study: Path,
-    images: Path,
-    *,
-    reader: str,
-    folder: Path | None,
-    port: int,
-    speaks: LanguageName,
-    opened: Callable[[str], object],
-) -> None:
-    """Serve the places of an observer study to a reader until it is stopped.
+def serve_study(study: Path, images: Path, options: ServeOptions) -> None:
+    """Serve the locations of an observer study to a reader until the server is stopped.
 
     Raises:
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
-    with open_study_session(study, images, reader, folder) as room:
-        _serve(room, port, opened, speaks)
+    with open_study_session(study, images, options.reader, options.folder) as session:
+        _serve(session, options)
 
 
-def serve_evaluation(
-    result: Path,
-    images: Path,
-    *,
-    folder: Path | None,
-    port: int,
-    speaks: LanguageName,
-    opened: Callable[[str], object],
-) -> None:
-    """Serve the cases of an evaluation with their images until it is stopped.
+def serve_evaluation(result: Path, images: Path, options: ServeOptions) -> None:
+    """Serve the cases of an evaluation with their images until the server is stopped.
 
     Args:
-        result: what ``evaluate --out`` wrote.
-        images: where the scans of its cases are.
-        folder: where voxels are kept; None: beside the scans.
-        port: on loopback; 0: any that is free.
-        speaks: the language of the page.
-        opened: told the address as soon as it can be opened.
+        result: the folder that ``evaluate --out`` wrote.
+        images: the scans of its cases.
+        options: how to serve them.
 
     Raises:
         InputError: if the result cannot be read, no case has a scan, or the port is taken.
     """
-    judged = EvaluationLayer(load_evaluated(result))
-    with open_gallery(images, judged, folder) as room:
-        _serve(room, port, opened, speaks)
+    layer = EvaluationLayer(load_evaluated(result))
+    with open_evaluation_session(images, layer, options.folder) as session:
+        _serve(session, options)
 
 
-def _serve(
-    room: ReadingSession, port: int, opened: Callable[[str], object], speaks: LanguageName
-) -> None:
-    with _listening_as_before(room.folder, port) as heard:
-        door = LocalAuth(heard.getsockname()[1])
+def _serve(session: ReadingSession, options: ServeOptions) -> None:
+    with _listening_as_before(session.folder, options.port) as listener:
+        auth = LocalAuth(listener.getsockname()[1])
         settings = uvicorn.Config(
-            workbench_app(room, door, speaks),
+            workbench_app(session, auth, options.language),
             log_level="warning",
             access_log=False,
             server_header=False,
             ws="none",
             lifespan="off",
         )
-        opened(door.address)
-        uvicorn.Server(settings).run(sockets=[heard])
+        options.on_ready(auth.address)
+        uvicorn.Server(settings).run(sockets=[listener])
 
 
 def _listening_as_before(folder: Path, port: int) -> socket.socket:
-    """Listen on a port; where any will do, on the last one, if nobody else has it.
+    """Listen on a port; if any will do, on the last one of this folder if it is free.
 
-    A browser keeps edits that wait for a connection by the address of the page: on another port
-    they would wait for ever.
+    A browser stores unsent edits by the address of the page: on another port they would never be
+    sent.
     """
-    kept = folder / PORT
-    last = kept.read_text(encoding="utf-8").strip() if kept.is_file() else ""
+    stored = folder / PORT
+    last = stored.read_text(encoding="utf-8").strip() if stored.is_file() else ""
     if not port and last.isdecimal() and int(last) < 65_536:
         with suppress(InputError):
             return listening(LOOPBACK, int(last))
-    heard = listening(LOOPBACK, port)
+    listener = listening(LOOPBACK, port)
     make_folder(folder)
-    kept.write_text(str(heard.getsockname()[1]), encoding="utf-8")
-    return heard
+    stored.write_text(str(listener.getsockname()[1]), encoding="utf-8")
+    return listener

@@ -1,8 +1,8 @@
-"""Every edit of a reading -> a line on disk at once; what stands now follows from the lines.
+"""Drafts of readings: every edit is written to disk as one line; the lines give the current state.
 
-An edit names the version that it was made on: where somebody else came first it is refused, never
-merged. A client numbers its edits, so that one that is sent again changes nothing. What was handed
-in is frozen.
+An edit names the version that it changes. If another client changed the finding first, the edit is
+refused, never merged. A client numbers its edits, so that an edit sent twice changes nothing.
+Submitted readings are frozen.
 """
 
 import json
@@ -29,25 +29,25 @@ Seconds = Annotated[FiniteFloat, Field(ge=0, le=86_400)]
 
 
 class Edit(ConfigModel):
-    """One change that a client asks for."""
+    """One change of a finding."""
 
     client: Name
-    """The tab that sends it."""
+    """The browser tab that sends it."""
     number: int = Field(ge=1)
-    """Of the edit within its client, rising."""
+    """Rises with every edit of the client."""
     finding_id: Name | None = None
-    """None: nothing but time."""
+    """None: the edit only reports time."""
     based_on: int = Field(default=0, ge=0)
-    """The version of the finding that was changed; 0: it is new."""
+    """The version of the finding that is changed; 0: the finding is new."""
     finding: Finding | None = None
-    """As it shall be; None: removed."""
+    """The new state; None: removed."""
     seconds: Seconds = 0.0
-    """Time that the reader was at work on the scan since the client's last edit."""
+    """Working time on the scan since the client's last edit."""
 
 
 @dataclass
 class SavedDraft:
-    """A finding as it stands, or that it was removed, and how often it was changed."""
+    """The current state of a finding and how often it was changed; ``finding`` None: removed."""
 
     version: int
     finding: Finding | None
@@ -65,7 +65,7 @@ class Draft:
 
     @property
     def present(self) -> dict[str, Finding]:
-        """The findings that were not removed, in the order in which they were begun."""
+        """The findings that were not removed, in the order in which they were drawn."""
         return {
             name: finding.finding
             for name, finding in self.findings.items()
@@ -73,7 +73,7 @@ class Draft:
         }
 
     def make(self, edit: Edit) -> None:
-        """Make an edit that may be made."""
+        """Apply an edit that was checked by ``require_editable``."""
         self.seen[edit.client] = edit.number
         self.seconds += edit.seconds
         if edit.finding_id:
@@ -81,70 +81,71 @@ class Draft:
 
 
 def applied(edit: Edit) -> SavedDraft:
-    """How the finding of an edit stands after it."""
+    """The state of the finding after an edit."""
     return SavedDraft(edit.based_on + 1, edit.finding)
 
 
 class ConflictError(NoduleBenchError):
-    """An edit that cannot be made on what stands now."""
+    """An edit that does not fit the current state."""
 
-    def __init__(self, code: str, kept: SavedDraft | None = None) -> None:
+    def __init__(self, code: str, current: SavedDraft | None = None) -> None:
         super().__init__(code)
         self.code = code
-        """``changed_elsewhere`` or ``handed_in``."""
-        self.kept = kept
+        """``changed_elsewhere`` or ``submitted``."""
+        self.current = current
+        """The state that the client does not know yet."""
 
 
 def require_editable(draft: Draft, edit: Edit) -> bool:
-    """Whether an edit was made before, and is not made again.
+    """True if the edit was already applied; it must not be applied again.
 
     Raises:
-        ConflictError: if it cannot be made: somebody else came first, or the reading is handed in.
+        ConflictError: if another client changed the finding, or the reading is submitted.
     """
-    kept = draft.findings.get(edit.finding_id or "")
+    current = draft.findings.get(edit.finding_id or "")
     if edit.number <= draft.seen.get(edit.client, 0):
         return True
     if draft.is_submitted:
-        raise ConflictError("submitted", kept)
-    if edit.finding_id and (kept.version if kept else 0) != edit.based_on:
-        raise ConflictError("changed_elsewhere", kept)
+        raise ConflictError("submitted", current)
+    if edit.finding_id and (current.version if current else 0) != edit.based_on:
+        raise ConflictError("changed_elsewhere", current)
     return False
 
 
 class Drafts(Protocol):
-    """What one reader drew, by case; safe for several threads."""
+    """The drafts of one reader by case; thread-safe."""
 
     def every(self) -> Mapping[str, Draft]:
-        """All readings by case."""
+        """All drafts by case."""
         ...
 
     def of(self, case_id: str) -> Draft:
-        """The reading of a case; an empty one where nothing was done yet."""
+        """The draft of a case; an empty one if there is none yet."""
         ...
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Make an edit, unless it was made before, and tell how its finding stands then.
+        """Apply an edit unless it was applied before; return the state of its finding.
 
         Raises:
-            ConflictError: if the finding was changed meanwhile, or the reading was handed in.
+            ConflictError: if another client changed the finding, or the reading is submitted.
         """
         ...
 
-    def hand_in(self, case_id: str) -> None:
+    def submit(self, case_id: str) -> None:
         """Freeze a reading."""
         ...
 
-    def handing_in(self, case_id: str) -> AbstractContextManager[Draft]:
-        """Freeze a reading with what the block does with it; nothing is drawn in it meanwhile.
+    def submitting(self, case_id: str) -> AbstractContextManager[Draft]:
+        """Freeze a reading if the block succeeds; no edit is accepted during the block.
 
         Raises:
-            ConflictError: if it was handed in before.
+            ConflictError: if it was submitted before.
         """
         ...
 
 
 class FolderDrafts:
-    """The readings of a folder."""
+    """Drafts in a folder: a journal with one line per edit."""
 
     def __init__(self, file: BinaryIO, reader: str, drafts: dict[str, Draft]) -> None:
         self._file = file
@@ -153,21 +154,14 @@ class FolderDrafts:
         self._lock = Lock()
 
     def every(self) -> Mapping[str, Draft]:
-        """All readings by case."""
         with self._lock:
             return dict(self._drafts)
 
     def of(self, case_id: str) -> Draft:
-        """The reading of a case; an empty one where nothing was done yet."""
         with self._lock:
             return self._drafts.setdefault(case_id, Draft())
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Make an edit, unless it was made before, and tell how its finding stands then.
-
-        Raises:
-            ConflictError: if the finding was changed meanwhile, or the reading was handed in.
-        """
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
             if not require_editable(draft, edit):
@@ -175,8 +169,7 @@ class FolderDrafts:
                 draft.make(edit)
             return draft.findings.get(edit.finding_id or "")
 
-    def hand_in(self, case_id: str) -> None:
-        """Freeze a reading."""
+    def submit(self, case_id: str) -> None:
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
             if not draft.is_submitted:
@@ -184,12 +177,7 @@ class FolderDrafts:
                 draft.is_submitted = True
 
     @contextmanager
-    def handing_in(self, case_id: str) -> Iterator[Draft]:
-        """Freeze a reading with what the block does with it; nothing is drawn in it meanwhile.
-
-        Raises:
-            ConflictError: if it was handed in before.
-        """
+    def submitting(self, case_id: str) -> Iterator[Draft]:
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
             if draft.is_submitted:
@@ -198,9 +186,9 @@ class FolderDrafts:
             self._write({"case_id": case_id, "submitted": True})
             draft.is_submitted = True
 
-    def _write(self, told: JsonObject) -> None:
-        """Add a line and wait until the disk has it; half a line is taken back."""
-        stamped = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **told}
+    def _write(self, entry: JsonObject) -> None:
+        """Append a line and wait until it is on disk; remove it again if that fails halfway."""
+        stamped = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}
         line = json.dumps({**stamped, "reader": self._reader}, allow_nan=False)
         start = self._file.tell()
         try:
@@ -214,10 +202,10 @@ class FolderDrafts:
 
 @contextmanager
 def open_drafts(folder: Path, reader: str) -> Iterator[FolderDrafts]:
-    """The readings that a folder keeps; a line that a killed process left unfinished is dropped.
+    """The drafts of a folder; an unfinished last line of a killed process is dropped.
 
     Raises:
-        InputError: if another process writes there, or a line cannot be read.
+        InputError: if another process has the folder open, or a line cannot be read.
     """
     make_folder(folder)
     path = folder / JOURNAL
@@ -233,7 +221,7 @@ def open_drafts(folder: Path, reader: str) -> Iterator[FolderDrafts]:
 
 
 def _read(path: Path) -> tuple[dict[str, Draft], int]:
-    """What stands, and how many bytes are whole lines."""
+    """The current drafts, and the number of bytes in complete lines."""
     drafts: dict[str, Draft] = {}
     whole = 0
     if not path.is_file():
@@ -244,12 +232,12 @@ def _read(path: Path) -> tuple[dict[str, Draft], int]:
                 break
             where = f"{path} line {number}"
             try:
-                told = json.loads(line)
-                draft = drafts.setdefault(told["case_id"], Draft())
-                if "edit" in told:
-                    draft.make(checked(Edit, told["edit"], where))
+                entry = json.loads(line)
+                draft = drafts.setdefault(entry["case_id"], Draft())
+                if "edit" in entry:
+                    draft.make(checked(Edit, entry["edit"], where))
                 else:
-                    draft.is_submitted = bool(told["submitted"])
+                    draft.is_submitted = bool(entry["submitted"])
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError.at(
                     where, "cannot be read.", "Put the file back from a copy."

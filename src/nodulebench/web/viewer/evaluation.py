@@ -1,7 +1,7 @@
-"""An evaluation -> what of it lies in a scan: nodules and marks, as a rule judged them.
+"""An evaluation over the scans: nodules and marks with the labels that a rule gave them.
 
-Everything has the form of a finding, so that the viewer draws it like what readers draw: outlines
-where there are some, boxes as they are, else circles of the ball that a diameter stands for.
+Nodules and marks have the form of findings, so that the viewer draws them like those of readers: as
+outlines, as boxes, or as the circles of a ball if only a diameter is known.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,12 +24,12 @@ from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.metrics.score_order import threshold_at
 from nodulebench.web.viewer.findings import DIGITS
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_in
-from nodulebench.web.viewer.session import ReadingSession, Voxels, scan_context
+from nodulebench.web.viewer.session import ReadingSession, Voxels, readings_folder
 
 FOUND, MISSED, IGNORED = "found", "missed", "ignored_finding"
-"""What a nodule or an ignored finding of the reference is."""
+"""Labels of the nodules and ignored findings of the reference."""
 ERRORS = (MISSED, "false_positive")
-"""What one steps through."""
+"""The labels that the list of errors holds."""
 CORNERS = 48
 
 
@@ -45,40 +45,40 @@ class EvaluationLayer:
         return list(self.evaluated.reference.cases["case_id"])
 
     def choices(self) -> dict[str, list[str]]:
-        """For each rule the algorithms that it could judge."""
+        """For each rule the algorithms that it could evaluate."""
         return {rule: list(of_rule) for rule, of_rule in self.evaluated.cohorts.items() if of_rule}
 
     def cohort(self, rule: str, algorithm: str) -> LabelledCohort | None:
-        """What one algorithm did under one rule, at its operating point; None: there is no such."""
+        """The labels of an algorithm under a rule at its operating point; None: there are none."""
         return self.evaluated.cohorts.get(rule, {}).get(algorithm)
 
     def points(self, rule: str, algorithm: str) -> list[dict[str, float | str]]:
-        """Thresholds to choose from beside the one that was evaluated; none without scores."""
+        """Thresholds to choose from, first the evaluated one; empty without scores."""
         cohort = self.evaluated.cohorts[rule][algorithm]
         scores = cohort.submission.marks["score"]
         if not cohort.has_scores or not len(scores):
             return []
-        told: list[dict[str, float | str]] = [
+        thresholds: list[dict[str, float | str]] = [
             {"name": "evaluated"},
             {"name": "every", "threshold": float(scores.to_numpy().min())},
         ]
         for rate in self.evaluated.protocol.operating_points if cohort.nodule_count else ():
             threshold = threshold_at(cohort, rate)
             if np.isfinite(threshold):
-                told.append({"name": "rate", "rate": rate, "threshold": threshold})
-        return told
+                thresholds.append({"name": "rate", "rate": rate, "threshold": threshold})
+        return thresholds
 
-    def stands(self, rule: str, algorithm: str, threshold: float | None = None) -> JsonObject:
+    def summary(self, rule: str, algorithm: str, threshold: float | None = None) -> JsonObject:
         """Every miss and false positive at a threshold, case by case, and how many there are.
 
-        ``flips`` says of each error whether another rule judges it differently. None: the
-        operating point, which every rule has for itself.
+        ``flips`` is true for an error that is not an error under another rule. Threshold None: the
+        operating point, which each rule has separately.
         """
         cohort = self.evaluated.cohorts[rule][algorithm]
         if threshold is not None and cohort.has_scores:
             cohort = cohort.over(threshold)
         others = [
-            one for one, names in self.choices().items() if one != rule and algorithm in names
+            name for name, names in self.choices().items() if name != rule and algorithm in names
         ]
         elsewhere = {
             (row["case_id"], row["id"])
@@ -88,7 +88,7 @@ class EvaluationLayer:
         }
         order = {case_id: number for number, case_id in enumerate(self.case_ids)}
         table = self._table(rule, algorithm, threshold)
-        told = [
+        errors = [
             {
                 "case_id": row["case_id"],
                 "id": row["id"],
@@ -104,11 +104,11 @@ class EvaluationLayer:
             "false_positives": len(cohort.false_mark),
             "cases": cohort.case_count,
             "errors": sorted(
-                told, key=lambda one: (order[one["case_id"]], ERRORS.index(one["label"]))
+                errors, key=lambda error: (order[error["case_id"]], ERRORS.index(error["label"]))
             ),
         }
 
-    def shown(
+    def case_findings(
         self,
         case_id: str,
         rule: str,
@@ -139,16 +139,16 @@ class EvaluationLayer:
         ]
 
     def _table(self, rule: str, algorithm: str, threshold: float | None) -> pl.DataFrame:
-        """Nodules and marks as they are at a threshold; marks below it are left out."""
+        """Nodules and marks with their labels at a threshold, without the marks below it."""
         if threshold is None:
             threshold = self.evaluated.cohorts[rule][algorithm].threshold
-        every = self._tables[rule, algorithm]
+        table = self._tables[rule, algorithm]
         if threshold is None or not self.evaluated.cohorts[rule][algorithm].has_scores:
-            return every
+            return table
         is_missed = (pl.col("label") == FOUND) & (pl.col("hit_score") < threshold)
         label = pl.when(is_missed).then(pl.lit(MISSED)).otherwise("label")
         is_shown = (pl.col("what") == "nodule") | (pl.col("score") >= threshold)
-        return every.filter(is_shown).with_columns(label=label)
+        return table.filter(is_shown).with_columns(label=label)
 
     @cached_property
     def _tables(self) -> dict[tuple[str, str], pl.DataFrame]:
@@ -161,21 +161,22 @@ class EvaluationLayer:
 
 
 def _finite(threshold: float | None) -> float | None:
-    """A threshold as JSON can have it; None: every mark counts, or none does."""
+    """A finite threshold for JSON; None: every mark counts, or no mark counts."""
     return threshold if threshold is not None and np.isfinite(threshold) else None
 
 
 def _table_of(cohort: LabelledCohort, labels: pl.DataFrame) -> pl.DataFrame:
-    """Nodules and marks: what, name, id, case_id, place, diameter_mm, score, hit_score, label.
+    """Nodules and marks: what, name, id, case_id, position, diameter_mm, score, hit_score, label.
 
-    ``hit_score`` is that of the mark which found a nodule: above it the nodule is missed.
+    ``hit_score`` is the score of the mark that found a nodule: at a higher threshold the nodule is
+    missed.
     """
     nodules, marks = cohort.reference.nodules, cohort.submission.marks
     of_nodule = np.full(nodules.height, IGNORED, dtype=object)
     of_nodule[cohort.nodule_row] = np.where(cohort.is_hit, FOUND, MISSED)
     hit_score = np.full(nodules.height, np.nan)
     hit_score[cohort.nodule_row] = cohort.hit_score
-    of_mark = _aside(marks, labels)
+    of_mark = _other_labels(marks, labels)
     of_mark[cohort.hit_mark[cohort.is_hit]] = "hit"
     of_mark[cohort.false_mark] = "false_positive"
     parts = [
@@ -196,36 +197,36 @@ def _table_of(cohort: LabelledCohort, labels: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(id=pl.col("what") + ":" + pl.col("name"))
 
 
-def _aside(marks: pl.DataFrame, labels: pl.DataFrame) -> npt.NDArray[np.object_]:
-    """The labels of marks that are neither hits nor false positives; nothing for all others."""
+def _other_labels(marks: pl.DataFrame, labels: pl.DataFrame) -> npt.NDArray[np.object_]:
+    """The labels of marks that are neither hits nor false positives; empty for the others."""
     key = ["case_id", "mark_id"]
     first = labels.filter(~pl.col("label").is_in(["hit", "false_positive"])).unique(key)
     joined = marks.select(key).join(
         first.select(*key, "label"), on=key, how="left", maintain_order="left"
     )
-    told: npt.NDArray[np.object_] = joined["label"].fill_null("").to_numpy().astype(object)
-    return told
+    label: npt.NDArray[np.object_] = joined["label"].fill_null("").to_numpy().astype(object)
+    return label
 
 
 def _by_owner(slices: pl.DataFrame | None, case_id: str, key: str) -> dict[str, list[JsonObject]]:
-    found: dict[str, list[JsonObject]] = {}
+    by_owner: dict[str, list[JsonObject]] = {}
     for row in () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True):
-        found.setdefault(row[key], []).append(row)
-    return found
+        by_owner.setdefault(row[key], []).append(row)
+    return by_owner
 
 
 def _drawn(row: JsonObject, slices: list[JsonObject] | None, tiles: Tiles) -> Iterator[JsonObject]:
-    """Outlines on the slices that are shown; none where nothing but a place is known."""
+    """Outlines on the slices shown; none if only a position is known."""
     if slices is None:
         yield from _circles(row, tiles)
         return
-    yield from outlined(slices, tiles)
+    yield from shown_outlines(slices, tiles)
 
 
-def outlined(slices: Iterable[JsonObject], tiles: Tiles) -> Iterator[JsonObject]:
-    """Rows of slices with boxes, and contours where there are some -> outlines where shown.
+def shown_outlines(slices: Iterable[JsonObject], tiles: Tiles) -> Iterator[JsonObject]:
+    """Outlines on the slices shown, from rows with contours or else boxes.
 
-    Of two on one slice the first is taken.
+    If two fall on the same slice, the first one is used.
     """
     seen: set[int] = set()
     for slice_ in slices:
@@ -234,7 +235,7 @@ def outlined(slices: Iterable[JsonObject], tiles: Tiles) -> Iterator[JsonObject]
             if slice_["contour"]
             else box_outline(*(slice_[name] for name in _BOX))
         )
-        number = shown_number(slice_, tiles)
+        number = shown_slice(slice_, tiles)
         if number not in seen and 0 <= number < tiles.volume.shape[0]:
             seen.add(number)
             yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
@@ -243,23 +244,23 @@ def outlined(slices: Iterable[JsonObject], tiles: Tiles) -> Iterator[JsonObject]
 _BOX = ("center_x_mm", "center_y_mm", "length_mm", "width_mm")
 
 
-def shown_number(one: JsonObject, tiles: Tiles) -> int:
-    """The slice shown that is nearest to the middle of a box."""
-    return round(float(shown_place(one, tiles)[2]))
+def shown_slice(box: JsonObject, tiles: Tiles) -> int:
+    """The slice shown that is nearest to the centre of a box."""
+    return round(float(shown_position(box, tiles)[2]))
 
 
-def shown_place(one: JsonObject, tiles: Tiles) -> FloatArray:
-    """The middle of a box in voxels of what is shown: column, row, slice."""
-    middle = np.array([[one["center_x_mm"], one["center_y_mm"]]])
-    height = one["z_mm"]
+def shown_position(box: JsonObject, tiles: Tiles) -> FloatArray:
+    """The centre of a box in voxels of the grid shown: column, row, slice."""
+    middle = np.array([[box["center_x_mm"], box["center_y_mm"]]])
+    height = box["z_mm"]
     if height is None:
-        height = tiles.original.height_on(np.array([float(one["slice_index"])]), middle)[0]
-    place: FloatArray = tiles.grid.to_index(np.array([[*middle[0], height]]))[0]
-    return place
+        height = tiles.original.height_on(np.array([float(box["slice_index"])]), middle)[0]
+    position: FloatArray = tiles.grid.to_index(np.array([[*middle[0], height]]))[0]
+    return position
 
 
 def _circles(row: JsonObject, tiles: Tiles) -> Iterator[JsonObject]:
-    """A ball of a diameter on every slice that it touches."""
+    """Circles of a ball on every slice that it touches."""
     if not row["diameter_mm"]:
         return
     middle = np.array([row[axis] for axis in PLACE], dtype=np.float64)
@@ -275,46 +276,49 @@ def _circles(row: JsonObject, tiles: Tiles) -> Iterator[JsonObject]:
             yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
 
 
-class Gallery(ReadingSession):
+class EvaluationSession(ReadingSession):
     """The cases of an evaluation that have a scan."""
 
     def __init__(
-        self, folder: Path, scans: list[Scan], judged: EvaluationLayer, voxels: Voxels | None = None
+        self,
+        folder: Path,
+        scans: list[Scan],
+        evaluation: EvaluationLayer,
+        voxels: Voxels | None = None,
     ) -> None:
         super().__init__(folder, scans, None, "", voxels)
-        self._judged = judged
+        self._evaluation = evaluation
 
-    def judged(self) -> EvaluationLayer:
-        """The evaluation."""
-        return self._judged
+    def evaluation(self) -> EvaluationLayer:
+        return self._evaluation
 
 
 @contextmanager
-def open_gallery(
-    place: Path, judged: EvaluationLayer, folder: Path | None = None
-) -> Iterator[Gallery]:
-    """A room to look at the scans of an evaluation.
+def open_evaluation_session(
+    place: Path, evaluation: EvaluationLayer, folder: Path | None = None
+) -> Iterator[EvaluationSession]:
+    """A read-only session with the scans of an evaluation.
 
     Args:
-        place: where the scans are.
-        judged: the evaluation.
-        folder: where voxels are kept; None: beside the scans.
+        place: the scans.
+        evaluation: the evaluation.
+        folder: the folder of the cached voxels; None: next to the scans.
     """
-    scans = evaluated_scans(place, judged)
-    with closing(Gallery(folder or scan_context(place), scans, judged)) as gallery:
-        yield gallery
+    scans = evaluated_scans(place, evaluation)
+    with closing(EvaluationSession(folder or readings_folder(place), scans, evaluation)) as session:
+        yield session
 
 
-def evaluated_scans(place: Path, judged: EvaluationLayer) -> list[Scan]:
-    """The scans of the cases of an evaluation, in their order; cases without one are left out.
+def evaluated_scans(place: Path, evaluation: EvaluationLayer) -> list[Scan]:
+    """The scans of an evaluation in the order of its cases; cases without a scan are left out.
 
     Raises:
-        InputError: if there is no scan of any of the cases.
+        InputError: if none of the cases has a scan.
     """
     by_case = {scan.case_id: scan for scan in scans_in(place)}
-    scans = [by_case[case_id] for case_id in judged.case_ids if case_id in by_case]
+    scans = [by_case[case_id] for case_id in evaluation.case_ids if case_id in by_case]
     if not scans:
         shown = ", ".join(list(by_case)[:3])
-        what = f"holds no scan of the {len(judged.case_ids)} cases, only {shown} and the like."
+        what = f"holds no scan of the {len(evaluation.case_ids)} cases, only {shown} and the like."
         raise InputError.at(place, what, "Give the folder of the images that were evaluated.")
     return scans

@@ -1,4 +1,4 @@
-"""A key that nobody sees, and a reader's answers -> the sheet, once everything was handed in."""
+"""Exams: the answers of a reader are scored with a hidden key once all sequences are submitted."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -23,23 +23,23 @@ from nodulebench.web.viewer.drafts import Drafts, open_drafts
 from nodulebench.web.viewer.evaluation import EvaluationLayer
 from nodulebench.web.viewer.export import answer_of
 from nodulebench.web.viewer.scans import Scan, scans_of
-from nodulebench.web.viewer.session import ReadingSession, Voxels, scan_context
+from nodulebench.web.viewer.session import ReadingSession, Voxels, readings_folder
 
 SHEETS = "exam"
 _ANY_NUMBER = ExamRules(sequences=None)
 
 
 @dataclass(frozen=True, eq=False)
-class Sat:
-    """An exam that is over: its sheet, and key and answers over the images."""
+class FinishedExam:
+    """The result of a finished exam: its sheet, and key and answers to show over the images."""
 
     sheet: ExamSheet
-    judged: EvaluationLayer
+    evaluation: EvaluationLayer
 
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A key, which leaves here in no form but that of a judged answer."""
+    """The key and the rules of an exam; the key leaves this class only in scored answers."""
 
     key: Reference
     rules: ExamRules
@@ -49,8 +49,8 @@ class Exam:
         """The sequences of the exam, in order."""
         return list(self.key.cases["case_id"])
 
-    def judge(self, answer: Submission) -> Sat:
-        """Compare an answer to all sequences with the key."""
+    def score(self, answer: Submission) -> FinishedExam:
+        """Compare the answers to all sequences with the key."""
         (sheet,) = hold_exam(self.key, [answer], self.rules)
         protocol = TestProtocol(
             name="exam",
@@ -58,11 +58,12 @@ class Exam:
             metrics=tuple(metric.name for metric in METRICS),
             interval=IntervalChoice(bootstraps=0),
         )
-        return Sat(sheet, EvaluationLayer(evaluated_of(evaluate(self.key, [answer], protocol))))
+        layer = EvaluationLayer(evaluated_of(evaluate(self.key, [answer], protocol)))
+        return FinishedExam(sheet, layer)
 
 
 class ExamSession(ReadingSession):
-    """The sequences of an exam. Nothing of its key is told before all of them were handed in."""
+    """The sequences of an exam. The key is hidden until all of them are submitted."""
 
     def __init__(
         self,
@@ -79,59 +80,59 @@ class ExamSession(ReadingSession):
         self.exam = exam
         self._own = drafts
         self._lock = Lock()
-        self._sat: Sat | None = None
+        self._result: FinishedExam | None = None
 
-    def sat(self) -> Sat | None:
-        """The result, which is kept as soon as there is one; None: something is not handed in."""
+    def result(self) -> FinishedExam | None:
+        """The result, saved when it is first computed; None until everything is submitted."""
         if not all(self._own.of(case_id).is_submitted for case_id in self.exam.case_ids):
             return None
         with self._lock:
-            if self._sat is None:
-                found = self.exam.judge(answer_of(self, self._own))
-                self.keep(found.sheet)
-                self._sat = found
-            return self._sat
+            if self._result is None:
+                result = self.exam.score(answer_of(self, self._own))
+                self.save_sheet(result.sheet)
+                self._result = result
+            return self._result
 
-    def keep(self, sheet: ExamSheet) -> None:
-        """Write the sheet into the folder of the room."""
+    def save_sheet(self, sheet: ExamSheet) -> None:
+        """Write the sheet into the folder of the readings."""
         write_sheets([sheet], self.folder / SHEETS)
 
-    def judged(self) -> EvaluationLayer | None:
-        """Key and answers over the images, when it is over."""
-        found = self.sat()
-        return None if found is None else found.judged
+    def evaluation(self) -> EvaluationLayer | None:
+        """Key and answers over the images; None until everything is submitted."""
+        result = self.result()
+        return None if result is None else result.evaluation
 
     def sheet(self) -> ExamSheet | None:
-        """The result, when it is over."""
-        found = self.sat()
-        return None if found is None else found.sheet
+        """The sheet; None until everything is submitted."""
+        result = self.result()
+        return None if result is None else result.sheet
 
 
 @contextmanager
 def open_exam_session(
     place: Path, reader: str, exam: Exam, folder: Path | None = None
 ) -> Iterator[ExamSession]:
-    """The room of somebody who sits an exam on their own machine.
+    """The session of a reader who takes an exam on their own machine.
 
     Raises:
-        InputError: if a scan is not there, or somebody else reads there.
+        InputError: if a scan is missing, or another process has the readings open.
     """
-    scans, kept = scans_of(place, exam.case_ids), folder or scan_context(place)
+    scans, folder = scans_of(place, exam.case_ids), folder or readings_folder(place)
     with (
-        open_drafts(kept, reader) as drafts,
-        closing(ExamSession(kept, scans, drafts, reader, exam)) as room,
+        open_drafts(folder, reader) as drafts,
+        closing(ExamSession(folder, scans, drafts, reader, exam)) as session,
     ):
-        yield room
+        yield session
 
 
 def exam_of(key: Path, rules: ExamRules = _ANY_NUMBER) -> Exam:
-    """The exam that a key is for.
+    """The exam with a key.
 
     Raises:
         InputError: if the key cannot be read, or has no outlines or boxes to compare with.
     """
-    truth = read_reference(key)
-    if truth.slices is None:
+    reference = read_reference(key)
+    if reference.slices is None:
         what = "has no slices: outlines of answers cannot be compared with it."
         raise InputError.at(key.name, what, "Give the panel's nodules slice by slice (NIFDC CSV).")
-    return Exam(truth, rules)
+    return Exam(reference, rules)

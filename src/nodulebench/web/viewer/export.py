@@ -1,7 +1,7 @@
-"""Readings that were handed in -> files that everything else takes: NIFDC CSV, cases, findings.
+"""Submitted readings -> files for all other commands: NIFDC CSV, cases, findings.
 
-Slices are those of the image as it was acquired, also where it was shown on an upright grid; which
-grid that is, ``cases.csv`` tells.
+Slices are those of the image as it was acquired, even if it was shown on an upright grid.
+``cases.csv`` describes the grid.
 """
 
 import io
@@ -10,7 +10,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,6 +32,7 @@ from nodulebench.web.viewer.drafts import Drafts
 from nodulebench.web.viewer.findings import (
     DIGITS,
     Finding,
+    OutlinedSlice,
     grid_of,
     on_original,
     outlines_of,
@@ -44,42 +44,42 @@ from nodulebench.web.viewer.session import ReadingSession
 NODULES, CASE_TABLE, READINGS = "nodules.csv", "cases.csv", "readings"
 
 
-def write_readings(room: ReadingSession, drafts: Drafts) -> None:
-    """Write everything that was handed in so far into the folder of the room.
+def write_readings(session: ReadingSession, drafts: Drafts) -> None:
+    """Write all submitted readings into the folder of the session.
 
-    ``nodules.csv`` has the outlined nodules, slice by slice, as NIFDC has them; ``readings/`` every
-    finding with all that was said of it, points and non-nodules too; ``cases.csv`` the scans.
+    ``nodules.csv`` holds the outlined nodules, slice by slice, in the NIFDC format; ``readings/``
+    holds every finding with its attributes, also points and non-nodules; ``cases.csv`` the scans.
     """
-    tiles, found = _handed_in(room, drafts)
-    readings = readings_of(room.reader, tiles, found)
-    write_csv(readings.cases, room.folder / CASE_TABLE)
-    write_marks(_submission(room.reader, tiles, found), room.folder / NODULES, readings.cases)
-    write_findings(readings, room.folder / READINGS)
+    tiles, drawn = _submitted(session, drafts)
+    readings = readings_of(session.reader, tiles, drawn)
+    write_csv(readings.cases, session.folder / CASE_TABLE)
+    write_marks(_submission(session.reader, tiles, drawn), session.folder / NODULES, readings.cases)
+    write_findings(readings, session.folder / READINGS)
 
 
-def answer_of(room: ReadingSession, drafts: Drafts) -> Submission:
-    """The outlined nodules that were handed in so far, as a submission."""
-    return _submission(room.reader, *_handed_in(room, drafts))
+def answer_of(session: ReadingSession, drafts: Drafts) -> Submission:
+    """The outlined nodules of all submitted readings, as a submission."""
+    return _submission(session.reader, *_submitted(session, drafts))
 
 
-def _handed_in(
-    room: ReadingSession, drafts: Drafts
+def _submitted(
+    session: ReadingSession, drafts: Drafts
 ) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
-    """The voxels of scans that were handed in, and what was drawn there, as it was acquired."""
-    scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_submitted]
-    tiles = {scan.case_id: tiles_of(scan, room.cache) for scan in scans}
-    found = [
-        (case_id, name, placed(finding, tiles[case_id]))
+    """The voxels of submitted scans, and their findings on the grid of acquisition."""
+    scans = [scan for scan in session.scans if drafts.of(scan.case_id).is_submitted]
+    tiles = {scan.case_id: tiles_of(scan, session.cache) for scan in scans}
+    drawn = [
+        (case_id, name, to_original_grid(finding, tiles[case_id]))
         for case_id in tiles
         for name, finding in drafts.of(case_id).present.items()
     ]
-    return tiles, found
+    return tiles, drawn
 
 
 def _submission(
-    reader: str, tiles: Mapping[str, Tiles], found: Sequence[tuple[str, str, Finding]]
+    reader: str, tiles: Mapping[str, Tiles], drawn: Sequence[tuple[str, str, Finding]]
 ) -> Submission:
-    nodules = [one for one in found if one[2].kind == "nodule" and one[2].slices]
+    nodules = [entry for entry in drawn if entry[2].kind == "nodule" and entry[2].slices]
     return Submission(
         reader,
         _table(MARKS, [_mark(*nodule, tiles[nodule[0]]) for nodule in nodules]),
@@ -91,26 +91,26 @@ def _submission(
 
 
 def readings_of(
-    reader: str, tiles: Mapping[str, Tiles], found: Sequence[tuple[str, str, Finding]]
+    reader: str, tiles: Mapping[str, Tiles], drawn: Sequence[tuple[str, str, Finding]]
 ) -> Readings:
-    """What a reader drew in some cases, with the grid of each.
+    """The findings of a reader in some cases, with the grid of each case.
 
     Args:
-        reader: who drew it.
+        reader: the name of the reader.
         tiles: the cases that were read.
-        found: case, name and finding of each, as ``placed`` puts it.
+        drawn: case, name and finding of each, as ``to_original_grid`` returns it.
     """
     rows = [{"case_id": name, **geometry_columns(grid_of(tile))} for name, tile in tiles.items()]
     return Readings(
         reader,
         _table(CASES, rows),
         _table(SESSIONS, [{"case_id": name, "reader_id": reader} for name in tiles]),
-        _table(FINDINGS, [_finding(*one, reader) for one in found]),
-        _table(FINDING_SLICES, [row for one in found for row in _outlines(*one, reader)]),
+        _table(FINDINGS, [_finding(*entry, reader) for entry in drawn]),
+        _table(FINDING_SLICES, [row for entry in drawn for row in _outlines(*entry, reader)]),
     )
 
 
-def placed(finding: Finding, tiles: Tiles) -> Finding:
+def to_original_grid(finding: Finding, tiles: Tiles) -> Finding:
     """A finding with its outlines on the slices of the image as it was acquired."""
     if not finding.slices:
         return finding
@@ -189,7 +189,7 @@ def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterato
 
 
 _FURTHER = {"is_near_vessel": pl.Boolean, "is_near_cavity": pl.Boolean, "comment": pl.String}
-"""What FINDINGS may have besides."""
+"""Optional columns of FINDINGS."""
 
 
 def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
@@ -199,11 +199,11 @@ def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
 
 
 PACKED = ".nifti_labels.zip"
-"""A label map with the table of what its numbers are, as it is saved here."""
+"""A label map, zipped with the table that explains its numbers."""
 LARGEST_PART = 64 << 20
-WRITTEN = ("slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml")
-"""Formats that a reading can be saved as."""
-TAKEN = {
+WRITABLE = ("slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml")
+"""Formats in which a reading can be saved."""
+READABLE = {
     ".mrk.json": "slicer_markups",
     ".seg.nrrd": "seg_nrrd",
     ".nrrd": "seg_nrrd",
@@ -212,22 +212,24 @@ TAKEN = {
     ".xml": "lidc_xml",
     PACKED: "nifti_labels",
 }
-"""Endings of files that can be read."""
+"""File endings and formats that can be read."""
 
 
-def written(
+def write_file(
     kind: str, case_id: str, reader: str, findings: Mapping[str, Finding], tiles: Tiles
 ) -> tuple[str, bytes]:
-    """The name and the bytes of a file; a zip where a format has several.
+    """The name and the content of a file; a zip if the format has several files.
 
     Raises:
-        InputError: if the format has no place for what was drawn.
+        InputError: if the format cannot hold what was drawn.
     """
-    found = [(case_id, name, placed(finding, tiles)) for name, finding in findings.items()]
-    readings = readings_of(reader, {case_id: tiles}, found)
+    drawn = [
+        (case_id, name, to_original_grid(finding, tiles)) for name, finding in findings.items()
+    ]
+    readings = readings_of(reader, {case_id: tiles}, drawn)
     write = FORMATS[kind].write_readings
     if write is None:
-        raise AssertionError("it writes readings")
+        raise AssertionError("a format of WRITABLE writes readings")
     with tempfile.TemporaryDirectory() as folder:
         write(readings, Path(folder) / "written", readings.cases)
         files = sorted(path for path in Path(folder, "written").rglob("*") if path.is_file())
@@ -240,39 +242,43 @@ def written(
     return file_of_case(case_id, f".{kind}.zip"), packed.getvalue()
 
 
-def taken(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Finding]:
-    """What a file says of a scan, whatever case and reader it names.
+def read_file(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Finding]:
+    """The findings in a file; the case and the reader that it names are ignored.
 
     Raises:
-        InputError: if it is of no known kind, or not of this scan's grid.
+        InputError: if the format is unknown, or the grid is not that of this scan.
     """
-    ending = max((one for one in TAKEN if name.lower().endswith(one)), key=len, default=None)
+    ending = max(
+        (suffix for suffix in READABLE if name.lower().endswith(suffix)), key=len, default=None
+    )
     if ending is None:
-        known = ", ".join(TAKEN)
-        raise InputError.at(f"file '{name}'", "is of no kind that can be read.", f"Known: {known}.")
-    read = FORMATS[TAKEN[ending]].read_readings
+        known = ", ".join(READABLE)
+        raise InputError.at(
+            f"file '{name}'", "is not in a format that can be read.", f"Known: {known}."
+        )
+    read = FORMATS[READABLE[ending]].read_readings
     if read is None:
-        raise AssertionError("it reads readings")
+        raise AssertionError("a format of READABLE reads readings")
     with tempfile.TemporaryDirectory() as folder:
-        given = Path(folder) / file_of_case(case_id, "" if ending == PACKED else ending)
+        file = Path(folder) / file_of_case(case_id, "" if ending == PACKED else ending)
         if ending == PACKED:
-            given.mkdir()
-            _unpack(name, content, given, case_id)
+            file.mkdir()
+            _unpack(name, content, file, case_id)
         else:
-            given.write_bytes(content)
-        readings = read(given, readings_of("", {case_id: tiles}, []).cases)
+            file.write_bytes(content)
+        readings = read(file, readings_of("", {case_id: tiles}, []).cases)
     return list(_findings(readings, tiles))
 
 
 def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
-    """Put the label map of a zip and its table into a folder, under the name of a case.
+    """Unpack the label map of a zip and its table into a folder, under the name of a case.
 
     Raises:
-        InputError: if there is not one map in it, or a part is too large.
+        InputError: if the zip does not hold exactly one map, or a part is too large.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = {one.filename: one for one in archive.infolist()}
+            parts = {part.filename: part for part in archive.infolist()}
             maps = [part for part in parts if part.lower().endswith(SUFFIX)]
             tables = [part for part in parts if part.endswith(TABLE)]
             if len(maps) != 1 or len(tables) > 1:
@@ -282,14 +288,14 @@ def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
             (folder / file_of_case(case_id, SUFFIX)).write_bytes(archive.read(maps[0]))
             table = archive.read(tables[0]) if tables else b""
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error) as error:
-        raise InputError.at(f"file '{name}'", f"is no zip that can be read: {error}.") from error
+        raise InputError.at(f"file '{name}'", f"is not a readable zip: {error}.") from error
     if table:
         try:
             rows = pl.read_csv(table, infer_schema=False, glob=False)
         except pl.exceptions.PolarsError as error:
             raise InputError.at(f"file '{name}'", f"its {TABLE} cannot be read.") from error
-        here = {"case_id": pl.lit(case_id), "reader_id": pl.lit("")}
-        write_csv(rows.with_columns(**here), folder / TABLE)
+        names = {"case_id": pl.lit(case_id), "reader_id": pl.lit("")}
+        write_csv(rows.with_columns(**names), folder / TABLE)
 
 
 def _findings(readings: Readings, tiles: Tiles) -> Iterator[Finding]:
@@ -301,8 +307,8 @@ def _findings(readings: Readings, tiles: Tiles) -> Iterator[Finding]:
 
 
 def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles) -> Finding | None:
-    """A finding as it is shown; None: it has neither voxels in the image nor a place."""
-    slices: tuple[Any, ...] = ()
+    """A finding on the grid shown; None: it has neither voxels in the image nor a position."""
+    slices: tuple[OutlinedSlice, ...] = ()
     place = [row[axis] for axis in PLACE]
     if name in session.outlines:
         voxel = session.voxels[name]
@@ -315,13 +321,13 @@ def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles
         place = middle.mean(axis=0).round(DIGITS).tolist()
     if place[0] is None:
         return None
-    said = {key: row.get(key) or None for key in ("type", "density", "subtlety")}
+    attributes = {key: row.get(key) or None for key in ("type", "density", "subtlety")}
     return Finding.model_validate(
         {
             "kind": row["kind"],
             "position_mm": place,
             "slices": slices,
-            **said,
+            **attributes,
             "malignancy": row.get("malignancy_rating") or None,
         }
     )

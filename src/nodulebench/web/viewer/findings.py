@@ -1,11 +1,11 @@
-"""What a reader says of one place in a scan: outlines on slices or a point, and what it looks like.
+"""The findings of a reader: outlines on slices or a point, and its attributes.
 
-Millimetres are LPS, as everywhere. Nothing measured stands here: that follows from the outlines.
+Millimetres are LPS. Findings hold no measurements: these are computed from the outlines.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
@@ -20,6 +20,9 @@ from nodulebench.imaging.rasters import DrawnOutline, polygon_pixels, trace_outl
 from nodulebench.imaging.region_growing import grow_nodule
 from nodulebench.reference.sizes import drawn_slice_sizes, region_sizes
 from nodulebench.web.viewer.scans import Tiles
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Millimetre = Annotated[FiniteFloat, Field(ge=-FARTHEST_MM, le=FARTHEST_MM)]
 Point = tuple[Millimetre, Millimetre]
@@ -40,12 +43,12 @@ class OutlinedSlice(ConfigModel):
 
     @property
     def as_drawn(self) -> DrawnOutline:
-        """The same, as the geometry of outlines has it."""
+        """The outline as an array, for geometry."""
         return DrawnOutline(self.slice_index, np.array(self.outline, dtype=np.float64))
 
 
 class Ruler(ConfigModel):
-    """A long axis, and a short one across it, that a reader laid on a slice."""
+    """A long axis and a short one across it, measured by a reader on a slice."""
 
     slice_index: int = Field(ge=0)
     long: tuple[Point, Point]
@@ -53,11 +56,11 @@ class Ruler(ConfigModel):
 
 
 class Finding(ConfigModel):
-    """One finding, as it stands now."""
+    """The current state of one finding."""
 
     kind: Call = "nodule"
     position_mm: Place
-    """Where the reader pointed at; a finding without outlines lies there."""
+    """Where the reader clicked; the position of a finding without outlines."""
     slices: tuple[OutlinedSlice, ...] = ()
     ruler: Ruler | None = None
     type: (
@@ -78,13 +81,13 @@ class Finding(ConfigModel):
     is_near_cavity: bool | None = None
     comment: Annotated[str, Field(max_length=LONGEST_COMMENT)] = ""
     answer: Literal["yes", "no"] | None = None
-    """What a reviewer or an arbitrator says of a candidate: whether to agree, or that it is one."""
+    """A reviewer agrees with a candidate, or an arbitrator decides that it is a nodule."""
     call: Call | None = None
-    """What a reader of an observer study calls a place."""
+    """The call of a reader in an observer study."""
     discussed_with: Annotated[tuple[Colleague, ...], Field(max_length=20)] = ()
 
     @model_validator(mode="after")
-    def _one_outline_a_slice(self) -> Self:
+    def _require_one_outline_per_slice(self) -> Self:
         numbers = [slice_.slice_index for slice_ in self.slices]
         if len(set(numbers)) < len(numbers):
             raise ValueError("a slice has two outlines")
@@ -92,21 +95,21 @@ class Finding(ConfigModel):
 
     @property
     def last_slice(self) -> int:
-        """The highest slice that it lies on; -1: none."""
-        told = [slice_.slice_index for slice_ in self.slices]
-        return max([*told, *([self.ruler.slice_index] if self.ruler else [])], default=-1)
+        """The highest slice with an outline or the ruler; -1: none."""
+        numbers = [slice_.slice_index for slice_ in self.slices]
+        return max([*numbers, *([self.ruler.slice_index] if self.ruler else [])], default=-1)
 
 
-def measured(finding: Finding, tiles: Tiles) -> JsonObject:
-    """Sizes of a finding in mm, and the mean of its voxels in HU; nothing without outlines."""
+def measure_finding(finding: Finding, tiles: Tiles) -> JsonObject:
+    """Sizes of a finding in mm and its mean in HU; empty without outlines."""
     sizes = sizes_of(finding, tiles.grid)
     return {**sizes, "mean_hu": _mean_hu(finding.slices, tiles)} if sizes else {}
 
 
 def sizes_of(finding: Finding, grid: Geometry) -> JsonObject:
-    """Sizes of a finding in mm; nothing without outlines.
+    """Sizes of a finding in mm; empty without outlines.
 
-    ``slices`` has for each outline its box (centre, length along x, width along y), axes and area,
+    ``slices`` holds the box (centre, length along x, width along y), axes and area of each outline,
     as they are exported and scored.
     """
     if not finding.slices:
@@ -120,13 +123,13 @@ def sizes_of(finding: Finding, grid: Geometry) -> JsonObject:
         corners,
     )
     spacing_mm = float(grid.spacing_mm[2])
-    whole = region_sizes(on_slices, np.array([spacing_mm])).row(0, named=True)
+    overall = region_sizes(on_slices, np.array([spacing_mm])).row(0, named=True)
     area = float(on_slices["area_mm2"].sum())
     return {
-        "long_mm": whole["long_mm"],
-        "short_mm": whole["short_mm"],
-        "average_mm": whole["average"],
-        "diameter_mm": whole["volume_equivalent"],
+        "long_mm": overall["long_mm"],
+        "short_mm": overall["short_mm"],
+        "average_mm": overall["average"],
+        "diameter_mm": overall["volume_equivalent"],
         "volume_mm3": area * spacing_mm,
         "slices": [
             {
@@ -144,13 +147,13 @@ def sizes_of(finding: Finding, grid: Geometry) -> JsonObject:
 
 
 def box_of(outline: FloatArray) -> dict[str, float]:
-    """The box around an outline, as NODULE_SLICES has it."""
+    """The box around an outline, with the columns of NODULE_SLICES."""
     low, high = outline.min(axis=0), outline.max(axis=0)
     (x, y), (length, width) = ((low + high) / 2).tolist(), (high - low).tolist()
     return {"center_x_mm": x, "center_y_mm": y, "length_mm": length, "width_mm": width}
 
 
-def _rows_of(slices: tuple[OutlinedSlice, ...], sizes: Any) -> list[dict[str, float]]:
+def _rows_of(slices: tuple[OutlinedSlice, ...], sizes: "pl.DataFrame") -> list[dict[str, float]]:
     by_slice = {row["slice_index"]: row for row in sizes.iter_rows(named=True)}
     return [by_slice[slice_.slice_index] for slice_ in slices]
 
@@ -164,17 +167,17 @@ def _mean_hu(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> float | None:
 
 
 DIGITS = 4
-"""After the point: a ten-thousandth of a millimetre."""
+"""Decimal places of positions in mm."""
 
 
-def proposed(tiles: Tiles, position_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
-    """Outlines of the nodule at a place, on every slice that it touches."""
-    found = grow_nodule(tiles.volume, np.array(position_mm, dtype=np.float64), level)
-    return outlines_of(found.voxel, tiles.grid)
+def propose_outlines(tiles: Tiles, position_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
+    """Outlines of the nodule at a position, on every slice that it touches."""
+    region = grow_nodule(tiles.volume, np.array(position_mm, dtype=np.float64), level)
+    return outlines_of(region.voxel, tiles.grid)
 
 
 def outlines_of(voxel: IntArray, grid: Geometry) -> tuple[OutlinedSlice, ...]:
-    """Outlines along the edges of voxels (column, row, slice), one a slice, from the feet on."""
+    """Outlines along the edges of voxels (column, row, slice), one per slice, feet first."""
     voxel = voxel[np.lexsort((voxel[:, 0], voxel[:, 1], voxel[:, 2]))]
     slices, owner = np.unique(voxel[:, 2], return_inverse=True)
     which, corner = trace_outlines(owner.astype(np.int64), voxel[:, 0], voxel[:, 1])
@@ -188,12 +191,13 @@ def outlines_of(voxel: IntArray, grid: Geometry) -> tuple[OutlinedSlice, ...]:
     )
 
 
-def joined(
+def join_stroke(
     tiles: Tiles, drawn: OutlinedSlice | None, stroke: Sequence[Point], number: int, *, adds: bool
 ) -> OutlinedSlice | None:
-    """An outline with what a stroke encloses added or erased; None: nothing is left.
+    """Add the area of a stroke to an outline, or erase it; None: nothing is left.
 
-    Both are taken as the pixels whose centres they hold, and the outline runs along their edges.
+    Outline and stroke are taken as the pixels whose centres they contain. The new outline runs
+    along the edges of the resulting pixels.
     """
     own = _pixels(tiles.grid, [] if drawn is None else drawn.outline, number)
     other = _pixels(tiles.grid, stroke, number)
@@ -214,42 +218,42 @@ def _pixels(grid: Geometry, outline: Sequence[Point], number: int) -> set[tuple[
     return set(zip(i.tolist(), j.tolist(), strict=True))
 
 
-def filled_between(tiles: Tiles, slices: Iterable[OutlinedSlice]) -> tuple[OutlinedSlice, ...]:
-    """The outlines, and one on every slice between two of them that has none.
+def fill_gaps(tiles: Tiles, slices: Iterable[OutlinedSlice]) -> tuple[OutlinedSlice, ...]:
+    """Outlines for the slices between outlines that have none, together with those given.
 
-    Between two outlines the distance from their edges changes evenly (Raya and Udupa, IEEE
-    Transactions on Medical Imaging 9:32-42, 1990).
+    The signed distance from the edge is interpolated linearly between two outlines (Raya and Udupa,
+    IEEE Transactions on Medical Imaging 9:32-42, 1990).
     """
-    given = sorted(slices, key=lambda slice_: slice_.slice_index)
-    made: list[OutlinedSlice] = []
-    for below, above in pairwise(given):
-        made.append(below)
+    drawn = sorted(slices, key=lambda slice_: slice_.slice_index)
+    filled: list[OutlinedSlice] = []
+    for below, above in pairwise(drawn):
+        filled.append(below)
         if above.slice_index - below.slice_index > 1:
-            made += _between(tiles.grid, below, above)
-    return (*made, *given[-1:])
+            filled += _between(tiles.grid, below, above)
+    return (*filled, *drawn[-1:])
 
 
 def _between(grid: Geometry, below: OutlinedSlice, above: OutlinedSlice) -> list[OutlinedSlice]:
-    ends = [voxels_of([one.as_drawn], grid) for one in (below, above)]
+    ends = [voxels_of([end.as_drawn], grid) for end in (below, above)]
     if not all(len(end) for end in ends):
         return []
     pixel = np.concatenate(ends)[:, :2]
     low, size = pixel.min(axis=0) - 1, np.ptp(pixel, axis=0) + 3
     first, last = (_signed_mm(end[:, :2] - low, size, grid.spacing_mm) for end in ends)
     count = above.slice_index - below.slice_index
-    made: list[OutlinedSlice] = []
+    outlines: list[OutlinedSlice] = []
     for step in range(1, count):
         inside = first * (1 - step / count) + last * (step / count) > 0
         if inside.any():
             row, column = np.nonzero(inside)
             number = np.full(len(row), below.slice_index + step, dtype=np.int64)
             voxel = np.column_stack([column + low[0], row + low[1], number])
-            made += outlines_of(voxel, grid)
-    return made
+            outlines += outlines_of(voxel, grid)
+    return outlines
 
 
 def _signed_mm(pixel: IntArray, size: IntArray, spacing_mm: FloatArray) -> FloatArray:
-    """How far every pixel lies inside of an edge; below 0: outside."""
+    """The distance of every pixel from the edge in mm; negative outside."""
     from scipy import ndimage
 
     mask: BoolArray = np.zeros((size[1], size[0]), dtype=np.bool_)
@@ -262,9 +266,9 @@ def _signed_mm(pixel: IntArray, size: IntArray, spacing_mm: FloatArray) -> Float
 
 
 def grid_of(tiles: Tiles) -> Geometry:
-    """The grid that outlines are handed on: that of the image, where a table of cases can tell it.
+    """The grid of exported outlines: that of the image if a table of cases can describe it.
 
-    Slices of a tilted gantry, or along the body, cannot be told there: these keep the grid shown.
+    It cannot describe slices of a tilted gantry or along the body: for these it is the grid shown.
     """
     original = tiles.original
     is_across = int(np.argmax(np.abs(original.direction[:, 2]))) == 2
@@ -274,8 +278,8 @@ def grid_of(tiles: Tiles) -> Geometry:
 def on_original(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> tuple[OutlinedSlice, ...]:
     """The same region on the slices of ``grid_of``, numbered from the feet.
 
-    Where the image was only put in order, outlines stay as they are, and so do their numbers.
-    Where it was interpolated, a voxel of the image belongs if its centre does.
+    If the axes of the image were only reordered, outlines and their numbers stay the same. If it
+    was interpolated, a voxel of the image belongs to the region if its centre is inside.
     """
     grid = grid_of(tiles)
     if not tiles.is_resampled or grid is tiles.grid:
@@ -292,14 +296,15 @@ def on_original(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> tuple[Outlin
     if not len(voxel):  # smaller than a voxel of the image: the nearest one
         middle = tiles.grid.to_world(shown.mean(axis=0, keepdims=True))
         voxel = np.rint(grid.to_index(middle)).astype(np.int64)
-    made = outlines_of(voxel, grid)
+    outlines = outlines_of(voxel, grid)
     return tuple(
-        one.model_copy(update={"slice_index": _from_feet(one.slice_index, grid)}) for one in made
+        slice_.model_copy(update={"slice_index": _from_feet(slice_.slice_index, grid)})
+        for slice_ in outlines
     )
 
 
 def _around(low: IntArray, high: IntArray, tiles: Tiles, grid: Geometry) -> IntArray:
-    """Voxels of the image in the box around some voxels that are shown."""
+    """Voxels of the image in the box around some voxels of the grid shown."""
     ends = np.array([low - 1, high + 1], dtype=np.float64)
     corners = np.array([[ends[a, 0], ends[b, 1], ends[c, 2]] for a, b, c in np.ndindex(2, 2, 2)])
     index = grid.to_index(tiles.grid.to_world(corners))

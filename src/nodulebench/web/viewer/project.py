@@ -1,11 +1,12 @@
-"""A project, its images and a person -> the room in which they read, type, review and arbitrate.
+"""The session of a person in an annotation project, who reads, types, reviews or arbitrates.
 
-The log of the project is the truth: what was handed in there cannot be changed here, and what is
-asked in a case follows from it. Drafts are the person's own until they are handed in.
+The log of the project decides: submitted readings cannot be changed here, and the task in a case
+follows from the log. Drafts are private until they are submitted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from threading import RLock
 from typing import Protocol
@@ -28,8 +29,8 @@ from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import ConflictError, Draft, Drafts, open_drafts
-from nodulebench.web.viewer.evaluation import outlined, shown_number
-from nodulebench.web.viewer.export import placed, slice_rows
+from nodulebench.web.viewer.evaluation import shown_outlines, shown_slice
+from nodulebench.web.viewer.export import slice_rows, to_original_grid
 from nodulebench.web.viewer.findings import Finding, OutlinedSlice
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import ReadingSession, ScanContext, Voxels
@@ -40,16 +41,16 @@ def reading_of(
     reader_id: str,
     findings: Mapping[str, Finding],
     tiles: Tiles,
-    kept: Mapping[str, DrawnFinding] | None = None,
+    unchanged: Mapping[str, DrawnFinding] | None = None,
 ) -> Reading:
-    """What a reader drew in a case: its nodules; points below 3 mm and non-nodules are none.
+    """The nodules that a reader drew in a case; without points below 3 mm and non-nodules.
 
     Args:
         task: the case.
-        reader_id: who drew it.
-        findings: what was drawn or changed.
+        reader_id: the reader.
+        findings: the findings that were drawn or changed.
         tiles: the voxels of the scan.
-        kept: what was read before and left as it was, to the last digit.
+        unchanged: findings of an earlier reading, passed on with all their digits.
 
     Raises:
         InputError: if a nodule has no outline.
@@ -59,24 +60,24 @@ def reading_of(
         DrawnFinding(finding_id=name, slices=drawn_slices(task, nodule, tiles), type=nodule.type)
         for name, nodule in nodules.items()
     )
-    findings_now = (*(kept or {}).values(), *drawn)
+    findings_now = (*(unchanged or {}).values(), *drawn)
     return Reading(case_id=task.case_id, reader_id=reader_id, findings=findings_now)
 
 
 def answers_of(
-    task: Task, findings: Mapping[str, Finding], given: Mapping[str, Finding], tiles: Tiles
+    task: Task, findings: Mapping[str, Finding], candidates: Mapping[str, Finding], tiles: Tiles
 ) -> Iterator[Answer]:
-    """What somebody said of candidates, and what they drew besides.
+    """The answers of a person to candidates, and the nodules that they added.
 
     Args:
         task: the case.
-        findings: as they stand now.
-        given: candidates as they were before.
+        findings: the current findings.
+        candidates: the candidates before the person answered.
         tiles: the voxels of the scan.
     """
     for name, finding in findings.items():
-        before = given.get(name)
-        is_anew = before is None or finding.slices != before.slices
+        before = candidates.get(name)
+        is_redrawn = before is None or finding.slices != before.slices
         if before is None and finding.kind != "nodule":
             continue
         yield Answer(
@@ -84,7 +85,7 @@ def answers_of(
             finding.type,
             None if finding.answer is None else finding.answer == "yes",
             finding.comment,
-            drawn_slices(task, finding, tiles) if is_anew else (),
+            drawn_slices(task, finding, tiles) if is_redrawn else (),
             finding.discussed_with,
         )
 
@@ -93,7 +94,7 @@ def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice
     """Outlines on the slices of the image as it was acquired, with their boxes.
 
     Raises:
-        InputError: if there is none.
+        InputError: if the finding has no outline.
     """
     if not finding.slices:
         what = "holds a nodule without an outline."
@@ -101,14 +102,14 @@ def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice
         raise InputError.at(f"case '{task.name}'", what, remedy)
     return tuple(
         DrawnSlice(**{name: row[name] for name in DrawnSlice.model_fields})
-        for row in slice_rows(task.case_id, "", placed(finding, tiles), tiles)
+        for row in slice_rows(task.case_id, "", to_original_grid(finding, tiles), tiles)
     )
 
 
 def finding_of(shown: ShownCandidate, tiles: Tiles) -> Finding:
-    """A candidate as a finding that can be judged, and changed where that is allowed."""
+    """A candidate as a finding that the person can answer, and change if that is allowed."""
     slices = tuple(
-        OutlinedSlice.model_validate(one) for one in outlined(_rows(shown.slices), tiles)
+        OutlinedSlice.model_validate(row) for row in shown_outlines(_rows(shown.slices), tiles)
     )
     return Finding.model_validate(
         {"position_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
@@ -116,8 +117,8 @@ def finding_of(shown: ShownCandidate, tiles: Tiles) -> Finding:
 
 
 def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
-    """What is known of a candidate, ``why`` as notices whose words are made at the door."""
-    at = {one.slice_index: shown_number(row, tiles) for one, row in _with_rows(shown)}
+    """What is known of a candidate; ``why`` holds notices that the route translates."""
+    at = {slice_.slice_index: shown_slice(row, tiles) for slice_, row in _with_rows(shown)}
     return {
         "is_asked": shown.is_asked,
         "inconsistent": sorted(
@@ -128,7 +129,7 @@ def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
             }
         ),
         "readers": [
-            {"letter": letter, "slices": list(outlined(_rows(slices), tiles))}
+            {"letter": letter, "slices": list(shown_outlines(_rows(slices), tiles))}
             for letter, slices in shown.readers.items()
         ],
         "reader_count": shown.reader_count,
@@ -141,8 +142,8 @@ def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
 
 
 def _with_rows(shown: ShownCandidate) -> list[tuple[DrawnSlice, JsonObject]]:
-    every = [*shown.slices, *(one for each in shown.readers.values() for one in each)]
-    return list(zip(every, _rows(every), strict=True))
+    slices = [*shown.slices, *chain.from_iterable(shown.readers.values())]
+    return list(zip(slices, _rows(slices), strict=True))
 
 
 def _rows(slices: Iterable[DrawnSlice]) -> list[JsonObject]:
@@ -150,24 +151,24 @@ def _rows(slices: Iterable[DrawnSlice]) -> list[JsonObject]:
 
 
 def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
-    """The middle of the largest box, on the slice where that is shown."""
+    """The centre of the largest box, on the slice where it is shown."""
     largest = max(slices, key=lambda slice_: slice_.length_mm * slice_.width_mm)
     center = np.array([[largest.center_x_mm, largest.center_y_mm]])
-    number = shown_number(largest.model_dump(), tiles)
+    number = shown_slice(largest.model_dump(), tiles)
     height = float(tiles.grid.height_on(np.array([float(number)]), center)[0])
     return [largest.center_x_mm, largest.center_y_mm, height]
 
 
 class ProjectHandles(Protocol):
-    """Opens the project for one look or one step."""
+    """Opens the project to read it, or to take a step."""
 
     def __call__(self, *, acts: bool = False) -> AbstractContextManager[ProjectHandle]:
-        """The project; ``acts``: for a step."""
+        """The project; ``acts``: to take a step."""
         ...
 
 
 class ProjectSession(ReadingSession):
-    """The cases of a project in which one person has a part."""
+    """The cases of a project in which a person has a part."""
 
     def __init__(
         self,
@@ -187,17 +188,17 @@ class ProjectSession(ReadingSession):
         self._open: dict[int, Task] = {}
 
     def tasks(self) -> dict[int, Task]:
-        """The person's cases by number, as the log has them now."""
+        """The person's cases by number, according to the current log."""
         with self._handles() as handle:
             return self._tasks(handle, self._known.of(handle))
 
     def _tasks(self, handle: ProjectHandle, batches: Mapping[str, Batch]) -> dict[int, Task]:
-        found = {task.number: task for task in tasks_of(handle, batches, self.reader)}
-        self._open |= found
-        return found
+        tasks = {task.number: task for task in tasks_of(handle, batches, self.reader)}
+        self._open |= tasks
+        return tasks
 
     def is_open(self, number: int) -> bool:
-        """Whether the person has a part in a case; whoever had one keeps it."""
+        """Whether the person has, or had, a part in a case."""
         return number in self._open or number in self.tasks()
 
     def scan(self, number: int) -> Scan:
@@ -210,23 +211,23 @@ class ProjectSession(ReadingSession):
         return self._images[name]
 
     def title(self, number: int) -> str:
-        """What a case is called in its batch."""
+        """The name of a case in its batch."""
         return self._open[number].name
 
     def after(self, number: int) -> int | None:
         """The next case of the person."""
-        return min((one for one in self._open if one > number), default=None)
+        return min((other for other in self._open if other > number), default=None)
 
     def draft_key(self, number: int) -> str:
-        """Drafts are of a batch, a case and what was asked there."""
+        """A draft belongs to a batch, a case and a task."""
         return _key(self.tasks()[number])
 
     def is_closed(self, number: int) -> bool:
-        """Whether nothing is asked in a case now."""
+        """Whether the person has no task in a case now."""
         return self.tasks()[number].mode == "done"
 
-    def listed(self) -> list[JsonObject]:
-        """Every case of the person, what is asked there, and the time spent on it."""
+    def list_scans(self) -> list[JsonObject]:
+        """Every case of the person, the task in it, and the time spent on it."""
         drafts = self._own.every()
         tasks = [(task, drafts.get(_key(task), Draft())) for task in self.tasks().values()]
         return [
@@ -242,75 +243,80 @@ class ProjectSession(ReadingSession):
             for task, draft in tasks
         ]
 
-    def stands(self) -> list[JsonObject]:
-        """How far each batch of the person has come, and how long the rest may take."""
+    def batch_statuses(self) -> list[JsonObject]:
+        """The progress of each batch of the person, and the estimated time that is left."""
         with self._handles() as handle:
             batches = self._known.of(handle)
             tasks = list(self._tasks(handle, batches).values())
-            stands = statuses_of(handle, batches, self.reader, tasks)
+            statuses = statuses_of(handle, batches, self.reader, tasks)
         return [
             {
-                "batch": one.batch_id,
-                "state": one.state,
-                "done": one.done,
-                "total": one.total,
-                "may_release": one.may_release,
+                "batch": status.batch_id,
+                "state": status.state,
+                "done": status.done,
+                "total": status.total,
+                "may_release": status.may_release,
                 "seconds_left": self._seconds_left(
-                    [task for task in tasks if task.batch_id == one.batch_id]
+                    [task for task in tasks if task.batch_id == status.batch_id]
                 ),
             }
-            for one in stands
+            for status in statuses
         ]
 
     def _seconds_left(self, tasks: list[Task]) -> float | None:
-        """The mean time of cases that were read, for each that is not; None: none was."""
-        every = self._own.every()
-        drafts = {task.number: every.get(_key(task, "read"), Draft()) for task in tasks}
+        """The mean time of finished readings for each open one; None: none is finished."""
+        stored = self._own.every()
+        drafts = {task.number: stored.get(_key(task, "read"), Draft()) for task in tasks}
         spent = [draft.seconds for draft in drafts.values() if draft.is_submitted]
         left = [task for task in tasks if task.mode == "read"]
         if not spent or not left:
             return None
         mean = sum(spent) / len(spent)
-        return sum(max(0.0, mean - drafts[one.number].seconds) for one in left)
+        return sum(max(0.0, mean - drafts[task.number].seconds) for task in left)
 
-    def beside(self, number: int, tiles: Tiles) -> ScanContext:
-        """What is asked in a case, and the candidates that the person may see there."""
+    def context(self, number: int, tiles: Tiles) -> ScanContext:
+        """The task in a case, and the candidates that the person may see there."""
         with self._handles() as handle:
             batches = self._known.of(handle)
             task = self._tasks(handle, batches)[number]
             batch = batches[task.batch_id]
-            seen = shown_candidates(handle.workflow, batch, self.reader, task.case_id)
+            candidates = shown_candidates(handle.workflow, batch, self.reader, task.case_id)
             others = drawn_by_others(handle.workflow, batch, self.reader, task.case_id)
         is_own = task.mode == "revise"
         return ScanContext(
             task.mode,
-            {one.name: finding_of(one, tiles) for one in seen},
-            {} if is_own else {one.name: status_of(one, tiles) for one in seen},
-            {name: [finding_of(one, tiles) for one in drawn] for name, drawn in others.items()},
+            {candidate.name: finding_of(candidate, tiles) for candidate in candidates},
+            {}
+            if is_own
+            else {candidate.name: status_of(candidate, tiles) for candidate in candidates},
+            {
+                name: [finding_of(finding, tiles) for finding in drawn]
+                for name, drawn in others.items()
+            },
         )
 
-    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:
-        """Take the steps that follow from what was drawn and said in a case, all or none."""
+    def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:
+        """Take the steps that follow from the draft of a case, all or none."""
         task = self.tasks()[number]
         if task.mode == "done":
             raise ConflictError("submitted")
-        with _told_by_name(task):
-            self._hand_in(task, self.beside(number, tiles), tiles, drafts)
+        with _errors_by_title(task):
+            self._submit(task, self.context(number, tiles), tiles, drafts)
 
-    def _hand_in(self, task: Task, beside: ScanContext, tiles: Tiles, drafts: Drafts) -> None:
-        with drafts.handing_in(_key(task)) as draft, self._handles(acts=True) as handle:
+    def _submit(self, task: Task, context: ScanContext, tiles: Tiles, drafts: Drafts) -> None:
+        with drafts.submitting(_key(task)) as draft, self._handles(acts=True) as handle:
             if task.mode in ("read", "revise"):
                 before = handle.batch(task.batch_id).readings.get((task.case_id, self.reader))
-                kept = {
+                unchanged = {
                     finding.finding_id: finding
                     for finding in (before.findings if before and task.mode == "revise" else ())
                     if draft.findings.get(finding.finding_id) is None
                 }
-                drawn = reading_of(task, self.reader, draft.present, tiles, kept)
+                drawn = reading_of(task, self.reader, draft.present, tiles, unchanged)
                 submit_reading(handle, self.reader, task, drawn)
             else:
-                said = _standing(draft, beside)
-                answers = list(answers_of(task, said, beside.given, tiles))
+                findings = {**context.candidates, **draft.present}
+                answers = list(answers_of(task, findings, context.candidates, tiles))
                 submit_answers(handle, self.reader, task, answers)
 
     def release(self, batch_id: str) -> None:
@@ -319,22 +325,17 @@ class ProjectSession(ReadingSession):
             handle.act(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
-def _standing(draft: Draft, beside: ScanContext) -> JsonObject:
-    """Candidates as they were given, with what was said of them since, and what was added."""
-    return {**beside.given, **draft.present}
-
-
 @contextmanager
-def _told_by_name(task: Task) -> Iterator[None]:
-    """What is told of a case calls it as the room does: another name would tell a repeat."""
+def _errors_by_title(task: Task) -> Iterator[None]:
+    """Name a case in errors like the page does: its real name would reveal a repeated case."""
     try:
         yield
     except InputError as error:
         if task.name == task.case_id:
             raise
-        named = (f"'{task.case_id}'", f"'{task.name}'")
+        names = (f"'{task.case_id}'", f"'{task.name}'")
         raise InputError(
-            Problem(problem.where.replace(*named), problem.what.replace(*named), problem.remedy)
+            Problem(problem.where.replace(*names), problem.what.replace(*names), problem.remedy)
             for problem in error.problems
         ) from None
 
@@ -352,18 +353,19 @@ def open_project_session(
     key: Path | None = None,
     passphrase: str = "",
 ) -> Iterator[ProjectSession]:
-    """The room of somebody who has a part in an annotation project.
+    """The session of a person who has a part in an annotation project.
 
     Args:
-        project: what ``annotate review start`` made.
-        images: where the scans of its cases are.
-        reader: who works.
-        folder: where their drafts are kept; None: beside the project.
+        project: the folder that ``annotate review start`` made.
+        images: the scans of its cases.
+        reader: the name of the person.
+        folder: the folder of their drafts; None: next to the project.
         key: their private OpenSSH key, where the roster names keys.
         passphrase: of the key, if it has one.
 
     Raises:
-        InputError: if nobody has that name, an image is missing, or the person works there already.
+        InputError: if the project has no such person, an image is missing, or another process has
+            the drafts open.
     """
     handle, lock = open_project(project, key, passphrase), RLock()
     handle.workflow.roster.person(reader)
@@ -376,10 +378,12 @@ def open_project_session(
             yield handle
 
     where = project.resolve()
-    kept = folder or where.with_name(f"{where.name}-{reader}")
+    drafts_folder = folder or where.with_name(f"{where.name}-{reader}")
     cache = where.with_name(f"{where.name}-voxels")
     with (
-        open_drafts(kept, reader) as drafts,
-        closing(ProjectSession(kept, scans, drafts, reader, handles, Voxels(cache))) as room,
+        open_drafts(drafts_folder, reader) as drafts,
+        closing(
+            ProjectSession(drafts_folder, scans, drafts, reader, handles, Voxels(cache))
+        ) as session,
     ):
-        yield room
+        yield session

@@ -1,4 +1,4 @@
-"""A folder of scans -> what there is to read, each with the files that it is made of."""
+"""Scans of a folder with their files, and the cached voxels that the page shows."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -30,29 +30,29 @@ class Scan:
     files: tuple[Path, ...]
     read: Callable[[], Volume]
     images: Path | None = None
-    """The folder of its DICOM files, for objects that refer to them."""
+    """The folder of its DICOM files, for DICOM objects that refer to them."""
 
 
 def scans_in(place: Path) -> list[Scan]:
-    """Every scan of a folder, or the one that a file is; a test set says itself which it has.
+    """Every scan of a folder or test set, or the scan in a file.
 
     Raises:
         InputError: if there is none, or two have the same name.
     """
     if place.is_file():
-        found = [_scan_of_file(place)]
+        scans = [_scan_of_file(place)]
     elif images_folder(place) is not None:
-        found = [_scan_of(case_id, path) for case_id, path in images_of_set(place)]
+        scans = [_scan_of(case_id, path) for case_id, path in images_of_set(place)]
     else:
         paths = [Path(file) for file in files_below(place, lambda _: None)]
-        found = [_scan_of_file(path) for path in paths if path.name.endswith(_VOLUMES)]
-        found += _dicom_scans(place, is_needed=not found)
-    names = [one.case_id for one in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        what = f"holds two scans named '{twice}'."
-        raise InputError.at(place, what, "Read their folders one by one.")
-    return found
+        scans = [_scan_of_file(path) for path in paths if path.name.endswith(_VOLUMES)]
+        scans += _dicom_scans(place, is_needed=not scans)
+    names = [scan.case_id for scan in scans]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        what = f"holds two scans named '{duplicate}'."
+        raise InputError.at(place, what, "Open their folders one at a time.")
+    return scans
 
 
 def _scan_of(case_id: str, path: Path) -> Scan:
@@ -69,11 +69,11 @@ def _scan_of_file(path: Path) -> Scan:
 
 
 def _belonging_to(path: Path) -> Iterator[Path]:
-    """A file and those of its name beside it: the voxels of a MetaImage have one of their own."""
+    """A file with its sidecar files: the voxels of a MetaImage can be in a separate file."""
     yield path
     if path.suffix == ".mhd":
-        beside = (one for one in path.parent.iterdir() if one.stem == path.stem and one != path)
-        yield from sorted(one for one in beside if one.suffix in (".raw", ".zraw"))
+        siblings = (other for other in path.parent.iterdir() if other.stem == path.stem)
+        yield from sorted(other for other in siblings if other.suffix in (".raw", ".zraw"))
 
 
 def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
@@ -90,7 +90,7 @@ def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
         return Scan(series.uid, files, read, files[0].parent)
 
     try:
-        return [scan(one) for one in ct_series(folder).values()]
+        return [scan(series) for series in ct_series(folder).values()]
     except InputError:
         if is_needed:
             raise
@@ -98,46 +98,46 @@ def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
 
 
 def scans_of(place: Path, wanted: Iterable[str]) -> dict[str, Scan]:
-    """The scans of a folder by case, among which are some.
+    """All scans of a folder by case.
 
     Raises:
-        InputError: if one of those is not there.
+        InputError: if a wanted scan is missing.
     """
-    found = {scan.case_id: scan for scan in scans_in(place)}
+    scans = {scan.case_id: scan for scan in scans_in(place)}
     raise_problems(
-        Problem(f"folder '{place.name}'", f"holds no scan of '{name}', which is to be read.")
+        Problem(f"folder '{place.name}'", f"holds no scan of '{name}', which is needed.")
         for name in dict.fromkeys(wanted)
-        if name not in found
+        if name not in scans
     )
-    return found
+    return scans
 
 
 VOXELS, GRID = "hu.i16", "grid.json"
 VERSION = 1
-"""Of what is kept; another one is made anew."""
+"""Version of the cache; voxels of another version are read again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """The voxels of a scan, and where they are."""
+    """The voxels of a scan and their grid."""
 
     volume: Volume
-    """Upright; its voxels are mapped from disk as soon as they are kept."""
+    """In upright orientation; its voxels are memory-mapped once they are cached."""
     original: Geometry
     is_resampled: bool
 
     def slices(self, first: int, count: int) -> bytes:
-        """The voxels of neighbouring slices from the feet on: int16, little-endian, row by row."""
+        """The voxels of neighbouring slices, feet first: int16, little-endian, row by row."""
         return self.volume.hu[first : first + count].tobytes()
 
     @property
     def grid(self) -> Geometry:
-        """Where the voxels shown are."""
+        """The grid of the voxels shown."""
         return self.volume.geometry
 
 
 def patch_of(tiles: Tiles, middle_mm: FloatArray, width_mm: float) -> Tiles:
-    """What lies around a place, as far as the image goes; every voxel stays where it is."""
+    """The part of a scan around a position, cropped at the border; voxels keep their positions."""
     grid, shape = tiles.grid, np.array(tiles.volume.shape[::-1])
     middle = grid.to_index(middle_mm[None])[0].round()
     reach = np.floor(width_mm / 2 / grid.spacing_mm)
@@ -150,7 +150,7 @@ def patch_of(tiles: Tiles, middle_mm: FloatArray, width_mm: float) -> Tiles:
 
 
 def tiles_of(scan: Scan, cache: Path) -> Tiles:
-    """The voxels of a scan from the cache, made first where they are not there.
+    """The voxels of a scan from the cache; a scan that is not cached is read and cached.
 
     Raises:
         InputError: if the scan cannot be read as a volume.
@@ -159,27 +159,27 @@ def tiles_of(scan: Scan, cache: Path) -> Tiles:
 
 
 def read_tiles(scan: Scan, cache: Path) -> Tiles:
-    """The voxels of a scan from the cache, or from its files; nothing is written.
+    """The voxels of a scan from the cache or from its files, without caching them.
 
     Raises:
         InputError: if the scan cannot be read as a volume.
     """
-    folder = cache / _known_by(scan)
+    folder = cache / _cache_key(scan)
     if (folder / GRID).is_file():
-        return _kept(folder)
-    made = upright(scan.read())
-    return Tiles(made.volume, made.original, made.is_resampled)
+        return _load_cached(folder)
+    image = upright(scan.read())
+    return Tiles(image.volume, image.original, image.is_resampled)
 
 
 def cached_tiles(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
-    """The same voxels, mapped from the cache, where they are kept first if they are not there."""
-    folder = cache / _known_by(scan)
+    """The same voxels, memory-mapped from the cache; they are cached first if needed."""
+    folder = cache / _cache_key(scan)
     if not (folder / GRID).is_file():
-        _keep(tiles, folder)
-    return _kept(folder)
+        _save(tiles, folder)
+    return _load_cached(folder)
 
 
-def _known_by(scan: Scan) -> str:
+def _cache_key(scan: Scan) -> str:
     facts = [f"{VERSION} {scan.case_id}"]
     for path in scan.files:
         state = path.stat()
@@ -188,22 +188,22 @@ def _known_by(scan: Scan) -> str:
     return hashlib.sha256(text).hexdigest()[:32]
 
 
-def _keep(tiles: Tiles, folder: Path) -> None:
+def _save(tiles: Tiles, folder: Path) -> None:
     with staged_folder(folder, last=GRID) as stage:
         tiles.volume.hu.astype("<i2", copy=False).tofile(stage / VOXELS)
-        grids = {"shown": _written(tiles.grid), "original": _written(tiles.original)}
+        grids = {"shown": _geometry_json(tiles.grid), "original": _geometry_json(tiles.original)}
         write_json({**grids, "is_resampled": tiles.is_resampled}, stage / GRID)
 
 
-def _kept(folder: Path) -> Tiles:
-    told = read_json(folder / GRID)
-    grid = _geometry(told["shown"])
-    shape = tuple(told["shown"]["size"][::-1])
+def _load_cached(folder: Path) -> Tiles:
+    stored = read_json(folder / GRID)
+    grid = _geometry(stored["shown"])
+    shape = tuple(stored["shown"]["size"][::-1])
     hu: npt.NDArray[np.int16] = np.memmap(folder / VOXELS, dtype="<i2", mode="r", shape=shape)
-    return Tiles(Volume(hu, grid), _geometry(told["original"]), told["is_resampled"])
+    return Tiles(Volume(hu, grid), _geometry(stored["original"]), stored["is_resampled"])
 
 
-def _written(grid: Geometry) -> JsonObject:
+def _geometry_json(grid: Geometry) -> JsonObject:
     if grid.size is None:
         raise AssertionError("an image has a size")
     return {
@@ -214,10 +214,10 @@ def _written(grid: Geometry) -> JsonObject:
     }
 
 
-def _geometry(told: JsonObject) -> Geometry:
+def _geometry(stored: JsonObject) -> Geometry:
     return Geometry(
-        np.array(told["spacing_mm"]),
-        np.array(told["origin_mm"]),
-        np.array(told["direction"]),
-        np.array(told["size"], dtype=np.int64),
+        np.array(stored["spacing_mm"]),
+        np.array(stored["origin_mm"]),
+        np.array(stored["direction"]),
+        np.array(stored["size"], dtype=np.int64),
     )

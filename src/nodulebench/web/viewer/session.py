@@ -1,10 +1,9 @@
 """A folder of scans and its one reader -> what the routes ask for: scans, voxels, readings.
 
-A room of an annotation project (``work/``) is a room, too, in which scans are tasks.
+Sessions of projects, studies, exams and evaluations are subclasses. In a project, scans are tasks.
 
-Scans are read by a thread of their own, the one that is looked at first and the next one after it,
-so that opening a scan never stops the others. One is shown as soon as it is read; the disk comes
-afterwards.
+One thread reads the scans: the one that was opened, then the next one. Opening a scan therefore
+never slows down other requests. A scan is shown as soon as it is read and cached on disk after.
 """
 
 import hashlib
@@ -26,51 +25,52 @@ if TYPE_CHECKING:
     from nodulebench.annotation.exam import ExamSheet
     from nodulebench.web.viewer.evaluation import EvaluationLayer
 
-MOST_CACHED = "-reading"
-"""What the folder of readings is called: the folder of scans and this."""
+READINGS_SUFFIX = "-reading"
+"""The folder of readings has the name of the folder of scans with this suffix."""
 CACHE = "voxels"
 
 
 @dataclass(frozen=True)
 class ScanContext:
-    """What a scan is opened with, beside what its reader drew."""
+    """What is shown with a scan in addition to what its reader drew."""
 
     mode: str = "read"
-    """What is asked; done: nothing."""
-    given: dict[str, Finding] = field(default_factory=dict)
-    """Candidates by name, as they stand before the reader says something of them."""
-    told: dict[str, JsonObject] = field(default_factory=dict)
-    """What is known of each candidate; what is given without is the reader's own, to be changed."""
+    """The task; ``done``: there is none."""
+    candidates: dict[str, Finding] = field(default_factory=dict)
+    """Candidates by name, before the reader answers."""
+    known: dict[str, JsonObject] = field(default_factory=dict)
+    """What is known of each candidate. A candidate that is not in here belongs to the reader, who
+    may change it."""
     others: dict[str, list[Finding]] = field(default_factory=dict)
-    """Letter -> what another reader drew, to be looked at."""
+    """Letter -> what another reader drew, read-only."""
 
 
 class Voxels:
-    """Scans being read, and those that were, for all rooms that show them."""
+    """Scans that are being read or were read, shared by the sessions that show them."""
 
     def __init__(self, cache: Path) -> None:
         self.cache = cache
-        """Where voxels are kept."""
+        """The folder in which voxels are cached."""
         self._lock = Lock()
         self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
         self._tiles: dict[str, Future[Tiles]] = {}
 
-    def ask(
-        self, name: str, read: Callable[[], Tiles], keep: Callable[[Tiles], Tiles]
+    def request(
+        self, name: str, read: Callable[[], Tiles], save: Callable[[Tiles], Tiles]
     ) -> Future[Tiles]:
-        """Have a scan read, if it is not yet, and kept after that."""
+        """Read a scan unless that was requested before; cache it afterwards."""
 
         def read_first() -> Tiles:
             tiles = read()
-            with suppress(RuntimeError):  # the room is being closed
-                self._importing.submit(then_keep, tiles)
+            with suppress(RuntimeError):  # the session is being closed
+                self._importing.submit(then_save, tiles)
             return tiles
 
-        def then_keep(tiles: Tiles) -> None:
-            kept: Future[Tiles] = Future()
-            kept.set_result(keep(tiles))
+        def then_save(tiles: Tiles) -> None:
+            cached: Future[Tiles] = Future()
+            cached.set_result(save(tiles))
             with self._lock:
-                self._tiles[name] = kept  # of one that was read, the memory is given back
+                self._tiles[name] = cached  # frees the memory of the voxels that were read
 
         with self._lock:
             if name not in self._tiles:
@@ -78,20 +78,20 @@ class Voxels:
             return self._tiles[name]
 
     def forget(self, name: str) -> None:
-        """Read a scan again when it is asked for: it could not be read, and may be mended."""
+        """Read a scan again at the next request: it failed, and its files may be repaired."""
         with self._lock:
             self._tiles.pop(name, None)
 
     def close(self) -> None:
-        """End the thread that reads scans; one that is being read is left."""
+        """Wait for the scan that is being read, then stop the thread."""
         self._importing.shutdown(wait=True, cancel_futures=True)
 
 
 class ReadingSession:
-    """The scans of a folder, and what its reader made of them."""
+    """The scans of a folder and the findings of their reader."""
 
     script = "main.js"
-    """What runs in its page."""
+    """The script of its page."""
 
     def __init__(
         self,
@@ -102,82 +102,82 @@ class ReadingSession:
         voxels: Voxels | None = None,
     ) -> None:
         self.folder = folder
-        """Where readings are kept."""
+        """The folder of the readings."""
         self.scans = scans
         self.drafts = drafts
-        """None: the room is for looking alone."""
+        """None if the session is read-only."""
         self.reader = reader
         where = str(folder.resolve()).encode("utf-8", "surrogatepass")
         self.name = hashlib.sha256(where).hexdigest()[:16]
-        """By which a browser knows what it still has to send here."""
+        """Under this name a browser stores edits that it has not sent yet."""
         self._voxels = voxels or Voxels(folder / CACHE)
         self.cache = self._voxels.cache
-        """Where voxels are kept."""
+        """The folder in which voxels are cached."""
 
     def tiles(self, number: int, *, waits_s: float) -> Tiles | None:
-        """The voxels of a scan; None: they are still being read after that time.
+        """The voxels of a scan; None if they are still being read after that time.
 
         Raises:
             InputError: if the scan cannot be read.
         """
         try:
-            found = self._ask(number).result(timeout=waits_s)
+            tiles = self._request(number).result(timeout=waits_s)
         except TimeoutError:
             return None
         except InputError:
-            self._voxels.forget(self._known_by(number))
+            self._voxels.forget(self._cache_key(number))
             raise
         after = self.after(number)
         if after is not None:
-            self._ask(after)
-        return found
+            self._request(after)
+        return tiles
 
-    def _ask(self, number: int) -> Future[Tiles]:
-        return self._voxels.ask(
-            self._known_by(number),
+    def _request(self, number: int) -> Future[Tiles]:
+        return self._voxels.request(
+            self._cache_key(number),
             lambda: self._read(number),
-            lambda tiles: self._kept(number, tiles),
+            lambda tiles: self._cached(number, tiles),
         )
 
-    def _known_by(self, number: int) -> str:
-        """What the voxels of a number are kept under, by rooms that share them."""
+    def _cache_key(self, number: int) -> str:
+        """The name of a scan's voxels among all sessions that share them."""
         return self.scan(number).case_id
 
     def _read(self, number: int) -> Tiles:
         return read_tiles(self.scan(number), self.cache)
 
-    def _kept(self, number: int, tiles: Tiles) -> Tiles:
+    def _cached(self, number: int, tiles: Tiles) -> Tiles:
         return cached_tiles(tiles, self.scan(number), self.cache)
 
     def scan(self, number: int) -> Scan:
-        """The scan that a number stands for."""
+        """The scan with a number."""
         return self.scans[number]
 
     def title(self, number: int) -> str:
-        """What a scan is called in the room."""
+        """The name under which the page shows a scan."""
         return self.scans[number].case_id
 
     def is_open(self, number: int) -> bool:
-        """Whether there is a scan of that number for the reader."""
+        """Whether the reader has a scan with that number."""
         return 0 <= number < len(self.scans)
 
     def after(self, number: int) -> int | None:
-        """The scan that is looked at next."""
+        """The scan to read in advance while this one is shown."""
         return number + 1 if number + 1 < len(self.scans) else None
 
     def draft_key(self, number: int) -> str:
-        """By what drafts know a scan."""
+        """The key of a scan among the drafts."""
         return self.scans[number].case_id
 
-    def is_closed(self, number: int) -> bool:  # noqa: ARG002 - of other rooms
-        """Whether nothing can be drawn in a scan, whatever its draft says."""
+    def is_closed(self, number: int) -> bool:  # noqa: ARG002 - for subclasses
+        """Whether nothing can be drawn in a scan, even if its draft is not submitted."""
         return False
 
-    def listed(self) -> list[JsonObject]:
-        """Every scan, how far its reading is, and the time spent on it."""
-        return [self._listed(number) for number in range(len(self.scans))]
+    def list_scans(self) -> list[JsonObject]:
+        """Every scan, the state of its reading, and the time spent on it."""
+        return [self._list_scan(number) for number in range(len(self.scans))]
 
-    def _listed(self, number: int) -> JsonObject:
+    def _list_scan(self, number: int) -> JsonObject:
         draft = self.drafts.of(self.draft_key(number)) if self.drafts else Draft()
         return {
             "number": number,
@@ -187,51 +187,51 @@ class ReadingSession:
             "is_submitted": draft.is_submitted,
         }
 
-    def beside(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - of other rooms
-        """What a scan is opened with."""
+    def context(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - for subclasses
+        """What is shown with a scan in addition to what its reader drew."""
         return ScanContext()
 
-    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
-        """Freeze the reading of a scan, and write what was handed in so far for others."""
+    def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
+        """Freeze the reading of a scan, and write all submitted readings to files."""
         from nodulebench.web.viewer.export import write_readings
 
-        drafts.hand_in(self.draft_key(number))
+        drafts.submit(self.draft_key(number))
         write_readings(self, drafts)
 
-    def judged(self) -> "EvaluationLayer | None":
-        """What is looked at in the room, with its labels; None: it is drawn in."""
+    def evaluation(self) -> "EvaluationLayer | None":
+        """The evaluation that is shown over the scans; None: the scans are read."""
         return None
 
     def sheet(self) -> "ExamSheet | None":
-        """The result of an exam that was sat in the room; None: there is none, or not yet."""
+        """The result of an exam; None: this is not an exam, or it is not finished."""
         return None
 
     def close(self) -> None:
-        """Read no more scans."""
+        """Stop reading scans."""
         self._voxels.close()
 
 
 @contextmanager
 def open_session(place: Path, reader: str, folder: Path | None = None) -> Iterator[ReadingSession]:
-    """The reading room of a folder of scans, or of one scan.
+    """The session of a reader with a folder of scans, or with one scan.
 
     Args:
-        place: where the scans are.
-        reader: who reads.
-        folder: where readings and voxels are kept; None: beside the scans.
+        place: the scans.
+        reader: the name of the reader.
+        folder: the folder of readings and voxels; None: next to the scans.
 
     Raises:
-        InputError: if there are no scans, or somebody else reads there.
+        InputError: if the folder holds no scan, or another process has the readings open.
     """
-    scans, kept = scans_in(place), folder or scan_context(place)
+    scans, folder = scans_in(place), folder or readings_folder(place)
     with (
-        open_drafts(kept, reader) as drafts,
-        closing(ReadingSession(kept, scans, drafts, reader)) as room,
+        open_drafts(folder, reader) as drafts,
+        closing(ReadingSession(folder, scans, drafts, reader)) as session,
     ):
-        yield room
+        yield session
 
 
-def scan_context(place: Path) -> Path:
-    """Where readings and voxels of scans are kept, unless somebody says otherwise."""
+def readings_folder(place: Path) -> Path:
+    """The default folder of readings and voxels of some scans."""
     where = place.resolve()
-    return where.with_name(f"{where.name}{MOST_CACHED}")
+    return where.with_name(f"{where.name}{READINGS_SUFFIX}")

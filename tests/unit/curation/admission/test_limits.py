@@ -42,8 +42,7 @@ def test_a_slip_in_the_name_of_a_table_or_of_a_waived_code_is_told(tmp_path):
     with pytest.raises(InputError) as caught:
         load_design(str(path))
     assert sorted(str(problem) for problem in caught.value.problems) == [
-        f"{path} field 'limits.waived': there is no code 'gantry_tlit'. Did you mean "
-        "'gantry_tilt'?",
+        f"{path} field 'limits.waived': 'gantry_tlit' is not a code. Did you mean 'gantry_tilt'?",
         f"{path} field 'limts': is unknown. Did you mean 'limits'?",
     ]
 

@@ -193,7 +193,7 @@ def test_pixels_that_are_not_what_the_syntax_says_are_refused(tmp_path: Path) ->
 
 @pytest.mark.parametrize("tag", [0x00000002, 0x00020010, 0x7FE00010, 0xFFFCFFFC])
 def test_nothing_is_written_where_it_would_not_be_checked(tag: int) -> None:
-    with pytest.raises(ValueError, match="an element stands where none may be"):
+    with pytest.raises(ValueError, match="an element is at a position where none is allowed"):
         file_of({tag: b""}, [], "1.2", "1.3", "1.2.840.10008.1.2.1")
 
 

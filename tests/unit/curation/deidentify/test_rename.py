@@ -86,7 +86,7 @@ def test_a_column_that_still_names_an_original_is_refused() -> None:
 
 
 def test_a_reference_that_the_table_does_not_know_is_told() -> None:
-    with pytest.raises(InputError, match="knows no case of the reference"):
+    with pytest.raises(InputError, match="has no case of the reference"):
         rename_reference(reference(), [row(5)])
 
 

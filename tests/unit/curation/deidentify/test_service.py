@@ -130,19 +130,19 @@ def test_a_changed_key_table_is_refused(incoming: Path) -> None:
 
 
 def test_the_key_table_is_kept_apart(incoming: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Keep the key table apart"):
+    with pytest.raises(InputError, match="Store the key table elsewhere"):
         deidentify_folder(
             DeidentifyOptions(
                 folder=incoming, out=tmp_path / "out", key_table=tmp_path / "out" / "keys"
             ),
             SECRET,
         )
-    with pytest.raises(InputError, match="lies in the folder of the originals"):
+    with pytest.raises(InputError, match="is in the folder of the originals"):
         deidentify_folder(
             DeidentifyOptions(folder=incoming, out=incoming / "out", key_table=tmp_path / "keys"),
             SECRET,
         )
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         deidentify_folder(
             DeidentifyOptions(
                 folder=tmp_path / "nothing", out=tmp_path / "out", key_table=tmp_path / "keys"

@@ -1,4 +1,4 @@
-"""The front of cost and worth, by hand, and the picture that shows it."""
+"""The front of cost and worth, by hand, and the chart that shows it."""
 
 from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.lines import (
@@ -23,7 +23,7 @@ def test_the_front_has_what_no_other_is_beyond() -> None:
     assert [point.name for point in front_of(POINTS[:1])] == ["costly"]
 
 
-def test_the_picture_names_every_algorithm_and_the_front() -> None:
+def test_the_chart_names_every_algorithm_and_the_front() -> None:
     drawn = trade_off_chart(POINTS, "median_seconds", "sensitivity", translator())
     assert all(f">{point.name}<" in drawn for point in POINTS)
     assert "on the front: quick, best" in drawn

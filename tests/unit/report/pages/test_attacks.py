@@ -53,7 +53,7 @@ def skeleton(html: str) -> list[tuple[str, ...]]:
 
 
 def attacked(value: Any) -> Any:
-    """The value with an attack at the end of every text in it; pictures and our words stay."""
+    """The value with an attack at the end of every text in it; charts and our words stay."""
     match value:
         case Markup() | Translator():
             return value
@@ -98,7 +98,7 @@ def test_report_shows_every_text_as_text(audience: Audience, language: Any) -> N
     assert_harmless(page(attacked(content)), page(content))
 
 
-def test_names_in_pictures_and_data_of_the_script_are_text() -> None:
+def test_names_in_charts_and_data_of_the_script_are_text() -> None:
     names = [f"{name}{ATTACK}" for name in ("A", "B", "C")]
     evaluated = evaluation(*(algorithm_result(name, (90, 66)) for name in names))
     plain = evaluation(*(algorithm_result(name[0], (90, 66)) for name in names))

@@ -1,4 +1,4 @@
-"""One table of colours, from which every page and picture takes its own."""
+"""One table of colours, from which every page and chart takes its colours."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from nodulebench.report.pages.svg import drawing, label, standalone
 from nodulebench.report.pages.templates import asset
 
 PACKAGE = Path(nodulebench.__file__).parent
-STYLES = ("pictures.css", "blocks.css", "page.css", "portal.css", "curation.css")
+STYLES = ("charts.css", "blocks.css", "page.css", "portal.css", "curation.css")
 
 
 def luminance(code: str) -> float:
@@ -29,7 +29,7 @@ def contrast(first: str, other: str) -> float:
 
 @pytest.mark.parametrize("medium", MEDIA)
 def test_text_and_series_contrast_with_the_paper(medium: str) -> None:
-    """WCAG 2.2 asks 4.5 for text and 3 for what a picture is understood by."""
+    """WCAG 2.2 asks 4.5 for text and 3 for what a chart is understood by."""
     colours = palette(medium)
     for name in ("ink", "muted", "accent", "good", "bad", "open"):
         assert contrast(colours[name], colours["paper"]) >= 4.5, name
@@ -62,10 +62,10 @@ def test_colours_are_defined_only_in_the_table() -> None:
 
 def test_variables_are_filled_in_where_readers_know_none() -> None:
     assert with_colours("a{fill:var(--ink)}", "dark") == "a{fill:#e5e9ee}"
-    picture = drawing("picture", 10, 10, [label(1, 2, "<x>", "first")], description="a & b")
-    picture_file = standalone(picture, medium="print")
-    assert "var(" not in picture_file
-    assert palette("print")["c2"] in picture_file
-    assert "&lt;x&gt;" in picture_file
-    assert 'aria-label="a &amp; b"' in picture_file
-    assert picture_file.startswith('<svg xmlns="http://www.w3.org/2000/svg" class="picture"')
+    svg = drawing("picture", 10, 10, [label(1, 2, "<x>", "first")], description="a & b")
+    standalone_svg = standalone(svg, medium="print")
+    assert "var(" not in standalone_svg
+    assert palette("print")["c2"] in standalone_svg
+    assert "&lt;x&gt;" in standalone_svg
+    assert 'aria-label="a &amp; b"' in standalone_svg
+    assert standalone_svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" class="picture"')

@@ -147,10 +147,10 @@ def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() ->
     chart = difference_chart(compared(), "center_hit", "cpm", TRANSLATE)
     assert chart is not None
     assert chart.title == "Difference in CPM from One, center hit"
-    assert ">−0.045 **<" in chart.picture
-    assert ">−0.012 ns<" in chart.picture
+    assert ">−0.045 **<" in chart.svg
+    assert ">−0.012 ns<" in chart.svg
     limit, base = (
-        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.picture)[1])  # type: ignore[index]
+        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.svg)[1])  # type: ignore[index]
         for kind in ("limit", "base")
     )
     assert limit < base
@@ -163,7 +163,7 @@ def test_margin_is_above_zero_where_lower_is_better() -> None:
     )
     assert chart is not None
     limit, base = (
-        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.picture)[1])  # type: ignore[index]
+        float(re.search(rf'class="{kind}" d="M([\d.]+)', chart.svg)[1])  # type: ignore[index]
         for kind in ("limit", "base")
     )
     assert limit > base
@@ -172,7 +172,7 @@ def test_margin_is_above_zero_where_lower_is_better() -> None:
 def test_rank_chart_needs_three_algorithms() -> None:
     chart = rank_chart(compared(), "center_hit", "cpm", TRANSLATE)
     assert chart is not None
-    assert chart.picture.count(">group 1<") == 2
+    assert chart.svg.count(">group 1<") == 2
     few = comparison()["rankings"]
     few[0]["lines"] = few[0]["lines"][:2]
     assert rank_chart(compared(rankings=few), "center_hit", "cpm", TRANSLATE) is None
@@ -196,13 +196,13 @@ def test_rule_effects_have_published_and_paired_tests() -> None:
 
 def test_box_plots_carry_the_published_marks() -> None:
     side = rule_effect_blocks(document(rule_effects=rule_effects()), TRANSLATE)[0]
-    assert ">**</text>" in side.blocks[0].picture  # P = 0.0075
+    assert ">**</text>" in side.blocks[0].svg  # P = 0.0075
     assert "unpaired t-tests" in side.remark
 
 
 def test_box_plots_have_no_marks_before_a_comparison() -> None:
     (side,) = rule_effect_blocks(group_document(), TRANSLATE)
-    assert "bracket" not in side.blocks[0].picture
+    assert "bracket" not in side.blocks[0].svg
     assert "t-tests" not in side.remark
 
 

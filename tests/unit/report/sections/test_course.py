@@ -15,7 +15,7 @@ from nodulebench.report.sections.methods import course_chart
 @pytest.mark.parametrize("name", ["en", "zh"])
 def test_every_step_is_drawn_with_its_facts(name: LanguageName) -> None:
     document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
-    drawn = str(course_chart(document, translator(name)).picture)
+    drawn = str(course_chart(document, translator(name)).svg)
     assert drawn.count('class="box"') >= 6
     assert document.reference.name in drawn
     assert str(document.reference.cases) in drawn
@@ -24,7 +24,7 @@ def test_every_step_is_drawn_with_its_facts(name: LanguageName) -> None:
 
 def test_steps_are_in_the_order_of_the_work() -> None:
     document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
-    drawn = str(course_chart(document, translator()).picture)
+    drawn = str(course_chart(document, translator()).svg)
     named = ("Design", "Collection", "Cleaning", "Annotation", "Release", "Test")
     places = [drawn.index(f"{name}:") for name in named]
     assert places == sorted(places)
@@ -34,6 +34,6 @@ def test_steps_are_in_the_order_of_the_work() -> None:
 @pytest.mark.parametrize("name", ["en", "zh"])
 def test_the_verdict_is_in_the_language_of_the_report(name: LanguageName, verdict: str) -> None:
     translate, document = translator(name), group_document(plan=plan(verdict))
-    drawn = str(course_chart(document, translate).picture)
+    drawn = str(course_chart(document, translate).svg)
     assert translate(f"verdict.{verdict}") in drawn
     assert (verdict in drawn) == (translate(f"verdict.{verdict}") == verdict)

@@ -67,28 +67,28 @@ def test_without_scores_no_froc_is_drawn() -> None:
 def test_bands_are_drawn_and_explained_until_they_would_hide_each_other() -> None:
     (few, _) = froc_charts(*drawn(evaluation()), TRANSLATE)
     assert few.remarks[0] == "Shaded: 95\N{NO-BREAK SPACE}% bootstrap band, point by point."
-    assert few.picture.count('class="band') == 2
+    assert few.svg.count('class="band') == 2
     five = [algorithm_result(f"A{number}", (90, 66)) for number in range(5)]
     (many, _) = froc_charts(*drawn(evaluation(*five)), TRANSLATE)
-    assert 'class="band' not in many.picture
+    assert 'class="band' not in many.svg
     assert many.remarks[0] == "Markers: the protocol's operating points."
 
 
 def test_operating_points_are_marked_where_the_document_has_them() -> None:
     document, curves = drawn(evaluation(ALPHA))
     (chart,) = froc_charts(document, curves, TRANSLATE)
-    assert chart.picture.count('class="point ') == 14
+    assert chart.svg.count('class="point ') == 14
     sensitivity = document.algorithms[0].rules["center_hit"].value("sensitivity_at_fp_rate/1")
     assert sensitivity is not None
     down = 400 * (1 - sensitivity)
-    assert f'data-at="320.00 {down:.2f}"' in chart.picture
+    assert f'data-at="320.00 {down:.2f}"' in chart.svg
 
 
 def test_single_curve_has_its_readings_written_at_the_points() -> None:
     document, curves = drawn(evaluation(ALPHA))
     del curves["Alpha", "area_overlap", "froc"]
     (chart,) = froc_charts(document, curves, TRANSLATE)
-    assert re.findall(r">(0\.\d{3})</text>", chart.picture) == [
+    assert re.findall(r">(0\.\d{3})</text>", chart.svg) == [
         f"{0.75 * (hundredths / 1000) ** 0.2:.3f}"
         for hundredths in (12, 25, 50, 100, 200, 400, 800)
     ]
@@ -140,8 +140,8 @@ def test_other_curves_are_drawn_on_plain_axes() -> None:
     curves["Alpha", "center_hit", "lroc"] = corner
     (chart,) = other_charts(document, curves, TRANSLATE)
     assert chart.title == "LROC: Alpha"
-    assert 'd="M0 4000v-3200l6400 -800"' in chart.picture
-    assert "abnormal cases correctly located" in chart.picture
+    assert 'd="M0 4000v-3200l6400 -800"' in chart.svg
+    assert "abnormal cases correctly located" in chart.svg
 
 
 def test_froc_by_tolerance_shows_the_published_three() -> None:
@@ -179,9 +179,9 @@ def test_sweep_gives_sensitivity_and_false_positives_against_tolerance() -> None
     sensitivity, falses = sweep_charts(rows, result.counts, TRANSLATE)
     assert sensitivity.title == "Sensitivity"
     assert falses.title == "False positives per case"
-    assert ">∞</text>" in sensitivity.picture
+    assert ">∞</text>" in sensitivity.svg
     # 70, 76 and 80 of 120: the margins are an eighth of the range, so 0.8, 0.32 and 0 of it
-    heights = [float(y) for y in re.findall(r'data-at="[\d.]+ ([\d.]+)"', sensitivity.picture)]
+    heights = [float(y) for y in re.findall(r'data-at="[\d.]+ ([\d.]+)"', sensitivity.svg)]
     np.testing.assert_allclose(heights, [360.0, 168.0, 40.0], atol=0.01)
 
 

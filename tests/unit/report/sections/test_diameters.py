@@ -22,7 +22,7 @@ def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
     assert len(plain.remarks) == 1
 
 
-def test_diameters_need_none_of_the_pictures_of_groups() -> None:
+def test_diameters_need_none_of_the_charts_of_groups() -> None:
     """They are drawn for every evaluation of LUNA16, which shall not load what it never shows."""
     program = (
         "import sys, nodulebench.report.sections.curves\n"

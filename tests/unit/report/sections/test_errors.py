@@ -1,4 +1,4 @@
-"""Error analysis: worst cases, causes of false positives, pictures of nodules."""
+"""Error analysis: worst cases, causes of false positives, image patches of nodules."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def test_causes_of_many_algorithms_are_drawn_together() -> None:
     causes = pl.DataFrame({"algorithm": [f"A{n}" for n in range(5)], "cause": ["vessel"] * 5})
     chart, table = cause_blocks(causes, document, TRANSLATE)
     assert chart.legend == ()
-    assert ">5<" in chart.picture
+    assert ">5<" in chart.svg
     assert len(table.heads) == 11
 
 

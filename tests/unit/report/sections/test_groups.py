@@ -72,8 +72,8 @@ def test_mean_chart_writes_the_means_in_percent() -> None:
     chart = mean_chart(group_document(), TRANSLATE)
     assert chart is not None
     # recall 0.65 under center hit, (66 + 70 + 60) / 360 under area overlap
-    assert ">65.0<" in chart.picture
-    assert ">54.4<" in chart.picture
+    assert ">65.0<" in chart.svg
+    assert ">54.4<" in chart.svg
     assert [name for name, _ in chart.legend] == ["center hit", "center distance", "area overlap"]
 
 
@@ -82,21 +82,21 @@ def test_difference_chart_shows_every_algorithm_against_the_baseline_rule() -> N
     assert chart is not None
     assert chart.title == "Nodules hit relative to the rule center hit"
     for text in ("One", "Two", "Three", "−26.7\N{NO-BREAK SPACE}%", "0.0\N{NO-BREAK SPACE}%"):
-        assert f">{text}<" in chart.picture
+        assert f">{text}<" in chart.svg
 
 
 def test_miss_rate_chart_has_mean_and_deviation_of_each_type() -> None:
     chart = miss_rate_chart(group_document(), "type", TRANSLATE)
     assert chart is not None
     assert chart.title == "Miss rate by nodule type under center hit"
-    assert ">28.6 ± 0.0\N{NO-BREAK SPACE}%<" in chart.picture
+    assert ">28.6 ± 0.0\N{NO-BREAK SPACE}%<" in chart.svg
 
 
 def test_heat_map_counts_algorithms_and_names_ties() -> None:
     chart = hardest_chart(group_document(), TRANSLATE)
     assert chart is not None
-    assert ">&lt;4 mm *<" in chart.picture
-    assert ">–<" in chart.picture  # without a calcified nodule below 4 mm
+    assert ">&lt;4 mm *<" in chart.svg
+    assert ">–<" in chart.svg  # without a calcified nodule below 4 mm
     assert "of 3, whose highest miss rate" in chart.remarks[0]
     assert chart.remarks[1] == "* <4 mm: the highest rate is shared by two types for Three."
 
@@ -115,7 +115,7 @@ def test_box_plots_mark_significance(p_value: float, mark: str) -> None:
         "center_hit", "area_overlap", 0.1, Significance("t", 2.0, p_value), None, None, None, None
     )
     recall, *_ = box_charts(group_document(), {"recall": [pair]}, TRANSLATE)
-    assert f">{mark}</text>" in recall.picture
+    assert f">{mark}</text>" in recall.svg
 
 
 def test_single_algorithm_has_no_group_metrics() -> None:

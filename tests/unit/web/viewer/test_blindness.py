@@ -1,4 +1,4 @@
-"""As a reader: no route of the room tells another's marks, before the batch is released.
+"""No route shows a reader the marks of another before the batch is released.
 
 Every route that the application has is tried with whatever could mean something, and every answer
 is compared with the one in another world in which the other readers drew something else: what is
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
-from builders.working import BESIDE, PLACE, AtHome, Person, ball_project, people_of
+from builders.working import NEXT_TO, PLACE, AtHome, Person, ball_project, people_of
 from nodulebench.annotation.workflow import log as project_log
 from nodulebench.annotation.workflow.actions import ITU
 
@@ -21,15 +21,15 @@ SECRET_MM = 3.7251
 TELLS = tuple(
     f"{PLACE[axis] + way * SECRET_MM:.4f}".rstrip("0") for axis in (0, 1) for way in (-1, 1)
 )
-SAID, TYPE = "seen-by-nobody-else", '"type":"part_solid"'
+COMMENT, TYPE = "only-the-author-sees-this", '"type":"part_solid"'
 
 
 def answers(person: AtHome) -> dict[str, str]:
-    """All that a person is answered; what would be a step is left out, these are looks."""
-    steps = {f"/scans/{one['number']}/submit" for one in person.ask("/scans") if asked(one)}
+    """The responses of all routes to a person, without those that take a step."""
+    steps = {f"/scans/{scan['number']}/submit" for scan in person.ask("/scans") if asked(scan)}
     return {
-        place: told.replace(person.room.name, "ROOM")
-        for place, told in answers_of(person.client, but=steps)
+        place: text.replace(person.session.name, "SESSION")
+        for place, text in answers_of(person.client, but=steps)
     }
 
 
@@ -39,21 +39,21 @@ def asked(scan: dict[str, Any]) -> bool:
 
 def tells(person: AtHome) -> list[str]:
     answered = "\n".join(answers(person).values())
-    return [tell for tell in (*TELLS, SAID, TYPE) if tell in answered]
+    return [tell for tell in (*TELLS, COMMENT, TYPE) if tell in answered]
 
 
 def draws_secretly(person: Person) -> None:
-    person.draw(0, SAID, PLACE, SECRET_MM, type="part_solid", comment=SAID)
-    person.hand_in(0)
+    person.draw(0, COMMENT, PLACE, SECRET_MM, type="part_solid", comment=COMMENT)
+    person.submit(0)
 
 
 @pytest.mark.slow
-def test_every_route_is_tried_and_whoever_drew_it_is_told(tmp_path: Path) -> None:
-    """So that the search below could find it."""
+def test_every_route_is_tried_and_shows_the_author_their_findings(tmp_path: Path) -> None:
+    """Only then would the search below find a leak."""
     with people_of(ball_project(tmp_path, "a"), "r2") as people:
         assert sorted(routes_of(people["r2"].app)) == sorted(TRIES)
         before = answers(people["r2"])
-        unreached = {one for one in TRIES if one not in NOT_HERE} - {
+        unreached = {route for route in TRIES if route not in NOT_HERE} - {
             f"{place.split()[0]} {of_route(place.split()[1])}"
             for place, answer in before.items()
             if answer.startswith("200")
@@ -74,24 +74,24 @@ NOT_HERE = {
 """Routes that answer nothing to a reader who is at work."""
 
 
-def test_files_hold_what_their_reader_drew_and_nothing_else(tmp_path: Path) -> None:
+def test_files_hold_only_the_findings_of_their_reader(tmp_path: Path) -> None:
     with people_of(ball_project(tmp_path, "a"), "r1", "r2", "lead2") as people:
-        people["r2"].draw(0, SAID, PLACE, SECRET_MM, type="part_solid", comment=SAID)
+        people["r2"].draw(0, COMMENT, PLACE, SECRET_MM, type="part_solid", comment=COMMENT)
         files = "/scans/0/files/slicer_markups"
         own = people["r2"].client.get(files)
         assert all(tell in own.text for tell in TELLS)
         assert people["r1"].client.get(files).status_code == 404
-        people["r1"].draw(0, "f1", BESIDE, 3)
-        told = people["r1"].client.get(files)
-        assert told.status_code == 200
-        assert not any(tell in told.text for tell in (*TELLS, SAID))
+        people["r1"].draw(0, "f1", NEXT_TO, 3)
+        response = people["r1"].client.get(files)
+        assert response.status_code == 200
+        assert not any(tell in response.text for tell in (*TELLS, COMMENT))
         assert people["lead2"].client.get(files).status_code == 404
         put = people["r1"].client.post(
             "/scans/0/files", params={"name": "x.mrk.json"}, content=own.content, headers=OWN
         )
         assert put.status_code == 200
         assert len(people["r1"].ask("/scans/0/reading")["findings"]) == 1
-        people["r1"].hand_in(0)
+        people["r1"].submit(0)
         refused = people["r1"].client.post(
             "/scans/0/files", params={"name": "x.mrk.json"}, content=own.content, headers=OWN
         )
@@ -106,34 +106,34 @@ def test_other_methods_are_not_answered(tmp_path: Path) -> None:
             for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}:
                 if f"{method} {path}" not in TRIES:
                     place = filled(path)[-1]
-                    one = people["r1"].client.request(method, place, headers=OWN)
-                    assert one.status_code == 405, (method, place, own)
+                    response = people["r1"].client.request(method, place, headers=OWN)
+                    assert response.status_code == 405, (method, place, own)
 
 
 @pytest.mark.slow
-def test_no_route_tells_a_reader_what_another_drew_or_said(tmp_path: Path) -> None:
+def test_no_route_shows_a_reader_the_work_of_another(tmp_path: Path) -> None:
     folder = ball_project(tmp_path, "a")
     with people_of(folder, "r1", "r2", "r3", "lead1", "lead2", "judge1", "r4") as people:
         spy = people["r1"]
         draws_secretly(people["r2"])
         assert tells(spy) == []
         spy.draw(0, "f1", PLACE, 5, type="solid")
-        spy.hand_in(0)
+        spy.submit(0)
         assert tells(spy) == []
         people["r3"].draw(0, "f1", PLACE, 5)
-        people["r3"].hand_in(0)
+        people["r3"].submit(0)
         assert tells(spy) == []  # typing
         for other in ("r4", "lead1", "judge1"):
             assert tells(people[other]) == []
             assert people[other].client.get("/scans/0").status_code == 404
         spy.answer(0, "own-1", type="calcified")
-        spy.hand_in(0)
-        people["lead2"].answer(0, "candidate-1", answer="no", comment=SAID)
+        spy.submit(0)
+        people["lead2"].answer(0, "candidate-1", answer="no", comment=COMMENT)
         assert tells(spy) == []  # review
-        people["lead2"].hand_in(0)
+        people["lead2"].submit(0)
         assert tells(spy) == []  # arbitration
-        people["judge1"].answer(0, "candidate-1", answer="yes", type="part_solid", comment=SAID)
-        people["judge1"].hand_in(0)
+        people["judge1"].answer(0, "candidate-1", answer="yes", type="part_solid", comment=COMMENT)
+        people["judge1"].submit(0)
         assert tells(spy) == []
         people["judge1"].post("/work/b1/release")
         assert set(TELLS) <= set(tells(spy))
@@ -143,14 +143,14 @@ ELSEWHERE = [PLACE[0] - 14, PLACE[1] + 9, PLACE[2]]
 
 
 def draws_many(person: Person) -> None:
-    """What the spy drew last of all, and two things besides."""
-    for name, place in (("f1", ELSEWHERE), ("f2", BESIDE), ("f3", PLACE)):
+    """The last findings of the spy, and two other routes."""
+    for name, place in (("f1", ELSEWHERE), ("f2", NEXT_TO), ("f3", PLACE)):
         person.draw(0, name, place, 3, type="part_solid")
-    person.hand_in(0)
+    person.submit(0)
 
 
 def draws_nothing(person: Person) -> None:
-    person.hand_in(0)
+    person.submit(0)
 
 
 def types_all(person: Person) -> None:
@@ -158,18 +158,18 @@ def types_all(person: Person) -> None:
         for finding in person.ask("/scans/0/reading")["findings"]:
             if finding["known"]["is_asked"]:
                 person.answer(0, finding["id"], type="solid")
-        person.hand_in(0)
+        person.submit(0)
 
 
 def reviews_all(person: Person) -> None:
     for finding in person.ask("/scans/0/reading")["findings"]:
         person.answer(0, finding["id"], answer="no" if finding["id"] == "candidate-1" else "yes")
-    person.hand_in(0)
+    person.submit(0)
 
 
 @pytest.mark.slow
-def test_a_reader_is_answered_the_same_whatever_the_others_drew(tmp_path: Path) -> None:
-    """In every state: counts, names and order of candidates tell nothing of theirs, too."""
+def test_responses_to_a_reader_do_not_depend_on_others(tmp_path: Path) -> None:
+    """In every state; counts, names and order of candidates are the same, too."""
     everybody = ("r1", "r2", "r3", "lead2", "judge1")
     with ExitStack() as stack:
         worlds = []
@@ -180,7 +180,7 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(tmp_path: Path) 
             worlds.append(stack.enter_context(people_of(folder, *everybody)))
 
         def same() -> None:
-            full, empty = (answers(one["r1"]) for one in worlds)
+            full, empty = (answers(people["r1"]) for people in worlds)
             assert [place for place in full if full[place] != empty[place]] == []
 
         for full in (True, False):
@@ -191,30 +191,30 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(tmp_path: Path) 
             world["r1"]._tab = "tab"
             world["r1"].draw(0, "mine-1", PLACE, 4)
             world["r1"].draw(0, "mine-2", [PLACE[0], PLACE[1] + 20, PLACE[2]], 2)
-            world["r1"].hand_in(0)
+            world["r1"].submit(0)
         same()
         draws_many(worlds[0]["r3"])
         draws_nothing(worlds[1]["r3"])
-        assert [one["r1"].ask("/scans")[0]["mode"] for one in worlds] == ["type", "type"]
+        assert [people["r1"].ask("/scans")[0]["mode"] for people in worlds] == ["type", "type"]
         same()
         for world in worlds:
             for name in ("own-2", "own-1"):
                 world["r1"].answer(0, name, type="solid")
-            world["r1"].hand_in(0)
+            world["r1"].submit(0)
             for name in ("r2", "r3"):
                 types_all(world[name])
         same()  # review
         for world in worlds:
             reviews_all(world["lead2"])
-        assert [one["r1"].ask("/work")[0]["state"] for one in worlds] == ["arbitration"] * 2
+        assert [people["r1"].ask("/work")[0]["state"] for people in worlds] == ["arbitration"] * 2
         same()
 
 
 @pytest.mark.slow
-def test_what_others_handed_in_takes_no_time_of_later_answers(
+def test_response_times_do_not_depend_on_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else how much they drew could be measured, again and again."""
+    """Otherwise a reader could measure how much the others drew."""
     read: list[int] = []
     parse = project_log.parse_event
 
@@ -227,12 +227,12 @@ def test_what_others_handed_in_takes_no_time_of_later_answers(
         draws_many(people["r2"])
         people["r1"].ask("/work")
         read.clear()
-        alone = []
+        times = []
         for path in ("/work", "/scans", "/scans/0/reading"):
             people["r1"].ask(path)
-            alone.append(sum(read))
+            times.append(sum(read))
             read.clear()
-        assert alone == [0, 0, 0]
+        assert times == [0, 0, 0]
 
 
 def test_an_expert_who_has_read_and_decides_sees_disputes_but_no_outline(tmp_path: Path) -> None:
@@ -243,9 +243,9 @@ def test_an_expert_who_has_read_and_decides_sees_disputes_but_no_outline(tmp_pat
     with people_of(folder, "r1", "r2", "r3") as people:
         draws_secretly(people["r2"])
         for other in ("r1", "r3"):
-            people[other].hand_in(0)
+            people[other].submit(0)
         people["r2"].answer(0, "own-1", type="solid")
-        people["r2"].hand_in(0)
+        people["r2"].submit(0)
         (shown,) = people["r1"].ask("/scans/0/reading")["findings"]
         assert shown["known"]["readers"] == []
-        assert SAID not in "\n".join(answers(people["r1"]).values())
+        assert COMMENT not in "\n".join(answers(people["r1"]).values())

@@ -1,4 +1,4 @@
-"""No edit is lost or made twice, and none overwrites what somebody else did."""
+"""No edit is lost, applied twice, or overwrites the edit of another client."""
 
 import json
 from pathlib import Path
@@ -11,20 +11,20 @@ from nodulebench.web.viewer.drafts import JOURNAL, ConflictError, Edit, open_dra
 
 
 def edit(number: int, *, based_on: int = 0, client: str = "tab", **finding: Any) -> Edit:
-    told = {"position_mm": (1, 2, 3), **finding} if finding != {"gone": True} else None
+    state = {"position_mm": (1, 2, 3), **finding} if finding != {"gone": True} else None
     return Edit.model_validate(
         {
             "client": client,
             "number": number,
             "finding_id": "f1",
             "based_on": based_on,
-            "finding": told,
+            "finding": state,
             "seconds": 2.5,
         }
     )
 
 
-def test_edits_are_there_after_the_server_was_started_again(tmp_path: Path) -> None:
+def test_edits_survive_a_restart(tmp_path: Path) -> None:
     with open_drafts(tmp_path, "anna") as drafts:
         drafts.edit("a", edit(1, comment="first"))
         drafts.edit("a", edit(2, based_on=1, comment="second"))
@@ -36,24 +36,24 @@ def test_edits_are_there_after_the_server_was_started_again(tmp_path: Path) -> N
         assert drafts.of("b").present == {}
 
 
-def test_an_edit_that_is_sent_again_changes_nothing(tmp_path: Path) -> None:
+def test_an_edit_sent_twice_counts_once(tmp_path: Path) -> None:
     with open_drafts(tmp_path, "anna") as drafts:
         for _ in range(3):
-            kept = drafts.edit("a", edit(1, comment="once"))
-            assert kept is not None
-            assert kept.version == 1
+            saved = drafts.edit("a", edit(1, comment="once"))
+            assert saved is not None
+            assert saved.version == 1
         assert drafts.of("a").seconds == 2.5
     assert len((tmp_path / JOURNAL).read_text().splitlines()) == 1
 
 
-def test_the_second_of_two_tabs_is_told_what_stands(tmp_path: Path) -> None:
+def test_the_second_of_two_tabs_gets_the_current_state(tmp_path: Path) -> None:
     with open_drafts(tmp_path, "anna") as drafts:
         drafts.edit("a", edit(1, comment="here"))
         with pytest.raises(ConflictError, match="changed_elsewhere") as caught:
             drafts.edit("a", edit(1, client="other", comment="there"))
-        assert caught.value.kept is not None
-        assert caught.value.kept.finding is not None
-        assert caught.value.kept.finding.comment == "here"
+        assert caught.value.current is not None
+        assert caught.value.current.finding is not None
+        assert caught.value.current.finding.comment == "here"
         drafts.edit("a", edit(2, client="other", based_on=1, comment="there"))
         assert drafts.of("a").present["f1"].comment == "there"
 
@@ -69,11 +69,11 @@ def test_a_removed_finding_keeps_its_version(tmp_path: Path) -> None:
         assert drafts.of("a").findings["f1"].version == 3
 
 
-def test_what_was_handed_in_is_frozen(tmp_path: Path) -> None:
+def test_a_submitted_reading_is_frozen(tmp_path: Path) -> None:
     with open_drafts(tmp_path, "anna") as drafts:
         drafts.edit("a", edit(1, comment="x"))
-        drafts.hand_in("a")
-        drafts.hand_in("a")
+        drafts.submit("a")
+        drafts.submit("a")
     with open_drafts(tmp_path, "anna") as drafts:
         with pytest.raises(ConflictError, match="submitted"):
             drafts.edit("a", edit(2, based_on=1, comment="y"))
@@ -82,7 +82,7 @@ def test_what_was_handed_in_is_frozen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 200, 13))
-def test_a_process_killed_while_it_wrote_loses_that_edit_alone(tmp_path: Path, cut: int) -> None:
+def test_a_process_killed_while_writing_loses_only_that_edit(tmp_path: Path, cut: int) -> None:
     with open_drafts(tmp_path, "anna") as drafts:
         drafts.edit("a", edit(1, comment="first"))
         whole = (tmp_path / JOURNAL).stat().st_size
@@ -107,7 +107,7 @@ def test_a_second_server_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         raise AssertionError("two write into one file")
 
 
-def test_a_line_that_was_changed_by_hand_is_named(tmp_path: Path) -> None:
+def test_an_invalid_line_is_named(tmp_path: Path) -> None:
     with open_drafts(tmp_path, "anna") as drafts:
         drafts.edit("a", edit(1))
     with (tmp_path / JOURNAL).open("a") as file:

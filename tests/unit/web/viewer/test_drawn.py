@@ -10,11 +10,11 @@ from nodulebench.imaging.rasters import voxels_of
 from nodulebench.web.viewer.findings import (
     Finding,
     OutlinedSlice,
-    filled_between,
-    joined,
-    measured,
+    fill_gaps,
+    join_stroke,
+    measure_finding,
     outlines_of,
-    proposed,
+    propose_outlines,
 )
 from nodulebench.web.viewer.scans import Tiles, scans_in, tiles_of
 
@@ -27,7 +27,8 @@ def tiles(tmp_path: Path) -> Tiles:
 
 def voxels(tiles: Tiles, *slices: OutlinedSlice) -> set[tuple[int, ...]]:
     return {
-        tuple(one) for one in voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid).tolist()
+        tuple(index)
+        for index in voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid).tolist()
     }
 
 
@@ -37,19 +38,19 @@ def box(tiles: Tiles, number: int, low: tuple[int, int], high: tuple[int, int]) 
     return outlines_of(voxel, tiles.grid)[0]
 
 
-def test_outlines_of_voxels_hold_these_voxels_and_no_other(tiles: Tiles) -> None:
+def test_outlines_contain_exactly_their_voxels(tiles: Tiles) -> None:
     random = np.random.default_rng(3)
     mask = random.random((5, 12, 14)) < 0.5
     voxel = np.argwhere(mask)[:, ::-1] + [20, 18, 7]
     made = outlines_of(voxel, tiles.grid)
-    assert [one.slice_index for one in made] == [7, 8, 9, 10, 11]
-    assert voxels(tiles, *made) == {tuple(one) for one in voxel.tolist()}
+    assert [slice_.slice_index for slice_ in made] == [7, 8, 9, 10, 11]
+    assert voxels(tiles, *made) == {tuple(index) for index in voxel.tolist()}
 
 
 def test_a_proposal_measures_the_ball(tiles: Tiles) -> None:
     place = tuple(BALL_MM.tolist())
-    finding = Finding(position_mm=place, slices=proposed(tiles, place, 0))
-    sizes = measured(finding, tiles)
+    finding = Finding(position_mm=place, slices=propose_outlines(tiles, place, 0))
+    sizes = measure_finding(finding, tiles)
     assert sizes["diameter_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.06)
     assert sizes["average_mm"] == pytest.approx(2 * RADIUS_MM, abs=0.9)
 
@@ -57,38 +58,38 @@ def test_a_proposal_measures_the_ball(tiles: Tiles) -> None:
 def test_strokes_add_and_erase_pixels(tiles: Tiles) -> None:
     own, stroke = box(tiles, 9, (10, 10), (15, 15)), box(tiles, 9, (14, 12), (20, 13))
     before, other = voxels(tiles, own), voxels(tiles, stroke)
-    added = joined(tiles, own, stroke.outline, 9, adds=True)
-    erased = joined(tiles, own, stroke.outline, 9, adds=False)
+    added = join_stroke(tiles, own, stroke.outline, 9, adds=True)
+    erased = join_stroke(tiles, own, stroke.outline, 9, adds=False)
     assert added is not None
     assert erased is not None
     assert voxels(tiles, added) == before | other
     assert voxels(tiles, erased) == before - other
-    assert joined(tiles, own, own.outline, 9, adds=False) is None
-    begun = joined(tiles, None, stroke.outline, 9, adds=True)
+    assert join_stroke(tiles, own, own.outline, 9, adds=False) is None
+    begun = join_stroke(tiles, None, stroke.outline, 9, adds=True)
     assert begun is not None
     assert voxels(tiles, begun) == other
 
 
 def test_a_hole_in_the_middle_stays_a_hole(tiles: Tiles) -> None:
     own, stroke = box(tiles, 9, (10, 10), (16, 16)), box(tiles, 9, (12, 12), (14, 14))
-    left = joined(tiles, own, stroke.outline, 9, adds=False)
+    left = join_stroke(tiles, own, stroke.outline, 9, adds=False)
     assert left is not None
     assert len(voxels(tiles, left)) == 49 - 9
 
 
 def test_slices_between_are_filled_evenly(tiles: Tiles) -> None:
     small, large = box(tiles, 4, (20, 20), (22, 22)), box(tiles, 8, (16, 16), (26, 26))
-    made = filled_between(tiles, [large, small])
-    assert [one.slice_index for one in made] == [4, 5, 6, 7, 8]
+    made = fill_gaps(tiles, [large, small])
+    assert [slice_.slice_index for slice_ in made] == [4, 5, 6, 7, 8]
     assert made[0] == small
     assert made[-1] == large
-    counts = [len(voxels(tiles, one)) for one in made]
+    counts = [len(voxels(tiles, slice_)) for slice_ in made]
     assert counts == sorted(counts)
     assert counts[0] == 9
     assert 9 < counts[2] < 121
 
 
-def test_one_slice_and_neighbours_need_nothing(tiles: Tiles) -> None:
-    one, two = box(tiles, 4, (20, 20), (22, 22)), box(tiles, 5, (20, 20), (23, 22))
-    assert filled_between(tiles, [one]) == (one,)
-    assert filled_between(tiles, [one, two]) == (one, two)
+def test_a_single_slice_and_neighbours_stay_the_same(tiles: Tiles) -> None:
+    first, two = box(tiles, 4, (20, 20), (22, 22)), box(tiles, 5, (20, 20), (23, 22))
+    assert fill_gaps(tiles, [first]) == (first,)
+    assert fill_gaps(tiles, [first, two]) == (first, two)

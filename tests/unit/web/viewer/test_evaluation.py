@@ -1,4 +1,4 @@
-"""What an evaluation says of a scan: labels as the rules gave them, outlines where they lie."""
+"""An evaluation over a scan: the labels of the rules, and outlines on their slices."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +15,11 @@ from nodulebench.core.protocol import RuleChoice
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
 from nodulebench.web.viewer.app import LocalAuth, workbench_app
-from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
 from nodulebench.web.viewer.session import ReadingSession
 
 X, Y, Z = BALL_MM.tolist()
-DOOR = LocalAuth(8040)
+AUTH = LocalAuth(8040)
 BOX = Slice(12, X, Y, 12, 10)
 CASES = (
     case(
@@ -37,36 +37,36 @@ CASES = (
 
 
 @pytest.fixture
-def judged() -> EvaluationLayer:
-    truth, said = reference(*CASES), submission(*CASES, name="cad")
-    return EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+def layer() -> EvaluationLayer:
+    truth, submitted = reference(*CASES), submission(*CASES, name="cad")
+    return EvaluationLayer(evaluated_of(evaluate(truth, [submitted], protocol("luna16"))))
 
 
 @pytest.fixture
-def room(tmp_path: Path, judged: EvaluationLayer) -> Iterator[ReadingSession]:
+def session(tmp_path: Path, layer: EvaluationLayer) -> Iterator[ReadingSession]:
     folder = write_scans(tmp_path / "scans", "b", "a", "other")
-    with open_gallery(folder, judged) as opened:
+    with open_evaluation_session(folder, layer) as opened:
         yield opened
 
 
-def test_a_gallery_has_the_scans_of_the_cases_in_their_order(
-    room: ReadingSession, judged: EvaluationLayer, tmp_path: Path
+def test_a_session_has_the_scans_in_the_order_of_the_cases(
+    session: ReadingSession, layer: EvaluationLayer, tmp_path: Path
 ) -> None:
-    assert [scan.case_id for scan in room.scans] == ["a", "b"]
+    assert [scan.case_id for scan in session.scans] == ["a", "b"]
     with (
         pytest.raises(InputError, match="holds no scan of the 3 cases"),
-        open_gallery(write_scans(tmp_path / "others", "x"), judged),
+        open_evaluation_session(write_scans(tmp_path / "others", "x"), layer),
     ):
         pass
 
 
 def test_nodules_and_marks_have_the_labels_of_the_rule(
-    judged: EvaluationLayer, room: ReadingSession
+    layer: EvaluationLayer, session: ReadingSession
 ) -> None:
-    tiles = room.tiles(0, waits_s=600)
+    tiles = session.tiles(0, waits_s=600)
     assert tiles is not None
-    shown = judged.shown("a", "luna16", "cad", tiles)
-    labels = [(one["label"], one["is_mark"]) for one in shown]
+    shown = layer.case_findings("a", "luna16", "cad", tiles)
+    labels = [(finding["label"], finding["is_mark"]) for finding in shown]
     assert labels == [
         ("found", False),
         ("missed", False),
@@ -75,15 +75,15 @@ def test_nodules_and_marks_have_the_labels_of_the_rule(
         ("false_positive", True),
         ("ignored", True),
     ]
-    assert [one["score"] for one in shown if one["is_mark"]] == [0.9, 0.8, 0.7]
+    assert [finding["score"] for finding in shown if finding["is_mark"]] == [0.9, 0.8, 0.7]
 
 
-def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
-    judged: EvaluationLayer, room: ReadingSession
+def test_a_diameter_is_drawn_as_a_ball_else_a_point(
+    layer: EvaluationLayer, session: ReadingSession
 ) -> None:
-    tiles = room.tiles(0, waits_s=600)
+    tiles = session.tiles(0, waits_s=600)
     assert tiles is not None
-    shown = judged.shown("a", "luna16", "cad", tiles)
+    shown = layer.case_findings("a", "luna16", "cad", tiles)
     circles = shown[0]["finding"]["slices"]
     assert shown[3]["finding"]["slices"] == []
     heights = tiles.grid.to_world(
@@ -96,13 +96,13 @@ def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
         assert away**2 + (height - Z) ** 2 == pytest.approx(36, abs=1e-2)
 
 
-def test_boxes_lie_on_the_slices_that_they_were_given_for(room: ReadingSession) -> None:
+def test_boxes_are_drawn_on_their_slices(session: ReadingSession) -> None:
     cases = (case("a", nodule(12, (X, Y, Z), BOX), mark(0.9, at=(X, Y, Z))),)
-    truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
-    tiles = room.tiles(0, waits_s=600)
+    truth, submitted = reference(*cases), submission(*cases, name="cad")
+    layer = EvaluationLayer(evaluated_of(evaluate(truth, [submitted], protocol("luna16"))))
+    tiles = session.tiles(0, waits_s=600)
     assert tiles is not None
-    (drawn,) = judged.shown("a", "luna16", "cad", tiles)[0]["finding"]["slices"]
+    (drawn,) = layer.case_findings("a", "luna16", "cad", tiles)[0]["finding"]["slices"]
     assert drawn["slice_index"] == 7  # its height of 12 mm: (12 - -2.6) / 2 = 7.3
     assert np.array(drawn["outline"]).tolist() == [
         [X - 6, Y - 5],
@@ -112,104 +112,113 @@ def test_boxes_lie_on_the_slices_that_they_were_given_for(room: ReadingSession) 
     ]
 
 
-def test_errors_are_listed_case_by_case_misses_first(judged: EvaluationLayer) -> None:
-    told = [
-        (error["case_id"], error["label"]) for error in judged.stands("luna16", "cad")["errors"]
+def test_errors_are_listed_case_by_case_misses_first(layer: EvaluationLayer) -> None:
+    errors = [
+        (error["case_id"], error["label"]) for error in layer.summary("luna16", "cad")["errors"]
     ]
-    assert told == [("a", "missed"), ("a", "false_positive"), ("b", "missed"), ("c", "missed")]
-    assert not any(error["flips"] for error in judged.stands("luna16", "cad")["errors"])
+    assert errors == [("a", "missed"), ("a", "false_positive"), ("b", "missed"), ("c", "missed")]
+    assert not any(error["flips"] for error in layer.summary("luna16", "cad")["errors"])
 
 
-def test_what_another_rule_judges_differently_is_told() -> None:
+def test_errors_that_another_rule_does_not_have_are_flagged() -> None:
     cases = (case("a", nodule(6, at=(X, Y, Z)), mark(0.9, at=(X + 4, Y, Z))),)
-    truth, said = reference(*cases), submission(*cases, name="cad")
+    truth, submitted = reference(*cases), submission(*cases, name="cad")
     space = {"space": "volume", "radius_mm": 10.0}
     farther = RuleChoice(name="center_distance", parameters=space)
     rules = protocol().model_copy(update={"rules": (*protocol().rules, farther)})
-    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], rules)))
-    flips = {error["label"]: error["flips"] for error in judged.stands("luna16", "cad")["errors"]}
+    layer = EvaluationLayer(evaluated_of(evaluate(truth, [submitted], rules)))
+    flips = {error["label"]: error["flips"] for error in layer.summary("luna16", "cad")["errors"]}
     assert flips == {"missed": True, "false_positive": True}
 
 
-def test_a_threshold_misses_what_its_marks_no_longer_find(
-    judged: EvaluationLayer, room: ReadingSession
+def test_a_higher_threshold_misses_more_nodules(
+    layer: EvaluationLayer, session: ReadingSession
 ) -> None:
     """At 0.85 the mark of 0.9 is left, at 0.95 none: by hand."""
-    tiles = room.tiles(0, waits_s=600)
+    tiles = session.tiles(0, waits_s=600)
     assert tiles is not None
 
     def labels(threshold: float | None) -> list[str]:
-        return [one["label"] for one in judged.shown("a", "luna16", "cad", tiles, threshold)]
+        return [
+            finding["label"]
+            for finding in layer.case_findings("a", "luna16", "cad", tiles, threshold)
+        ]
 
     def counts(threshold: float | None) -> list[float]:
-        told = judged.stands("luna16", "cad", threshold)
-        return [told[name] for name in ("found", "nodules", "false_positives", "cases")]
+        summary = layer.summary("luna16", "cad", threshold)
+        return [summary[name] for name in ("found", "nodules", "false_positives", "cases")]
 
     assert labels(0.9) == labels(0.85) == ["found", "missed", "ignored_finding", "hit"]
     assert labels(0.95) == ["missed", "missed", "ignored_finding"]
     assert labels(0.7) == labels(None)
-    assert [counts(one) for one in (None, 0.85, 0.95)] == [[1, 4, 1, 3], [1, 4, 0, 3], [0, 4, 0, 3]]
-    missed = [error["case_id"] for error in judged.stands("luna16", "cad", 0.95)["errors"]]
+    assert [counts(threshold) for threshold in (None, 0.85, 0.95)] == [
+        [1, 4, 1, 3],
+        [1, 4, 0, 3],
+        [0, 4, 0, 3],
+    ]
+    missed = [error["case_id"] for error in layer.summary("luna16", "cad", 0.95)["errors"]]
     assert missed == ["a", "a", "b", "c"]
 
 
-def test_thresholds_to_choose_from_are_those_of_the_curve(judged: EvaluationLayer) -> None:
+def test_the_thresholds_are_those_of_the_curve(layer: EvaluationLayer) -> None:
     """One false positive, at 0.8, in three cases: a third a case."""
-    points = judged.points("luna16", "cad")
+    points = layer.points("luna16", "cad")
     assert points[:2] == [{"name": "evaluated"}, {"name": "every", "threshold": 0.7}]
     at = {point["rate"]: point["threshold"] for point in points[2:]}
     assert at == {0.125: 0.9, 0.25: 0.9, 0.5: 0.8, 1: 0.8, 2: 0.8, 4: 0.8, 8: 0.8}
     for rate, threshold in at.items():
-        told = judged.stands("luna16", "cad", float(threshold))
-        assert told["false_positives"] / told["cases"] <= float(rate)
+        summary = layer.summary("luna16", "cad", float(threshold))
+        assert summary["false_positives"] / summary["cases"] <= float(rate)
 
 
-def test_an_operating_point_is_what_is_shown_first_and_can_be_left() -> None:
-    truth, said = reference(*CASES), submission(*CASES, name="cad")
+def test_the_operating_point_is_shown_first() -> None:
+    truth, submitted = reference(*CASES), submission(*CASES, name="cad")
     at_a_rate = protocol("luna16").model_copy(update={"operating_point": 0.125})
-    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], at_a_rate)))
-    assert judged.stands("luna16", "cad")["threshold"] == 0.9
-    assert judged.stands("luna16", "cad")["false_positives"] == 0
-    assert judged.stands("luna16", "cad", 0.7)["false_positives"] == 1
+    layer = EvaluationLayer(evaluated_of(evaluate(truth, [submitted], at_a_rate)))
+    assert layer.summary("luna16", "cad")["threshold"] == 0.9
+    assert layer.summary("luna16", "cad")["false_positives"] == 0
+    assert layer.summary("luna16", "cad", 0.7)["false_positives"] == 1
 
 
 def test_marks_without_scores_have_no_threshold() -> None:
     cases = (case("a", nodule(12, at=(X, Y, Z)), mark(None, at=(X, Y, Z))),)
-    truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
-    assert judged.points("luna16", "cad") == []
-    assert judged.stands("luna16", "cad", 0.5)["found"] == 1
+    truth, submitted = reference(*cases), submission(*cases, name="cad")
+    layer = EvaluationLayer(evaluated_of(evaluate(truth, [submitted], protocol("luna16"))))
+    assert layer.points("luna16", "cad") == []
+    assert layer.summary("luna16", "cad", 0.5)["found"] == 1
 
 
-def test_a_site_says_with_each_request_what_is_looked_at(room: ReadingSession) -> None:
-    """As a portal does, whose people look at results of their own."""
-    app = workbench_app(None, DOOR)
+def test_a_request_can_bring_its_session(session: ReadingSession) -> None:
+    """The portal does this: each user has a separate session."""
+    app = workbench_app(None, AUTH)
 
     async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"] = {"room": room}
+        scope["state"] = {"session": session}
         await app(scope, receive, send)
 
     client = TestClient(chosen, base_url="http://127.0.0.1:8040")
-    client.get(DOOR.address)
+    client.get(AUTH.address)
     assert list(client.get("/evaluation").json()["luna16"]) == ["cad"]
-    assert "judging.js" in client.get("/").text
+    assert "evaluation.js" in client.get("/").text
 
 
-def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(room: ReadingSession) -> None:
-    client = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
+def test_an_evaluation_is_read_only(
+    session: ReadingSession,
+) -> None:
+    client = TestClient(workbench_app(session, AUTH), base_url="http://127.0.0.1:8040")
     assert client.get("/evaluation").status_code == 403
-    client.get(DOOR.address)
+    client.get(AUTH.address)
     assert list(client.get("/evaluation").json()["luna16"]) == ["cad"]
     chosen = {"rule": "luna16", "algorithm": "cad"}
     assert len(client.get("/evaluation/errors", params=chosen).json()["errors"]) == 4
     high = client.get("/scans/0/evaluation", params={**chosen, "threshold": 0.95})
-    assert [one["label"] for one in high.json()] == ["missed", "missed", "ignored_finding"]
+    assert [finding["label"] for finding in high.json()] == ["missed", "missed", "ignored_finding"]
     for wrong in ("nan", "inf", "much"):
-        told = client.get("/evaluation/errors", params={**chosen, "threshold": wrong})
-        assert told.status_code == 422
+        response = client.get("/evaluation/errors", params={**chosen, "threshold": wrong})
+        assert response.status_code == 422
     assert len(client.get("/scans/0/evaluation", params=chosen).json()) == 6
     assert client.get("/scans/0/evaluation", params={**chosen, "rule": "x"}).status_code == 404
     assert client.get("/scans/0/reading").status_code == 404
     own = {"X-Requested-With": "nodulebench"}
     assert client.post("/scans/0/submit", headers=own).status_code == 404
-    assert "judging.js" in client.get("/").text
+    assert "evaluation.js" in client.get("/").text

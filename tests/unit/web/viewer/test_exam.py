@@ -1,4 +1,4 @@
-"""An exam in the reading room: blind until the last scan is handed in, then the sheet."""
+"""An exam in the viewer: blind until the last scan is submitted, then the sheet."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from nodulebench.web.viewer.app import LocalAuth, workbench_app
 from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_session
 from nodulebench.web.viewer.session import ReadingSession
 
-DOOR = LocalAuth(8040)
+AUTH = LocalAuth(8040)
 CLICK = {"position_mm": BALL_MM.tolist()}
 
 
@@ -25,64 +25,64 @@ def exam(tmp_path: Path) -> Exam:
 
 
 @pytest.fixture
-def room(tmp_path: Path, exam: Exam) -> Iterator[ReadingSession]:
+def session(tmp_path: Path, exam: Exam) -> Iterator[ReadingSession]:
     folder = write_scans(tmp_path / "scans", "other", "a", "b")
     with open_exam_session(folder, "anna", exam) as opened:
         yield opened
 
 
 @pytest.fixture
-def client(room: ReadingSession) -> TestClient:
-    made = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
-    made.get(DOOR.address)
+def client(session: ReadingSession) -> TestClient:
+    made = TestClient(workbench_app(session, AUTH), base_url="http://127.0.0.1:8040")
+    made.get(AUTH.address)
     return made
 
 
-def told(client: TestClient, room: ReadingSession) -> dict[str, str]:
-    """All that a candidate is answered by every route, without handing in."""
+def responses(client: TestClient, session: ReadingSession) -> dict[str, str]:
+    """The responses of all routes to a candidate, without submitting."""
     steps = [f"/scans/{number}/submit" for number in (-1, 0, 1)]
-    found = answers_of(client, but=steps)
-    return {place: text.replace(room.name, "ROOM") for place, text in found}
+    texts = answers_of(client, but=steps)
+    return {place: text.replace(session.name, "SESSION") for place, text in texts}
 
 
 @pytest.mark.slow
-def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
-    client: TestClient, room: ReadingSession, tmp_path: Path
+def test_the_key_is_hidden_until_the_last_scan_is_submitted(
+    client: TestClient, session: ReadingSession, tmp_path: Path
 ) -> None:
-    """Every answer is the one that an exam without any nodule gives, on every route."""
+    """Every route returns what an exam without nodules returns."""
     (tmp_path / "empty.csv").write_text(empty_key("a", "b"))
     other = exam_of(tmp_path / "empty.csv")
     with open_exam_session(tmp_path / "scans", "anna", other, tmp_path / "other") as easy:
-        app = workbench_app(easy, DOOR)
+        app = workbench_app(easy, AUTH)
         assert sorted(routes_of(app)) == sorted(TRIES)
         twin = TestClient(app, base_url="http://127.0.0.1:8040")
-        twin.get(DOOR.address)
-        before = told(client, room)
-        assert before == told(twin, easy)
+        twin.get(AUTH.address)
+        before = responses(client, session)
+        assert before == responses(twin, easy)
         assert len(json.loads(client.get("/scans").text)) == 2
-        for one in (client, twin):
-            answer = one.post("/scans/0/submit", headers=OWN).json()
+        for reader in (client, twin):
+            answer = reader.post("/scans/0/submit", headers=OWN).json()
             assert answer == {"is_submitted": True, "is_over": False}
-        after = told(client, room)
-        assert after == told(twin, easy)
+        after = responses(client, session)
+        assert after == responses(twin, easy)
         assert PANEL not in "".join((*before.values(), *after.values()))
-        for one in (client, twin):
-            one.post("/scans/1/submit", headers=OWN)
-        assert PANEL in "".join(told(client, room).values())
+        for reader in (client, twin):
+            reader.post("/scans/1/submit", headers=OWN)
+        assert PANEL in "".join(responses(client, session).values())
 
 
-def test_nothing_marked_is_not_passed_and_shows_what_was_missed(
-    client: TestClient, room: ReadingSession
+def test_an_empty_answer_fails_and_shows_the_misses(
+    client: TestClient, session: ReadingSession
 ) -> None:
     client.post("/scans/0/submit", headers=OWN)
     assert client.post("/scans/1/submit", headers=OWN).json()["is_over"]
     page = client.get("/").text
     assert "Not passed" in page
-    assert "judging.js" in page
+    assert "evaluation.js" in page
     chosen = {"rule": "center_hit", "algorithm": "anna"}
     (missed,) = client.get("/evaluation/errors", params=chosen).json()["errors"]
     assert (missed["label"], missed["id"]) == ("missed", f"nodule:{PANEL}")
-    assert (room.folder / "exam" / "exam.json").is_file()
+    assert (session.folder / "exam" / "exam.json").is_file()
 
 
 def test_a_good_outline_passes(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""What a reader drew as files of other viewers, and back: the same voxels, their own alone."""
+"""Readings as files of other viewers, and back: the same voxels, only of this reader."""
 
 import gzip
 import io
@@ -20,16 +20,16 @@ from nodulebench.web.viewer.scans import Tiles
 from nodulebench.web.viewer.session import open_session
 
 SCANS = {"plain": ball(), "flipped": ball(direction=np.diag([-1.0, -1.0, 1.0]))}
-DOOR = LocalAuth(8040)
+AUTH = LocalAuth(8040)
 PLACE = BALL_MM.tolist()
 
 
 @pytest.fixture(params=SCANS)
 def client(request: Any, tmp_path: Path) -> Iterator[TestClient]:
     folder = write_scans(tmp_path / "scans", "a", volume=SCANS[request.param])
-    with open_session(folder, "anna") as room:
-        made = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
-        made.get(DOOR.address)
+    with open_session(folder, "anna") as session:
+        made = TestClient(workbench_app(session, AUTH), base_url="http://127.0.0.1:8040")
+        made.get(AUTH.address)
         yield made
 
 
@@ -60,39 +60,41 @@ def voxels(finding: dict[str, Any], tiles: Tiles) -> set[tuple[int, ...]]:
         ("lidc_xml", ".xml"),
     ],
 )
-def test_voxels_and_words_come_back(client: TestClient, kind: str, ending: str) -> None:
+def test_a_saved_file_can_be_loaded_again(client: TestClient, kind: str, ending: str) -> None:
     nodule = drawn(client)
     answer = client.get(f"/scans/0/files/{kind}")
     assert answer.status_code == 200, answer.text
     assert f"a{ending}" in answer.headers["content-disposition"]
     name = {"name": f"elsewhere{ending}"}
-    told = client.post("/scans/0/files", params=name, content=answer.content, headers=OWN)
-    assert told.status_code == 200, told.text
-    back = [finding["finding"] for finding in told.json()["findings"]]
-    tiles = client.app.state.room.tiles(0, waits_s=600)
+    response = client.post("/scans/0/files", params=name, content=answer.content, headers=OWN)
+    assert response.status_code == 200, response.text
+    back = [finding["finding"] for finding in response.json()["findings"]]
+    tiles = client.app.state.session.tiles(0, waits_s=600)
     assert voxels(back[0], tiles) == voxels(nodule, tiles)
     assert back[0]["malignancy"] == 4
     has_points = kind not in ("seg_nrrd", "nifti_labels")
-    assert [one["kind"] for one in back[1:]] == (["non_nodule"] if has_points else [])
-    assert len(client.get("/scans/0/reading").json()["findings"]) == 2  # nothing was kept
+    assert [finding["kind"] for finding in back[1:]] == (["non_nodule"] if has_points else [])
+    assert len(client.get("/scans/0/reading").json()["findings"]) == 2  # nothing was stored
 
 
-def test_a_label_map_alone_comes_back_voxel_for_voxel(client: TestClient) -> None:
-    """As another program saves it, which knows nothing of our table."""
+def test_a_label_map_without_table_keeps_every_voxel(client: TestClient) -> None:
+    """Like a file of another program, which has no table."""
     nodule = drawn(client)
     saved = client.get("/scans/0/files/nifti_labels").content
     with zipfile.ZipFile(io.BytesIO(saved)) as packed:
         assert sorted(packed.namelist()) == ["anna/a.nii.gz", "labels.csv"]
         labels = packed.read("anna/a.nii.gz")
-    tiles = client.app.state.room.tiles(0, waits_s=600)
+    tiles = client.app.state.session.tiles(0, waits_s=600)
     for name, content in (("x.nii.gz", labels), ("x.nii", gzip.decompress(labels))):
-        told = client.post("/scans/0/files", params={"name": name}, content=content, headers=OWN)
-        (back,) = told.json()["findings"]
+        response = client.post(
+            "/scans/0/files", params={"name": name}, content=content, headers=OWN
+        )
+        (back,) = response.json()["findings"]
         assert voxels(back["finding"], tiles) == voxels(nodule, tiles)
         assert back["finding"]["malignancy"] is None
 
 
-def test_zips_that_hold_no_label_map_and_maps_that_burst_are_told(client: TestClient) -> None:
+def test_unusable_zips_and_decompression_bombs_are_refused(client: TestClient) -> None:
     drawn(client)
     saved = client.get("/scans/0/files/nifti_labels").content
     with zipfile.ZipFile(io.BytesIO(saved)) as packed:
@@ -101,15 +103,17 @@ def test_zips_that_hold_no_label_map_and_maps_that_burst_are_told(client: TestCl
     header[42:48] = np.array([2000, 2000, 2000], dtype="<i2").tobytes()
     burst = gzip.compress(bytes(header) + bytes(1 << 20))
     for name, content, word in (
-        ("x.nifti_labels.zip", b"PK", "is no zip"),
+        ("x.nifti_labels.zip", b"PK", "is not a readable zip"),
         ("x.nifti_labels.zip", zipped(), "holds 0 label maps"),
         ("x.nifti_labels.zip", zipped(**{"a.nii.gz": labels, "b.nii.gz": labels}), "holds 2"),
         ("x.nifti_labels.zip", zipped(**{"../a.nii.gz": burst}), "would unpack"),
         ("x.nii.gz", burst, "would unpack to 14.9 GiB"),
     ):
-        told = client.post("/scans/0/files", params={"name": name}, content=content, headers=OWN)
-        assert told.status_code == 422
-        assert word in told.json()["problem"]
+        response = client.post(
+            "/scans/0/files", params={"name": name}, content=content, headers=OWN
+        )
+        assert response.status_code == 422
+        assert word in response.json()["problem"]
 
 
 def zipped(**parts: bytes) -> bytes:
@@ -120,28 +124,30 @@ def zipped(**parts: bytes) -> bytes:
     return content.getvalue()
 
 
-def test_nothing_drawn_unknown_kinds_and_broken_files_are_told(client: TestClient) -> None:
+def test_empty_readings_unknown_formats_and_broken_files_are_refused(client: TestClient) -> None:
     assert client.get("/scans/0/files/seg_nrrd").status_code == 404
     assert client.get("/scans/0/files/exe").status_code == 422
     for name, content in (("a.txt", b"x"), ("a.seg.nrrd", b"NRRD0004\n"), ("a.mrk.json", b"{")):
-        told = client.post("/scans/0/files", params={"name": name}, content=content, headers=OWN)
-        assert told.status_code == 422
-        assert told.json()["problem"]
+        response = client.post(
+            "/scans/0/files", params={"name": name}, content=content, headers=OWN
+        )
+        assert response.status_code == 422
+        assert response.json()["problem"]
 
 
 def test_a_file_that_is_too_large_is_refused(client: TestClient, monkeypatch: Any) -> None:
     monkeypatch.setattr("nodulebench.web.viewer.routes.readings.MOST_BYTES", 10)
     name = {"name": "a.mrk.json"}
-    told = client.post("/scans/0/files", params=name, content=b"x" * 11, headers=OWN)
-    assert told.status_code == 422
-    assert "is larger than 64 MiB. Save label maps packed" in told.json()["problem"]
+    response = client.post("/scans/0/files", params=name, content=b"x" * 11, headers=OWN)
+    assert response.status_code == 422
+    assert "is larger than 64 MiB. Save label maps packed" in response.json()["problem"]
 
 
-def test_what_was_handed_in_takes_no_file(client: TestClient) -> None:
+def test_a_submitted_reading_accepts_no_file(client: TestClient) -> None:
     drawn(client)
     client.post("/scans/0/submit", headers=OWN)
     saved = client.get("/scans/0/files/slicer_markups")
     assert saved.status_code == 200
     name = {"name": "a.mrk.json"}
-    told = client.post("/scans/0/files", params=name, content=saved.content, headers=OWN)
-    assert told.status_code == 409
+    response = client.post("/scans/0/files", params=name, content=saved.content, headers=OWN)
+    assert response.status_code == 409

@@ -1,4 +1,4 @@
-"""What was handed in is read by everything else as it was drawn."""
+"""Submitted readings are read by other commands as they were drawn."""
 
 from pathlib import Path
 
@@ -12,30 +12,30 @@ from nodulebench.io.readings import read_findings
 from nodulebench.io.table_files import read_cases
 from nodulebench.web.viewer.drafts import Drafts, Edit
 from nodulebench.web.viewer.export import write_readings
-from nodulebench.web.viewer.findings import Finding, measured, proposed
+from nodulebench.web.viewer.findings import Finding, measure_finding, propose_outlines
 from nodulebench.web.viewer.session import ReadingSession, open_session
 
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
 
 
-def drafts_of(room: ReadingSession) -> Drafts:
-    assert room.drafts is not None
-    return room.drafts
+def drafts_of(session: ReadingSession) -> Drafts:
+    assert session.drafts is not None
+    return session.drafts
 
 
-def put(room: ReadingSession, case_id: str, name: str, finding: Finding) -> None:
-    number = sum(drafts_of(room).of(case_id).seen.values()) + 1
+def put(session: ReadingSession, case_id: str, name: str, finding: Finding) -> None:
+    number = sum(drafts_of(session).of(case_id).seen.values()) + 1
     edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
-    drafts_of(room).edit(case_id, edit)
+    drafts_of(session).edit(case_id, edit)
 
 
-def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
-    with open_session(write_scans(tmp_path / "scans", "a", "b", "c"), "anna") as room:
-        tiles = room.tiles(0, waits_s=30)
+def test_submitted_findings_are_read_back_unchanged(tmp_path: Path) -> None:
+    with open_session(write_scans(tmp_path / "scans", "a", "b", "c"), "anna") as session:
+        tiles = session.tiles(0, waits_s=30)
         assert tiles is not None
         nodule = Finding(
             position_mm=PLACE,
-            slices=proposed(tiles, PLACE, 0),
+            slices=propose_outlines(tiles, PLACE, 0),
             type="part_solid",
             density="part_solid",
             malignancy=4,
@@ -43,16 +43,16 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
             is_near_vessel=True,
             comment='said "so", and more',
         )
-        put(room, "a", "n1", nodule)
-        put(room, "a", "p1", Finding(position_mm=PLACE, kind="small_nodule"))
-        put(room, "c", "n1", nodule)
-        drafts_of(room).hand_in("a")
-        drafts_of(room).hand_in("b")
-        write_readings(room, drafts_of(room))
-        sizes = measured(nodule, tiles)
+        put(session, "a", "n1", nodule)
+        put(session, "a", "p1", Finding(position_mm=PLACE, kind="small_nodule"))
+        put(session, "c", "n1", nodule)
+        drafts_of(session).submit("a")
+        drafts_of(session).submit("b")
+        write_readings(session, drafts_of(session))
+        sizes = measure_finding(nodule, tiles)
     folder = tmp_path / "scans-reading"
     cases = read_cases(folder / "cases.csv")
-    assert cases["case_id"].to_list() == ["a", "b"]  # c was not handed in
+    assert cases["case_id"].to_list() == ["a", "b"]  # c was not submitted
     marks = read_submission(folder / "nodules.csv", cases=cases)
     assert marks.marks.select("case_id", "mark_id", "type").rows() == [("a", "n1", "part_solid")]
     assert marks.marks["long_mm"][0] == pytest.approx(sizes["long_mm"])
@@ -64,19 +64,19 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
     reference = read_reference(folder / "nodules.csv", cases=cases)
     assert reference.nodules.height == 1
     readings = read_findings(folder / "readings")
-    said = readings.findings.sort("finding_id")
-    assert said["kind"].to_list() == ["nodule", "small_nodule"]
-    assert said["malignancy_rating"].to_list() == [4, None]
-    assert said["comment"].to_list() == ['said "so", and more', None]
-    assert said["is_near_vessel"].to_list() == [True, None]
+    findings = readings.findings.sort("finding_id")
+    assert findings["kind"].to_list() == ["nodule", "small_nodule"]
+    assert findings["malignancy_rating"].to_list() == [4, None]
+    assert findings["comment"].to_list() == ['said "so", and more', None]
+    assert findings["is_near_vessel"].to_list() == [True, None]
     assert readings.sessions.rows()[0][:2] == ("a", "anna")
     assert readings.slices.filter(pl.col("case_id") == "a").height == len(nodule.slices)
 
 
-def test_nothing_found_is_a_reading_too(tmp_path: Path) -> None:
-    with open_session(write_scans(tmp_path / "scans", "a"), "anna") as room:
-        drafts_of(room).hand_in("a")
-        write_readings(room, drafts_of(room))
+def test_an_empty_reading_is_a_reading(tmp_path: Path) -> None:
+    with open_session(write_scans(tmp_path / "scans", "a"), "anna") as session:
+        drafts_of(session).submit("a")
+        write_readings(session, drafts_of(session))
     readings = read_findings(tmp_path / "scans-reading" / "readings")
     assert readings.sessions["case_id"].to_list() == ["a"]
     assert readings.findings.height == 0

@@ -1,4 +1,4 @@
-"""Where the reading room listens: where it did before, so that edits that wait find it again."""
+"""The port of the viewer: the last one, so that a browser can send edits that it stored."""
 
 import socket
 from pathlib import Path
@@ -14,27 +14,27 @@ def port_of(folder: Path, port: int = 0) -> int:
         return int(heard.getsockname()[1])
 
 
-def test_a_room_is_opened_again_where_it_was(tmp_path: Path) -> None:
+def test_a_session_listens_on_its_last_port(tmp_path: Path) -> None:
     first = port_of(tmp_path / "reading")
     assert port_of(tmp_path / "reading") == first
     assert (tmp_path / "reading" / PORT).read_text() == str(first)
 
 
-def test_a_port_that_was_asked_for_is_the_one_and_is_remembered(tmp_path: Path) -> None:
+def test_a_given_port_is_used_and_remembered(tmp_path: Path) -> None:
     free = port_of(tmp_path / "other")
     assert port_of(tmp_path, free) == free
     assert port_of(tmp_path) == free
 
 
-@pytest.mark.parametrize("kept", ["", "x", "99999", "-1"])
-def test_what_is_no_port_is_forgotten(tmp_path: Path, kept: str) -> None:
-    (tmp_path / PORT).write_text(kept)
-    found = port_of(tmp_path)
-    assert found > 0
-    assert port_of(tmp_path) == found
+@pytest.mark.parametrize("stored", ["", "x", "99999", "-1"])
+def test_an_invalid_stored_port_is_ignored(tmp_path: Path, stored: str) -> None:
+    (tmp_path / PORT).write_text(stored)
+    port = port_of(tmp_path)
+    assert port > 0
+    assert port_of(tmp_path) == port
 
 
-def test_a_port_that_somebody_else_has_is_left_to_them(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_replaced(tmp_path: Path) -> None:
     with _listening_as_before(tmp_path, 0) as theirs:
         taken = theirs.getsockname()[1]
         assert port_of(tmp_path) != taken
@@ -42,7 +42,7 @@ def test_a_port_that_somebody_else_has_is_left_to_them(tmp_path: Path) -> None:
             port_of(tmp_path, taken)
 
 
-def test_what_is_answered_waits_for_nobody() -> None:
+def test_responses_are_sent_without_delay() -> None:
     with (
         listening(LOOPBACK, 0) as heard,
         socket.create_connection(heard.getsockname()),

@@ -10,7 +10,7 @@ from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.rasters import voxels_of
 from nodulebench.imaging.volume import Volume
-from nodulebench.web.viewer.findings import grid_of, on_original, proposed
+from nodulebench.web.viewer.findings import grid_of, on_original, propose_outlines
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_in, tiles_of
 
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
@@ -22,29 +22,27 @@ def shown(folder: Path, volume: Volume) -> Tiles:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_an_oblique_scan_gets_its_outlines_back_on_its_own_slices(
-    tmp_path: Path, sign: float
-) -> None:
+def test_outlines_of_an_oblique_scan_return_to_its_slices(tmp_path: Path, sign: float) -> None:
     direction = TURNED * np.array([1.0, 1.0, sign])
     tiles = shown(tmp_path, ball(size=(64, 60, 30), direction=direction))
     assert tiles.is_resampled
-    made = on_original(proposed(tiles, PLACE, 0), tiles)
+    made = on_original(propose_outlines(tiles, PLACE, 0), tiles)
     grid = grid_of(tiles)
     assert grid is tiles.original
-    voxel = voxels_of((one.as_drawn for one in made), grid)
+    voxel = voxels_of((slice_.as_drawn for slice_ in made), grid)
     place = grid.to_world(voxel.astype(float))
     away = np.linalg.norm(place - BALL_MM, axis=1)
     assert away.max() < RADIUS_MM + 1.5
     volume = len(voxel) * np.prod(grid.spacing_mm)
     assert (6 / np.pi * volume) ** (1 / 3) == pytest.approx(2 * RADIUS_MM, rel=0.08)
     assert np.abs(place.mean(axis=0) - BALL_MM).max() < 0.7
-    numbers = [one.slice_index for one in made]
+    numbers = [slice_.slice_index for slice_ in made]
     assert sorted(numbers) == list(range(min(numbers), max(numbers) + 1))
 
 
-def test_an_image_that_was_only_put_in_order_keeps_outlines_and_numbers(tmp_path: Path) -> None:
+def test_a_reordered_image_keeps_outlines_and_numbers(tmp_path: Path) -> None:
     tiles = shown(tmp_path, ball(direction=np.diag([-1.0, 1.0, -1.0])))
-    slices = proposed(tiles, PLACE, 0)
+    slices = propose_outlines(tiles, PLACE, 0)
     assert on_original(slices, tiles) is slices
     own = voxels_of((slice_.as_drawn for slice_ in slices), tiles.original)
     here = voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid)

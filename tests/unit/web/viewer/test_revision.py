@@ -1,4 +1,4 @@
-"""A second reading in the page: others' marks by letters, the own ones to be changed."""
+"""The revision of a reading: others' marks by letter, the reader's own to change."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders.working import BESIDE, PLACE, Person, ball_project, handle_of, people_of
+from builders.working import NEXT_TO, PLACE, Person, ball_project, handle_of, people_of
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import LIDC
 from nodulebench.io.readings import read_findings
@@ -23,24 +23,24 @@ def folder(tmp_path: Path) -> Path:
 def reads(person: Person, number: int, *places: list[float]) -> None:
     for at, place in enumerate(places):
         person.draw(number, f"f{at}", place)
-    person.hand_in(number)
+    person.submit(number)
 
 
 def modes(person: Person) -> list[str]:
-    return [one["mode"] for one in person.ask("/scans")]
+    return [scan["mode"] for scan in person.ask("/scans")]
 
 
 def drawn(person: Person, number: int = 0) -> tuple[list[str], dict[str, int]]:
-    """The own findings, and how many each of the others drew."""
-    told: dict[str, Any] = person.ask(f"/scans/{number}/reading")
-    others = {other["letter"]: len(other["findings"]) for other in told["others"]}
-    return [finding["id"] for finding in told["findings"]], others
+    """The reader's own findings, and the number of each other reader."""
+    reading: dict[str, Any] = person.ask(f"/scans/{number}/reading")
+    others = {other["letter"]: len(other["findings"]) for other in reading["others"]}
+    return [finding["id"] for finding in reading["findings"]], others
 
 
 def test_blind_before_and_open_after(folder: Path) -> None:
     with people_of(folder, *READERS) as people:
         first, second, third = (people[name] for name in READERS)
-        reads(first, 0, PLACE, BESIDE)
+        reads(first, 0, PLACE, NEXT_TO)
         reads(second, 0, PLACE)
         for person in (first, second, third):
             assert drawn(person)[1] == {}
@@ -56,9 +56,9 @@ def test_blind_before_and_open_after(folder: Path) -> None:
         assert not [name for name in READERS if f'"{name}"' in text]
 
 
-def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: Path) -> None:
+def test_a_revision_changes_only_what_the_reader_edits(folder: Path) -> None:
     with people_of(folder, *READERS) as people:
-        for name, places in zip(READERS, ((PLACE, BESIDE), (PLACE,), (PLACE,)), strict=True):
+        for name, places in zip(READERS, ((PLACE, NEXT_TO), (PLACE,), (PLACE,)), strict=True):
             reads(people[name], 0, *places)
         first, second, third = (people[name] for name in READERS)
         first.post(
@@ -66,13 +66,13 @@ def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: 
             {"client": "tab", "number": 1, "finding_id": "f1", "based_on": 0, "finding": None},
         )
         assert drawn(first)[0] == ["f0"]
-        first.hand_in(0)
-        second.draw(0, "mine", BESIDE)
+        first.submit(0)
+        second.draw(0, "mine", NEXT_TO)
         assert drawn(second)[0] == ["f0", "mine"]
         assert sorted(drawn(third)[1].values()) == [1, 2]  # what others revised is not shown
-        second.hand_in(0)
-        third.hand_in(0)
-        third.hand_in(0, code=409)
+        second.submit(0)
+        third.submit(0)
+        third.submit(0, code=409)
         assert modes(third) == ["done", "read"]
     batch = handle_of(folder).batch("b1")
     blind, last = batch.readings, batch.last_readings
@@ -82,7 +82,7 @@ def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: 
     assert last["a", "r3"] == blind["a", "r3"]
 
 
-def test_both_phases_are_exported_and_say_which_they_are(folder: Path, tmp_path: Path) -> None:
+def test_both_phases_are_exported_with_their_names(folder: Path, tmp_path: Path) -> None:
     with people_of(folder, *READERS, "office") as people:
         for name in READERS:
             for number in range(2):
@@ -90,11 +90,11 @@ def test_both_phases_are_exported_and_say_which_they_are(folder: Path, tmp_path:
         for name in READERS[1:]:
             for number in range(2):
                 people[name].draw(number, "taken", PLACE)
-                people[name].hand_in(number)
+                people[name].submit(number)
         for number in range(2):
-            people["r1"].hand_in(number)
-        (stand,) = people["office"].ask("/work")
-        assert (stand["state"], stand["may_release"]) == ("arbitration", True)
+            people["r1"].submit(number)
+        (status,) = people["office"].ask("/work")
+        assert (status["state"], status["may_release"]) == ("arbitration", True)
         people["office"].post("/work/b1/release")
     parts = {"findings": tmp_path / "last", "blind_findings": tmp_path / "blind"}
     reference = export_released(handle_of(folder), tmp_path / "bundle", **parts)

@@ -1,4 +1,4 @@
-"""What a folder of scans holds, in whatever form."""
+"""Finding the scans of a folder in all their formats."""
 
 import shutil
 from pathlib import Path
@@ -19,27 +19,27 @@ from nodulebench.web.viewer.scans import scans_in
 def test_images_and_dicom_series_of_a_folder_are_scans(tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "b", "a")
     uid = write_series(folder / "dicom")
-    found = scans_in(folder)
-    assert [one.case_id for one in found] == ["a", "b", uid]
-    assert [file.name for file in found[0].files] == ["a.mhd", "a.zraw"]
-    assert len(found[2].files) == 12
-    assert found[2].images == folder / "dicom"
-    assert [one.read().shape for one in found] == [(24, 60, 64)] * 2 + [(12, 40, 50)]
+    scans = scans_in(folder)
+    assert [scan.case_id for scan in scans] == ["a", "b", uid]
+    assert [file.name for file in scans[0].files] == ["a.mhd", "a.zraw"]
+    assert len(scans[2].files) == 12
+    assert scans[2].images == folder / "dicom"
+    assert [scan.read().shape for scan in scans] == [(24, 60, 64)] * 2 + [(12, 40, 50)]
 
 
-def test_one_file_or_one_series_is_read_alone(tmp_path: Path) -> None:
+def test_a_single_file_or_series_can_be_read(tmp_path: Path) -> None:
     folder = write_scans(tmp_path, "a", "b")
     uid = write_series(tmp_path / "dicom")
     assert [scan.case_id for scan in scans_in(folder / "a.mhd")] == ["a"]
     assert [scan.case_id for scan in scans_in(tmp_path / "dicom")] == [uid]
 
 
-def test_a_test_set_says_itself_which_scans_it_has(tmp_path: Path) -> None:
+def test_a_test_set_lists_its_scans(tmp_path: Path) -> None:
     write_scans(tmp_path / "images", "b", "a")
     assert [scan.case_id for scan in scans_in(tmp_path)] == ["a", "b"]
 
 
-def test_a_folder_without_scans_and_two_of_a_name_are_refused(tmp_path: Path) -> None:
+def test_empty_folders_and_duplicate_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no DICOM CT images"):
         scans_in(tmp_path)
     write_scans(tmp_path / "one", "a")
@@ -48,7 +48,7 @@ def test_a_folder_without_scans_and_two_of_a_name_are_refused(tmp_path: Path) ->
         scans_in(tmp_path)
 
 
-def test_slices_of_a_tilted_gantry_are_read_on_the_grid_that_they_lie_on(tmp_path: Path) -> None:
+def test_slices_of_a_tilted_gantry_keep_their_grid(tmp_path: Path) -> None:
     lean = np.array([[1.0, 0, 0], [0, 1, np.sin(0.2)], [0, 0, np.cos(0.2)]])
     straight = ball(size=(20, 20, 8))
     grid = straight.geometry

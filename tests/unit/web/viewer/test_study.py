@@ -1,4 +1,4 @@
-"""A room of an observer study shows patches and nothing else, and keeps every call."""
+"""A session of an observer study shows only patches and records every call."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
-from builders.working import BESIDE, PLACE, AtHome
+from builders.working import NEXT_TO, PLACE, AtHome
 from nodulebench.annotation.observer_study.selection import SUSPECTS
 from nodulebench.annotation.observer_study.study import OpenStudy, begin_study
 from nodulebench.core.errors import InputError
@@ -24,11 +24,11 @@ SECRETS = ("secret-case", "secret-mark", "0.8125", "bo")
 
 
 def made(folder: Path, *, patch_mm: float = 30) -> OpenStudy:
-    """Two places in one scan, for two readers; the second one lies in air."""
+    """Two locations in one scan, for two readers; the second one is in air."""
     write_scans(folder / "scans", "secret-case")
     rows = [
         ("secret-case", "secret-mark-1", *PLACE, 0.8125),
-        ("secret-case", "secret-mark-2", *BESIDE, 0.8125),
+        ("secret-case", "secret-mark-2", *NEXT_TO, 0.8125),
     ]
     columns = [column.name for column in SUSPECTS.columns]
     (folder / "study").mkdir()
@@ -38,9 +38,9 @@ def made(folder: Path, *, patch_mm: float = 30) -> OpenStudy:
 
 
 @contextmanager
-def judging(folder: Path, name: str = "ann") -> Iterator[AtHome]:
-    with open_study_session(folder / "study", folder / "scans", name) as room:
-        yield AtHome(room)
+def study_of(folder: Path, name: str = "ann") -> Iterator[AtHome]:
+    with open_study_session(folder / "study", folder / "scans", name) as session:
+        yield AtHome(session)
 
 
 def number_of(study: OpenStudy, mark: str, name: str = "ann") -> int:
@@ -52,11 +52,11 @@ def axis(length: float) -> dict[str, Any]:
     return {"slice_index": 5, "long": [[x, y], [x + length, y]], "short": None}
 
 
-def says(person: AtHome, number: int, call: str, **said: Any) -> Any:
-    return person.answer(number, "mark", call=call, **said)
+def call_location(person: AtHome, number: int, call: str, **fields: Any) -> Any:
+    return person.answer(number, "mark", call=call, **fields)
 
 
-def test_a_patch_is_a_cut_of_its_scan_with_every_voxel_in_its_place() -> None:
+def test_the_voxels_of_a_patch_keep_their_positions() -> None:
     volume = ball()
     whole = Tiles(upright(volume).volume, volume.geometry, is_resampled=False)
     patch = patch_of(whole, BALL_MM, 16.0)
@@ -71,66 +71,66 @@ def test_a_patch_is_a_cut_of_its_scan_with_every_voxel_in_its_place() -> None:
 
 
 def test_axes_are_measured_as_their_mean() -> None:
-    one = Ruler(slice_index=0, long=((0, 0), (3, 4)))
-    assert ruler_mm(one) == 5.0
-    assert ruler_mm(one.model_copy(update={"short": ((0, 0), (0, 3.5))})) == 4.25
+    ruler = Ruler(slice_index=0, long=((0, 0), (3, 4)))
+    assert ruler_mm(ruler) == 5.0
+    assert ruler_mm(ruler.model_copy(update={"short": ((0, 0), (0, 3.5))})) == 4.25
     assert ruler_mm(None) is None
 
 
-def test_a_place_is_judged_measured_and_kept_as_an_event(tmp_path: Path) -> None:
+def test_a_call_is_measured_and_recorded_as_an_event(tmp_path: Path) -> None:
     study = made(tmp_path)
     number = number_of(study, "secret-mark-1")
-    with judging(tmp_path) as ann:
-        assert [one["mode"] for one in ann.ask("/scans")] == ["classify", "classify"]
-        ann.hand_in(number, code=422)
-        says(ann, number, "nodule")
-        told = ann.hand_in(number, code=422)["problem"]
-        assert "is not measured" in told
-        says(ann, number, "nodule", ruler=axis(2.5))
-        assert "measures 2.5 mm" in ann.hand_in(number, code=422)["problem"]
-        says(ann, number, "nodule", ruler=axis(7.5))
-        ann.hand_in(number)
-        ann.hand_in(number, code=409)
+    with study_of(tmp_path) as ann:
+        assert [scan["mode"] for scan in ann.ask("/scans")] == ["classify", "classify"]
+        ann.submit(number, code=422)
+        call_location(ann, number, "nodule")
+        problem = ann.submit(number, code=422)["problem"]
+        assert "is not measured" in problem
+        call_location(ann, number, "nodule", ruler=axis(2.5))
+        assert "measures 2.5 mm" in ann.submit(number, code=422)["problem"]
+        call_location(ann, number, "nodule", ruler=axis(7.5))
+        ann.submit(number)
+        ann.submit(number, code=409)
         assert ann.ask(f"/scans/{number}/reading")["mode"] == "done"
     (call,) = study.calls("ann").values()
     assert (call.mark_id, call.call, call.diameter_mm) == ("secret-mark-1", "nodule", 7.5)
     assert call.facts == {"seconds": 6.0}  # three edits of two seconds each
 
 
-def test_what_was_said_is_there_after_a_restart_and_after_a_table(tmp_path: Path) -> None:
+def test_calls_survive_a_restart_and_a_table(tmp_path: Path) -> None:
     study = made(tmp_path)
-    with judging(tmp_path) as ann:
-        says(ann, 0, "small_nodule")
-    with judging(tmp_path) as ann:
-        (one,) = ann.ask("/scans/0/reading")["findings"]
-        assert one["finding"]["call"] == "small_nodule"
+    with study_of(tmp_path) as ann:
+        call_location(ann, 0, "small_nodule")
+    with study_of(tmp_path) as ann:
+        (finding,) = ann.ask("/scans/0/reading")["findings"]
+        assert finding["finding"]["call"] == "small_nodule"
         study.call("ann", study.places("ann")[0], "non_nodule")
         answer = ann.ask("/scans/0/reading")
         assert (answer["mode"], answer["is_submitted"]) == ("done", True)
         assert answer["findings"][0]["finding"]["call"] == "non_nodule"
-        ann.hand_in(0, code=409)
+        ann.submit(0, code=409)
 
 
-def test_a_size_that_was_laid_on_no_nodule_does_not_count(tmp_path: Path) -> None:
+def test_a_size_of_a_non_nodule_does_not_count(tmp_path: Path) -> None:
     study = made(tmp_path)
-    with judging(tmp_path) as ann:
-        says(ann, 0, "non_nodule", ruler=axis(7.5))
-        ann.hand_in(0)
+    with study_of(tmp_path) as ann:
+        call_location(ann, 0, "non_nodule", ruler=axis(7.5))
+        ann.submit(0)
     (call,) = study.calls("ann").values()
     assert call.diameter_mm is None
 
 
-def test_nothing_is_told_of_cases_scores_or_other_readers(tmp_path: Path) -> None:
+def test_a_study_hides_cases_scores_and_other_readers(tmp_path: Path) -> None:
     study = made(tmp_path)
     for place in study.places("bo"):
         study.call("bo", place, "nodule", 9.125)
-    with judging(tmp_path) as ann:
+    with study_of(tmp_path) as ann:
         answers = [ann.client.get("/").text]
         answers += [json.dumps(ann.ask("/scans"))]
         for number in range(2):
             answers += [json.dumps(ann.ask(f"/scans/{number}"))]
             answers += [json.dumps(ann.ask(f"/scans/{number}/reading"))]
-            answers += [json.dumps(ann.hand_in(number, code=422))]
+            answers += [json.dumps(ann.submit(number, code=422))]
             answers += [ann.client.get(f"/scans/{number}/evaluation?rule=a&algorithm=b").text]
         answers += [ann.client.get("/work").text]
     for text in answers:
@@ -138,11 +138,11 @@ def test_nothing_is_told_of_cases_scores_or_other_readers(tmp_path: Path) -> Non
         assert not [secret for secret in (*SECRETS[:3], '"bo"', "9.125") if secret in words]
 
 
-def test_only_readers_with_all_images_come_in(tmp_path: Path) -> None:
+def test_a_study_needs_a_reader_and_all_images(tmp_path: Path) -> None:
     made(tmp_path)
-    with pytest.raises(InputError, match="has no part"), judging(tmp_path, "eve"):
+    with pytest.raises(InputError, match="has no part"), study_of(tmp_path, "eve"):
         pass
     for file in (tmp_path / "scans").iterdir():
         file.rename(file.with_name(file.name.replace("secret-case", "other")))
-    with pytest.raises(InputError, match="holds no scan of 'secret-case'"), judging(tmp_path):
+    with pytest.raises(InputError, match="holds no scan of 'secret-case'"), study_of(tmp_path):
         pass

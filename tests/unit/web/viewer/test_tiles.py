@@ -1,4 +1,4 @@
-"""Voxels of a scan are made once, whole, and anew where the scan changed."""
+"""The voxels of a scan are cached once, completely, and again if the scan changes."""
 
 import os
 from dataclasses import replace
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
-from nodulebench.web.viewer import session as room_module
+from nodulebench.web.viewer import session as session_module
 from nodulebench.web.viewer.scans import VOXELS, Scan, Tiles, cached_tiles, scans_in, tiles_of
 from nodulebench.web.viewer.session import open_session
 
@@ -20,7 +20,7 @@ def the_scan(folder: Path) -> Scan:
     return scan
 
 
-def test_slices_are_the_voxels_of_the_image_from_the_feet_on(tmp_path: Path) -> None:
+def test_slices_are_sent_feet_first(tmp_path: Path) -> None:
     upside_down = ball(direction=np.diag([1.0, 1.0, -1.0]))
     (scan,) = scans_in(write_scans(tmp_path / "scans", "a", volume=upside_down))
     tiles = tiles_of(scan, tmp_path / "cache")
@@ -43,7 +43,7 @@ def test_a_scan_is_read_once(tmp_path: Path) -> None:
     assert np.array_equal(first.grid.origin_mm, again.grid.origin_mm)
 
 
-def test_a_scan_that_was_exchanged_is_read_anew(tmp_path: Path) -> None:
+def test_a_changed_scan_is_read_again(tmp_path: Path) -> None:
     scan = the_scan(tmp_path)
     tiles_of(scan, tmp_path / "cache")
     brighter = ball()
@@ -53,7 +53,7 @@ def test_a_scan_that_was_exchanged_is_read_anew(tmp_path: Path) -> None:
     assert np.array_equal(tiles_of(scan, tmp_path / "cache").volume.hu, brighter.hu)
 
 
-def test_what_was_broken_off_leaves_nothing_that_counts(tmp_path: Path) -> None:
+def test_an_interrupted_import_is_not_used(tmp_path: Path) -> None:
     scan = the_scan(tmp_path)
 
     def stopped() -> None:
@@ -64,20 +64,20 @@ def test_what_was_broken_off_leaves_nothing_that_counts(tmp_path: Path) -> None:
     assert tiles_of(scan, tmp_path / "cache").volume.shape == (24, 60, 64)
 
 
-def test_a_scan_is_shown_before_the_disk_has_it_and_mapped_from_there_afterwards(
+def test_a_scan_is_shown_before_it_is_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_keep, kept = Event(), tmp_path / "reading"
+    may_keep, folder = Event(), tmp_path / "reading"
 
     def slowly(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
         assert may_keep.wait(600)
         return cached_tiles(tiles, scan, cache)
 
-    monkeypatch.setattr(room_module, "cached_tiles", slowly)
-    with open_session(write_scans(tmp_path / "scans", "a"), "anna", kept) as room:
-        shown = room.tiles(0, waits_s=600)
-        assert not list(kept.rglob(VOXELS))
+    monkeypatch.setattr(session_module, "cached_tiles", slowly)
+    with open_session(write_scans(tmp_path / "scans", "a"), "anna", folder) as session:
+        shown = session.tiles(0, waits_s=600)
+        assert not list(folder.rglob(VOXELS))
         may_keep.set()
-        while not isinstance(room.tiles(0, waits_s=600).volume.hu, np.memmap):
+        while not isinstance(session.tiles(0, waits_s=600).volume.hu, np.memmap):
             sleep(0.01)
-        assert np.array_equal(room.tiles(0, waits_s=600).volume.hu, shown.volume.hu)
+        assert np.array_equal(session.tiles(0, waits_s=600).volume.hu, shown.volume.hu)

@@ -19,7 +19,7 @@ from nodulebench.web.portal.benchmarks.service import MOST_TITLE
 from nodulebench.web.portal.database.models import ExamResult, SiteExam, new_id, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
-from nodulebench.web.viewer.evaluation import shown_place
+from nodulebench.web.viewer.evaluation import shown_position
 from nodulebench.web.viewer.exam import Exam, exam_of
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of, tiles_of
 
@@ -81,7 +81,7 @@ def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Pro
 
 
 def _is_inside(nodule: JsonObject, tiles: Tiles) -> bool:
-    place, size = shown_place(nodule, tiles), np.array(tiles.volume.shape[::-1])
+    place, size = shown_position(nodule, tiles), np.array(tiles.volume.shape[::-1])
     return bool(np.all((place >= -0.5) & (place <= size - 0.5)))
 
 

@@ -50,11 +50,11 @@ class SiteExamSession(ExamSession):
         self._transactions = transactions
         self._account = user.account
 
-    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
+    def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Freeze the reading of a sequence; nothing of it leaves the database."""
-        drafts.hand_in(self.draft_key(number))
+        drafts.submit(self.draft_key(number))
 
-    def keep(self, sheet: ExamSheet) -> None:
+    def save_sheet(self, sheet: ExamSheet) -> None:
         """Store the result once, with an event of the site."""
         own = {"exam_id": self._transactions.of, "account_id": self._account}
         with self._transactions.acting() as session:

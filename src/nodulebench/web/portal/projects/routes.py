@@ -250,7 +250,7 @@ def _remaining_cases(
     if not may(by.roles, ROUTE):
         return None
     try:
-        return sessions.of(project_id, by).stands()
+        return sessions.of(project_id, by).batch_statuses()
     except DeniedError:
         return None
 

@@ -66,13 +66,13 @@ class SqlDrafts:
             self._add(session, case_id, {"edit": edit.model_dump(mode="json")})
         return applied(edit) if edit.finding_id else None
 
-    def hand_in(self, case_id: str) -> None:
+    def submit(self, case_id: str) -> None:
         """Freeze a draft."""
-        with self.handing_in(case_id):
+        with self.submitting(case_id):
             pass
 
     @contextmanager
-    def handing_in(self, case_id: str) -> Iterator[Draft]:
+    def submitting(self, case_id: str) -> Iterator[Draft]:
         """Freeze a draft in the same transaction as the actions of the block.
 
         Raises:

@@ -105,7 +105,7 @@ class SiteGuard:
         except DeniedError as error:
             site.refuse(user.account, error.code, at=request.url.path[:100])
             return self._error_response(error)
-        request.state.room = session
+        request.state.session = session
         return None
 
     def _upload_slot(self, request: Request) -> AbstractAsyncContextManager[None]:

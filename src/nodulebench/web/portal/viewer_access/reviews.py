@@ -14,7 +14,7 @@ from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import find_entry, result_of
 from nodulebench.web.portal.viewer_access.gateway import LruCache
-from nodulebench.web.viewer.evaluation import EvaluationLayer, Gallery, evaluated_scans
+from nodulebench.web.viewer.evaluation import EvaluationLayer, EvaluationSession, evaluated_scans
 from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
 
@@ -70,7 +70,7 @@ class ReviewSessions:
         self.site = site
         self._held: LruCache[SharedReview] = LruCache(MOST_HELD)
 
-    def of(self, name: str, user: User) -> Gallery:
+    def of(self, name: str, user: User) -> EvaluationSession:
         """The review session of an entry.
 
         Raises:
@@ -88,7 +88,7 @@ class ReviewSessions:
         except InputError as error:
             raise DeniedError("no_images", 409) from error
         own = self.site.settings.storage / HANGINGS / user.account
-        return Gallery(own, shared.scans, shared.layer, shared.voxels)
+        return EvaluationSession(own, shared.scans, shared.layer, shared.voxels)
 
 
 def _shared(folder: Path, place: Path, voxels: Path) -> SharedReview:

@@ -1,1 +1,1 @@
-"""What a browser can ask the reading room for, by what it is about."""
+"""HTTP routes of the viewer, one module per topic."""

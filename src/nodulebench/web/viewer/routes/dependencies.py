@@ -1,4 +1,4 @@
-"""What routes are given with a request: the room, and the scan that its number stands for."""
+"""What routes depend on: the session of a request, and the scan with the number in its path."""
 
 from typing import Annotated
 
@@ -11,37 +11,37 @@ from nodulebench.web.viewer.session import ReadingSession
 WAITS_S = 20.0
 
 
-def _room(request: Request) -> ReadingSession:
-    room: ReadingSession = getattr(request.state, "room", None) or request.app.state.room
-    return room
+def _session(request: Request) -> ReadingSession:
+    session: ReadingSession = getattr(request.state, "session", None) or request.app.state.session
+    return session
 
 
-GivenRoom = Annotated[ReadingSession, Depends(_room)]
+CurrentSession = Annotated[ReadingSession, Depends(_session)]
 
 
-def _scan(room: GivenRoom, number: int) -> Scan:
-    if not room.is_open(number):
+def _scan(session: CurrentSession, number: int) -> Scan:
+    if not session.is_open(number):
         raise HTTPException(404, "no such scan")
-    return room.scan(number)
+    return session.scan(number)
 
 
-GivenScan = Annotated[Scan, Depends(_scan)]
+CurrentScan = Annotated[Scan, Depends(_scan)]
 
 
-def _drafts(room: GivenRoom) -> Drafts:
-    if room.drafts is None:
+def _drafts(session: CurrentSession) -> Drafts:
+    if session.drafts is None:
         raise HTTPException(404, "nothing can be drawn here")
-    return room.drafts
+    return session.drafts
 
 
-GivenDrafts = Annotated[Drafts, Depends(_drafts)]
+CurrentDrafts = Annotated[Drafts, Depends(_drafts)]
 
 
-def _tiles(room: GivenRoom, number: int, scan: GivenScan) -> Tiles:  # noqa: ARG001 - checks number
-    tiles = room.tiles(number, waits_s=WAITS_S)
+def _tiles(session: CurrentSession, number: int, scan: CurrentScan) -> Tiles:  # noqa: ARG001 - checks number
+    tiles = session.tiles(number, waits_s=WAITS_S)
     if tiles is None:
         raise HTTPException(503, "the scan is still being read")
     return tiles
 
 
-GivenTiles = Annotated[Tiles, Depends(_tiles)]
+CurrentTiles = Annotated[Tiles, Depends(_tiles)]

@@ -1,4 +1,4 @@
-"""What an evaluation says of a scan, and the list of its errors."""
+"""The nodules and marks of an evaluation in a scan, and the list of its errors."""
 
 from typing import Annotated
 
@@ -8,23 +8,23 @@ from pydantic import FiniteFloat
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.evaluation import EvaluationLayer
-from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
+from nodulebench.web.viewer.routes.dependencies import CurrentScan, CurrentSession, CurrentTiles
 
 router = APIRouter()
 
 
-def _judged(room: GivenRoom) -> EvaluationLayer:
-    judged = room.judged()
-    if judged is None:
+def _evaluation(session: CurrentSession) -> EvaluationLayer:
+    evaluation = session.evaluation()
+    if evaluation is None:
         raise HTTPException(404, "no evaluation is open")
-    return judged
+    return evaluation
 
 
-GivenJudged = Annotated[EvaluationLayer, Depends(_judged)]
+CurrentEvaluation = Annotated[EvaluationLayer, Depends(_evaluation)]
 
 
-class Chosen(ConfigModel):
-    """How it shall be judged."""
+class Choice(ConfigModel):
+    """The rule, the algorithm and the threshold that are shown."""
 
     rule: str
     algorithm: str
@@ -32,33 +32,35 @@ class Chosen(ConfigModel):
     """The lowest score that counts; None: the operating point."""
 
 
-def _chosen(judged: GivenJudged, chosen: Annotated[Chosen, Query()]) -> Chosen:
-    if judged.cohort(chosen.rule, chosen.algorithm) is None:
+def _choice(evaluation: CurrentEvaluation, choice: Annotated[Choice, Query()]) -> Choice:
+    if evaluation.cohort(choice.rule, choice.algorithm) is None:
         raise HTTPException(404, "no such rule or algorithm")
-    return chosen
+    return choice
 
 
-GivenChoice = Annotated[Chosen, Depends(_chosen)]
+CurrentChoice = Annotated[Choice, Depends(_choice)]
 
 
 @router.get("/evaluation")
-def choices(judged: GivenJudged) -> dict[str, JsonObject]:
-    """For each rule the algorithms that it judged, and thresholds to choose from."""
+def choices(evaluation: CurrentEvaluation) -> dict[str, JsonObject]:
+    """For each rule its algorithms, each with thresholds to choose from."""
     return {
-        rule: {name: judged.points(rule, name) for name in names}
-        for rule, names in judged.choices().items()
+        rule: {name: evaluation.points(rule, name) for name in names}
+        for rule, names in evaluation.choices().items()
     }
 
 
 @router.get("/evaluation/errors")
-def errors(judged: GivenJudged, chosen: GivenChoice) -> JsonObject:
+def errors(evaluation: CurrentEvaluation, choice: CurrentChoice) -> JsonObject:
     """Every miss and false positive, case by case, and how many there are."""
-    return judged.stands(chosen.rule, chosen.algorithm, chosen.threshold)
+    return evaluation.summary(choice.rule, choice.algorithm, choice.threshold)
 
 
 @router.get("/scans/{number}/evaluation")
-def shown(
-    judged: GivenJudged, scan: GivenScan, tiles: GivenTiles, chosen: GivenChoice
+def case_findings(
+    evaluation: CurrentEvaluation, scan: CurrentScan, tiles: CurrentTiles, choice: CurrentChoice
 ) -> list[JsonObject]:
     """Nodules and marks of a scan with their labels."""
-    return judged.shown(scan.case_id, chosen.rule, chosen.algorithm, tiles, chosen.threshold)
+    return evaluation.case_findings(
+        scan.case_id, choice.rule, choice.algorithm, tiles, choice.threshold
+    )

@@ -1,4 +1,4 @@
-"""The page: the viewer with its words, and where its scripts are."""
+"""The page of the viewer with its translations and scripts."""
 
 import re
 from functools import cache
@@ -13,60 +13,67 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import DENSITIES, NODULE_TYPES
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.pages.templates import page
-from nodulebench.web.viewer.export import TAKEN, WRITTEN
+from nodulebench.web.viewer.export import READABLE, WRITABLE
 from nodulebench.web.viewer.project import ProjectSession
-from nodulebench.web.viewer.routes.dependencies import GivenRoom
+from nodulebench.web.viewer.routes.dependencies import CurrentSession
+from nodulebench.web.viewer.session import ReadingSession
 from nodulebench.web.viewer.study import StudySession
 
 router = APIRouter()
 VIEWER = Path(__file__).parents[1] / "static" / "viewer"
 IMPORTED = re.compile(r"""from "\./([\w.]+)";""")
-OWN = "workbench."
-"""How the keys of the workbench's words begin."""
+KEYS = "workbench."
+"""The prefix of the viewer's translation keys."""
 
 
 @router.get("/", response_class=HTMLResponse)
-def viewer(request: Request, room: GivenRoom) -> str:
-    """The reading room in one page."""
+def viewer(request: Request, session: CurrentSession) -> str:
+    """The page of the viewer."""
     translate: Translator = request.app.state.translate
-    is_judged = room.judged() is not None
-    script = "judging.js" if is_judged else room.script
+    template, script = page_of(session)
     return page(
-        "workbench.html",
+        f"viewer/{template}.html",
         t=translate,
-        words=words(translate),
-        is_judged=is_judged,
-        sheet=room.sheet(),
-        metrics=PASS_METRICS,
+        translations=translations(translate),
         script=script,
         modules=modules_of(script),
-        is_study=isinstance(room, StudySession),
-        is_work=isinstance(room, ProjectSession),
-        reader=room.reader,
-        room=room.name,
+        is_project=isinstance(session, ProjectSession),
+        sheet=session.sheet(),
+        metrics=PASS_METRICS,
+        reader=session.reader,
+        session=session.name,
         home=request.app.state.home,
         calls=CALLS,
-        files={kind: translate(f"workbench.file.{kind}") for kind in WRITTEN},
-        endings=",".join(sorted({f".{one.rpartition('.')[2]}" for one in TAKEN})),
+        files={kind: translate(f"workbench.file.{kind}") for kind in WRITABLE},
+        extensions=",".join(sorted({f".{ending.rpartition('.')[2]}" for ending in READABLE})),
         types=NODULE_TYPES,
         densities=DENSITIES,
     )
 
 
+def page_of(session: ReadingSession) -> tuple[str, str]:
+    """The template and the script of a session; a finished exam is shown as an evaluation."""
+    if session.evaluation() is not None:
+        return "evaluation", "evaluation.js"
+    if isinstance(session, StudySession):
+        return "study", session.script
+    return ("project" if isinstance(session, ProjectSession) else "reading"), session.script
+
+
 @cache
 def modules_of(script: str) -> tuple[str, ...]:
-    """The modules that a script needs, for the page to ask for all of them at once."""
-    found, waiting = dict.fromkeys([script]), [script]
+    """The modules that a script imports, so that the page can request all of them at once."""
+    names, waiting = dict.fromkeys([script]), [script]
     while waiting:
         text = (VIEWER / waiting.pop()).read_text(encoding="utf-8")
-        new = [name for name in IMPORTED.findall(text) if name not in found]
-        found |= dict.fromkeys(new)
+        new = [name for name in IMPORTED.findall(text) if name not in names]
+        names |= dict.fromkeys(new)
         waiting += new
-    return tuple(found)[1:]
+    return tuple(names)[1:]
 
 
-def words(translate: Translator) -> JsonObject:
-    """What the scripts say, without the beginning of the keys."""
-    own = {key.removeprefix(OWN): text for key, text in translate.texts(OWN).items()}
+def translations(translate: Translator) -> JsonObject:
+    """The texts of the scripts by key, without the prefix of the keys."""
+    texts = {key.removeprefix(KEYS): text for key, text in translate.texts(KEYS).items()}
     names = (*NODULE_TYPES, *DENSITIES)
-    return {**own, **{"name." + name: translate.word(name) for name in names}}
+    return {**texts, **{"name." + name: translate.word(name) for name in names}}

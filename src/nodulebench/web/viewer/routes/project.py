@@ -1,4 +1,4 @@
-"""What a person has to do in an annotation project, and the release of what is done."""
+"""What a person has to do in an annotation project, and the release of finished batches."""
 
 from typing import Annotated
 
@@ -6,28 +6,28 @@ from fastapi import APIRouter, Depends, HTTPException
 
 from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.project import ProjectSession
-from nodulebench.web.viewer.routes.dependencies import GivenRoom
+from nodulebench.web.viewer.routes.dependencies import CurrentSession
 
 router = APIRouter()
 
 
-def _work(room: GivenRoom) -> ProjectSession:
-    if not isinstance(room, ProjectSession):
+def _project(session: CurrentSession) -> ProjectSession:
+    if not isinstance(session, ProjectSession):
         raise HTTPException(404, "no project is open")
-    return room
+    return session
 
 
-GivenWork = Annotated[ProjectSession, Depends(_work)]
+CurrentProject = Annotated[ProjectSession, Depends(_project)]
 
 
 @router.get("/work")
-def work(room: GivenWork) -> list[JsonObject]:
-    """Every batch in which the person has a part: its state, how much is done, time left."""
-    return room.stands()
+def batch_statuses(session: CurrentProject) -> list[JsonObject]:
+    """Every batch in which the person has a part: state, progress, time left."""
+    return session.batch_statuses()
 
 
 @router.post("/work/{batch_id}/release")
-def released(room: GivenWork, batch_id: str) -> dict[str, bool]:
+def release(session: CurrentProject, batch_id: str) -> dict[str, bool]:
     """Release a batch in which no dispute is open."""
-    room.release(batch_id)
+    session.release(batch_id)
     return {"is_released": True}

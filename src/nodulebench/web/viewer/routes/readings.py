@@ -1,4 +1,4 @@
-"""What a reader drew in a scan: read, changed edit by edit, handed in."""
+"""The reading of a scan: load it, edit it, submit it, exchange it as a file."""
 
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -11,19 +11,19 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import Translator
 from nodulebench.web.viewer.drafts import ConflictError, Edit, SavedDraft
-from nodulebench.web.viewer.export import taken, written
+from nodulebench.web.viewer.export import read_file, write_file
 from nodulebench.web.viewer.findings import (
     MOST_CORNERS,
     Finding,
     OutlinedSlice,
     Place,
     Point,
-    filled_between,
-    joined,
-    measured,
-    proposed,
+    fill_gaps,
+    join_stroke,
+    measure_finding,
+    propose_outlines,
 )
-from nodulebench.web.viewer.routes.dependencies import GivenDrafts, GivenRoom, GivenTiles
+from nodulebench.web.viewer.routes.dependencies import CurrentDrafts, CurrentSession, CurrentTiles
 from nodulebench.web.viewer.scans import Tiles
 from nodulebench.web.viewer.session import ScanContext
 
@@ -32,80 +32,86 @@ router = APIRouter()
 
 @router.get("/scans/{number}/reading")
 def reading(
-    request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
+    request: Request,
+    session: CurrentSession,
+    drafts: CurrentDrafts,
+    tiles: CurrentTiles,
+    number: int,
 ) -> JsonObject:
-    """All findings of a scan with their versions and sizes, and what is asked there."""
+    """All findings of a scan with their versions and sizes, and the task of the reader."""
     translate: Translator = request.app.state.translate
-    draft, beside = drafts.of(room.draft_key(number)), room.beside(number, tiles)
-    stands = {name: SavedDraft(0, finding) for name, finding in beside.given.items()}
-    for name, kept in draft.findings.items():
-        if kept.finding is None and name not in beside.told:
-            stands.pop(name, None)
+    draft, context = drafts.of(session.draft_key(number)), session.context(number, tiles)
+    current = {name: SavedDraft(0, finding) for name, finding in context.candidates.items()}
+    for name, saved in draft.findings.items():
+        if saved.finding is None and name not in context.known:
+            current.pop(name, None)
         else:
-            stands[name] = SavedDraft(kept.version, kept.finding or beside.given[name])
+            current[name] = SavedDraft(saved.version, saved.finding or context.candidates[name])
     return {
-        "mode": beside.mode,
-        "is_submitted": draft.is_submitted or beside.mode == "done",
+        "mode": context.mode,
+        "is_submitted": draft.is_submitted or context.mode == "done",
         "seconds": draft.seconds,
         "findings": [
-            {"id": name, **_told(kept, tiles), **_candidate(beside, name, translate)}
-            for name, kept in stands.items()
+            {"id": name, **_saved_json(saved, tiles), **_candidate(context, name, translate)}
+            for name, saved in current.items()
         ],
         "others": [
             {
                 "letter": letter,
                 "findings": [finding.model_dump(mode="json") for finding in findings],
             }
-            for letter, findings in beside.others.items()
+            for letter, findings in context.others.items()
         ],
     }
 
 
 @router.post("/scans/{number}/edits")
-def edited(
-    room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int, edit: Edit
+def edit_finding(
+    session: CurrentSession, drafts: CurrentDrafts, tiles: CurrentTiles, number: int, edit: Edit
 ) -> JsonObject:
-    """Make an edit; 409 with what stands where it cannot be made on that."""
-    if room.is_closed(number):
+    """Apply an edit; status 409 with the current state if the edit does not fit it."""
+    if session.is_closed(number):
         raise HTTPException(409, {"code": "submitted", "current": None})
     if edit.finding is not None:
-        _require_inside_image(edit.finding, tiles, room.title(number))
+        _require_inside_image(edit.finding, tiles, session.title(number))
     try:
-        kept = drafts.edit(room.draft_key(number), edit)
+        saved = drafts.edit(session.draft_key(number), edit)
     except ConflictError as error:
-        stands = None if error.kept is None else _told(error.kept, tiles)
-        raise HTTPException(409, {"code": error.code, "current": stands}) from error
-    return {} if kept is None else _told(kept, tiles)
+        current = None if error.current is None else _saved_json(error.current, tiles)
+        raise HTTPException(409, {"code": error.code, "current": current}) from error
+    return {} if saved is None else _saved_json(saved, tiles)
 
 
 @router.post("/scans/{number}/submit")
-def submit(room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int) -> dict[str, bool]:
-    """Hand in what was said of a scan; nothing of it can be changed afterwards.
+def submit(
+    session: CurrentSession, drafts: CurrentDrafts, tiles: CurrentTiles, number: int
+) -> dict[str, bool]:
+    """Submit the reading of a scan; it cannot be changed afterwards.
 
-    ``is_over`` says whether that was the last scan of an exam, which is judged then.
+    ``is_over`` is true if that was the last scan of an exam, which is then scored.
     """
     try:
-        room.hand_in(number, tiles, drafts)
+        session.submit(number, tiles, drafts)
     except ConflictError as error:
         raise HTTPException(409, {"code": error.code, "current": None}) from error
-    return {"is_submitted": True, "is_over": room.sheet() is not None}
+    return {"is_submitted": True, "is_over": session.sheet() is not None}
 
 
-def _candidate(beside: ScanContext, name: str, translate: Translator) -> JsonObject:
-    """What is known of a candidate, and how it was given; nothing of what the reader began."""
-    if name not in beside.told:
+def _candidate(context: ScanContext, name: str, translate: Translator) -> JsonObject:
+    """What is known of a candidate and its proposed state; empty for the reader's own findings."""
+    if name not in context.known:
         return {}
-    told = beside.told[name]
-    words = {**told, "why": [translate.message(one) for one in told["why"]]}
-    return {"known": words, "proposed": beside.given[name].model_dump(mode="json")}
+    known = context.known[name]
+    translated = {**known, "why": [translate.message(notice) for notice in known["why"]]}
+    return {"known": translated, "proposed": context.candidates[name].model_dump(mode="json")}
 
 
-def _told(kept: SavedDraft, tiles: Tiles) -> JsonObject:
-    finding = kept.finding
+def _saved_json(saved: SavedDraft, tiles: Tiles) -> JsonObject:
+    finding = saved.finding
     return {
-        "version": kept.version,
+        "version": saved.version,
         "finding": None if finding is None else finding.model_dump(mode="json"),
-        "measured": {} if finding is None else measured(finding, tiles),
+        "measured": {} if finding is None else measure_finding(finding, tiles),
     }
 
 
@@ -117,14 +123,14 @@ def _require_inside_image(finding: Finding, tiles: Tiles, case_id: str) -> None:
 
 
 class Click(ConfigModel):
-    """A click on a nodule, and turns of the wheel since."""
+    """A click on a nodule, and the size that was chosen with the wheel since."""
 
     position_mm: Place
     level: int = Field(default=0, ge=-8, le=8)
 
 
 class Stroke(ConfigModel):
-    """A closed stroke on a slice, and what was there before."""
+    """A closed stroke on a slice, and the outline before it."""
 
     slice_index: int = Field(ge=0)
     stroke: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_CORNERS)]
@@ -133,37 +139,36 @@ class Stroke(ConfigModel):
 
 
 class Gaps(ConfigModel):
-    """Outlines that may leave slices out."""
+    """Outlines with slices between them that have none."""
 
     slices: Annotated[tuple[OutlinedSlice, ...], Field(min_length=1)]
 
 
 @router.post("/scans/{number}/proposal")
-def proposal(tiles: GivenTiles, click: Click) -> JsonObject:
-    """Outlines of the nodule at a place, and its sizes."""
-    finding = Finding(
-        position_mm=click.position_mm, slices=proposed(tiles, click.position_mm, click.level)
-    )
+def proposal(tiles: CurrentTiles, click: Click) -> JsonObject:
+    """Outlines of the nodule at a position, and its sizes."""
+    slices = propose_outlines(tiles, click.position_mm, click.level)
+    finding = Finding(position_mm=click.position_mm, slices=slices)
     return {
         "slices": [slice_.model_dump(mode="json") for slice_ in finding.slices],
-        "measured": measured(finding, tiles),
+        "measured": measure_finding(finding, tiles),
     }
 
 
 @router.post("/scans/{number}/joined")
-def stroked(tiles: GivenTiles, given: Stroke) -> JsonObject:
-    """The outline of a slice after a stroke; null where nothing is left."""
-    _require_outline_inside([given.slice_index], tiles)
-    made = joined(tiles, given.drawn, given.stroke, given.slice_index, adds=given.adds)
-    return {"drawn": None if made is None else made.model_dump(mode="json")}
+def join(tiles: CurrentTiles, stroke: Stroke) -> JsonObject:
+    """The outline of a slice after a stroke; null if nothing is left of it."""
+    _require_outline_inside([stroke.slice_index], tiles)
+    outline = join_stroke(tiles, stroke.drawn, stroke.stroke, stroke.slice_index, adds=stroke.adds)
+    return {"drawn": None if outline is None else outline.model_dump(mode="json")}
 
 
 @router.post("/scans/{number}/filled")
-def filled(tiles: GivenTiles, gaps: Gaps) -> JsonObject:
+def fill(tiles: CurrentTiles, gaps: Gaps) -> JsonObject:
     """Outlines on all slices from the lowest to the highest that has one."""
     _require_outline_inside([slice_.slice_index for slice_ in gaps.slices], tiles)
-    made = filled_between(tiles, gaps.slices)
-    return {"slices": [one.model_dump(mode="json") for one in made]}
+    slices = fill_gaps(tiles, gaps.slices)
+    return {"slices": [slice_.model_dump(mode="json") for slice_ in slices]}
 
 
 def _require_outline_inside(numbers: list[int], tiles: Tiles) -> None:
@@ -173,14 +178,14 @@ def _require_outline_inside(numbers: list[int], tiles: Tiles) -> None:
 
 
 MOST_BYTES = 64 << 20
-"""A thousand slices of labels, packed, are a hundredth of that."""
+"""A thousand packed slices of labels need a hundredth of that."""
 
 
 async def _content(request: Request) -> bytes:
-    """What was sent.
+    """The body of the request.
 
     Raises:
-        InputError: if it is too much.
+        InputError: if it is too large.
     """
     parts, size = [], 0
     async for part in request.stream():
@@ -196,38 +201,41 @@ Content = Annotated[bytes, Depends(_content)]
 
 
 @router.get("/scans/{number}/files/{kind}")
-def saved(
-    room: GivenRoom,
-    drafts: GivenDrafts,
-    tiles: GivenTiles,
+def download_file(
+    session: CurrentSession,
+    drafts: CurrentDrafts,
+    tiles: CurrentTiles,
     number: int,
     kind: Literal["slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml"],
 ) -> Response:
-    """What the reader drew, and nobody else; 404 where nothing was."""
-    draft = drafts.of(room.draft_key(number))
+    """The findings of this reader only, as a file; status 404 if there are none."""
+    draft = drafts.of(session.draft_key(number))
     if not draft.present:
         raise HTTPException(404, "nothing was drawn")
-    name, content = written(kind, room.title(number), room.reader, draft.present, tiles)
+    name, content = write_file(kind, session.title(number), session.reader, draft.present, tiles)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 @router.post("/scans/{number}/files")
-def loaded(
-    room: GivenRoom,
-    drafts: GivenDrafts,
-    tiles: GivenTiles,
+def upload_file(
+    session: CurrentSession,
+    drafts: CurrentDrafts,
+    tiles: CurrentTiles,
     number: int,
     name: str,
     content: Content,
 ) -> dict[str, list[JsonObject]]:
-    """The findings that a file holds; nothing of them is kept."""
-    if room.is_closed(number) or drafts.of(room.draft_key(number)).is_submitted:
+    """The findings in a file; the page saves those that it adds, as edits."""
+    if session.is_closed(number) or drafts.of(session.draft_key(number)).is_submitted:
         raise HTTPException(409, {"code": "submitted", "current": None})
-    found = taken(name, content, room.title(number), tiles)
+    findings = read_file(name, content, session.title(number), tiles)
     return {
         "findings": [
-            {"finding": one.model_dump(mode="json"), "measured": measured(one, tiles)}
-            for one in found
+            {
+                "finding": finding.model_dump(mode="json"),
+                "measured": measure_finding(finding, tiles),
+            }
+            for finding in findings
         ]
     }

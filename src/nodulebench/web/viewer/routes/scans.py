@@ -1,4 +1,4 @@
-"""The list of scans, where their voxels are, and the voxels."""
+"""The list of scans, their grids and voxels, and the hanging that a reader saved."""
 
 from typing import Annotated, Literal
 
@@ -10,29 +10,31 @@ from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import make_folder
 from nodulebench.io.json_files import read_json, write_json
-from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
+from nodulebench.web.viewer.routes.dependencies import CurrentScan, CurrentSession, CurrentTiles
 from nodulebench.web.viewer.scans import Tiles
 
 router = APIRouter()
 MOST_SLICES = 64
-"""That are sent at once."""
+"""The largest number of slices in one response."""
 SOON_S = 0.2
 
 
 @router.get("/scans")
-def listed(room: GivenRoom) -> list[JsonObject]:
-    """Every scan, how far its reading is, and the time spent on it."""
-    return room.listed()
+def list_scans(session: CurrentSession) -> list[JsonObject]:
+    """Every scan, the state of its reading, and the time spent on it."""
+    return session.list_scans()
 
 
 @router.get("/scans/{number}")
-def placed(room: GivenRoom, scan: GivenScan, number: int, response: Response) -> JsonObject:
-    """Where the voxels of a scan are; 202 while they are being read."""
-    tiles = room.tiles(number, waits_s=SOON_S)
+def scan_grid(
+    session: CurrentSession, scan: CurrentScan, number: int, response: Response
+) -> JsonObject:
+    """The grid of a scan; status 202 while the scan is being read."""
+    tiles = session.tiles(number, waits_s=SOON_S)
     if tiles is None:
         response.status_code = 202
-        return {"case_id": room.title(number), "files": len(scan.files)}
-    return {"case_id": room.title(number), **_grid(tiles)}
+        return {"case_id": session.title(number), "files": len(scan.files)}
+    return {"case_id": session.title(number), **_grid(tiles)}
 
 
 def _grid(tiles: Tiles) -> JsonObject:
@@ -48,7 +50,7 @@ def _grid(tiles: Tiles) -> JsonObject:
 
 
 def _original_slices(tiles: Tiles) -> list[int]:
-    """For each slice shown its number, from 0, along the image axis that it came from."""
+    """For each slice shown, its number (from 0) along the image axis that it came from."""
     count = tiles.volume.shape[0]
     ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, count - 1.0]])
     place = tiles.original.to_index(tiles.grid.to_world(ends)).round()
@@ -58,7 +60,7 @@ def _original_slices(tiles: Tiles) -> list[int]:
 
 
 @router.get("/scans/{number}/slices/{first}/{count}")
-def voxels(tiles: GivenTiles, first: int, count: int) -> Response:
+def voxels(tiles: CurrentTiles, first: int, count: int) -> Response:
     """Neighbouring slices from the feet on: int16, little-endian, row by row."""
     slices = tiles.volume.shape[0]
     if not (0 <= first < slices and 1 <= count <= min(MOST_SLICES, slices - first)):
@@ -71,14 +73,14 @@ Zoom = Annotated[FiniteFloat, Field(gt=0, le=1000)]
 
 
 class Window(ConfigModel):
-    """Grey values in HU."""
+    """Level and width of the grey scale in HU."""
 
     level: Annotated[FiniteFloat, Field(ge=-2000, le=4000)]
     width: Annotated[FiniteFloat, Field(ge=1, le=8000)]
 
 
 class Zooms(ConfigModel):
-    """How much larger than the whole picture each plane is shown."""
+    """The zoom of each plane; 1: the whole plane fits the view."""
 
     axial: Zoom
     coronal: Zoom
@@ -86,7 +88,7 @@ class Zooms(ConfigModel):
 
 
 class Hanging(ConfigModel):
-    """What every scan is opened with."""
+    """The hanging protocol of a reader: how every scan is first shown."""
 
     layout: Literal["three", "one", "prior"]
     preset: Literal["lung", "mediastinum", "bone", "own"]
@@ -98,17 +100,17 @@ class Hanging(ConfigModel):
 
 
 @router.get("/hanging")
-def hanging(room: GivenRoom) -> JsonObject | None:
-    """What the reader keeps; null: nothing yet."""
-    path = room.folder / HANGING
+def hanging(session: CurrentSession) -> JsonObject | None:
+    """The saved hanging; null: none yet."""
+    path = session.folder / HANGING
     if not path.is_file():
         return None
     return checked(Hanging, read_json(path), str(path)).model_dump(mode="json")
 
 
 @router.post("/hanging")
-def kept(room: GivenRoom, wanted: Hanging) -> dict[str, bool]:
-    """Keep it for every scan that is opened from now on."""
-    make_folder(room.folder)
-    write_json(wanted.model_dump(mode="json"), room.folder / HANGING)
+def save_hanging(session: CurrentSession, wanted: Hanging) -> dict[str, bool]:
+    """Use a hanging for every scan that is opened from now on."""
+    make_folder(session.folder)
+    write_json(wanted.model_dump(mode="json"), session.folder / HANGING)
     return {"is_saved": True}

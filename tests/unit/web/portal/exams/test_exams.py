@@ -61,14 +61,14 @@ def sits(site: Site, exam: str, login: str) -> Person:
 def finds_all(person: Person) -> None:
     """Outline the ball as it is proposed, and hand everything in."""
     slices = person.post("/scans/0/proposal", PLACE)["slices"]
-    person.translate(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
-    person.hand_in(0)
-    assert person.hand_in(1) == {"is_submitted": True, "is_over": True}
+    person.save(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
+    person.submit(0)
+    assert person.submit(1) == {"is_submitted": True, "is_over": True}
 
 
 def finds_nothing(person: Person) -> None:
-    person.hand_in(0)
-    person.hand_in(1)
+    person.submit(0)
+    person.submit(1)
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
             one = spy.client.get(page.format(id=exam))
             assert one.headers["cache-control"] == "no-store"
             found[page] = f"{one.status_code} {one.text}"
-        room = re.search(r'data-room="(\w+)"', found["GET / 0"])
+        room = re.search(r'data-session="(\w+)"', found["GET / 0"])
         assert room
         hidden = re.compile(rf"{exam}|{room[1]}|value=\"[\w-]{{40,}}\"|\d{{4}}-\d\d-\d\d[^<\"]*")
         return {name: hidden.sub("X", text) for name, text in found.items()}
@@ -180,10 +180,10 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
     assert different() == []
     for one in spies:
         one.draw(0, "mine", BALL_MM.tolist(), 4)
-        assert one.hand_in(0) == {"is_submitted": True, "is_over": False}
+        assert one.submit(0) == {"is_submitted": True, "is_over": False}
     assert different() == []
     for one in spies:
-        assert one.hand_in(1)["is_over"]
+        assert one.submit(1)["is_over"]
     assert "GET /evaluation/errors 0" in different()
 
 
@@ -237,7 +237,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
     exam = maker(site)()
     make_person(site, "rea", "reader")
     person = sits(site, exam, "rea")
-    person.hand_in(0)
+    person.submit(0)
 
     def killed(*_: object) -> None:
         raise OSError("killed")
@@ -247,7 +247,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
             return [result.has_passed for result in results_of(session, exam)]
 
     with monkeypatch.context() as patched:
-        patched.setattr(SiteExamSession, "keep", killed)
+        patched.setattr(SiteExamSession, "save_sheet", killed)
         with pytest.raises(OSError, match="killed"):
             person.client.post(f"{person.where}/scans/1/submit", headers=OWN)
     assert results() == []

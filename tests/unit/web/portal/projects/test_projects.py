@@ -20,7 +20,7 @@ from builders.site_projects import (
     roster_text,
     with_accounts,
 )
-from builders.working import BESIDE, PLACE, ball_project, handle_of
+from builders.working import NEXT_TO, PLACE, ball_project, handle_of
 from nodulebench.annotation.project import audit_project, open_project
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import ReleaseBatch
@@ -63,12 +63,12 @@ def works_through(site: Site, project_id: str) -> None:
         person = at_work(site, project_id, name)
         person.draw(0, "f1", PLACE, 5, type="solid")
         if name == "r2":
-            person.draw(0, "f2", BESIDE, 3)
-        person.hand_in(0)
+            person.draw(0, "f2", NEXT_TO, 3)
+        person.submit(0)
     typist = at_work(site, project_id, "r2")
     for name in ("own-1", "own-2"):
         typist.answer(0, name, type="solid")
-    typist.hand_in(0)
+    typist.submit(0)
     leader = at_work(site, project_id, "lead2")
     first = leader.ask("/scans/0/reading")["findings"][0]["finding"]
     smaller = [
@@ -77,10 +77,10 @@ def works_through(site: Site, project_id: str) -> None:
     ]
     leader.answer(0, "candidate-1", answer="yes", slices=smaller)
     leader.answer(0, "candidate-2", answer="no", comment="a vessel")
-    leader.hand_in(0)
+    leader.submit(0)
     judge = at_work(site, project_id, "judge1")
     judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
-    judge.hand_in(0)
+    judge.submit(0)
     judge.post("/work/b1/release")
 
 
@@ -140,7 +140,7 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     assert early.status_code == 422
     assert "0 / 3</td>" in as_organiser.get("/dashboard").text
     for name in ("r1", "r2", "r3"):
-        at_work(site, project, name).hand_in(0)
+        at_work(site, project, name).submit(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
     told = (
         as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
@@ -203,7 +203,7 @@ def test_a_step_is_whole_or_nothing(
             person.client.post(f"{person.where}/scans/0/submit", headers=OWN)
     assert counts() == before
     assert person.ask("/scans")[0]["mode"] == "read"
-    person.hand_in(0)
+    person.submit(0)
     assert counts() == (before[0] + 1, before[1] + 1, before[2] + 1)
 
 
@@ -266,7 +266,7 @@ def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
     restore(tmp_path / "site.zip", settings)
     restored = Site.open(settings)
     person = at_work(restored, made, "r1")
-    person.draw(0, "f2", BESIDE)
+    person.draw(0, "f2", NEXT_TO)
     found = person.ask("/scans/0/reading")["findings"]
     assert [one["id"] for one in found] == ["f1", "f2"]
     assert problems(restored, made) == []
@@ -278,7 +278,7 @@ def test_what_was_changed_in_the_tables_is_told(
 ) -> None:
     with_accounts(site, project, organiser, "r1")
     opens_batch(as_organiser, project)
-    at_work(site, project, "r1").hand_in(0)
+    at_work(site, project, "r1").submit(0)
     assert problems(site, project) == []
     with site.database.writing() as session:
         one = session.get_one(ProjectEvent, (project, 2))
@@ -314,7 +314,7 @@ def test_nobody_goes_on_in_the_place_of_somebody_who_has_read(
 ) -> None:
     people = with_accounts(site, project, organiser, "r1")
     opens_batch(as_organiser, project)
-    at_work(site, project, "r1").hand_in(0)
+    at_work(site, project, "r1").submit(0)
     other = make_person(site, "other", "reader")
     access = open_project_access(site, project, organiser.account)
     with pytest.raises(DeniedError, match="person_acted"):

@@ -7,7 +7,7 @@ import pytest
 from builders.attacked import OWN, TRIES, answers_of
 from builders.portal import Browser, make_person, signed_in
 from builders.site_projects import at_work, make_ball_project, opens_batch, with_accounts
-from builders.working import BESIDE, PLACE, Person
+from builders.working import NEXT_TO, PLACE, Person
 from nodulebench.web.portal.accounts.service import change_roles
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import latest_events
@@ -52,7 +52,7 @@ def answers(site: Site, project: str, person: Person) -> dict[str, str]:
         one = person.client.get(page.format(id=project))
         assert one.headers["cache-control"] == "no-store"
         told[page] = f"{one.status_code} {one.text}"
-    room = re.search(r'data-room="(\w+)"', told["GET / 0"])
+    room = re.search(r'data-session="(\w+)"', told["GET / 0"])
     assert room
     assert str(site.settings.storage) not in "".join(told.values())
     hidden = re.compile(rf"{project}|{room[1]}|value=\"[\w-]{{40,}}\"")
@@ -74,14 +74,14 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(
 
     for name in ("r2", "r3"):
         other = at_work(site, full, name)
-        for number, place in enumerate((BESIDE, PLACE)):
+        for number, place in enumerate((NEXT_TO, PLACE)):
             other.draw(0, f"f{number}", place, 3, type="part_solid")
-        other.hand_in(0)
-        at_work(site, empty, name).hand_in(0)
+        other.submit(0)
+        at_work(site, empty, name).submit(0)
     same()
     for one in spies:
         one.draw(0, "mine", PLACE, 4)
-        one.hand_in(0)
+        one.submit(0)
     assert [spy.ask("/scans")[0]["mode"] for spy in spies] == ["type", "type"]
     same()
 

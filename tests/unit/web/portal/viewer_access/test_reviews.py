@@ -81,7 +81,7 @@ def test_every_miss_is_there_and_nothing_can_be_drawn(
     client = everybody["owner"].client
     where = f"/entries/{entry}/view"
     page = client.get(f"{where}/").text
-    assert "judging.js" in page
+    assert "evaluation.js" in page
     assert "← Entry" in page
     assert str(site.settings.storage) not in page
     errors = client.get(f"{where}/evaluation/errors", params=CHOSEN).json()

@@ -1,13 +1,13 @@
-// The slices of the active plane one after another, to and fro.
+// Cine: the slices of the active plane one after another, back and forth.
 import { PLANES } from "./grid.js";
 
-const A_SECOND = 12;
+const SLICES_PER_SECOND = 12;
 
 export class Cine {
   constructor(state) {
     this.state = state;
     this.timer = 0;
-    this.way = 1;
+    this.direction = 1;
   }
 
   get isOn() {
@@ -16,7 +16,7 @@ export class Cine {
 
   toggle() {
     if (this.isOn) this.stop();
-    else this.timer = setInterval(() => this.step(), 1000 / A_SECOND);
+    else this.timer = setInterval(() => this.step(), 1000 / SLICES_PER_SECOND);
     this.state.changed();
   }
 
@@ -30,8 +30,8 @@ export class Cine {
     if (!state.volume) return this.stop();
     const { through } = PLANES[state.active], last = state.volume.grid.size[through] - 1;
     const index = state.cursor.map(Math.round);
-    if (index[through] + this.way < 0 || index[through] + this.way > last) this.way = -this.way;
-    index[through] += this.way;
+    if (index[through] + this.direction < 0 || index[through] + this.direction > last) this.direction = -this.direction;
+    index[through] += this.direction;
     return state.moveTo(index);
   }
 }

@@ -1,62 +1,100 @@
-// Every edit goes to the server as it is made. Until it is answered it stands in the browser's
-// storage, so that a closed tab or a lost connection loses nothing; sent twice, it counts once.
-import { Refused, send } from "./server.js";
+// Sends every edit to the server at once. Until the server confirms it, an edit is in the browser's
+// storage: a closed tab or a lost connection loses nothing. An edit that is sent twice counts once.
+import { send, ServerError } from "./server.js";
 
-const PREFIX = `nodulebench.edits.${document.body.dataset.room}.`;
-const AGAIN_MS = 2000, IDLE_MS = 30000;
+const PREFIX = `nodulebench.edits.${document.body.dataset.session}.`;
+const RETRY_MS = 2000, IDLE_MS = 30000, POLL_MS = 50;
+
+/**
+ * @typedef {object} Edit
+ * @property {string} client the tab.
+ * @property {number} number rises within the tab.
+ * @property {string | null} finding_id null: the edit only reports time.
+ * @property {number} based_on the version of the finding that it changes; 0: a new finding.
+ * @property {import("./state.js").FindingData | null} finding null: removed.
+ * @property {number} seconds working time since the last edit.
+ *
+ * @typedef {{ scan: number, caseId: string, edit: Edit, key: string }} QueuedEdit key in the storage.
+ */
+
+/**
+ * The order in which edits are sent: by tab, then as they were made.
+ * @param {{ edit: Edit }} first
+ * @param {{ edit: Edit }} second
+ */
+export function byClientAndNumber({ edit: first }, { edit: second }) {
+  if (first.client === second.client) return first.number - second.number;
+  return first.client < second.client ? -1 : 1;
+}
+
+/**
+ * The key of an edit in the browser's storage; keys of a tab sort like its edits.
+ * @param {string} client
+ * @param {number} number
+ */
+export const storageKey = (client, number) => `${PREFIX}${client}.${String(number).padStart(8, "0")}`;
 
 export class Drafts {
+  /**
+   * @param {object} handlers
+   * @param {(entry: QueuedEdit, saved: any) => void} handlers.onSaved
+   * @param {(entry: QueuedEdit, last: QueuedEdit, error: ServerError) => void} handlers.onConflict
+   * @param {(drafts: Drafts) => void} handlers.onStatus
+   */
   constructor({ onSaved, onConflict, onStatus }) {
     this.client = crypto.randomUUID();
     this.number = 0;
     this.onSaved = onSaved;
     this.onConflict = onConflict;
     this.onStatus = onStatus;
+    /** @type {QueuedEdit[]} */
     this.queue = [];
     this.isSending = false;
-    this.isAway = false;
+    this.isAway = false; // the server cannot be reached
     this.seconds = 0;
     this.lastInput = performance.now();
     for (const kind of ["pointerdown", "pointermove", "wheel", "keydown"]) {
       addEventListener(kind, () => { this.lastInput = performance.now(); }, { passive: true });
     }
     setInterval(() => {
-      const isAtWork = !document.hidden && performance.now() - this.lastInput < IDLE_MS;
-      if (isAtWork) this.seconds += 1;
+      const isWorking = !document.hidden && performance.now() - this.lastInput < IDLE_MS;
+      if (isWorking) this.seconds += 1;
     }, 1000);
     addEventListener("online", () => this.flush());
-    this.adopt();
+    this.recover();
   }
 
-  // Edits that a tab left behind when it was closed, with that tab's own numbers.
-  adopt() {
-    for (const key of Object.keys(localStorage).filter((one) => one.startsWith(PREFIX)).sort()) {
+  // Send the edits that a closed tab left in the storage, with the numbers of that tab.
+  recover() {
+    for (const key of Object.keys(localStorage).filter((name) => name.startsWith(PREFIX)).sort()) {
       try {
-        const left = JSON.parse(localStorage.getItem(key));
-        this.queue.push({ ...left, key });
+        this.queue.push({ ...JSON.parse(localStorage.getItem(key)), key });
       } catch {
         localStorage.removeItem(key);
       }
     }
-    const order = (one) => [one.edit.client, one.edit.number];
-    this.queue.sort((a, b) => (order(a)[0] === order(b)[0]
-      ? order(a)[1] - order(b)[1] : order(a)[0] < order(b)[0] ? -1 : 1));
+    this.queue.sort(byClientAndNumber);
     this.flush();
   }
 
-  // finding: as it shall be; null: removed. id null: nothing but time.
+  /**
+   * @param {number} scan
+   * @param {string} caseId
+   * @param {string | null} id of the finding; null: the edit only reports time.
+   * @param {number} basedOn
+   * @param {import("./state.js").FindingData | null} finding null: removed.
+   */
   put(scan, caseId, id, basedOn, finding) {
     this.number += 1;
     const seconds = this.seconds;
     this.seconds = 0;
     const edit = { client: this.client, number: this.number, finding_id: id, based_on: basedOn,
       finding, seconds };
-    const key = `${PREFIX}${this.client}.${String(this.number).padStart(8, "0")}`;
-    const entry = { scan, caseId, edit, key };
+    const key = storageKey(this.client, this.number);
     try {
       localStorage.setItem(key, JSON.stringify({ scan, caseId, edit }));
-    } catch { /* full: it is still sent */ }
-    this.queue.push(entry);
+    } catch { /* the storage is full: the edit is sent without it */ }
+    this.queue.push({ scan, caseId, edit, key });
     return this.flush();
   }
 
@@ -71,20 +109,20 @@ export class Drafts {
       this.onStatus(this);
       const entry = this.queue[0];
       try {
-        const stands = await send(`scans/${entry.scan}/edits`, entry.edit);
+        const saved = await send(`scans/${entry.scan}/edits`, entry.edit);
         this.isAway = false;
-        this.done(entry);
-        this.onSaved(entry, stands);
+        this.remove(entry);
+        this.onSaved(entry, saved);
       } catch (error) {
-        if (!(error instanceof Refused) || error.status >= 500 || [401, 403].includes(error.status)) {
+        if (!(error instanceof ServerError) || error.status >= 500 || [401, 403].includes(error.status)) {
           this.isAway = true;
           this.onStatus(this);
-          await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
           continue;
         }
-        const later = this.queue.filter((one) => one.edit.client === entry.edit.client
-          && one.scan === entry.scan && one.edit.finding_id === entry.edit.finding_id);
-        for (const one of later) this.done(one); // they were made on what was refused
+        const later = this.queue.filter(({ scan, edit }) => edit.client === entry.edit.client
+          && scan === entry.scan && edit.finding_id === entry.edit.finding_id);
+        for (const dependent of later) this.remove(dependent); // they are based on the refused edit
         this.onConflict(entry, later.at(-1) ?? entry, error);
       }
     }
@@ -92,13 +130,14 @@ export class Drafts {
     this.onStatus(this);
   }
 
-  done(entry) {
+  /** @param {QueuedEdit} entry */
+  remove(entry) {
     localStorage.removeItem(entry.key);
-    this.queue = this.queue.filter((one) => one !== entry);
+    this.queue = this.queue.filter((queued) => queued !== entry);
   }
 
-  // When everything has been answered.
+  // Wait until the server has confirmed every edit.
   async settled() {
-    while (this.queue.length || this.isSending) await new Promise((resolve) => setTimeout(resolve, 50));
+    while (this.queue.length || this.isSending) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -1,15 +1,30 @@
-// Where voxels are. A continuous index is that of voxel centres: i = 0 is the centre of the first.
+// The grid of the voxels. A continuous index refers to voxel centres: i = 0 is the first centre.
 // Millimetres are LPS; the axes 0, 1, 2 run to the left, to the back and to the head.
+/**
+ * @typedef {"axial" | "coronal" | "sagittal"} Plane
+ * @typedef {import("./state.js").Triple} Triple
+ *
+ * @typedef {object} PlaneAxes
+ * @property {string} text the key of its name.
+ * @property {number} across the axis from left to right of the image.
+ * @property {number} down the axis from top to bottom.
+ * @property {number} through the axis along the line of sight.
+ * @property {boolean} turns whether the index falls from top to bottom.
+ * @property {string[]} letters at the left, right, top and bottom of the image.
+ */
+
+/** @type {Record<Plane, PlaneAxes>} */
 export const PLANES = {
-  axial: { word: "plane.axial", across: 0, down: 1, through: 2, turns: false,
+  axial: { text: "plane.axial", across: 0, down: 1, through: 2, turns: false,
     letters: ["R", "L", "A", "P"] },
-  coronal: { word: "plane.coronal", across: 0, down: 2, through: 1, turns: true,
+  coronal: { text: "plane.coronal", across: 0, down: 2, through: 1, turns: true,
     letters: ["R", "L", "H", "F"] },
-  sagittal: { word: "plane.sagittal", across: 1, down: 2, through: 0, turns: true,
+  sagittal: { text: "plane.sagittal", across: 1, down: 2, through: 0, turns: true,
     letters: ["A", "P", "H", "F"] },
 };
 
 export class Grid {
+  /** @param {{ size: Triple, spacing_mm: Triple, origin_mm: Triple, direction: number[][] }} grid */
   constructor({ size, spacing_mm, origin_mm, direction }) {
     this.size = size;
     this.spacing = spacing_mm;
@@ -17,19 +32,34 @@ export class Grid {
     this.step = direction.map((row) => row.map((cosine, axis) => cosine * spacing_mm[axis]));
   }
 
+  /**
+   * The position of an index in mm.
+   * @param {Triple} index
+   * @returns {Triple}
+   */
   toWorld(index) {
     return this.step.map((row, axis) =>
       this.origin[axis] + row[0] * index[0] + row[1] * index[1] + row[2] * index[2]);
   }
 
-  // Column and row of a point x, y on slice k, as outlines have it.
+  /**
+   * Column and row of a point of an outline on slice k.
+   * @param {import("./state.js").Point} point x and y in mm.
+   * @param {number} k
+   * @returns {import("./state.js").Point}
+   */
   onSlice([x, y], k) {
     const [[a, b, c], [d, e, f]] = this.step;
     const p = x - this.origin[0] - c * k, q = y - this.origin[1] - f * k;
-    const whole = a * e - b * d;
-    return [(e * p - b * q) / whole, (a * q - d * p) / whole];
+    const det = a * e - b * d;
+    return [(e * p - b * q) / det, (a * q - d * p) / det];
   }
 
+  /**
+   * The continuous index of a position in mm.
+   * @param {Triple} point
+   * @returns {Triple}
+   */
   toIndex(point) {
     const [r0, r1, r2] = this.step;
     const [p, q, r] = point.map((value, axis) => value - this.origin[axis]);
@@ -42,28 +72,46 @@ export class Grid {
     ];
   }
 
-  // Millimetres on a plane's picture, from its upper left corner: pixel i fills i to i + 1.
-  toPicture(plane, index) {
+  /**
+   * The position of an index on the image of a plane, in mm from the upper left corner. Pixel i
+   * covers i to i + 1.
+   * @param {Plane} plane
+   * @param {Triple} index
+   * @returns {import("./state.js").Point}
+   */
+  toImage(plane, index) {
     const { across, down, turns } = PLANES[plane];
     const v = turns ? this.size[down] - 1 - index[down] : index[down];
     return [(index[across] + 0.5) * this.spacing[across], (v + 0.5) * this.spacing[down]];
   }
 
-  // The index under a place of the picture; through the plane it stays what it was.
-  fromPicture(plane, [x, y], index) {
+  /**
+   * The index at a position on the image of a plane; along the line of sight it is that of `index`.
+   * @param {Plane} plane
+   * @param {import("./state.js").Point} position
+   * @param {Triple} index
+   * @returns {Triple}
+   */
+  fromImage(plane, [x, y], index) {
     const { across, down, turns } = PLANES[plane];
     const v = y / this.spacing[down] - 0.5;
-    const found = [...index];
-    found[across] = x / this.spacing[across] - 0.5;
-    found[down] = turns ? this.size[down] - 1 - v : v;
-    return found;
+    const result = [...index];
+    result[across] = x / this.spacing[across] - 0.5;
+    result[down] = turns ? this.size[down] - 1 - v : v;
+    return result;
   }
 
-  pictureSize(plane) {
+  /**
+   * Width and height of a plane in mm.
+   * @param {Plane} plane
+   * @returns {import("./state.js").Point}
+   */
+  imageSize(plane) {
     const { across, down } = PLANES[plane];
     return [this.size[across] * this.spacing[across], this.size[down] * this.spacing[down]];
   }
 
+  /** @param {Triple} index */
   clamped(index) {
     return index.map((value, axis) => Math.min(this.size[axis] - 1, Math.max(0, value)));
   }

@@ -1,59 +1,62 @@
-// How the page hangs a scan: layout, window, slab and zoom, as its reader wants them; kept where
-// the readings are.
-import { ask, send } from "./server.js";
-import { translate } from "./words.js";
+// The hanging protocol: layout, window, slab and zoom of every scan, saved with the readings.
+import { get, send } from "./server.js";
+import { translate } from "./translations.js";
 
 const LAYOUTS = { three: "layout.three", one: "layout.one", prior: "layout.prior" };
 
 export class Hanging {
-  constructor(state, place) {
+  /**
+   * @param {import("./state.js").State} state
+   * @param {HTMLElement} main the style sheet arranges it by its data-layout.
+   */
+  constructor(state, main) {
     this.state = state;
-    this.place = place; // whose data-layout the style sheet knows
-    this.kept = null;
+    this.main = main;
+    this.saved = null;
     this.use("three");
   }
 
   get layout() {
-    return this.place.dataset.layout;
+    return this.main.dataset.layout;
   }
 
   get name() {
     return translate(LAYOUTS[this.layout]);
   }
 
-  // In projects and studies nobody shall see which case is which: none lies beside another.
+  // Projects and studies show no other scan: readers must not find out which case is which.
   get hasPriors() {
-    return document.body.dataset.alone === undefined;
+    return document.body.dataset.hidesPriors === undefined;
   }
 
   use(layout) {
-    this.place.dataset.layout = layout === "prior" && !this.hasPriors ? "three" : layout;
+    this.main.dataset.layout = layout === "prior" && !this.hasPriors ? "three" : layout;
     this.state.changed();
     this.state.redraw();
   }
 
   next() {
-    const names = Object.keys(LAYOUTS).filter((one) => one !== "prior" || this.hasPriors);
+    const names = Object.keys(LAYOUTS).filter((name) => name !== "prior" || this.hasPriors);
     this.use(names[(names.indexOf(this.layout) + 1) % names.length]);
   }
 
-  async begin() {
-    this.kept = (await ask("hanging")).told;
-    if (!this.kept) return;
-    const { state } = this, { layout, preset, window, is_inverted, slab_mm, shows_cross } = this.kept;
+  async load() {
+    this.saved = (await get("hanging")).body;
+    if (!this.saved) return;
+    const { state } = this, { layout, preset, window, is_inverted, slab_mm, shows_cross } = this.saved;
     Object.assign(state, { isInverted: is_inverted, slabMm: slab_mm, showsCross: shows_cross });
     state.setWindow(window, preset);
     this.use(layout);
   }
 
-  // A scan was opened: its views are as large as the reader keeps them.
-  hang() {
-    for (const view of this.state.views) view.zoom = this.kept?.zoom[view.plane] ?? 1;
+  // A scan was opened.
+  applyZoom() {
+    for (const view of this.state.views) view.zoom = this.saved?.zoom[view.plane] ?? 1;
   }
 
-  async keep() {
+  async save() {
     const { layout, state } = this;
-    this.kept = {
+    this.saved = {
       layout,
       preset: state.preset,
       window: state.window,
@@ -62,6 +65,6 @@ export class Hanging {
       shows_cross: state.showsCross,
       zoom: Object.fromEntries(state.views.map((view) => [view.plane, view.zoom])),
     };
-    await send("hanging", this.kept);
+    await send("hanging", this.saved);
   }
 }

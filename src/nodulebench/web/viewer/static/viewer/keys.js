@@ -1,7 +1,16 @@
-// Every key and what it does, in one table: the help that `?` shows is made of it.
+// All keys and what they do, in one table. The help dialog (`?`) is made from the same table.
+import { create } from "./dom.js";
 import { PLANES } from "./grid.js";
 import { SLABS_MM } from "./state.js";
-import { translate } from "./words.js";
+import { translate } from "./translations.js";
+
+/**
+ * @typedef {object} Key
+ * @property {string[]} keys names of keys that do the same, as `nameOf` returns them.
+ * @property {string} text the key of its text in the help.
+ * @property {() => unknown} run
+ * @property {boolean} [isAlways] also when no scan is open.
+ */
 
 const FAST = 10;
 
@@ -24,14 +33,16 @@ function adjust(state, level, width) {
   state.setWindow({ level: state.window.level + level, width: state.window.width + width });
 }
 
-export function nextSlab(state, way = 1) {
-  const at = SLABS_MM.indexOf(state.slabMm);
-  state.slabMm = SLABS_MM[(at + way + SLABS_MM.length) % SLABS_MM.length];
+export function nextSlab(state) {
+  state.slabMm = SLABS_MM[(SLABS_MM.indexOf(state.slabMm) + 1) % SLABS_MM.length];
   state.changed();
   state.redraw();
 }
 
-// How a key is written: modifiers in this order, then the key as the browser names it.
+/**
+ * The name of a key: its modifiers in this order, then the name that the browser gives it.
+ * @param {KeyboardEvent} event
+ */
 export function nameOf(event) {
   const parts = [];
   if (event.ctrlKey || event.metaKey) parts.push("Ctrl");
@@ -42,10 +53,16 @@ export function nameOf(event) {
   return parts.join("+");
 }
 
-const SHOWN = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
+const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
 
-export function lookingKeys(state, cine) {
-  const on = (keys, word, run) => ({ keys, word, run });
+/**
+ * The keys of all modes.
+ * @param {import("./state.js").State} state
+ * @param {import("./cine.js").Cine} cine
+ * @returns {Key[]}
+ */
+export function viewKeys(state, cine) {
+  const on = (keys, text, run) => ({ keys, text, run });
   return [
     on(["ArrowUp"], "key.up", () => step(state, 1)),
     on(["ArrowDown"], "key.down", () => step(state, -1)),
@@ -95,38 +112,40 @@ export function fitAll(state) {
   state.redraw();
 }
 
-function toggle(state, what) {
-  state[what] = !state[what];
+function toggle(state, property) {
+  state[property] = !state[property];
   state.redraw();
 }
 
+/**
+ * @param {Key[]} table
+ * @param {import("./state.js").State} state
+ */
 export function listen(table, state) {
-  const byName = new Map(table.flatMap((one) => one.keys.map((key) => [key, one])));
+  /** @type {Map<string, Key>} */
+  const byName = new Map(table.flatMap((entry) => entry.keys.map((name) => /** @type {const} */ ([name, entry]))));
   addEventListener("keydown", (event) => {
-    if (event.target.closest?.("dialog[open]")) return;
-    const isWriting = event.target.closest?.("input, select, textarea");
+    const target = /** @type {any} */ (event.target);
+    if (target.closest?.("dialog[open]")) return;
+    const isWriting = target.closest?.("input, select, textarea");
     if (isWriting && event.key !== "Escape") return;
-    const isPressing = ["Enter", " "].includes(event.key) && event.target.closest?.("button");
+    const isPressing = ["Enter", " "].includes(event.key) && target.closest?.("button");
     if (isPressing) return;
-    const found = byName.get(nameOf(event));
-    if (!found || (!state.volume && !found.isAlways)) return;
+    const entry = byName.get(nameOf(event));
+    if (!entry || (!state.volume && !entry.isAlways)) return;
     event.preventDefault();
     state.began();
-    if (isWriting) event.target.blur();
-    found.run();
+    if (isWriting) target.blur();
+    entry.run();
   });
 }
 
 export function fillHelp(list, table) {
-  list.replaceChildren(...table.flatMap(({ keys, word }) => {
-    const key = document.createElement("dt"), what = document.createElement("dd");
-    const named = keys.map((name) => name.replace(/Arrow\w+/, (arrow) => SHOWN[arrow]));
-    for (const name of named) {
-      const cap = document.createElement("kbd");
-      cap.textContent = name === "Space" ? translate("key.space_bar") : name;
-      key.append(cap, " ");
+  list.replaceChildren(...table.flatMap(({ keys, text }) => {
+    const key = create("dt"), names = keys.map((name) => name.replace(/Arrow\w+/, (arrow) => ARROWS[arrow]));
+    for (const name of names) {
+      key.append(create("kbd", { textContent: name === "Space" ? translate("key.space_bar") : name }), " ");
     }
-    what.textContent = translate(word);
-    return [key, what];
+    return [key, create("dd", { textContent: translate(text) })];
   }));
 }

@@ -1,9 +1,13 @@
-// Mouse, pen and touchpad on a view: wheel through slices, drag to window, pan, zoom or look.
+// Mouse, pen and touchpad on a view: scroll through slices, zoom, pan, set the window, use a tool.
 import { PLANES } from "./grid.js";
 
-const LINE_PX = 40; // a wheel that turns by lines; a touchpad's pixels are gathered up to a step
-const STEP_PX = 40;
+const LINE_PX = 40; // of a wheel that counts lines
+const STEP_PX = 40; // pixels of a touchpad that make one step
 
+/**
+ * @param {import("./view.js").View} view
+ * @param {any} tools what the pointer does besides; see tools.js.
+ */
 export function attach(view, tools) {
   const { canvas, state } = view;
   let gathered = 0, drag = null;
@@ -25,14 +29,14 @@ export function attach(view, tools) {
     }
     if (event.altKey && tools.wheel(Math.sign(turned))) return;
     gathered += turned;
-    // a notch of a wheel is a whole step, however many pixels it is
+    // a notch of a wheel is one step, however many pixels it reports
     const isNotch = Math.abs(event.deltaY) >= 100 || event.deltaMode;
     const steps = isNotch ? Math.sign(turned) : Math.trunc(gathered / STEP_PX);
     gathered = isNotch ? 0 : gathered - steps * STEP_PX;
     if (!steps) return;
     activate();
     const { through } = PLANES[view.plane], index = [...state.cursor];
-    index[through] = Math.round(index[through]) - steps; // towards the reader: down, as on film
+    index[through] = Math.round(index[through]) - steps; // turning towards the reader goes down
     state.moveTo(index);
   }, { passive: false });
 
@@ -49,37 +53,33 @@ export function attach(view, tools) {
     activate();
     canvas.focus({ preventScroll: true });
     canvas.setPointerCapture(event.pointerId);
-    const place = at(event), index = view.toIndex(place);
-    drag = { place, kind: kindOf(event), window: { ...state.window } };
+    const position = at(event), index = view.toIndex(position);
+    drag = { position, kind: kindOf(event), window: { ...state.window } };
     state.began();
-    if (drag.kind === "tool" && !tools.down(view, index, event)) drag.kind = "look";
-    if (drag.kind === "look") look(index);
+    if (drag.kind === "tool" && !tools.down(view, index, event)) drag.kind = "navigate";
+    if (drag.kind === "navigate") state.moveTo(index);
   });
 
   function kindOf(event) {
     if (event.button === 2) return "window";
     if (event.button === 1 || event.ctrlKey) return "pan";
-    return state.tool === "look" ? "look" : "tool";
-  }
-
-  function look(index) {
-    state.moveTo(index);
+    return state.tool === "navigate" ? "navigate" : "tool";
   }
 
   canvas.addEventListener("pointermove", (event) => {
     if (!state.volume || !view.centre) return;
-    const place = at(event), index = view.toIndex(place);
+    const position = at(event), index = view.toIndex(position);
     view.pointer = index;
     if (drag) {
       state.began();
-      const moved = place.map((value, axis) => value - drag.place[axis]);
+      const moved = position.map((value, axis) => value - drag.position[axis]);
       if (drag.kind === "window") {
         const { level, width } = drag.window;
         state.setWindow({ level: level + moved[1] * 4, width: width + moved[0] * 6 });
       } else if (drag.kind === "pan") {
         view.panBy(moved);
-        drag.place = place;
-      } else if (drag.kind === "look") look(index);
+        drag.position = position;
+      } else if (drag.kind === "navigate") state.moveTo(index);
       else tools.move(view, index, event);
     } else tools.hover(view, index);
     state.redraw();

@@ -1,130 +1,135 @@
-// The page of an observer study: one place at a time, what it is and how large; then the next one.
+// The page of an observer study: the reader classifies and measures one location at a time.
+import { find } from "./dom.js";
 import { Findings } from "./findings.js";
-import { find, notice, Room } from "./room.js";
 import { State } from "./state.js";
 import { listenToButtons, Tools } from "./tools.js";
-import { translate } from "./words.js";
+import { translate } from "./translations.js";
+import { notice, Viewer } from "./viewer.js";
 
-const CALLS = { nodule: "kind.nodule", small_nodule: "kind.small_nodule", non_nodule: "kind.non_nodule" };
-const KEYS = { nodule: "7", small_nodule: "8", non_nodule: "9" };
-const WORDS = { nodule: "key.call_nodule", small_nodule: "key.call_small_nodule", non_nodule: "key.call_non_nodule" };
+const CALL_KEYS = {
+  nodule: { key: "7", text: "key.call_nodule" },
+  small_nodule: { key: "8", text: "key.call_small_nodule" },
+  non_nodule: { key: "9", text: "key.call_non_nodule" },
+};
 
-class Study extends Findings {
-  constructor(state, room) {
+class StudyFindings extends Findings {
+  constructor(state, viewer) {
     super(state, notice);
-    this.room = room;
-    this.end = null; // of an axis that is being laid by keys
-    room.scans.tell = (scan) => (scan.is_submitted ? "" : translate("study.open"));
+    this.viewer = viewer;
+    /** @type {{ k: number, at: [number, number] } | null} the first end of an axis set by keys. */
+    this.axisStart = null;
+    viewer.scans.describe = (scan) => (scan.is_submitted ? "" : translate("study.open"));
     for (const button of find("calls").children) {
       button.addEventListener("click", () => this.call(button.dataset.call));
     }
   }
 
   async opened(number) {
-    this.end = null;
+    this.axisStart = null;
     await super.opened(number);
-    if (this.state.number === number) this.back();
+    if (this.state.number === number) this.center();
   }
 
-  // The place in the middle of all pictures.
-  back() {
-    const [one] = this.state.findings;
-    if (one) this.jump(one.id);
+  // Show the location in the middle of all views.
+  center() {
+    const [location] = this.state.findings;
+    if (location) this.jump(location.id);
   }
 
   begin() {
-    return null; // there is nothing but the place
+    return null; // a reader cannot add findings
   }
 
-  call(said) {
-    if (!this.chosen || this.state.isHandedIn) return;
+  call(call) {
+    if (!this.selected || this.state.isSubmitted) return;
     notice("");
-    this.update({ call: said });
+    this.update({ call });
   }
 
-  // Both ends of an axis at the cross-hair, one after the other.
-  layEnd() {
+  // Measure by keys: the first call sets one end of the axis at the cross-hair, the next the other.
+  setAxisEnd() {
     const { state } = this, k = Math.round(state.cursor[2]);
-    if (state.isHandedIn) return;
-    const place = state.volume.grid.toWorld([state.cursor[0], state.cursor[1], k]);
-    const [x, y] = place.map((value) => Math.round(value * 1e4) / 1e4);
-    if (this.end?.k !== k) {
-      this.end = { k, at: [x, y] };
+    if (state.isSubmitted) return;
+    const position = state.volume.grid.toWorld([state.cursor[0], state.cursor[1], k]);
+    const [x, y] = position.map((value) => Math.round(value * 1e4) / 1e4);
+    if (this.axisStart?.k !== k) {
+      this.axisStart = { k, at: [x, y] };
       notice(translate("study.first_end"));
       return;
     }
-    state.tools.measure([this.end.at, [x, y]]);
-    this.end = null;
+    state.tools.measure([this.axisStart.at, [x, y]]);
+    this.axisStart = null;
     notice("");
   }
 
   unmeasure() {
-    this.end = null;
+    this.axisStart = null;
     notice("");
-    if (this.chosen?.finding.ruler) this.update({ ruler: null });
+    if (this.selected?.finding.ruler) this.update({ ruler: null });
   }
 
+  // Submit the location, then open the next one that is open.
   async next() {
     const { state } = this, here = state.number;
-    if (state.isHandedIn) {
-      await this.goOn(here);
+    if (state.isSubmitted) {
+      await this.openNext(here);
       return;
     }
-    const { call, ruler } = this.chosen?.finding ?? {};
+    const { call, ruler } = this.selected?.finding ?? {};
     if (!call || (call === "nodule" && !ruler)) {
       notice(translate(call ? "study.measure_first" : "study.say_first"), true);
       return;
     }
-    if (this.isSending) return;
-    this.isSending = true;
+    if (this.isSubmitting) return;
+    this.isSubmitting = true;
     try {
-      await this.handIn();
-      await this.room.scans.refresh();
-      await this.goOn(here);
+      await this.submit();
+      await this.viewer.scans.refresh();
+      await this.openNext(here);
     } catch (error) {
       notice(error.message, true);
     } finally {
-      this.isSending = false;
+      this.isSubmitting = false;
     }
   }
 
-  async goOn(here) {
+  async openNext(here) {
     const { scans } = this.state, isOpen = (scan) => !scan.is_submitted;
-    const later = scans.findIndex((scan, at) => at > here && isOpen(scan));
+    const later = scans.findIndex((scan, number) => number > here && isOpen(scan));
     const number = later >= 0 ? later : scans.findIndex(isOpen);
-    if (number >= 0) await this.room.scans.open(number);
+    if (number >= 0) await this.viewer.scans.open(number);
     else notice(translate("study.all_done"));
     this.state.changed();
   }
 
   show() {
     super.show();
-    const { state } = this, said = this.chosen?.finding.call;
+    const { state } = this, call = this.selected?.finding.call;
     for (const button of find("calls").children) {
-      button.disabled = state.isHandedIn;
-      button.setAttribute("aria-pressed", String(button.dataset.call === said));
+      button.disabled = state.isSubmitted;
+      button.setAttribute("aria-pressed", String(button.dataset.call === call));
     }
-    find("hand-in").disabled = state.number === null;
-    find("hand-in").textContent = translate("study.next");
-    find("asks").textContent = translate(state.isHandedIn ? "study.judged" : "study.asks");
+    find("submit").disabled = state.number === null;
+    find("submit").textContent = translate("study.next");
+    find("task").textContent = translate(state.isSubmitted ? "study.judged" : "study.asks");
     const done = state.scans.filter((scan) => scan.is_submitted), total = state.scans.length;
     Object.assign(find("progress"), { max: Math.max(1, total), value: done.length });
-    const spent = done.map((scan) => scan.seconds).filter(Boolean);
-    const mean = spent.reduce((sum, one) => sum + one, 0) / Math.max(1, spent.length);
+    const times = done.map((scan) => scan.seconds).filter(Boolean);
+    const mean = times.reduce((sum, seconds) => sum + seconds, 0) / Math.max(1, times.length);
     const minutes = Math.max(1, Math.round((mean * (total - done.length)) / 60));
-    const left = spent.length && done.length < total ? [translate("work.left", { minutes })] : [];
+    const left = times.length && done.length < total ? [translate("work.left", { minutes })] : [];
     find("done").textContent = [translate("work.done", { done: done.length, total }), ...left].join(" · ");
   }
 
   keys() {
-    const { tools } = this.state, on = (keys, word, run) => ({ keys, word, run });
+    const { tools } = this.state, on = (keys, text, run) => ({ keys, text, run });
     return [
-      ...Object.keys(CALLS).map((name) => on([KEYS[name]], WORDS[name], () => this.call(name))),
+      ...Object.entries(CALL_KEYS).map(([name, { key, text }]) => on([key], text, () => this.call(name))),
       on(["Enter"], "key.next_place", () => this.next()),
-      on(["p"], "key.back_to_place", () => this.back()),
-      on(["l"], "key.look", () => tools.use("look")),
+      on(["p"], "key.back_to_place", () => this.center()),
+      on(["l"], "key.look", () => tools.use("navigate")),
       on(["r"], "key.ruler", () => tools.use("ruler")),
-      on(["e"], "key.lay_end", () => this.layEnd()),
+      on(["e"], "key.lay_end", () => this.setAxisEnd()),
       on(["Delete"], "key.unmeasure", () => this.unmeasure()),
       on(["Ctrl+z"], "key.undo", () => this.undo()),
       on(["Ctrl+y", "Ctrl+Z"], "key.redo", () => this.redo()),
@@ -134,16 +139,16 @@ class Study extends Findings {
 
 const state = new State();
 const tools = new Tools(state);
-const room = new Room(tools);
-const study = new Study(state, room);
+const viewer = new Viewer(tools);
+const study = new StudyFindings(state, viewer);
 tools.findings = study;
-study.onShown = () => room.scans.show();
-room.scans.onOpened.push((number) => study.opened(number));
-room.scans.onLeaving.push(() => study.leaving());
+study.onShown = () => viewer.scans.show();
+viewer.scans.onOpened.push((number) => study.opened(number));
+viewer.scans.onLeaving.push(() => study.leaving());
 listenToButtons(tools);
-await room.start(study.keys(), {
+await viewer.start(study.keys(), {
   undo: () => study.undo(),
   redo: () => study.redo(),
-  hand_in: () => study.next(),
+  submit: () => study.next(),
   unmeasure: () => study.unmeasure(),
 });

@@ -1,22 +1,29 @@
-// One plane on its canvas: the picture, and what is drawn over it. Places on the canvas are CSS
-// pixels; the middle of the canvas shows `centre`, in millimetres of the picture.
+// One plane on its canvas: the image, and what is drawn over it. Canvas positions are CSS pixels; the
+// middle of the canvas shows `centre`, in mm on the image.
 import { PLANES } from "./grid.js";
 import { Painter } from "./paint.js";
 import { drawFindings } from "./outlines.js";
-import { translate } from "./words.js";
+import { translate } from "./translations.js";
 
-const CLOSEST = 40; // pixels a millimetre
+const MAXIMUM_SCALE = 40; // pixels per mm
 const BAR_MM = [100, 50, 20, 10, 5, 2, 1];
 
 export class View {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {import("./grid.js").Plane} plane
+   * @param {import("./state.js").State} state
+   */
   constructor(canvas, plane, state) {
     this.canvas = canvas;
     this.plane = plane;
     this.state = state;
     this.painter = new Painter();
     this.zoom = 1;
+    /** @type {number[] | null} */
     this.centre = null;
-    this.pointer = null; // index under the pointer
+    /** @type {number[] | null} the index under the pointer. */
+    this.pointer = null;
     new ResizeObserver(() => state.redraw()).observe(canvas);
   }
 
@@ -28,32 +35,43 @@ export class View {
     return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
   }
 
-  // Pixels a millimetre.
+  // In pixels per mm.
   get scale() {
-    const [width, height] = this.grid.pictureSize(this.plane);
+    const [width, height] = this.grid.imageSize(this.plane);
     return Math.min(this.box.width / width, this.box.height / height) * this.zoom;
   }
 
   fit() {
     this.zoom = 1;
-    this.centre = this.grid.pictureSize(this.plane).map((length) => length / 2);
+    this.centre = this.grid.imageSize(this.plane).map((length) => length / 2);
   }
 
+  /**
+   * The position of an index on the canvas.
+   * @param {number[]} index
+   * @returns {import("./state.js").Point}
+   */
   toCanvas(index) {
-    const [x, y] = this.grid.toPicture(this.plane, index);
+    const [x, y] = this.grid.toImage(this.plane, index);
     const { width, height } = this.box, scale = this.scale;
     return [width / 2 + (x - this.centre[0]) * scale, height / 2 + (y - this.centre[1]) * scale];
   }
 
+  /**
+   * The index at a position on the canvas.
+   * @param {number[]} position
+   */
   toIndex([x, y]) {
     const { width, height } = this.box, scale = this.scale;
-    const place = [this.centre[0] + (x - width / 2) / scale, this.centre[1] + (y - height / 2) / scale];
-    return this.grid.fromPicture(this.plane, place, this.state.cursor);
+    return this.grid.fromImage(this.plane, [
+      this.centre[0] + (x - width / 2) / scale,
+      this.centre[1] + (y - height / 2) / scale,
+    ], this.state.cursor);
   }
 
   zoomBy(factor, at = [this.box.width / 2, this.box.height / 2]) {
     const before = this.scale;
-    const least = 0.5, most = (CLOSEST / before) * this.zoom;
+    const least = 0.5, most = (MAXIMUM_SCALE / before) * this.zoom;
     this.zoom = Math.min(most, Math.max(least, this.zoom * factor));
     const after = this.scale;
     [this.box.width, this.box.height].forEach((length, axis) => {
@@ -61,17 +79,18 @@ export class View {
     });
   }
 
+  /** @param {number[]} distance in CSS pixels. */
   panBy([x, y]) {
     this.centre = [this.centre[0] - x / this.scale, this.centre[1] - y / this.scale];
   }
 
-  // Bring the cursor into the picture where it is outside.
+  // Move the image if the cross-hair is outside the canvas.
   reveal() {
-    const place = this.toCanvas(this.state.cursor);
+    const position = this.toCanvas(this.state.cursor);
     const margin = 24, { width, height } = this.box;
-    const isSeen = [width, height].every(
-      (length, axis) => place[axis] >= margin && place[axis] <= length - margin);
-    if (!isSeen) this.centre = this.grid.toPicture(this.plane, this.state.cursor);
+    const isVisible = [width, height].every(
+      (length, axis) => position[axis] >= margin && position[axis] <= length - margin);
+    if (!isVisible) this.centre = this.grid.toImage(this.plane, this.state.cursor);
   }
 
   draw() {
@@ -86,11 +105,11 @@ export class View {
     if (!state.volume || !width || !height) return;
     if (!this.centre) this.fit();
     const index = Math.round(state.cursor[PLANES[this.plane].through]);
-    const picture = this.painter.paint(state.volume, this.plane, index, state.slabMm);
-    const scale = this.scale, size = this.grid.pictureSize(this.plane);
+    const image = this.painter.paint(state.volume, this.plane, index, state.slabMm);
+    const scale = this.scale, size = this.grid.imageSize(this.plane);
     ink.imageSmoothingEnabled = true;
     ink.imageSmoothingQuality = "low";
-    ink.drawImage(picture, width / 2 - this.centre[0] * scale, height / 2 - this.centre[1] * scale,
+    ink.drawImage(image, width / 2 - this.centre[0] * scale, height / 2 - this.centre[1] * scale,
       size[0] * scale, size[1] * scale);
     if (state.showsMarks) drawFindings(this, ink);
     state.tools?.draw(this, ink);
@@ -133,24 +152,25 @@ export class View {
     ink.font = "12px system-ui, sans-serif";
     ink.textAlign = "left";
     put(this.title(), 8, 14, this.state.active === this.plane ? "#7fbfe8" : "#9ca8b5");
-    const under = this.pointer && this.reading(this.pointer);
-    if (under) put(under, 8, height - 14, "#cfd8e3");
+    const value = this.pointer && this.describe(this.pointer);
+    if (value) put(value, 8, height - 14, "#cfd8e3");
     this.drawBar(ink, width, height, put);
   }
 
   title() {
-    const { through, word } = PLANES[this.plane];
+    const { through, text } = PLANES[this.plane];
     const at = Math.round(this.state.cursor[through]), count = this.grid.size[through];
-    const shown = `${translate(word)} ${at + 1}/${count}`;
+    const shown = `${translate(text)} ${at + 1}/${count}`;
     return this.state.slabMm ? `${shown} · ${translate("slab", { mm: this.state.slabMm })}` : shown;
   }
 
-  reading(index) {
+  // HU and position of an index.
+  describe(index) {
     const isInside = index.every((value, axis) => value > -0.5 && value < this.grid.size[axis] - 0.5);
     if (!isInside) return "";
     const hu = this.state.volume.hu(index);
-    const place = this.grid.toWorld(index).map((value) => value.toFixed(1)).join(", ");
-    return `${hu === null ? "…" : hu} HU · ${place} mm`;
+    const position = this.grid.toWorld(index).map((value) => value.toFixed(1)).join(", ");
+    return `${hu === null ? "…" : hu} HU · ${position} mm`;
   }
 
   drawBar(ink, width, height, put) {

@@ -1,4 +1,4 @@
-"""Still pictures: every mark is at its number, with any names."""
+"""Still charts: every mark is at its number, with any names."""
 
 import re
 from xml.etree import ElementTree
@@ -36,8 +36,8 @@ UNIT = Axis("share", 0.0, 1.0, ((0.0, "0"), (0.5, "50"), (1.0, "100")))
 BAD = '<b onload="x">&'
 
 
-def elements(picture: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
-    root = ElementTree.fromstring(picture)  # noqa: S314 - our own
+def elements(svg: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
+    root = ElementTree.fromstring(svg)  # noqa: S314 - our own
     return [
         element
         for element in root.iter(tag)
@@ -45,8 +45,8 @@ def elements(picture: str, tag: str, kind: str = "") -> list[ElementTree.Element
     ]
 
 
-def texts(picture: str) -> list[str]:
-    return [element.text or "" for element in elements(picture, "text")]
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in elements(svg, "text")]
 
 
 def rows_of(*shares: float) -> list[Row]:
@@ -159,7 +159,7 @@ def test_heat_map_says_every_count_and_shades_by_it() -> None:
     assert shades == [0.5, 0.275, 0.05, 0.05]
 
 
-def test_every_picture_escapes_its_texts() -> None:
+def test_every_chart_escapes_its_texts() -> None:
     value = Value(0.5, text=BAD)
     for drawn in (
         row_chart([Row(BAD, (value,))], Axis(BAD, 0, 1, ((0, BAD),)), BAD, limits=[(0.2, BAD)]),

@@ -1,4 +1,4 @@
-"""The reading room in a real browser, by real mouse and keyboard: what is seen is where it is."""
+"""The viewer in a real browser: images and marks are at their positions, by mouse and keyboard."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +12,7 @@ from builders.browser import (
     Served,
     opened_page,
     painted,
-    served_room,
+    served_folder,
     started_browser,
     wait_until_loaded,
 )
@@ -20,7 +20,7 @@ from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
-from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
 
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])
 SCANS = {
@@ -30,7 +30,7 @@ SCANS = {
     "4-oblique": ball(direction=TILT, size=(64, 60, 40)),
 }
 PLANES = {"axial": (0, 1), "coronal": (0, 2), "sagittal": (1, 2)}
-"""The patient axes across and down each picture."""
+"""The patient axes across and down each image."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("reading") / "scans"
     for name, volume in SCANS.items():
         write_scans(folder, name, volume=volume)
-    with served_room(folder) as served:
+    with served_folder(folder) as served:
         yield served
 
 
@@ -79,7 +79,7 @@ def bright_on(page: Any, plane: str) -> dict[str, float]:
     """
     seen = page.evaluate(
         """(plane) => {
-          const view = nodulebench.views.find((one) => one.plane === plane);
+          const view = nodulebench.views.find((view) => view.plane === plane);
           const { width, height } = view.canvas;
           const ink = view.canvas.getContext("2d").getImageData(0, 0, width, height).data;
           let [count, x, y] = [0, 0, 0];
@@ -104,7 +104,7 @@ def bright_on(page: Any, plane: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("number", range(len(SCANS)), ids=list(SCANS))
-def test_a_ball_is_seen_where_it_is_and_as_large_as_it_is(page: Any, number: int) -> None:
+def test_a_ball_is_shown_at_its_position_and_size(page: Any, number: int) -> None:
     if number:
         open_scan(page, number)
     jump(page, BALL_MM)
@@ -168,7 +168,7 @@ def test_window_slab_zoom_and_help_by_keyboard_and_mouse(page: Any) -> None:
     assert not shown.is_visible()
 
 
-def test_a_slab_shows_the_largest_value_along_the_way_of_sight(page: Any) -> None:
+def test_a_slab_shows_the_largest_value_along_the_line_of_sight(page: Any) -> None:
     jump(page, BALL_MM + np.array([0.0, 0.0, RADIUS_MM + 3]))
     page.keyboard.press("a")
     grey = """() => {
@@ -182,7 +182,7 @@ def test_a_slab_shows_the_largest_value_along_the_way_of_sight(page: Any) -> Non
     assert page.evaluate(grey) > 100
 
 
-def test_the_wheel_is_answered_within_a_frame(page: Any) -> None:
+def test_the_wheel_takes_effect_within_a_frame(page: Any) -> None:
     axial = page.locator("canvas[data-plane=axial]").bounding_box()
     page.mouse.move(axial["x"] + 200, axial["y"] + 200)
     page.evaluate("() => { nodulebench.timings.length = 0; }")
@@ -194,31 +194,31 @@ def test_the_wheel_is_answered_within_a_frame(page: Any) -> None:
     assert times[5] < 250  # 3 ms where nothing else works on the machine
 
 
-def test_nothing_outside_of_the_machine_is_asked_for(browser: Any, served: Served) -> None:
+def test_the_page_requests_nothing_from_other_hosts(browser: Any, served: Served) -> None:
     context = browser.new_context()
     context.set_default_timeout(120_000)
     opened = context.new_page()
     asked: list[str] = []
     opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(served.door.address)
+    opened.goto(served.auth.address)
     wait_until_loaded(opened)
     context.close()
-    home = f"http://127.0.0.1:{served.door.port}/"
+    home = f"http://127.0.0.1:{served.auth.port}/"
     assert len(asked) > 10
     assert [url for url in asked if not url.startswith((home, "data:"))] == []
 
 
-def test_a_scan_that_cannot_be_read_says_why(browser: Any, tmp_path: Path) -> None:
+def test_a_scan_that_cannot_be_read_shows_the_reason(browser: Any, tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a")
     (folder / "a.zraw").write_bytes(b"nothing")
-    with served_room(folder) as served:
+    with served_folder(folder) as served:
         context = browser.new_context()
         context.set_default_timeout(120_000)
         opened = context.new_page()
-        opened.goto(served.door.address)
-        told = opened.locator("#notice.wrong")
-        told.wait_for()
-        assert "a.zraw" in told.inner_text()
+        opened.goto(served.auth.address)
+        notice = opened.locator("#notice.wrong")
+        notice.wait_for()
+        assert "a.zraw" in notice.inner_text()
         context.close()
 
 
@@ -229,11 +229,11 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
         case("b", nodule(12, at=(x, y, z)), mark(0.8, at=(x, y, z))),
         case("c", nodule(12, at=(x, y, z))),
     )
-    truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    truth, submitted = reference(*cases), submission(*cases, name="cad")
+    layer = EvaluationLayer(evaluated_of(evaluate(truth, [submitted], protocol("luna16"))))
     folder = write_scans(tmp_path / "scans", "a", "b", "c")
-    with open_gallery(folder, judged) as room:
-        served = Served(room)
+    with open_evaluation_session(folder, layer) as session:
+        served = Served(session)
         with opened_page(browser, served) as page:
             seen = []
             for _ in range(4):
@@ -246,29 +246,29 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
                 seen.append(
                     page.evaluate(
                         """() => [nodulebench.scans[nodulebench.number].case_id,
-                          nodulebench.findings.find((one) => one.id === nodulebench.selected).label,
+                          nodulebench.findings.find(({ id }) => id === nodulebench.selected).label,
                           nodulebench.number + nodulebench.selected]"""
                     )
                 )
             page.keyboard.press("Home")
-            rule = page.locator("#judged [name=threshold]")
+            rule = page.locator("#evaluation [name=threshold]")
             rule.fill("0.85")
             rule.press("Tab")
             page.wait_for_function(
                 "() => document.getElementById('at').textContent.includes('0.85')"
             )
-            assert "Found 0 of 3" in page.locator("#stands").inner_text()
-            assert page.locator("#judged [name=point]").input_value() == "own"
+            assert "Found 0 of 3" in page.locator("#summary").inner_text()
+            assert page.locator("#evaluation [name=point]").input_value() == "own"
             page.locator("main canvas").first.focus()
             page.keyboard.press("[")
             page.wait_for_function(
                 "() => document.getElementById('at').textContent.includes('0.8')"
             )
             page.wait_for_function(
-                "() => document.getElementById('stands').textContent.includes('Found 1 of 3')"
+                "() => document.getElementById('summary').textContent.includes('Found 1 of 3')"
             )
         served.stop()
-    assert [one[:2] for one in seen] == [
+    assert [error[:2] for error in seen] == [
         ["a", "missed"],
         ["a", "false_positive"],
         ["c", "missed"],
@@ -277,12 +277,10 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
 
 
 MOVED_MM = np.array([7.0, -4.0, 310.0])
-"""Between the tables of two scans of one person."""
+"""Between the table positions of two scans of a person."""
 
 
-def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
-    browser: Any, tmp_path: Path
-) -> None:
+def test_a_prior_has_the_same_zoom_and_follows_the_scan(browser: Any, tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "now")
     then = ball(size=(60, 56, 40), spacing_mm=(1.0, 1.0, 1.25))
     moved = replace(
@@ -294,21 +292,21 @@ def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
         """Where the middle of the ball is drawn on either canvas, and the slices shown."""
         return page.evaluate(
             """([ball, moved]) => {
-              const [beside] = nodulebench.others, { view } = nodulebench;
+              const [prior] = nodulebench.extraViews, { view } = nodulebench;
               const there = ball.map((value, axis) => value + moved[axis]);
               return [view.toCanvas(view.grid.toIndex(ball)),
-                beside.toCanvas(beside.grid.toIndex(there)),
+                prior.toCanvas(prior.grid.toIndex(there)),
                 [view.grid.toWorld(nodulebench.cursor)[2],
-                 beside.grid.toWorld(beside.state.cursor)[2] - moved[2]]];
+                 prior.grid.toWorld(prior.state.cursor)[2] - moved[2]]];
             }""",
             [BALL_MM.tolist(), MOVED_MM.tolist()],
         )
 
-    with served_room(folder) as served, opened_page(browser, served) as page:
+    with served_folder(folder) as served, opened_page(browser, served) as page:
         page.keyboard.press("v")
         page.keyboard.press("v")
         page.select_option("#prior-scan", label="then")
-        page.wait_for_function("() => nodulebench.others[0].state.volume?.isComplete")
+        page.wait_for_function("() => nodulebench.extraViews[0].state.volume?.isComplete")
         painted(page)
         page.keyboard.press("u")
         box = page.locator("#prior").bounding_box()
@@ -341,9 +339,9 @@ def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
         page.screenshot(path=str(tmp_path / "prior.png"))
 
 
-def test_scans_open_as_their_reader_hung_the_last(browser: Any, tmp_path: Path) -> None:
+def test_scans_open_with_the_saved_hanging(browser: Any, tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a", "b")
-    with served_room(folder) as served:
+    with served_folder(folder) as served:
         with opened_page(browser, served) as page:
             for key in ("v", "3", "m", "+", "+"):
                 page.keyboard.press(key)

@@ -1,0 +1,22 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  {
+    files: ["src/nodulebench/web/viewer/static/viewer/*.js"],
+    ...js.configs.recommended,
+    languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.browser },
+    rules: {
+      ...js.configs.recommended.rules,
+      eqeqeq: "error",
+      "no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+  {
+    files: ["tests/unit/web/viewer/scripts/*.js"],
+    ...js.configs.recommended,
+    languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.node },
+  },
+];
