@@ -214,7 +214,8 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
         (public, "is a public key; signing needs the private one."),
         (
             no_key,
-            "is not a private key, or is damaged. Make one with: nodulebench sign --new-key key.pem",
+            "is not a private key, or is damaged. Make one with: nodulebench sign --new-key "
+            "key.pem",
         ),
         (x_private, "is not an Ed25519 key. Make one with: nodulebench sign --new-key key.pem"),
         (tmp_path / "none.pem", "cannot be read: No such file or directory."),

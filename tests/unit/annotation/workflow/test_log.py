@@ -55,9 +55,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
             "previous": event.digest,
         }
     )
-    with pytest.raises(
-        InputError, match=r"00000002.json: was not written: .* the log is unchanged"
-    ):
+    with pytest.raises(InputError, match=r"00000002.json: was not written: .* log is unchanged"):
         driver.store.append(lambda _: harmful)
     assert driver.store.read() == [event]
 
