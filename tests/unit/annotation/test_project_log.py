@@ -165,7 +165,7 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
     changes = {
         "its signature is invalid": {"events": 10, "digest": events_of(panel)[9].digest},
         "its signature is invalid.": {"code": "xx"},
-        "whether it is signed, and that does not fit": {"signed": None},
+        "its signature does not match its statement": {"signed": None},
         "it is signed, and that does not fit": {"code": ""},
     }
     for words, change in changes.items():

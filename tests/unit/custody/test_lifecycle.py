@@ -75,5 +75,5 @@ def test_a_damaged_copy_or_one_of_another_set_is_not_good(lab: SealedLab, tmp_pa
     other.seal()
     assert "belongs to another log" in str(restore_check(other.sealed, [checkpoint]).problems[0])
     checkpoint.write_text("{}")
-    with pytest.raises(InputError, match="is not a checkpoint, or was changed"):
+    with pytest.raises(InputError, match="is no checkpoint, or was changed"):
         restore_check(copy, [checkpoint])
