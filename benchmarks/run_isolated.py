@@ -118,7 +118,7 @@ def hostile(folder: Path) -> None:
             code, is_capped = run.measured["exit_code"], isolation.sees_our_mounts
             is_right = attack.is_contained(run.state, code, is_capped=is_capped)
             wrong += not is_right
-            cells.append(f"{run.state}{'' if is_right else f' ({code}), WRONG: {run.said}'}")
+            cells.append(f"{run.state}{'' if is_right else f' ({code}), WRONG: {run.output}'}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print(f"{len(HOSTILE)} programs in {len(walls)} sandboxes: {wrong} not as they must be")
 

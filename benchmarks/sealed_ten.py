@@ -23,7 +23,7 @@ def main() -> None:
         choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
         plain = _cpu(lambda: _plain(lab, choice))
         evaluations = _cpu(lambda: _evaluations(lab))
-        study = _cpu(lambda: compare_stored(lab.study_order(), choice, lab.folder / "study"))
+        study = _cpu(lambda: compare_stored(lab.study_options(), choice, lab.folder / "study"))
         print("| what | CPU s |\n|---|---|")
         print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
         print(f"| sealed set: {ALGORITHMS} evaluations | {evaluations:.1f} |")

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY, SECRET
-from nodulebench.custody.bundle import write_bundle
+from nodulebench.custody.bundle import BundleOptions, write_bundle
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import open_result
-from nodulebench.custody.seal import SealOrder, seal_bundle
+from nodulebench.custody.seal import SealOptions, seal_bundle
 from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.security.signatures import new_key
 
@@ -19,18 +19,18 @@ def test_a_sealed_set_gives_the_metrics_of_the_plain_one(luna16_data: Path, tmp_
     marks = next(iter(sorted((luna16_data / "submissions").glob("*.csv*"))), None)
     if marks is None:
         pytest.skip(f"no submission in {luna16_data}")
-    write_bundle(luna16_data, tmp_path / "bundle")
+    write_bundle(BundleOptions(reference=luna16_data, out=tmp_path / "bundle"))
     new_key(tmp_path / "key.pem")
     (tmp_path / "policy.toml").write_text(POLICY.replace("luna16.recall", "luna16.cpm"))
     sealed = tmp_path / "sealed"
     seal_bundle(
-        SealOrder(
-            tmp_path / "bundle",
-            sealed,
-            tmp_path / "key.pem",
-            SECRET,
-            tmp_path / "policy.toml",
-            "Ada",
+        SealOptions(
+            bundle=tmp_path / "bundle",
+            out=sealed,
+            key=tmp_path / "key.pem",
+            secret=SECRET,
+            policy=tmp_path / "policy.toml",
+            person="Ada",
         )
     )
     feedback, _ = evaluate_sealed(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.custody.evaluate import SealedEvaluateOptions
-from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.custody.seal import SealOptions, SealReport, seal_bundle
 from nodulebench.security.keys import (
     PrivateKey,
     new_person_key,
@@ -39,7 +39,7 @@ class KeyedLab(SealedLab):
     def secret(self, person: str) -> Secret:
         return person_secret(self.key(person))
 
-    def order(self) -> SealOrder:
+    def order(self) -> SealOptions:
         plain = super().order()
         return replace(plain, key=self.key_file("Ada"), secret=self.secret("Ada"), person="")
 

@@ -109,7 +109,7 @@ def score_again(lab: SealedLab) -> dict[str, Any]:
 
     def work() -> None:
         left = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-        look = score(lab)["looks"]["look"]
+        look = score(lab)["budget"]["used"]
         found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
         problems = [str(problem) for problem in (*left.problems, *found.problems)]
         answer.write_text(json.dumps({"problems": problems, "look": look}))

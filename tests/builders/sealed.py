@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.core.tables import CASES, NODULES, Reference
-from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.custody.seal import SealOptions, SealReport, seal_bundle
 from nodulebench.io.bundle import write_reference
 from nodulebench.security.signatures import new_key
 from nodulebench.security.vault import Secret
@@ -54,10 +54,15 @@ class SealedLab:
     def public_key(self) -> Path:
         return self.folder / "key.pub.pem"
 
-    def order(self) -> SealOrder:
+    def order(self) -> SealOptions:
         folder = self.folder
-        return SealOrder(
-            self.bundle, self.sealed, folder / "key.pem", SECRET, folder / "policy.toml", "Ada"
+        return SealOptions(
+            bundle=self.bundle,
+            out=self.sealed,
+            key=folder / "key.pem",
+            secret=SECRET,
+            policy=folder / "policy.toml",
+            person="Ada",
         )
 
     def seal(self) -> SealReport:

@@ -8,7 +8,7 @@ from builders.sealed import PEOPLE, SECRET, SealedLab
 from nodulebench.core.tables import Reference
 from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.evaluate_roster import evaluate_roster
-from nodulebench.custody.study_reports import StudyOrder
+from nodulebench.custody.study_reports import StudyOptions
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.marks.submission_folder import write_marks
 from nodulebench.security.signatures import new_key
@@ -35,8 +35,8 @@ class StudyLab(SealedLab):
         given = {"protocol": "nifdc-2022", "bootstraps": 20, "out": self.folder / "told", **more}
         return SealedEvaluateOptions(Path(), self.sealed, SECRET, "Bo", "", **given)  # type: ignore[arg-type]
 
-    def study_order(self, *looks: str, person: str = "Dee") -> StudyOrder:
-        return StudyOrder(self.sealed, SECRET, person, looks)
+    def study_options(self, *looks: str, person: str = "Dee") -> StudyOptions:
+        return StudyOptions(self.sealed, SECRET, person, looks)
 
 
 def made_up_study(

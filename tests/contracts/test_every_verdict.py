@@ -159,7 +159,7 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     assert run("audit", lab.sealed) == 0
     assert f"verdict {verdict}" in capsys.readouterr().out
     kept = open_result(lab.sealed, SECRET, "Cem", 2)
-    assert kept["evaluation"]["plan"]["verdict"] == kept["told"]["verdict"] == verdict
+    assert kept["evaluation"]["plan"]["verdict"] == kept["disclosed"]["verdict"] == verdict
 
     for audience in ("lab", "developer"):
         for name in LANGUAGES:

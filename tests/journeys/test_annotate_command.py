@@ -105,7 +105,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
     assert run("review", "start", handle, *start) == 0
     told = capsys.readouterr()
-    assert "warning: the project names no keys: whoever can write to its folder" in told.err
+    assert "warning: the project names no keys: a person who can write to its folder" in told.err
     teams = dict(line.split(": ") for line in told.out.splitlines() if "leader" in line)
     readers = teams["team-1"].split(";")[0].split(", ")
     reviewer = teams["team-2"].split("leader ")[1]
@@ -187,7 +187,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         == 0
     )
     assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 1
-    assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
+    assert "is not read by all. Draw when all have read" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
         assert run("review", "read", handle, "b1", empty, "--by", reader) == 0

@@ -64,11 +64,11 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
     out = capsys.readouterr().out
     assert "evaluated  Bo (operator)" in out
-    assert "developer example: 1 of 2 looks" in out
+    assert "developer example: 1 of 2 evaluations" in out
     assert "wrote small.checkpoint: 3 events" in out
 
     assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
-    assert "'Bo' is operator, and may not export" in capsys.readouterr().err
+    assert "'Bo' is operator and may not export" in capsys.readouterr().err
     assert run("unseal", "sealed", "--as", "Ada", *key, "--out", "plain", "--reason", "x") == 0
     assert run("unseal", "sealed", "--as", "Cem", *key, "--result", "2") == 0
     assert '"corrected"' in capsys.readouterr().out
@@ -247,7 +247,7 @@ def test_a_set_loses_a_patient(
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
-    assert "erased_looks 1, files 1, reason consent ended" in out
+    assert "erased_evaluations 1, files 1, reason consent ended" in out
     assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

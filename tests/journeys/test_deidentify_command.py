@@ -31,7 +31,7 @@ CLEAN += ["--passphrase-file", "passphrase"]
 def test_slices_are_cleaned_and_pass_the_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("deidentify", "in", "--check") == 1
     shown = capsys.readouterr()
-    assert "error: in/1.dcm: (0010,0010) PatientName is no pseudonym." in shown.err
+    assert "error: in/1.dcm: (0010,0010) PatientName is not a pseudonym." in shown.err
     assert "leftover(s)" in shown.out
     assert run(*CLEAN, "--prefix", "SITE7") == 0
     out = capsys.readouterr().out

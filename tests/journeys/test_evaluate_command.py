@@ -134,7 +134,9 @@ def test_marks_over_the_cap_are_counted_and_shown(luna16: Path, capsys) -> None:
     rows = "".join(f"scan3,{50 + n},0,0,{n / 1000}\n" for n in range(103))
     marks.write_text(HEADER + "scan1,0,0,0,0.9\n" + rows)
     assert evaluate(luna16, marks) == 0
-    assert "3 mark(s) beyond the 100 best of their case were not judged" in capsys.readouterr().err
+    assert (
+        "3 mark(s) beyond the 100 best of their case were not evaluated" in capsys.readouterr().err
+    )
 
 
 def test_wrong_columns(luna16: Path, capsys) -> None:

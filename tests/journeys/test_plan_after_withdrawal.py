@@ -91,7 +91,7 @@ def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decide
     assert run(*EVALUATE, *again) == 0
     assert "plan accept: passed" in capsys.readouterr().out
     assert json.loads(Path("told/feedback.json").read_text())["verdict"] == "passed"
-    assert steps("sealed-again") == ["sealed", "look", "evaluated"]
+    assert steps("sealed-again") == ["sealed", "evaluation_charged", "evaluated"]
 
 
 @pytest.mark.slow
@@ -112,7 +112,14 @@ def test_where_the_policy_names_no_plan_the_same_set_takes_the_new_one(
     shown = capsys.readouterr().out
     assert "plan accept: passed" in shown
     assert "evaluation 1 of 1" in shown
-    assert steps("sealed") == ["sealed", "withdrawn", "refused", "exported", "look", "evaluated"]
+    assert steps("sealed") == [
+        "sealed",
+        "withdrawn",
+        "refused",
+        "exported",
+        "evaluation_charged",
+        "evaluated",
+    ]
 
 
 @pytest.mark.slow
@@ -126,4 +133,4 @@ def test_a_roster_with_the_old_plan_is_refused_before_anything_is_charged(
     given = ("--roster", "roster.csv", "--as", "Bo", *OPEN, "--plan", "old.json")
     assert run("evaluate", *given, "--reference", "sealed", "--out", "told") == 1
     assert "was frozen for 11 cases" in capsys.readouterr().err
-    assert "look" not in steps("sealed")
+    assert "evaluation_charged" not in steps("sealed")

@@ -56,7 +56,7 @@ def test_any_program_is_tested_by_its_command(tmp_path, case, capsys, image):
     code = run("robustness", command, case, "--out", out, "--test", "shift", "--image", image)
     assert code == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "pass        shift          the patient lies elsewhere: marks move along"
+    assert told[0] == "pass        shift          the patient is moved: marks move with the patient"
     assert told[1].strip() == "4 of 4 and 4 marks agree (1.00), at least 0.99"
     assert told[-1] == f"1 of 1 relations hold for {command}"
     assert pl.read_csv(out / "robustness.csv")["verdict"].to_list() == ["pass"]
@@ -80,7 +80,7 @@ def test_a_command_that_fails_is_told_with_its_last_word(tmp_path, case, capsys)
 
 def test_a_command_without_its_places_and_one_that_is_not_there_are_told(case, capsys):
     assert run("robustness", "find {case}", case) == 1
-    assert "does not say where {out} goes" in capsys.readouterr().err
+    assert "does not say lacks {out}" in capsys.readouterr().err
     assert run("robustness", "/nowhere/find {case} {out}", case, "--test", "shift") == 1
     assert "'/nowhere/find': cannot be started: No such file" in capsys.readouterr().err
 

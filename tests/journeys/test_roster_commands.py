@@ -70,7 +70,7 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
 
     assert run("audit", "sealed", *OPEN) == 0
     told = capsys.readouterr().out
-    for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 looks"):
+    for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 evaluations"):
         assert word in told
 
 

@@ -167,7 +167,7 @@ def test_a_system_is_run_with_given_weights_in_its_sandbox(
         return
     other = network_weights(tmp_path / "other", 1)
     assert run("run", *system, "--out", out, *walls, "--weights", other.parent) == 1
-    assert "holds a run that differs in: algorithm, weights." in capsys.readouterr().err
+    assert "contains a run that differs in: algorithm, weights." in capsys.readouterr().err
 
 
 def test_algorithms_beside_each_other_refuse_weights_of_nobody(

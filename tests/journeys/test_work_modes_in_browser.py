@@ -75,7 +75,7 @@ def at_work(browser: Any, site: Site, name: str) -> Iterator[Any]:
         signs_in(page, site, f"{name}.x")
         page.get_by_role("link", name="Reading", exact=True).click()
         save_screenshot(page, f"projects-{name}")
-        page.get_by_role("link", name="Open the reading room").click()
+        page.get_by_role("link", name="Open the viewer").click()
         wait_until_loaded(page)
         page.wait_for_function("() => nodulebench.mode")
         yield page

@@ -44,9 +44,9 @@ def test_an_untouched_set_verifies(used: SealedLab) -> None:
     assert found.is_good, found.problems
     assert [event.step for event in found.events] == [
         "sealed",
-        "look",
+        "evaluation_charged",
         "evaluated",
-        "look",
+        "evaluation_charged",
         "evaluated",
     ]
 

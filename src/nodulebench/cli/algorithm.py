@@ -73,7 +73,7 @@ def check(
             click.echo(f"      {in_english(notice)}")
         for name, share in case.near.items():
             click.echo(f"      used {share:.0%} of {name}")
-        for said in case.run.said.splitlines()[-5:] if case.run.state != "ok" else ():
+        for said in case.run.output.splitlines()[-5:] if case.run.state != "ok" else ():
             click.echo(f"      it said: {said}")
     if found.is_repeatable is not None:
         words = "the same marks" if found.is_repeatable else "other marks"

@@ -46,12 +46,12 @@ def command(
     for event in found.events:
         click.echo(in_a_line(_line(event)))
     for use in found.uses:
-        told = f"developer {use.developer}: {len(use.looks)} of {use.allowed} looks"
-        click.echo(in_a_line(told))
-    for look, cases in found.outdated.items():
-        click.echo(in_a_line(f"look {look} was made with {cases}, withdrawn since"))
+        used = f"{len(use.evaluations)} of {use.allowed} evaluations"
+        click.echo(in_a_line(f"developer {use.developer}: {used}"))
+    for number, cases in found.outdated.items():
+        click.echo(in_a_line(f"evaluation {number} was made with {cases}, withdrawn since"))
     if not found.has_keys:
-        click.echo("one secret for all: names are as given by those who share it")
+        click.echo("one shared secret: the names are not verified")
     for problem in (*found.problems, *found.dates):
         click.echo(f"error: {problem}", err=True)
     if found.problems:
@@ -69,7 +69,7 @@ def _line(event: "Event") -> str:
         f"{name} {_short(value)}" for name, value in event.facts.items() if value is not None
     )
     when = f"{event.at:%Y-%m-%d %H:%M:%S}"
-    return f"{event.number:4d}  {when}  {event.step:9s}  {event.person} ({role})  {facts}"
+    return f"{event.number:4d}  {when}  {event.step:18s}  {event.person} ({role})  {facts}"
 
 
 def _short(value: object) -> str:

@@ -1,6 +1,6 @@
 """nodulebench bundle: a test set as a folder with images, datasheet and digests of every file."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,12 +14,17 @@ from nodulebench.cli.terminal import ProgressLine
 @click.option("--curated", type=FILE, help="What 'curate' wrote: its cases and their images.")
 @click.option("--images", type=FILE, help="Folder of images, named by case or DICOM.")
 @click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
-@click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
+@click.option(
+    "--list-images",
+    "lists_images",
+    is_flag=True,
+    help="List the images by digest, do not copy them.",
+)
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
 @option("--name", str, "", "What the set is called; default: as the reference is.")
 @nodules_option
-@click.option("--datasheet", "answers", type=FILE, help="What people say of the set, TOML.")
-def command(reference: Path, out: Path, list_images: bool, name: str, **files: Path | None) -> None:
+@click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
+def command(**options: Any) -> None:
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
 
     \b
@@ -27,16 +32,15 @@ def command(reference: Path, out: Path, list_images: bool, name: str, **files: P
     nodulebench bundle luna16/ --images scans/ --datasheet datasheet.toml --out lung-2026a
     nodulebench verify lung-2026a
     """
-    from nodulebench.custody.bundle import write_bundle
+    from nodulebench.custody.bundle import BundleOptions, write_bundle
 
+    out = options["out"]
     with ProgressLine() as line:
-        made = write_bundle(
-            reference, out, is_copied=not list_images, name=name, progress=line.tell, **files
-        )
+        made = write_bundle(BundleOptions(**options), progress=line.tell)
     print_notices("note", made.notices)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
-        click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are no case")
+        click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are not a case")
     print_gaps(made.gaps)
     if made.without_images:
         shown = ", ".join(made.without_images[:5])
@@ -45,6 +49,6 @@ def command(reference: Path, out: Path, list_images: bool, name: str, **files: P
 
 
 def print_gaps(gaps: tuple[str, ...]) -> None:
-    """Say what the datasheet does not."""
+    """Print the questions that the datasheet does not answer."""
     if gaps:
         click.echo(f"datasheet   {len(gaps)} question(s) without an answer: {', '.join(gaps)}")

@@ -20,7 +20,7 @@ from nodulebench.cli.stored_results import (
     compare_on_sealed,
     evaluation_option,
     is_sealed_set,
-    study_order,
+    study_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 
@@ -93,7 +93,7 @@ def command(
     if is_sealed_set(folder):
         if old is not None:
             raise click.UsageError("a sealed set needs --baseline instead of OLD")
-        order = study_order(folder, opening, evaluations)
+        order = study_options(folder, opening, evaluations)
         comparison, written = compare_on_sealed(order, choice, out)
         print_comparison(comparison, is_all=is_all)
         print_written(*written)

@@ -64,7 +64,7 @@ def keys(sealed: Path, allowed_signers: bool) -> None:
             if row.line:
                 click.echo(in_a_line(f'"{name}" namespaces="nodulebench" {row.line}'))
             continue
-        opens = ", ".join(row.rooms) or "nothing"
+        opens = ", ".join(row.compartments) or "nothing"
         told = f"{row.fingerprint}, opens {opens}" if row.fingerprint else "no key, or revoked"
         roles = ", ".join(row.roles)
         click.echo(in_a_line(f"{row.person} ({roles}), since event {row.since}: {told}"))
@@ -160,15 +160,15 @@ def rekey(sealed: Path, opening: Opening) -> None:
 @opening_options
 @option("--reason", str, "", "Why; stands in the log, and everybody is told it.")
 def retire(sealed: Path, opening: Opening, reason: str) -> None:
-    r"""End the use of the set SEALED: no look is given any more. For curators.
+    r"""End the use of the set SEALED: no further evaluations. For curators.
 
     \b
-    nodulebench custody retire sealed/ --key ~/.ssh/ada --reason "after 20 looks"
+    nodulebench custody retire sealed/ --key ~/.ssh/ada --reason "after 20 evaluations"
     """
     from nodulebench.custody import lifecycle as ending
 
     event = ending.retire(sealed, opening.required(), opening.person, reason)
-    click.echo(f"event {event.number}: the set is retired, and gives no more looks")
+    click.echo(f"event {event.number}: the set is retired; no further evaluations")
 
 
 @command.command("withdraw")
@@ -182,7 +182,7 @@ def withdraw(
 ) -> None:
     r"""Take a patient out of the set SEALED: tables are sealed anew, images removed. For curators.
 
-    What was kept of looks so far is erased. Copies of the set are not reached: withdraw there, too.
+    Stored results are deleted. Copies of the set are not changed: withdraw there, too.
 
     \b
     nodulebench custody withdraw sealed/ --key ~/.ssh/ada --case scan17 --reason "consent ended"
@@ -192,8 +192,8 @@ def withdraw(
     secret = opening.required()
     with ProgressLine("sealing anew"):
         done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
-    told = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
-    click.echo(f"event {done.event.number}: {told}, {done.looks} kept look(s) erased")
+    counts = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
+    click.echo(f"event {done.event.number}: {counts}, {done.evaluations} stored result(s) deleted")
     print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
 
 
@@ -203,7 +203,7 @@ def withdraw(
 @click.option(
     "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Kept elsewhere; repeat."
 )
-def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
+def check_copy(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
     r"""Try whether COPY of a sealed set could take its place, and say what would be lost.
 
     Nothing is written. Without a checkpoint nobody can tell how far the log went.
@@ -216,16 +216,16 @@ def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -
 
     secret = opening.secret()
     with ProgressLine("reading the copy"):
-        found = ending.restore_check(copy, checkpoints, secret)
+        found = ending.check_copy(copy, checkpoints, secret)
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
-    click.echo(f"log         {found.events} events, {found.looks} looks")
+    click.echo(f"log         {found.events} events, {found.evaluations} evaluations")
     click.echo(f"opens       {'yes' if found.opens else 'not tried: give --key or the secret'}")
     if not found.expected:
         click.echo("lost        not known: no checkpoint was given")
     elif found.lost:
-        told = f"{found.lost} event(s) after number {found.events}; looks among them could be had"
-        click.echo(f"lost        {told} a second time")
+        lost = f"{found.lost} event(s) after number {found.events}"
+        click.echo(f"lost        {lost}; evaluations among them could be repeated")
     else:
         click.echo(f"lost        nothing up to event {found.expected}, which a checkpoint names")
     word = "could take the set's place" if found.is_good else "could NOT take the set's place"

@@ -154,17 +154,17 @@ def _evaluate_roster(roster: Path, order: "SealedEvaluateOptions", files: tuple[
     with ProgressLine("evaluating") as line:
         results = list(evaluate_roster(roster, order, files, line.tell))
     for result in results:
-        if result.told is None:
+        if result.feedback is None:
             has_failed = True
             click.echo(f"error: {result.entry.alias}: {result.problem}", err=True)
             continue
         click.echo(f"{result.entry.alias}: ", nl=False)
-        _print(result.told)
+        _print(result.feedback)
         if result.was_done:
             click.echo("done before, and charged once")
         print_written(*result.written)
     print_next(f"nodulebench report {order.sealed} --baseline … --out STUDY")
-    return PROBLEM if has_failed else _status(*(result.told or {} for result in results))
+    return PROBLEM if has_failed else _status(*(result.feedback or {} for result in results))
 
 
 def _status(*feedback: JsonObject) -> int:
@@ -186,7 +186,7 @@ def _print(feedback: JsonObject) -> None:
         word = "at most" if metric.get("side") == "upper" else "at least"
         bound = f", {word} {metric['bound']:g}" if "bound" in metric else ""
         click.echo(f"{name} {value}{bound}")
-    budget = feedback["looks"]
-    click.echo(f"evaluation {budget['look']} of {budget['allowed']}")
+    budget = feedback["budget"]
+    click.echo(f"evaluation {budget['used']} of {budget['allowed']}")
     if "warning" in budget:
         click.echo(f"warning: {in_english(budget['warning'])}", err=True)

@@ -33,7 +33,7 @@ def pack(
     r"""Write the images of TEST_SET, encrypted for one key, under names that say nothing.
 
     No reference goes out. The record says which case is called what; without it the marks cannot
-    be brought back. On a sealed set it is an action of its own in the log, and costs no look.
+    be brought back. On a sealed set it is a separate action in the log, and is not charged.
 
     \b
     nodulebench exchange pack set/ --out disk/ --record exchange.json --to developer.pub

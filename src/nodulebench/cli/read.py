@@ -2,31 +2,27 @@
 
 import getpass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from nodulebench.cli.options import FILE, address_shown, page_options
 
-if TYPE_CHECKING:
-    from nodulebench.i18n.translator import LanguageName
-
 
 @click.command("read")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True))
-@click.option(
-    "--reader", "--as", "reader", help="Who reads; default: the name you are logged in by."
-)
+@click.argument("place", metavar="FOLDER", type=click.Path(path_type=Path, exists=True))
+@click.option("--reader", "--as", "reader", help="Your name as a reader; default: your login name.")
 @click.option(
     "--marks",
+    "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the readings; default: beside the scans, FOLDER-reading.",
+    help="Folder of the readings; default: next to the scans, FOLDER-reading.",
 )
 @click.option(
     "--exam",
     "key",
     type=click.Path(path_type=Path, exists=True),
-    help="The panel's key: its scans are an exam, and the sheet comes when all are handed in.",
+    help="The panel's key: its scans are an exam, which is scored when all are submitted.",
 )
 @click.option(
     "--images",
@@ -37,29 +33,28 @@ if TYPE_CHECKING:
 @click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
 @page_options
 def command(
-    folder: Path,
+    place: Path,
+    *,
     reader: str | None,
-    marks: Path | None,
-    key: Path | None,
     images: Path | None,
+    key: Path | None,
     own_key: Path | None,
     key_passphrase_file: Path | None,
-    port: int,
-    language: "LanguageName",
     browser: bool,
+    **options: Any,
 ) -> None:
-    r"""Open a FOLDER of scans to be read: a CT viewer in the browser, on this machine alone.
+    r"""Read the scans in FOLDER: a CT viewer in the browser, for this machine only.
 
-    FOLDER holds scans in any form: DICOM series, .mhd, .mha, .nii, .nii.gz, zips of DICOM, or a
-    test set; one such file is read alone. What is drawn is saved as it is drawn, beside the
-    scans: close the page, or stop the command, and go on later. The address has a secret in it,
-    and nobody else's page or machine can open it. The display is not calibrated for diagnosis.
-    With --exam nothing of the key reaches the page before the last scan was handed in.
+    FOLDER holds scans in any format: DICOM series, .mhd, .mha, .nii, .nii.gz, zips of DICOM, or a
+    test set; it can also be a single file. Every change is saved at once, next to the scans: you
+    can close the page or stop the command and continue later. The address contains a secret;
+    pages and machines of other people cannot open it. The display is not calibrated for diagnosis.
+    With --exam the page receives nothing of the key before the last scan is submitted.
 
-    FOLDER may be an annotation project, too, that 'annotate review start' made: the page then shows
-    the cases in which you have a part and what is asked there: to read, to say types, to review and
-    correct, to arbitrate. What you hand in are steps of the project. Or it is an observer study
-    that 'annotate observer open' gave you: places that you judge one by one.
+    FOLDER can be an annotation project made by 'annotate review start'. The page then shows your
+    cases and your task in each: read, choose types, review and correct, or arbitrate. Submitting a
+    case is a step of the project. FOLDER can also be an observer study made by
+    'annotate observer open', in which you classify locations one by one.
 
     \b
     nodulebench read scans/
@@ -73,28 +68,22 @@ def command(
     from nodulebench.web.viewer.app import ServeOptions, serve_folder, serve_project, serve_study
     from nodulebench.web.viewer.exam import exam_of
 
-    is_project, is_study = (folder / PROJECT).is_file(), (folder / STUDY).is_file()
-    if (is_project or is_study) != (images is not None):
-        told = "needs --images, the folder of its scans" if images is None else "is no project"
-        raise click.UsageError(f"{folder} {told}.")
+    is_project, is_study = (place / PROJECT).is_file(), (place / STUDY).is_file()
+    if (is_project or is_study) and images is None:
+        raise click.UsageError(f"{place} needs --images, the folder of its scans.")
+    if not (is_project or is_study) and images is not None:
+        raise click.UsageError(f"{place} is not a project or a study, which need --images.")
     if (images is not None and key is not None) or (not is_project and own_key is not None):
         raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
-    options = ServeOptions(
-        reader=reader or getpass.getuser(),
-        folder=marks,
-        port=port,
-        language=language,
-        on_ready=address_shown(
-            "stop with Ctrl-C; everything that was drawn is saved", opens=browser
-        ),
-    )
+    on_ready = address_shown("stop with Ctrl-C; all changes are saved", opens=browser)
+    serving = ServeOptions(**options, reader=reader or getpass.getuser(), on_ready=on_ready)
     if images is None:
-        serve_folder(folder, options, exam=None if key is None else exam_of(key))
+        serve_folder(place, serving, exam=None if key is None else exam_of(key))
         return
     if is_study:
-        serve_study(folder, images, options)
+        serve_study(place, images, serving)
         return
     from nodulebench.cli.options import first_line
 
     phrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
-    serve_project(folder, images, options, key=own_key, passphrase=phrase)
+    serve_project(place, images, serving, key=own_key, passphrase=phrase)

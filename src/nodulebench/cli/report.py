@@ -18,7 +18,7 @@ from nodulebench.cli.stored_results import (
     evaluation_option,
     is_sealed_set,
     report_on_sealed,
-    study_order,
+    study_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 
@@ -103,7 +103,7 @@ def command(
     issued = f"{day:%Y-%m-%d}" if day else ""
     choice = ReportChoice(date=issued, **options)
     if is_sealed_set(folder):
-        order = study_order(folder, opening, evaluations)
+        order = study_options(folder, opening, evaluations)
         written = report_on_sealed(order, choice, out, baselines)
     else:
         with ProgressLine("writing the report"):

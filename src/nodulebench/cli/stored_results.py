@@ -10,7 +10,7 @@ from nodulebench.cli.options import Opening
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
-    from nodulebench.custody.study_reports import StudyOrder
+    from nodulebench.custody.study_reports import StudyOptions
     from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
     from nodulebench.evaluation.report import ReportChoice
 
@@ -33,15 +33,15 @@ def is_sealed_set(folder: Path) -> bool:
     return is_sealed(folder)
 
 
-def study_order(sealed: Path, opening: Opening, evaluations: tuple[str, ...]) -> "StudyOrder":
+def study_options(sealed: Path, opening: Opening, evaluations: tuple[str, ...]) -> "StudyOptions":
     """The stored results to use, and the secret that opens them."""
-    from nodulebench.custody.study_reports import StudyOrder
+    from nodulebench.custody.study_reports import StudyOptions
 
-    return StudyOrder(sealed, opening.required(), opening.person, evaluations)
+    return StudyOptions(sealed, opening.required(), opening.person, evaluations)
 
 
 def compare_on_sealed(
-    order: "StudyOrder", choice: "ComparisonChoice", out: Path | None
+    order: "StudyOptions", choice: "ComparisonChoice", out: Path | None
 ) -> "tuple[AlgorithmComparison, list[Path]]":
     from nodulebench.custody.study_reports import compare_stored
 
@@ -50,7 +50,7 @@ def compare_on_sealed(
 
 
 def report_on_sealed(
-    order: "StudyOrder", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
+    order: "StudyOptions", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
 ) -> list[Path]:
     from nodulebench.custody.study_reports import report_stored
 

@@ -1,4 +1,4 @@
-"""nodulebench unseal: take the reference out of a sealed set, or open a kept result."""
+"""nodulebench unseal: take the reference out of a sealed set, or open a stored result."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ from nodulebench.cli.terminal import ProgressLine
 @click.argument("sealed", type=FILE)
 @opening_options
 @click.option("--out", type=FILE, help="New folder for the reference in plain form.")
-@option("--reason", str, "", "Why; stands in the log.")
-@click.option("--result", type=COUNT, help="Show the result of this look instead.")
+@option("--reason", str, "", "The reason, for the log.")
+@click.option("--result", type=COUNT, help="Show the result of this evaluation instead.")
 def command(
     sealed: Path,
     opening: Opening,
@@ -22,9 +22,9 @@ def command(
     reason: str,
     result: int | None,
 ) -> None:
-    r"""Take the reference out of the set SEALED (curators), or open a kept result (auditors).
+    r"""Take the reference out of the set SEALED (curators), or open a stored result (auditors).
 
-    Both stand in the log before anything is written.
+    Both are recorded in the log before anything is written.
 
     \b
     nodulebench unseal sealed/ --key ~/.ssh/ada --reason "new reading" --out plain/
@@ -41,4 +41,4 @@ def command(
     elif out is not None:
         with ProgressLine("opening"):
             count = export_reference(sealed, secret, person, reason, out)
-        click.echo(f"wrote {count} files in plain form to {out}; it stands in the log")
+        click.echo(f"wrote {count} files in plain form to {out}; the log records it")

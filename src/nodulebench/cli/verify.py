@@ -66,7 +66,7 @@ def command(
     from nodulebench.evaluation.verify.verify import Originals, verify_folder
 
     if is_from_stored_results(folder):
-        return _verify_made(folder, public_key, given["reference"], opening)
+        return _verify_from_stored(folder, public_key, given["reference"], opening)
     originals = Originals(**given) if given["reference"] is not None else None
     if (originals is None and any(given.values())) or (originals and not originals.marks):
         raise click.UsageError("--reference and --marks go together; other files need both")
@@ -105,21 +105,21 @@ def _verify_statement(path: Path, public_key: Path | None) -> int:
     return 0
 
 
-def _verify_made(
+def _verify_from_stored(
     folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
 ) -> int:
     """Check a folder that was made from stored results; with the sealed set, make it again."""
     from nodulebench.custody.stored_results import read_evaluations
-    from nodulebench.custody.study_reports import verify_made
+    from nodulebench.custody.study_reports import verify_from_stored
 
     note = read_evaluations(folder)
     secret = None if sealed is None else opening.required()
     with ProgressLine("recomputing"):
-        verification = verify_made(
+        verification = verify_from_stored(
             folder, public_key=public_key, sealed=sealed, secret=secret, person=opening.person
         )
     if sealed is None:
-        numbers = ", ".join(str(entry["look"]) for entry in note["looks"])
+        numbers = ", ".join(str(entry["evaluation"]) for entry in note["evaluations"])
         click.echo(
             f"recomputed  nothing: made from evaluations {numbers} of the sealed set "
             f"'{note['test_set']}'; to recompute it, add --reference SEALED"

@@ -1,17 +1,16 @@
-"""Looks at a test set -> how much the best of them flatters, and a bound that still holds.
+"""Correct metrics for repeated evaluations on one test set.
 
-Two statements:
-
-* ``optimism``, for an estimate that is normal around the truth: algorithms of equal worth are
-  scored k times on the same cases; the best metric lies above the truth by
-  ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]`` on average. With the
-  correlation unknown, 0 gives the most that it can be.
+* ``optimism``, for an estimate that is normal around the truth: algorithms of equal quality are
+  scored k times on the same cases. On average the best metric exceeds the truth by
+  ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]``. If the correlation is
+  unknown, 0 gives the upper limit.
 * ``bound_after_evaluations``: a bound that keeps its level for any use of the feedback.
-  If a look has m possible answers, everything a developer can submit at look k depends on at most
-  m^(k-1) histories, so a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds for adaptive
-  choices too. A developer who stops when passed can only have seen the other m - 1 answers before
-  look k, so m - 1 takes the place of m. Of a verdict these are "failed" and "undecided": whether
-  a test is undecided can depend on the marks, so "undecided" counts as an answer, always.
+  If an evaluation has m possible answers, everything a developer can submit at evaluation k depends
+  on at most m^(k-1) histories. So a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds
+  for adaptive choices too. A developer who stops when passed can only have seen the other m - 1
+  answers before evaluation k, so m - 1 replaces m. For a verdict these are "failed" and
+  "undecided". Whether a test is undecided can depend on the marks, so "undecided" always counts as
+  an answer.
 """
 
 import math
@@ -23,72 +22,72 @@ from nodulebench.core.errors import UndefinedError
 
 _NORMAL = NormalDist()
 _HALF_WIDTH, _POINTS = 9.0, 3601
-"""Where the integral of the largest of k normals is taken; beyond, the density is below 1e-18."""
+"""Range and points of the integral over the largest of k normals; outside, density < 1e-18."""
 _HALVINGS = 60
-"""How often the range of a bound is halved, until nothing of it is left."""
+"""Bisection steps for a bound: enough for full double precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """How much a look tells."""
+    """How much one evaluation discloses."""
 
     count: int | None
-    """Different answers that a look can give; None: so many that no bound holds."""
+    """Number of possible answers; None: so many that no bound holds."""
     stops_when_passed: bool = False
     """Whether one of the answers is ``passed``, after which the developer stops."""
     has_failed: bool = False
-    """Whether a look failed at no cost over what is in the set, before any of these or between."""
+    """Whether an uncharged evaluation failed because of the set's content, before or between."""
 
 
 @cache
-def expected_best(looks: int) -> float:
-    """The mean of the largest of so many independent standard normal values."""
-    if looks < 1:
+def expected_best(count: int) -> float:
+    """Return the mean of the largest of ``count`` independent standard normal values."""
+    if count < 1:
         raise UndefinedError("no_evaluation")
     step = 2 * _HALF_WIDTH / (_POINTS - 1)
-    places = (-_HALF_WIDTH + step * number for number in range(_POINTS))
+    points = (-_HALF_WIDTH + step * number for number in range(_POINTS))
     return math.fsum(
-        x * looks * _NORMAL.pdf(x) * _NORMAL.cdf(x) ** (looks - 1) * step for x in places
+        x * count * _NORMAL.pdf(x) * _NORMAL.cdf(x) ** (count - 1) * step for x in points
     )
 
 
-def optimism(looks: int, standard_error: float, correlation: float = 0.0) -> float:
-    """How far the best of so many equally good looks lies above the truth, on average."""
+def optimism(evaluations: int, standard_error: float, correlation: float = 0.0) -> float:
+    """Return the mean excess over the truth of the best of equally good evaluations."""
     if not 0 <= correlation <= 1:
         raise UndefinedError("bad_correlation", correlation=correlation)
-    return standard_error * math.sqrt(1 - correlation) * expected_best(looks)
+    return standard_error * math.sqrt(1 - correlation) * expected_best(evaluations)
 
 
-def log_hypotheses(looks: int, answers: Answers) -> float:
-    """Natural logarithm of how many hypotheses so many looks can come to test.
+def log_hypotheses(evaluations: int, answers: Answers) -> float:
+    """Return the natural logarithm of the number of hypotheses that evaluations can test.
 
-    A look that failed at no cost stood before one of them or before none: every history of look k
-    becomes k + 1.
+    An uncharged failure came before one of the evaluations or before none of them: every history
+    of evaluation k becomes k + 1 histories.
 
     Raises:
-        UndefinedError: if a look tells too much for any bound.
+        UndefinedError: if an evaluation discloses too much for any bound.
     """
-    if looks < 1:
+    if evaluations < 1:
         raise UndefinedError("no_evaluation")
-    failed = math.log(looks + 1) if answers.has_failed else 0.0
-    return failed + _log_histories(looks, answers)
+    failed = math.log(evaluations + 1) if answers.has_failed else 0.0
+    return failed + _log_histories(evaluations, answers)
 
 
-def _log_histories(looks: int, answers: Answers) -> float:
-    if looks == 1:
+def _log_histories(evaluations: int, answers: Answers) -> float:
+    if evaluations == 1:
         return 0.0
     if answers.count is None:
         raise UndefinedError("no_bound_holds")
     leading = answers.count - answers.stops_when_passed  # answers after which the developer goes on
     if leading <= 1:
-        return math.log(looks)
+        return math.log(evaluations)
     rate = math.log(leading)
     # 1 + m + ... + m^(k-1) = (m^k - 1) / (m - 1)
-    return looks * rate + math.log1p(-math.exp(-looks * rate)) - math.log(leading - 1)
+    return evaluations * rate + math.log1p(-math.exp(-evaluations * rate)) - math.log(leading - 1)
 
 
 def deviations(level: float, log_count: float) -> float:
-    """How many standard errors a one-sided bound over so many hypotheses keeps away."""
+    """Return the distance of a one-sided bound over many hypotheses, in standard errors."""
     log_tail = math.log1p(-level) - log_count
     if log_tail > -600:
         return -_NORMAL.inv_cdf(math.exp(log_tail))
@@ -96,23 +95,23 @@ def deviations(level: float, log_count: float) -> float:
 
 
 def bound_after_evaluations(
-    value: float, end: float, looks: int, answers: Answers, level: float = 0.975
+    value: float, end: float, evaluations: int, answers: Answers, level: float = 0.975
 ) -> float:
-    """A bound of the truth that holds at this one-sided level after so many looks.
+    """Return a bound of the truth that holds at this one-sided level after repeated evaluations.
 
-    At the first look it is the interval's own end, unless one failed before. A later one lies as
-    many more standard errors away as the correction asks for; of a share these are counted on the
-    scale of its divergence, where a normal estimate gives a normal bound, all found gives no less
-    than the exact one, and no bound leaves the range from 0 to 1.
+    At the first evaluation it is the end of the interval, unless one failed before. Later bounds
+    are further away by the standard errors that the correction requires. For a proportion these are
+    counted on the scale of its divergence: a normal estimate gives a normal bound, a proportion of
+    1 gives no less than the exact bound, and no bound leaves the range from 0 to 1.
 
     Args:
-        value: the metric found.
+        value: the estimated metric.
         end: the end of its interval on the side of the bound, at the same one-sided level.
-        looks: which look this is.
-        answers: how much each look told.
+        evaluations: the number of this evaluation.
+        answers: how much each evaluation disclosed.
         level: one-sided confidence level.
     """
-    further = deviations(level, log_hypotheses(looks, answers)) / deviations(level, 0)
+    further = deviations(level, log_hypotheses(evaluations, answers)) / deviations(level, 0)
     if further == 1 or end == value:
         return end
     if not (0 <= value <= 1 and 0 < end < 1):
@@ -126,7 +125,7 @@ def bound_after_evaluations(
 
 
 def _divergence(value: float, other: float) -> float:
-    """Kullback and Leibler's divergence of two shares."""
+    """Return the Kullback-Leibler divergence of two proportions."""
     if not 0 < other < 1:
         return math.inf
     return sum(
@@ -135,5 +134,5 @@ def _divergence(value: float, other: float) -> float:
 
 
 def standard_error_of(low: float, high: float, level: float) -> float:
-    """The standard error behind a two-sided interval, as a normal one would have it."""
+    """Return the standard error of a two-sided interval, assuming normality."""
     return (high - low) / (2 * _NORMAL.inv_cdf(0.5 + level / 2))

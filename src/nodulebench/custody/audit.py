@@ -1,7 +1,7 @@
-"""What was done with a sealed set, as events of its log <-> bytes.
+"""Events in the log of a sealed set, and the rules that make an event valid.
 
-Each event holds the digest of the bytes of the one before, and a code that only who can open the
-vault can make; ``storage/event_log`` says what of the log was changed or cut off.
+Each event holds the digest of the previous event's bytes, and a code that only a person who can
+open the vault can create. ``security/event_log`` detects changed or missing events.
 """
 
 import json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Step = Literal[
     "sealed",
-    "look",
+    "evaluation_charged",
     "evaluated",
     "failed",
     "refused",
@@ -48,30 +48,31 @@ Step = Literal[
 ]
 STEPS: dict[Step, str] = {
     "sealed": "the set was sealed",
-    "look": "a submission was admitted to scoring; counts against the budget",
-    "evaluated": "a look gave a result, and feedback went out",
-    "failed": "a look gave no result; it counts where failing told something of the set, but once",
-    "refused": "somebody asked for what the policy does not allow",
-    "exported": "the reference was written out in plain form",
-    "inspected": "a kept result was opened",
+    "evaluation_charged": "a submission was admitted to scoring; counts against the budget",
+    "evaluated": "an evaluation gave a result, and feedback was sent",
+    "failed": "an evaluation gave no result; charged if the failure disclosed something, except "
+    "the first time",
+    "refused": "a person asked for something that the policy does not allow",
+    "exported": "the reference was written in plain form",
+    "inspected": "a stored result was opened",
     "viewed": "encrypted images were decrypted, case by case, for an algorithm",
     "ran": "images were given to an algorithm, case by case; nothing was scored",
-    "admitted": "somebody got a key and roles",
-    "rotated": "somebody's key was replaced by another",
-    "revoked": "a key counts no more",
-    "rekeyed": "everything was sealed anew under new data keys",
+    "admitted": "a person received a key and roles",
+    "rotated": "a person's key was replaced",
+    "revoked": "a key is no longer valid",
+    "rekeyed": "everything was sealed again under new data keys",
     "retired": "the use of the set ended",
-    "withdrawn": "a patient was taken out of the set",
-    "compared": "algorithms were compared from kept results",
-    "reported": "a report was made from kept results",
+    "withdrawn": "a patient was removed from the set",
+    "compared": "algorithms were compared from stored results",
+    "reported": "a report was made from stored results",
 }
 
 
 class Event(FactEvent):
-    """One thing that was done with a sealed set; the first follows from the signed manifest."""
+    """One use of a sealed set; the first event refers to the signed manifest."""
 
     role: Role | None
-    """None: the person had none that would allow it."""
+    """None: the person has no role that allows it."""
     step: Step
 
 
@@ -86,7 +87,7 @@ def next_event(
     facts: dict[str, Fact],
     seal: EventSigner,
 ) -> Event:
-    """The event that follows these; of names and words that are no text, what can be shown."""
+    """Return the next event; names and facts that are not valid text are escaped."""
     previous = events[-1].digest if events else bundle
     number, at = len(events) + 1, at.astimezone(UTC)
     event = Event(
@@ -102,29 +103,29 @@ def next_event(
 
 
 def log_of(folder: Path, bundle: str, seal: EventSigner | None = None) -> EventLog[Event]:
-    """The log of a sealed set.
+    """Return the log of a sealed set.
 
     Args:
         folder: the sealed set.
         bundle: digest of its manifest.
-        seal: makes and checks the codes of events; None: codes are not checked.
+        seal: creates and checks the codes of events; None: codes are not checked.
     """
     return EventLog(FolderStore(folder / layout.AUDIT), bundle, "the manifest", _parsed, seal)
 
 
 def _parsed(content: bytes) -> Event | None:
-    """What some bytes say, if they are byte for byte as it would be written."""
+    """Return the event in some bytes if they are exactly the bytes that we would write."""
     try:
-        found = Event.model_validate_json(content)
+        event = Event.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):
         return None
-    return found if found.to_bytes() == content else None
+    return event if event.to_bytes() == content else None
 
 
 STEP_NEEDS: dict[Step, Action] = {
     "sealed": "seal",
     "ran": "run",
-    "look": "evaluate",
+    "evaluation_charged": "evaluate",
     "evaluated": "evaluate",
     "failed": "evaluate",
     "exported": "export",
@@ -139,20 +140,20 @@ STEP_NEEDS: dict[Step, Action] = {
     "retired": "retire",
     "withdrawn": "withdraw",
 }
-"""What somebody has to be allowed to do for an event to count; everybody can be refused."""
+"""The permission that an event needs to be valid; any person's request can be refused."""
 
 
 def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -> CustodyPolicy:
-    """The policy as an event leaves it.
+    """Return the policy after an event.
 
     Args:
-        policy: before.
-        step: of the event.
-        facts: of the event: the person whom it is about, their roles and key.
+        policy: the policy before the event.
+        step: the step of the event.
+        facts: the facts of the event: the person concerned, their roles and key.
 
     Raises:
-        ValueError: if it would break the policy's own rules: two roles that are kept apart, two
-            people with one key, no key custodian.
+        ValueError: if the result breaks the policy's own rules: two roles that exclude each other,
+            two people with one key, no key custodian.
     """
     subject, key = str(facts.get("subject", "")), str(facts.get("key", ""))
     people = {person.name: person for person in policy.people}
@@ -172,12 +173,12 @@ def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -
 
 
 def refusal(policy: CustodyPolicy, event: Event) -> str:
-    """Why its person might not do what an event says; nothing: they might."""
+    """Return why the person of an event had no permission for it; empty: they had."""
     roles: dict[str, tuple[Role, ...]] = {person.name: person.roles for person in policy.people}
     if event.role is not None and event.role not in roles[event.person]:
-        return f"says that '{event.person}' is {event.role}, whom the policy does not know as such."
+        return f"names '{event.person}' as {event.role}; the policy does not give them that role."
     if event.step == "rotated" and event.facts.get("subject") == event.person:
-        return ""  # everybody replaces their own key
+        return ""  # any person may replace their own key
     action = STEP_NEEDS.get(event.step)
     if action is not None and role_for(roles[event.person], action) is None:
         return f"was written by '{event.person}', who may not {action}."
@@ -186,50 +187,50 @@ def refusal(policy: CustodyPolicy, event: Event) -> str:
 
 @dataclass(slots=True)
 class PolicySeal:
-    """A seal by the signature of each person: it tells everybody from everybody else.
+    """Sign and check events with each person's own key.
 
-    A log is checked from its first event on; each event is checked with what those before it say.
+    A log is checked from its first event; each event is checked against the policy at that point.
     """
 
     policy: CustodyPolicy
-    """As it was sealed."""
+    """The policy when the set was sealed."""
     key: PrivateKey | None = field(default=None, repr=False)
-    """Of whoever runs the program; None: nothing is written."""
+    """Key of the person who runs the program; None: nothing can be written."""
     _after: dict[int, CustodyPolicy] = field(default_factory=dict, repr=False)
-    _held: dict[int, tuple[bytes, str]] = field(default_factory=dict, repr=False)
-    """What was checked before and holds: a log is read often, and signatures take time."""
+    _valid: dict[int, tuple[bytes, str]] = field(default_factory=dict, repr=False)
+    """Signatures already checked: a log is read often, and checking takes time."""
 
     def make(self, content: bytes, person: str) -> str:
-        """The signature of whoever runs the program, if that is the person.
+        """Return the signature of the person who runs the program.
 
         Raises:
-            InputError: if it is not.
+            InputError: if that is not ``person``.
         """
-        told = json.loads(content)
-        number = told["number"] if "step" in told else told["events"]
+        statement = json.loads(content)
+        number = statement["number"] if "step" in statement else statement["events"]
         known = [self._policy_at(number)] + (
-            [] if "step" in told else [self._policy_at(number + 1)]
+            [] if "step" in statement else [self._policy_at(number + 1)]
         )
         mine = None if self.key is None else self.key.public
-        if self.key is None or mine not in [_key_of(one, person) for one in known]:
-            raise InputError.at("key", f"is not that of '{person}', and cannot sign as them.")
+        if self.key is None or mine not in [_key_of(policy, person) for policy in known]:
+            raise InputError.at("key", f"is not the key of '{person}' and cannot sign for them.")
         return signature_code(content, self.key)
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
-        """What is wrong with a signature: whose it is not, or that its person might not."""
-        told: JsonObject = json.loads(content)
-        if "step" not in told:
-            return self._wrong_head(content, code, person, told["events"])
-        number, policy = told["number"], self._policy_at(told["number"])
-        if self._held.get(number) == (content, code):
+        """Return what is wrong with a signature or with the permission of its person."""
+        statement: JsonObject = json.loads(content)
+        if "step" not in statement:
+            return self._wrong_head(content, code, person, statement["events"])
+        number, policy = statement["number"], self._policy_at(statement["number"])
+        if self._valid.get(number) == (content, code):
             return ""
         self._after[number] = policy
         key = _key_of(policy, person)
         if key is None:
-            return f"is in the name of '{person}', who had no key then: none yet, or revoked."
+            return f"names '{person}', who had no valid key at that point: not yet, or revoked."
         if not is_code_of(code, content, key):
-            return f"was changed, or was not signed with the key that '{person}' had then."
-        event = Event.model_validate({**told, "code": code})
+            return f"was changed, or was not signed with the key of '{person}' at that point."
+        event = Event.model_validate({**statement, "code": code})
         why = refusal(policy, event)
         if not why:
             try:
@@ -237,35 +238,34 @@ class PolicySeal:
             except ValueError as error:
                 why = f"breaks the rules of the policy: {why_not(error)}."
         if not why:
-            self._held[number] = (content, code)
+            self._valid[number] = (content, code)
         return why
 
     def policy_now(self) -> CustodyPolicy:
-        """The policy as the log left it, once it was checked."""
+        """Return the policy after the last event; call this after checking the log."""
         return self._policy_at(max(self._after, default=0) + 1)
 
     def _policy_at(self, number: int) -> CustodyPolicy:
-        """The policy before an event."""
         if number - 1 in self._after:
             return self._after[number - 1]
-        earlier = [one for one in self._after if one < number]
+        earlier = [event for event in self._after if event < number]
         return self._after[max(earlier)] if earlier else self.policy
 
     def _wrong_head(self, content: bytes, code: str, person: str, events: int) -> str:
         known = [self._policy_at(number) for number in (events, events + 1)]
-        keys = [key for one in known if (key := _key_of(one, person)) is not None]
+        keys = [key for policy in known if (key := _key_of(policy, person)) is not None]
         if any(is_code_of(code, content, key) for key in keys):
             return ""
-        return f"was changed, or was not signed with the key that '{person}' had then."
+        return f"was changed, or was not signed with the key of '{person}' at that point."
 
 
 def _key_of(policy: CustodyPolicy, person: str) -> PublicKey | None:
-    line = next((one.key for one in policy.people if one.name == person), "")
+    line = next((listed.key for listed in policy.people if listed.name == person), "")
     return parse_public_key(line) if line else None
 
 
 def why_not(error: ValueError) -> str:
-    """Why a policy cannot be changed so, in words."""
+    """Return the message of a policy error, without pydantic's prefix."""
     if isinstance(error, ValidationError):
         return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
     return str(error)

@@ -1,12 +1,12 @@
-"""Audit log + policy -> how often a developer has looked at the set, and whether once more is left.
+"""Count the evaluations of each developer in the audit log and enforce the evaluation budget.
 
-A look is a submission scored under a protocol and a plan, or under none. The same again gives the
-same answer, so asking again is no further look; that is also how an interrupted one is repeated. A
-look counts from the moment it is admitted, whether or not it came to an end.
+An evaluation is a submission scored under a protocol and, optionally, a plan. The same evaluation
+gives the same answer again, so repeating it is free; an interrupted one is repeated this way. An
+evaluation is charged when it is admitted, whether or not it is completed.
 
-What cannot be read costs no look, since nothing of the set is told by that. That a look failed over
-what is in the set (other cases, too few nodules) is an answer: a developer has it once for nothing,
-as whoever mistook one set for another; further ones count as looks.
+A submission that cannot be read is not charged, because that discloses nothing about the set. A
+failure because of the set's content (other cases, too few nodules) is an answer. The first is free,
+since a developer may have confused two sets; further failures are charged.
 """
 
 import unicodedata
@@ -27,7 +27,7 @@ _INVISIBLE = (
     *((0x034F, 0x034F), (0x2800, 0x2800), (0x3164, 0x3164), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
     *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
-"""What shows nothing, beside categories Cc and Cf: of Unicode's Default_Ignorable_Code_Point."""
+"""Invisible characters outside categories Cc and Cf (Unicode's Default_Ignorable_Code_Point)."""
 _PAIRS = (
     # Cyrillic, capitals and small letters
     "АA ВB ЕE ЅS ІI ЈJ КK МM НH ОO РP СC ТT УY ХX ҮY ҺH ԌG ԚQ ԜW ѴV ӀI ԀD "
@@ -75,39 +75,40 @@ _SCRIPTS = frozenset(
 _ASIAN = frozenset(
     ["BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA", "KATAKANA-HIRAGANA"]
 )
-"""Those that are written together, also with Latin letters."""
+"""Scripts that are written together, also with Latin letters."""
 
 
 def same_developer(name: str) -> str:
-    """A developer's name as it is shown and written down.
+    """Return the normal form of a developer's name; equal forms are the same developer.
 
-    Neither case nor spaces count, nor wide and composed forms of letters (NFKC), nor characters
-    that nobody sees. What is no text counts as the log shows it.
+    Case, spaces, wide and composed forms of letters (NFKC) and invisible characters are ignored.
+    Bytes that are not valid text are taken as the log shows them.
     """
     text = unicodedata.normalize("NFKC", shown(name))
-    spaces = {ord(one): " " for one in set(text) if one.isspace()}
-    unseen = {ord(one): None for one in set(text) if _is_invisible(one)}
+    spaces = {ord(character): " " for character in set(text) if character.isspace()}
+    unseen = {ord(character): None for character in set(text) if _is_invisible(character)}
     plain = text.translate({**unseen, **spaces})
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
 def require_one_developer(name: str) -> None:
-    """Refuse a name that mixes scripts, or has letters that no language in common use has.
+    """Require a name in one script in common use.
 
     Raises:
         InputError: if it does.
     """
-    scripts = {_script(one) for one in same_developer(name) if one.isalpha()}
+    scripts = {_script(character) for character in same_developer(name) if character.isalpha()}
     if not (scripts <= {"LATIN", *_ASIAN} or (len(scripts) == 1 and scripts <= _SCRIPTS)):
         raise InputError.at(
             f"developer '{same_developer(name)}'",
             f"is written in letters of {' and '.join(sorted(scripts)).lower()}.",
-            "Write it in one script: looks are counted by developer, and look-alikes are one.",
+            "Write it in one script: evaluations are counted per developer, and names that look "
+            "alike count as one developer.",
         )
 
 
 class Names:
-    """Developers by the names that were met, the first of each: look-alikes have that one too."""
+    """Map each developer's names to the first one used; similar names map to it too."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._first: dict[str, str] = {}
@@ -115,31 +116,31 @@ class Names:
             self.first(name)
 
     def first(self, name: str) -> str:
-        """The first name of the developer who is called so."""
+        """Return the first name under which this developer appeared."""
         skeletons = skeletons_of(name)
         known = (self._first[skeleton] for skeleton in skeletons if skeleton in self._first)
-        found = next(known, same_developer(name))
+        first = next(known, same_developer(name))
         for skeleton in skeletons:
-            self._first.setdefault(skeleton, found)
-        return found
+            self._first.setdefault(skeleton, first)
+        return first
 
 
 def similar_names(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of names that are not the same and look so, each with the first that it looks like."""
+    """Return pairs of different names that look alike, each with the first similar name."""
     first: dict[str, str] = {}
-    found = []
+    pairs = []
     for name in names:
         skeletons = skeletons_of(name)
         like = next((first[skeleton] for skeleton in skeletons if skeleton in first), name)
-        if same_developer(like) != same_developer(name) and (like, name) not in found:
-            found.append((like, name))
+        if same_developer(like) != same_developer(name) and (like, name) not in pairs:
+            pairs.append((like, name))
         for skeleton in skeletons:
             first.setdefault(skeleton, name)
-    return found
+    return pairs
 
 
 def skeletons_of(name: str) -> tuple[str, str]:
-    """What a name looks like in capitals and in small letters."""
+    """Return the shapes of a name in capitals and in small letters."""
     plain = same_developer(name)
     return _skeleton(plain.upper()), _skeleton(plain)
 
@@ -150,14 +151,14 @@ def _skeleton(text: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """The script of a letter, as the name of the letter begins."""
+    """Return the script of a letter: the first word of its Unicode name."""
     return unicodedata.name(letter, "unknown").split(" ")[0]
 
 
-def _is_invisible(one: str) -> bool:
-    if unicodedata.category(one) in ("Cc", "Cf"):
+def _is_invisible(character: str) -> bool:
+    if unicodedata.category(character) in ("Cc", "Cf"):
         return True
-    return any(low <= ord(one) <= high for low, high in _INVISIBLE)
+    return any(low <= ord(character) <= high for low, high in _INVISIBLE)
 
 
 VERDICTS = len(get_args(Verdict))
@@ -165,44 +166,44 @@ VERDICTS = len(get_args(Verdict))
 
 
 class SpentError(InputError):
-    """No look is left."""
+    """The evaluation budget is spent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChargedEvaluation:
-    """What identifies a look."""
+    """What identifies an evaluation on a sealed set."""
 
     developer: str
     submission: str
-    """Digest of the submission as it was received."""
+    """Digest of the submission as received."""
     protocol: str
     """Digest of the protocol."""
     plan: str = ""
-    """Digest of the plan; empty: there was none."""
+    """Digest of the plan; empty: no plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a developer stands to the budget."""
+    """How much of the evaluation budget a developer has used."""
 
     developer: str
-    looks: tuple[ChargedEvaluation, ...]
+    evaluations: tuple[ChargedEvaluation, ...]
     allowed: int
 
     @property
     def left(self) -> int:
-        """Looks that the developer still has."""
-        return max(0, self.allowed - len(self.looks))
+        """Evaluations that the developer still has."""
+        return max(0, self.allowed - len(self.evaluations))
 
 
 def names_in(events: Sequence[Event]) -> Names:
-    """The developers that a log names."""
+    """Return the developers in a log."""
     named = (event.facts.get("developer") for event in events)
     return Names(str(name) for name in named if name)
 
 
 def evaluation_of(facts: Mapping[str, Fact], names: Names | None = None) -> ChargedEvaluation:
-    """The look that an event is about; with names, under the first one of its developer."""
+    """Return the evaluation of an event; with ``names``, under its developer's first name."""
     name = str(facts.get("developer"))
     return ChargedEvaluation(
         same_developer(name) if names is None else names.first(name),
@@ -213,74 +214,79 @@ def evaluation_of(facts: Mapping[str, Fact], names: Names | None = None) -> Char
 
 
 def evaluations_of(events: Sequence[Event]) -> tuple[ChargedEvaluation, ...]:
-    """Every look that counts, each once, in the order in which they were admitted.
+    """Return all charged evaluations, each once, in the order of admission.
 
-    A look that was answered counts, whatever an event says of it later.
+    An evaluation that was answered stays charged, even if a later event says that it failed.
     """
-    found: dict[ChargedEvaluation, int] = {}
+    charged: dict[ChargedEvaluation, int] = {}
     answered: set[ChargedEvaluation] = set()
     names = names_in(events)
     for event in events:
         facts = event.facts
-        if event.step not in ("look", "evaluated", "failed"):
+        if event.step not in ("evaluation_charged", "evaluated", "failed"):
             continue
-        look = evaluation_of(facts, names)
-        if event.step == "look":
-            found.setdefault(look, event.number)
+        evaluation = evaluation_of(facts, names)
+        if event.step == "evaluation_charged":
+            charged.setdefault(evaluation, event.number)
         elif event.step == "evaluated":
-            answered.add(look)
-        elif look in found and look not in answered and not facts.get("counts"):
-            found = {one: at for one, at in found.items() if (one, at) != (look, facts.get("look"))}
-    return tuple(found)
+            answered.add(evaluation)
+        elif evaluation in charged and evaluation not in answered and not facts.get("counts"):
+            charged = {
+                other: at
+                for other, at in charged.items()
+                if (other, at) != (evaluation, facts.get("evaluation"))
+            }
+    return tuple(charged)
 
 
 def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
-    """How every developer who has looked stands to the budget."""
-    looks = evaluations_of(events)
-    developers = dict.fromkeys(look.developer for look in looks)
+    """Return the budget of every developer with a charged evaluation."""
+    evaluations = evaluations_of(events)
+    developers = dict.fromkeys(evaluation.developer for evaluation in evaluations)
     return tuple(
         Use(
             name,
-            tuple(look for look in looks if look.developer == name),
+            tuple(evaluation for evaluation in evaluations if evaluation.developer == name),
             reuse.evaluations_per_developer,
         )
         for name in developers
     )
 
 
-def admit(look: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) -> int:
-    """The number of this look among those of its developer.
+def admit(evaluation: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) -> int:
+    """Return the number of this evaluation among those of its developer.
 
     Raises:
         SpentError: if the budget of the developer, or of the set, is spent.
     """
-    looks = evaluations_of(events)
-    look = replace(look, developer=names_in(events).first(look.developer))
-    own = [one for one in looks if one.developer == look.developer]
-    if look in own:
-        return own.index(look) + 1
+    evaluations = evaluations_of(events)
+    evaluation = replace(evaluation, developer=names_in(events).first(evaluation.developer))
+    own = [charged for charged in evaluations if charged.developer == evaluation.developer]
+    if evaluation in own:
+        return own.index(evaluation) + 1
     if len(own) >= reuse.evaluations_per_developer:
         raise SpentError.at(
-            f"developer '{look.developer}'",
-            f"has had {len(own)} of {reuse.evaluations_per_developer} looks at this test set.",
-            "Test on another set; the policy was signed with this one and stays.",
+            f"developer '{evaluation.developer}'",
+            f"has used {len(own)} of {reuse.evaluations_per_developer} evaluations on this test "
+            "set.",
+            "Use another test set; the policy was signed with this one and cannot change.",
         )
-    if reuse.evaluations_in_total is not None and len(looks) >= reuse.evaluations_in_total:
+    if reuse.evaluations_in_total is not None and len(evaluations) >= reuse.evaluations_in_total:
         raise SpentError.at(
             "test set",
-            f"has been looked at {len(looks)} times, which is all its policy allows.",
-            "Retire it, and make a new one.",
+            f"has been evaluated {len(evaluations)} times, which is all its policy allows.",
+            "Retire it and make a new one.",
         )
     return len(own) + 1
 
 
-def before(look: ChargedEvaluation, events: Sequence[Event]) -> Sequence[Event]:
-    """The events before a look was first admitted: what its developer could know by then."""
+def before(evaluation: ChargedEvaluation, events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events before an evaluation was first admitted: what its developer could know."""
     names = names_in(events)
-    look = replace(look, developer=names.first(look.developer))
-    for place, event in enumerate(events):
-        if event.step == "look" and evaluation_of(event.facts, names) == look:
-            return events[:place]
+    evaluation = replace(evaluation, developer=names.first(evaluation.developer))
+    for number, event in enumerate(events):
+        if event.step == "evaluation_charged" and evaluation_of(event.facts, names) == evaluation:
+            return events[:number]
     return events
 
 
@@ -297,35 +303,37 @@ def has_passed(developer: str, events: Sequence[Event]) -> bool:
 
 
 def had_verdict(developer: str, events: Sequence[Event]) -> bool:
-    """Whether a look of this developer was taken under a plan, so that a verdict was told."""
+    """Whether this developer was evaluated under a plan, so that a verdict was disclosed."""
     name = names_in(events).first(developer)
-    return any(look.plan for look in evaluations_of(events) if look.developer == name)
+    return any(
+        evaluation.plan for evaluation in evaluations_of(events) if evaluation.developer == name
+    )
 
 
 def failures_of(developer: str, events: Sequence[Event]) -> tuple[int, int]:
-    """How many looks of a developer failed over what is in the set: at no cost, and counted."""
+    """Return how many evaluations failed because of the set's content: free, and charged."""
     names = names_in(events)
     name = names.first(developer)
     failed = [event.facts for event in events if event.step == "failed"]
-    found = {
-        (look, bool(facts["counts"]))
+    failures = {
+        (evaluation, bool(facts["counts"]))
         for facts in failed
         if facts.get("counts") is not None
-        if (look := evaluation_of(facts, names)).developer == name
+        if (evaluation := evaluation_of(facts, names)).developer == name
     }
-    counted = sum(counts for _, counts in found)
-    return len(found) - counted, counted
+    counted = sum(counts for _, counts in failures)
+    return len(failures) - counted, counted
 
 
 def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) -> Answers:
-    """How much the looks of a developer tell under a policy.
+    """Return how much each evaluation of a developer discloses under a policy.
 
     Args:
-        reuse: what is told.
-        developer: who looks.
-        events: the log before this look. A developer who passed and goes on no longer stops when
-            passed. A verdict in addition to rounded metrics, and a failure that counts against
-            the budget, are further answers.
+        reuse: the policy on disclosure.
+        developer: the developer who is evaluated.
+        events: the log before this evaluation. A developer who passed and continues no longer stops
+            when passed. A verdict in addition to rounded metrics, and a charged failure, are
+            further answers.
     """
     free, counted = failures_of(developer, events)
     more, has_failed = int(counted > 0), free > 0
@@ -333,9 +341,9 @@ def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) 
         stops = not (more or has_passed(developer, events))
         return Answers(VERDICTS + more, stops_when_passed=stops, has_failed=has_failed)
     if reuse.feedback == "rounded":
-        # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
-        told = int(1 / reuse.step + 0.5) + 3
+        # every multiple from 0 to 1, undefined, and outside; for a value and for its bound
+        values = int(1 / reuse.step + 0.5) + 3
         verdicts = VERDICTS if had_verdict(developer, events) else 1
-        count = told ** (2 * len(reuse.metrics)) * verdicts + more
+        count = values ** (2 * len(reuse.metrics)) * verdicts + more
         return Answers(count, has_failed=has_failed)
     return Answers(None, has_failed=has_failed)

@@ -1,7 +1,7 @@
-"""Log of a sealed set -> which of its files are no longer those that its manifest lists.
+"""Changes of a sealed set after signing: files that differ from the signed manifest.
 
-A signed manifest is never rewritten. What changes later (keys wrapped anew, a patient withdrawn) is
-listed in a change, and an event of the log names the change by its digest.
+A signed manifest is never rewritten. Later changes (keys wrapped again, a patient withdrawn) are
+listed in a change file, and an event of the log names this file by its digest.
 """
 
 import json
@@ -44,39 +44,38 @@ MAY_CHANGE: dict[Step, tuple[str, ...]] = {
     "rekeyed": (*_LISTS, layout.VAULT, f"{layout.SECRETS}/", f"{layout.RESULTS}/"),
     "withdrawn": (*_LISTS, *_SHEET, SEALED_NOTE, f"{layout.PAYLOAD}/"),
 }
-"""What a step is about: the files, and folders with a slash, that its change may name."""
+"""Files, and folders with a slash, that the change of a step may replace or remove."""
 MAY_REMOVE: dict[Step, tuple[str, ...]] = {"withdrawn": (f"{layout.RESULTS}/",)}
-"""What its change may name as removed, and not as replaced."""
+"""Files that the change of a step may remove, but not replace."""
 
 
 class Change(ConfigModel):
-    """Files that are replaced, added and removed at once."""
+    """Files that are replaced, added and removed together."""
 
     schema_name: Literal["nodulebench/change@1"] = "nodulebench/change@1"
     files: dict[str, str | None]
-    """Path below the set -> digest; None: the file is no longer there."""
+    """Path below the set -> digest; None: the file is removed."""
 
     def to_bytes(self) -> bytes:
-        """The change as it stands on the disk."""
         return canonical(self.model_dump(mode="json"))
 
     @property
     def digest(self) -> str:
-        """By which an event names it."""
+        """Digest by which an event names the change."""
         return bytes_digest(self.to_bytes())
 
 
 def parse_change(content: bytes) -> Change | None:
-    """The change that some bytes are, exactly as it would be written; None: they are none."""
+    """Return the change in some bytes if they are exactly the bytes that we would write."""
     try:
-        found = Change.model_validate_json(content)
+        change = Change.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):
         return None
-    return found if found.to_bytes() == content else None
+    return change if change.to_bytes() == content else None
 
 
 def change_named(event: Event) -> str:
-    """The digest of the change that an event made; empty: it made none."""
+    """Return the digest of the change that an event made; empty: none."""
     named = event.facts.get("change")
     return named if isinstance(named, str) else ""
 
@@ -84,11 +83,11 @@ def change_named(event: Event) -> str:
 def changes_of(
     events: Sequence[Event], read: Callable[[str], Change | None]
 ) -> tuple[dict[str, str | None], list[Problem]]:
-    """What all changes together replaced and removed, and what is wrong with some of them.
+    """Return all files replaced and removed by changes, and the problems of changes.
 
     Args:
         events: the log.
-        read: the change of a digest; None: it is not there, or was changed.
+        read: returns the change of a digest; None: it does not exist, or was modified.
     """
     files: dict[str, str | None] = {}
     problems = []
@@ -98,31 +97,34 @@ def changes_of(
             continue
         change, where = read(named), f"event {event.number}"
         if change is None:
-            what = f"made a change {named} that is not there, or is not as it was written."
+            what = f"made a change {named} that does not exist or was modified."
             problems.append(Problem(where, what, "Restore it from a copy."))
         elif wrong := next(
-            (one for one in change.files.items() if not _may(event.step, *one)), None
+            (file for file in change.files.items() if not _may(event.step, *file)), None
         ):
-            problems.append(Problem(where, f"changed '{wrong[0]}', which such an event cannot."))
+            what = f"changed '{wrong[0]}', which this kind of event may not change."
+            problems.append(Problem(where, what))
         else:
             files |= change.files
     return files, problems
 
 
 def _may(step: Step, name: str, digest: str | None) -> bool:
-    """Whether a step replaces or removes such a file; paths that lead elsewhere, never."""
+    """Whether a step may replace or remove a file; never for paths that leave the set."""
     if name != PurePosixPath(name).as_posix() or ".." in PurePosixPath(name).parts:
         return False
     allowed = MAY_CHANGE.get(step, ())
     if digest is None:
         allowed += MAY_REMOVE.get(step, ())
-    return any(name == one or (one.endswith("/") and name.startswith(one)) for one in allowed)
+    return any(
+        name == prefix or (prefix.endswith("/") and name.startswith(prefix)) for prefix in allowed
+    )
 
 
 def with_changes(listed: Mapping[str, str], changed: Mapping[str, str | None]) -> dict[str, str]:
-    """The files that a set has after its changes, with their digests."""
-    found = {**listed, **changed}
-    return {name: digest for name, digest in found.items() if digest is not None}
+    """Return the files of a set after its changes, with their digests."""
+    files = {**listed, **changed}
+    return {name: digest for name, digest in files.items() if digest is not None}
 
 
 _LIST, _FILES = "change.json", "files"
@@ -130,7 +132,7 @@ _LIST, _FILES = "change.json", "files"
 
 @dataclass(frozen=True, slots=True)
 class StagedChange:
-    """A change whose files lie ready."""
+    """A change whose files are ready in the stage."""
 
     folder: Path
     """The sealed set."""
@@ -138,21 +140,21 @@ class StagedChange:
 
     @property
     def digest(self) -> str:
-        """By which an event names it."""
+        """Digest by which an event names the change."""
         return self.change.digest
 
     def apply(self) -> None:
-        """Put the files in their places; done again, it does nothing."""
+        """Move the files to their targets; repeating this does nothing."""
         apply_change(self.folder, self.change)
 
 
 @contextmanager
 def staging(folder: Path) -> Iterator[Path]:
-    """An empty folder below a set for the files of a change, by their paths below the set.
+    """Provide an empty folder for the files of a change, by their paths below the set.
 
-    One process at a time changes a set, and all changes that were made are in their places; so
-    whatever else lies staged was left by a killed run, and is removed. Nothing of the new stage
-    counts before ``staged`` and an event.
+    One process at a time changes a set, and all earlier changes have been applied. So any other
+    stage was left by a killed run and is removed. The new stage has no effect before ``staged`` and
+    an event.
     """
     place = folder.resolve()
     with locked(place.with_name(f".{place.name}.changing.lock"), folder):
@@ -169,12 +171,12 @@ def staging(folder: Path) -> Iterator[Path]:
 def staged(
     folder: Path, files: Path, removed: Iterable[str], listed: Mapping[str, str]
 ) -> StagedChange:
-    """The change that replaces and adds all files of a stage, and removes others.
+    """Return the change that adds or replaces all files of a stage and removes others.
 
     Args:
         folder: the sealed set.
-        files: what ``staging`` gave.
-        removed: files that shall no longer be there.
+        files: the folder that ``staging`` provides.
+        removed: files to remove.
         listed: the files of the set so far, with their digests.
     """
     names = sorted(
@@ -184,15 +186,15 @@ def staged(
     changed |= dict.fromkeys(removed)
     changed |= _bag_files(folder, files, {**listed, **changed})
     change = Change(files=changed)
-    place = folder / layout.change_stage(change.digest)
+    target = folder / layout.change_stage(change.digest)
     for path in (*files.rglob("*"), files):
         if path.is_dir():
             settle(path)
     write_through(files.parent / _LIST, change.to_bytes())
-    if place.exists():
-        shutil.rmtree(place)
-    files.parent.rename(place)
-    _settle_up(place, folder)
+    if target.exists():
+        shutil.rmtree(target)
+    files.parent.rename(target)
+    _settle_up(target, folder)
     return StagedChange(folder, change)
 
 
@@ -202,24 +204,24 @@ def commit(
     facts: dict[str, Fact] | Callable[[list[Event]], dict[str, Fact]],
     change: StagedChange,
 ) -> Event:
-    """Write a staged change into the log, and put its files in their places.
+    """Write a staged change to the log and apply it.
 
     Raises:
-        InputError: if somebody else changed the set since it was opened, or as ``facts`` raises;
-            nothing was done then.
+        InputError: if the set was changed since it was opened, or ``facts`` raises it; nothing was
+            done then.
     """
 
-    def told(events: list[Event]) -> dict[str, Fact]:
+    def all_facts(events: list[Event]) -> dict[str, Fact]:
         more = facts if isinstance(facts, dict) else facts(events)
         return {**more, "change": change.digest}
 
-    event = opened.record(step, told)
+    event = opened.record(step, all_facts)
     change.apply()
     return event
 
 
 def read_change(folder: Path, digest: str) -> Change | None:
-    """The change that an event names; None: it is not there, or was changed."""
+    """Return the change that an event names; None: it does not exist, or was modified."""
     for path in (layout.change_file(digest), f"{layout.change_stage(digest)}/{_LIST}"):
         if (folder / path).is_file():
             change = parse_change((folder / path).read_bytes())
@@ -229,28 +231,28 @@ def read_change(folder: Path, digest: str) -> Change | None:
 
 
 def is_pending(folder: Path, digest: str) -> bool:
-    """Whether files of a change are not yet in their places."""
+    """Whether files of a change have not been applied yet."""
     return (folder / layout.change_stage(digest)).is_dir()
 
 
 def apply_change(folder: Path, change: Change) -> None:
-    """Put the files of a change that an event names in their places."""
+    """Move the files of a change that an event names to their targets."""
     stage = folder / layout.change_stage(change.digest)
     create_once(folder / layout.change_file(change.digest), change.to_bytes())
     for name, digest in change.files.items():
-        place, ready = folder / name, stage / _FILES / name
+        target, ready = folder / name, stage / _FILES / name
         if digest is None:
-            place.unlink(missing_ok=True)
-            _settle_up(_without_empty(place.parent, folder), folder)
+            target.unlink(missing_ok=True)
+            _settle_up(_without_empty(target.parent, folder), folder)
         elif ready.is_file():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            ready.replace(place)
-            _settle_up(place.parent, folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            ready.replace(target)
+            _settle_up(target.parent, folder)
     shutil.rmtree(stage, ignore_errors=True)
 
 
 def content_of(folder: Path, name: str, digest: str) -> bytes | None:
-    """The content of a file that shall have a digest, in its place or ready for it."""
+    """Return the content of the file with a digest, from the set or from a stage."""
     ready = (stage / _FILES / name for stage in _stages(folder))
     for path in (folder / name, *ready):
         if path.is_file() and file_digest(path) == digest:
@@ -259,13 +261,11 @@ def content_of(folder: Path, name: str, digest: str) -> bytes | None:
 
 
 def put(files: Path, name: str, content: bytes) -> None:
-    """Write one file of a stage."""
     (files / name).parent.mkdir(parents=True, exist_ok=True)
     write_through(files / name, content)
 
 
 def put_json(files: Path, name: str, content: object) -> None:
-    """Write one JSON file of a stage."""
     put(files, name, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -276,9 +276,9 @@ def _stages(folder: Path) -> list[Path]:
 def _bag_files(
     folder: Path, files: Path, listed: Mapping[str, str | None]
 ) -> dict[str, str | None]:
-    """The bag's own lists as they follow from the digests; they are written to the stage."""
+    """Write the bag's own lists to the stage; return them with their digests."""
     known = {name: digest for name, digest in listed.items() if digest is not None}
-    payload = {name: one for name, one in known.items() if name.startswith(f"{PAYLOAD}/")}
+    payload = {name: digest for name, digest in known.items() if name.startswith(f"{PAYLOAD}/")}
     put(files, PAYLOAD_MANIFEST, tag_manifest(payload))
     known[PAYLOAD_MANIFEST] = file_digest(files / PAYLOAD_MANIFEST)
     written = [PAYLOAD_MANIFEST, TAG_MANIFEST]
@@ -297,7 +297,7 @@ def _bag_files(
 
 
 def _info_with(folder: Path, files: Path, payload: Mapping[str, str]) -> bytes | None:
-    """bag-info.txt with the size that the payload has after the change; None: there is none."""
+    """Return bag-info.txt with the payload size after the change; None: no such file."""
     path = folder / "bag-info.txt"
     if not path.is_file():
         return None
@@ -305,14 +305,14 @@ def _info_with(folder: Path, files: Path, payload: Mapping[str, str]) -> bytes |
         (files / name if (files / name).is_file() else folder / name).stat().st_size
         for name in payload
     )
-    told = f"Payload-Oxum: {sum(sizes)}.{len(payload)}"
+    size = f"Payload-Oxum: {sum(sizes)}.{len(payload)}"
     lines = path.read_text(encoding="utf-8").splitlines()
-    kept = [told if line.startswith("Payload-Oxum:") else line for line in lines]
-    return ("\n".join(kept) + "\n").encode()
+    written = [size if line.startswith("Payload-Oxum:") else line for line in lines]
+    return ("\n".join(written) + "\n").encode()
 
 
 def _settle_up(folder: Path, top: Path) -> None:
-    """Have the disk keep the names in a folder, and those of folders that were made for it."""
+    """Sync a folder and its parents up to ``top``, so that new names survive a power cut."""
     settle(folder)
     while folder != top:
         folder = folder.parent
@@ -320,7 +320,7 @@ def _settle_up(folder: Path, top: Path) -> None:
 
 
 def _without_empty(folder: Path, top: Path) -> Path:
-    """Remove a folder that is empty, and those above that are then; the first that stays."""
+    """Remove a folder if empty, then its empty parents; return the first that remains."""
     while folder != top and not (folder.is_dir() and any(folder.iterdir())):
         if folder.is_dir():
             folder.rmdir()

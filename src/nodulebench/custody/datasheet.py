@@ -1,7 +1,7 @@
-"""Tables + what people wrote -> the datasheet of a test set; what nobody said is named as a gap.
+"""Datasheet of a test set, from its tables and from people's statements; open questions are gaps.
 
 The sections are those of Gebru et al. 2021 (Datasheets for Datasets). Each question also has its
-stage in the life cycle that IEEE 2801-2022 wants records of.
+stage in the life cycle that IEEE 2801-2022 requires records of.
 """
 
 from collections.abc import Mapping
@@ -59,10 +59,10 @@ QUESTIONS = tuple(
         ("pathology", "Labelling", "annotation", "Which nodules have pathology or follow-up?"),
         ("intended_use", "Uses", "use", "What may the set be used for?"),
         ("unfit_uses", "Uses", "use", "What is it unfit for?"),
-        ("reuse", "Uses", "use", "How often may it be used, and what is told?"),
+        ("reuse", "Uses", "use", "How often may it be used, and what is disclosed?"),
         ("access", "Distribution", "transfer", "Who may have what of it?"),
         ("licence", "Distribution", "transfer", "Under what terms?"),
-        ("storage", "Maintenance", "storage", "How is it kept?"),
+        ("storage", "Maintenance", "storage", "How is it stored?"),
         ("key_custodian", "Maintenance", "maintenance", "Who answers for it?"),
         ("updates", "Maintenance", "update", "How and when is it changed?"),
         ("retirement", "Maintenance", "retirement", "When is it no longer used?"),
@@ -81,15 +81,15 @@ class Datasheet:
     title: str
     answers: dict[str, str]
     computed: frozenset[str]
-    """Questions that the data themselves answered."""
+    """Questions answered from the data."""
 
     @property
     def gaps(self) -> list[str]:
-        """Questions that nobody answered."""
+        """Questions without an answer."""
         return [question.name for question in QUESTIONS if not self.answers.get(question.name)]
 
     def to_json(self) -> JsonObject:
-        """The datasheet as it stands in datasheet.json."""
+        """Return the content of datasheet.json."""
         return {
             "schema": SCHEMA,
             "title": self.title,
@@ -107,7 +107,7 @@ class Datasheet:
         }
 
     def to_markdown(self) -> str:
-        """The datasheet to be read."""
+        """Return the content of datasheet.md."""
         lines = [f"# Datasheet: {self.title}", ""]
         section = ""
         for question in QUESTIONS:
@@ -124,17 +124,17 @@ class Datasheet:
 
 
 def parse_answers(text: str, source: str) -> dict[str, str]:
-    """What people wrote about a test set, from a TOML text.
+    """Return the answers in a TOML text.
 
     Raises:
-        InputError: with one problem per field that no question has.
+        InputError: with one problem per field that is not a question.
     """
-    found = parse_config(WrittenAnswers, text, source)
-    return {name: answer for name, answer in dict(found).items() if answer}
+    answers = parse_config(WrittenAnswers, text, source)
+    return {name: answer for name, answer in dict(answers).items() if answer}
 
 
 def stated_answers(document: Any) -> dict[str, str]:
-    """What people stated in a datasheet.json, so that a later datasheet can say it again."""
+    """Return what people stated in a datasheet.json, to be repeated in a later datasheet."""
     answers = document.get("answers") if isinstance(document, dict) else None
     return {
         name: answer["answer"]
@@ -155,15 +155,15 @@ def make_datasheet(
     storage: str = "",
     evidence: Mapping[str, str] | None = None,
 ) -> Datasheet:
-    """The datasheet of a test set; what people stated stands before what was computed.
+    """Return the datasheet of a test set; people's statements override computed answers.
 
     Args:
         reference: the test set.
-        stated: what people wrote.
-        policy: that of a sealed set.
-        images: what images there are, and where.
-        storage: how the set is kept.
-        evidence: answers that curation and annotation wrote down (``custody/datasheet.py``).
+        stated: people's statements.
+        policy: the policy of a sealed set.
+        images: what images the set has, and where.
+        storage: how the set is stored.
+        evidence: answers recorded by curation and annotation (``evidence_answers``).
     """
     computed = {
         "cases": _cases(reference),
@@ -196,9 +196,11 @@ def _storage_row(nodules: pl.DataFrame) -> pl.DataFrame:
 
 
 def _nodules(nodules: pl.DataFrame) -> str:
-    kept = _storage_row(nodules)
-    text = f"{kept.height} nodules, and {nodules.height - kept.height} findings to be ignored."
-    types = _shares(kept["type"])
+    counted = _storage_row(nodules)
+    text = (
+        f"{counted.height} nodules, and {nodules.height - counted.height} findings to be ignored."
+    )
+    types = _shares(counted["type"])
     return f"{text} Types: {types}." if types else text
 
 
@@ -226,7 +228,7 @@ def _equipment(cases: pl.DataFrame) -> str:
 
 
 def _values(table: pl.DataFrame, column: str) -> pl.Series:
-    """What a column says, as text; nothing where there is no such column."""
+    """Return the values of a column as text; empty if the column does not exist."""
     if column not in table.columns:
         return pl.Series(column, [], dtype=pl.String)
     return table[column].cast(pl.String).str.strip_chars().replace("", None).drop_nulls()
@@ -238,15 +240,14 @@ def _stated(table: pl.DataFrame, column: str, rows: str) -> str:
 
 
 def _sources(cases: pl.DataFrame) -> str:
-    """How many places, by kind; their names are in the table of cases."""
+    """Return the number of hospitals, provinces and countries; the case table names them."""
     kinds = {"hospital": "hospitals", "province": "provinces", "country": "countries"}
     counts = {named: _values(cases, column).n_unique() for column, named in kinds.items()}
-    told = ", ".join(f"{count} {named}" for named, count in counts.items() if count)
-    return f"{told}." if told else ""
+    summary = ", ".join(f"{count} {named}" for named, count in counts.items() if count)
+    return f"{summary}." if summary else ""
 
 
 def _period(cases: pl.DataFrame) -> str:
-    """The years of the scans."""
     years = _values(cases, "study_date").str.extract(r"^(\d{4})").drop_nulls().sort()
     return f"{years[0]} to {years[-1]}." if len(years) else ""
 
@@ -266,25 +267,26 @@ def _policy_answers(policy: CustodyPolicy) -> dict[str, str]:
     people = "; ".join(f"{person.name}: {', '.join(person.roles)}" for person in policy.people)
     return {
         "key_custodian": policy.key_custodian,
-        "reuse": f"{reuse.evaluations_per_developer} look(s) per developer{limit}. A look tells: "
-        f"{FEEDBACK[reuse.feedback]}.",
+        "reuse": f"{reuse.evaluations_per_developer} evaluation(s) per developer{limit}. An "
+        f"evaluation discloses: {FEEDBACK[reuse.feedback]}.",
         "access": people + ".",
         "retirement": ""
         if reuse.evaluations_in_total is None
-        else f"After {reuse.evaluations_in_total} looks of all developers together.",
+        else f"After {reuse.evaluations_in_total} evaluations of all developers together.",
     }
 
 
 CURATION, DRAW = "curation.json", "draw.json"
-"""How many series fell out where, and how cases were drawn; beside the tables of a set."""
+"""Files next to the tables of a set: series excluded by reason, and how cases were sampled."""
 DOCUMENTS = (PROVENANCE, CURATION, DRAW)
 _READING, _REVIEWING, _RULING = "read", ("review", "add", "finish"), "arbitrate"
 
 
 def evidence_answers(documents: Mapping[str, Any]) -> dict[str, str]:
-    """Answers from the documents of how a set came about, by their names; only those they give."""
+    """Return the answers that the documents of a set's origin contain."""
     made, curated, drawn = (
-        one if isinstance(one := documents.get(name), Mapping) else {} for name in DOCUMENTS
+        document if isinstance(document := documents.get(name), Mapping) else {}
+        for name in DOCUMENTS
     )
     answers = {
         "purpose": drawn.get("purpose", ""),
@@ -313,11 +315,11 @@ def _rule(made: Mapping[str, Any]) -> str:
     if not isinstance(rule, str) or not rule:
         return ""
     sizes = f", sizes by {size}" if isinstance(size, str) else ""
-    return f"{rule}{sizes}; every setting stands in provenance.json."
+    return f"{rule}{sizes}; provenance.json lists every setting."
 
 
 def _readers(made: Mapping[str, Any]) -> str:
-    """How many people took which part; their names are in provenance.json."""
+    """Return the number of people in each part; provenance.json names them."""
     events = made.get("events")
     people: dict[str, set[str]] = {}
     for event in events if isinstance(events, list) else []:
@@ -328,12 +330,14 @@ def _readers(made: Mapping[str, Any]) -> str:
         "reviewer": len(reviewers),
         "arbitrator": len(people.get(_RULING, ())),
     }
-    told = [f"{count} {who}{'' if count == 1 else 's'}" for who, count in counts.items() if count]
-    return f"{', '.join(told)}, blind to each other until all had read." if told else ""
+    numbers = [
+        f"{count} {who}{'' if count == 1 else 's'}" for who, count in counts.items() if count
+    ]
+    return f"{', '.join(numbers)}, blind to each other until all had read." if numbers else ""
 
 
 def _exclusions(curated: Mapping[str, Any]) -> str:
-    series, admitted, codes = (curated.get(one) for one in ("series", "admitted", "excluded"))
+    series, admitted, codes = (curated.get(key) for key in ("series", "admitted", "excluded"))
     if not isinstance(series, int) or not isinstance(admitted, int):
         return ""
     listed = codes if isinstance(codes, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Submission + sealed test set -> the feedback that its policy allows.
+"""Score a submission on a sealed test set, and return the feedback that its policy allows.
 
 The reference is decrypted in memory only.
 """
@@ -48,8 +48,8 @@ from nodulebench.custody.sealed_set import (
 from nodulebench.custody.stored_results import stored_result
 from nodulebench.custody.submissions import (
     held_copy,
-    read_alone,
     read_with,
+    read_without_set,
     submission_digest,
     without_withdrawn,
 )
@@ -70,7 +70,7 @@ from nodulebench.security.vault import Secret
 
 @dataclass(frozen=True, slots=True)
 class SealedEvaluateOptions:
-    """What shall be scored on a sealed set, for whom."""
+    """What to score on a sealed set, and for which developer."""
 
     marks: Path
     sealed: Path
@@ -84,44 +84,45 @@ class SealedEvaluateOptions:
     out: Path | None = None
     at: datetime | None = None
     force: bool = False
-    """Whether feedback that lies in ``out`` may be replaced."""
+    """Whether existing feedback in ``out`` may be replaced."""
     at_fp: float | None = None
     entry: Entry | None = None
-    """What the roster says of the algorithm, where there is one."""
+    """The algorithm's roster entry, if there is a roster."""
     checkpoints: tuple[Path, ...] = ()
-    """Statements on the log that were kept elsewhere, which it has to hold."""
+    """Checkpoints stored elsewhere; the log must agree with them."""
 
 
 Chosen = tuple[TestProtocol, TestPlan | None]
-"""Under which protocol a look is taken, and under which plan."""
+"""The protocol and the plan of an evaluation."""
 
 
-def open_for_evaluation(order: SealedEvaluateOptions) -> SealedSet:
-    """The set, opened by who may score on it, if its log holds what the checkpoints say.
+def open_for_evaluation(options: SealedEvaluateOptions) -> SealedSet:
+    """Open the set for a person who may score on it, and check its log against the checkpoints.
 
     Raises:
-        InputError: if it cannot be opened, or its log was put back to an older state.
+        InputError: if it cannot be opened, or its log was reset to an older state.
     """
-    opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
-    links = opened.log.check().links if order.checkpoints else ()
+    opened = open_sealed(options.sealed, options.secret, options.person, "evaluate")
+    links = opened.log.check().links if options.checkpoints else ()
     people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
-    for checkpoint in order.checkpoints:
+    for checkpoint in options.checkpoints:
         raise_problems(checkpoint_file_problems(opened.log, links, checkpoint, people=people))
     return opened
 
 
-def chosen_test(opened: SealedSet, order: SealedEvaluateOptions) -> Chosen:
-    """The protocol and the plan of a look, if the policy permits them and the plan fits the set.
+def chosen_test(opened: SealedSet, options: SealedEvaluateOptions) -> Chosen:
+    """Return the protocol and the plan of an evaluation, if the policy permits them.
 
     Raises:
-        UnaskedError: if not; nothing is charged, and the refusal is in the log.
+        NotPermittedError: if not, or the plan does not fit the set. Nothing is charged, and the
+            log records the refusal.
     """
     protocol, plan = choose_protocol(
-        order.protocol,
-        order.plan,
-        bootstraps=order.bootstraps,
-        seed=order.seed,
-        at_fp=order.at_fp,
+        options.protocol,
+        options.plan,
+        bootstraps=options.bootstraps,
+        seed=options.seed,
+        at_fp=options.at_fp,
     )
     try:
         require_permitted(protocol, plan, opened.policy.reuse)
@@ -132,107 +133,109 @@ def chosen_test(opened: SealedSet, order: SealedEvaluateOptions) -> Chosen:
     except NotPermittedError as error:
         asked = {"protocol": protocol.digest, "plan": "" if plan is None else plan.digest}
         facts = (
-            evaluation_facts(ordered_evaluation(order, (protocol, plan)))
-            if order.developer
+            evaluation_facts(identified_evaluation(options, (protocol, plan)))
+            if options.developer
             else asked
         )
-        opened.record("refused", {**facts, "reason": short(error)}, order.at)
+        opened.record("refused", {**facts, "reason": short(error)}, options.at)
         raise
     return protocol, plan
 
 
-def ordered_evaluation(order: SealedEvaluateOptions, chosen: Chosen) -> ChargedEvaluation:
-    """What identifies a look."""
+def identified_evaluation(options: SealedEvaluateOptions, chosen: Chosen) -> ChargedEvaluation:
     protocol, plan = chosen
     return ChargedEvaluation(
-        same_developer(order.developer),
-        submission_digest(order.marks),
+        same_developer(options.developer),
+        submission_digest(options.marks),
         protocol.digest,
         "" if plan is None else plan.digest,
     )
 
 
 def require_known_developer(
-    opened: SealedSet, order: SealedEvaluateOptions, look: ChargedEvaluation
+    opened: SealedSet, options: SealedEvaluateOptions, evaluation: ChargedEvaluation
 ) -> None:
-    """Refuse a developer whom the policy does not list; it stands in the log."""
+    """Require a developer whom the policy lists; the log records a refusal."""
     try:
-        require_known(order.developer, opened.policy.reuse)
+        require_known(options.developer, opened.policy.reuse)
     except NotPermittedError as error:
-        opened.record("refused", {**evaluation_facts(look), "reason": short(error)}, order.at)
+        opened.record(
+            "refused", {**evaluation_facts(evaluation), "reason": short(error)}, options.at
+        )
         raise
 
 
 def charge(
-    opened: SealedSet, order: SealedEvaluateOptions, look: ChargedEvaluation
+    opened: SealedSet, options: SealedEvaluateOptions, evaluation: ChargedEvaluation
 ) -> tuple[int, BudgetStatus]:
-    """Admit a look and write it down: its event, and which of the developer's it is."""
+    """Charge an evaluation in the log; return its event number and the developer's budget."""
     reuse = opened.policy.reuse
-    place = 0
+    used = 0
 
     def facts(events: list[audit.Event]) -> dict[str, Fact]:
-        nonlocal place
+        nonlocal used
         require_in_use(events, "evaluate")
-        place = admit(look, events, reuse)
-        entries = () if order.entry is None else (order.entry,)
+        used = admit(evaluation, events, reuse)
+        entries = () if options.entry is None else (options.entry,)
         raise_problems(alias_problems(entries, opened.policy, events))
-        named = {**alias_facts(order), "algorithm": order.marks.stem}
-        return {**evaluation_facts(look), **named, "of": reuse.evaluations_per_developer}
+        named = {**alias_facts(options), "algorithm": options.marks.stem}
+        return {**evaluation_facts(evaluation), **named, "of": reuse.evaluations_per_developer}
 
     try:
-        event = opened.record("look", facts, order.at)
+        event = opened.record("evaluation_charged", facts, options.at)
     except SpentError as error:
-        opened.record("refused", {**evaluation_facts(look), "reason": short(error)}, order.at)
+        opened.record(
+            "refused", {**evaluation_facts(evaluation), "reason": short(error)}, options.at
+        )
         raise
-    known = before(look, opened.events)
-    answers = answers_of(reuse, look.developer, known)
-    return event.number, BudgetStatus(place, reuse.evaluations_per_developer, answers)
+    known = before(evaluation, opened.events)
+    answers = answers_of(reuse, evaluation.developer, known)
+    return event.number, BudgetStatus(used, reuse.evaluations_per_developer, answers)
 
 
-def evaluation_facts(look: ChargedEvaluation) -> dict[str, Fact]:
-    """What the log says of every event of a look."""
+def evaluation_facts(evaluation: ChargedEvaluation) -> dict[str, Fact]:
+    """Return the facts that each event of an evaluation has in the log."""
     return {
-        "developer": look.developer,
-        "submission": look.submission,
-        "protocol": look.protocol,
-        "plan": look.plan or None,
+        "developer": evaluation.developer,
+        "submission": evaluation.submission,
+        "protocol": evaluation.protocol,
+        "plan": evaluation.plan or None,
     }
 
 
-def alias_facts(order: SealedEvaluateOptions) -> dict[str, Fact]:
-    """The alias of an algorithm, where a roster gives one."""
-    return {} if order.entry is None else {"alias": order.entry.alias}
+def alias_facts(options: SealedEvaluateOptions) -> dict[str, Fact]:
+    return {} if options.entry is None else {"alias": options.entry.alias}
 
 
 def short(error: BaseException) -> str:
-    """The first line of an error, as the log keeps it."""
+    """Return the first line of an error, as stored in the log."""
     return str(error).partition("\n")[0][:300]
 
 
 CHECKPOINT = "checkpoint.json"
 
 
-def evaluate_sealed(order: SealedEvaluateOptions) -> tuple[JsonObject, list[Path]]:
+def evaluate_sealed(options: SealedEvaluateOptions) -> tuple[JsonObject, list[Path]]:
     """Score one submission; the developer's budget is charged before anything is decrypted.
 
     Returns:
-        What the developer is told, and the files written.
+        The developer's feedback, and the files written.
 
     Raises:
         InputError: if the set was changed, the person may not, the budget is spent, or the
             submission cannot be read.
     """
-    if order.out is not None:
-        require_outside(order.out, order.sealed)
-        if not order.force:
-            require_same_result(order.out)
-    opened = open_for_evaluation(order)
-    return run_charged_evaluation(opened, order, chosen_test(opened, order))
+    if options.out is not None:
+        require_outside(options.out, options.sealed)
+        if not options.force:
+            require_same_result(options.out)
+    opened = open_for_evaluation(options)
+    return run_charged_evaluation(opened, options, chosen_test(opened, options))
 
 
 def run_charged_evaluation(
     opened: SealedSet,
-    order: SealedEvaluateOptions,
+    options: SealedEvaluateOptions,
     chosen: Chosen,
     reference: Callable[[], Reference] | None = None,
 ) -> tuple[JsonObject, list[Path]]:
@@ -240,72 +243,76 @@ def run_charged_evaluation(
 
     Args:
         opened: the set.
-        order: what is scored, for whom.
-        chosen: under which protocol and plan.
-        reference: what decrypts the reference standard, asked once the look is charged; None: the
-            set itself.
+        options: what to score, and for whom.
+        chosen: the protocol and the plan.
+        reference: decrypts the reference standard; called after the evaluation is charged. None:
+            the set does it.
     """
-    with held_copy(order.marks) as copy:
-        look = ordered_evaluation(replace(order, marks=copy), chosen)
-        require_known_developer(opened, order, look)
-        number, standing = charge(opened, order, look)
+    with held_copy(options.marks) as copy:
+        charged = identified_evaluation(replace(options, marks=copy), chosen)
+        require_known_developer(opened, options, charged)
+        number, status = charge(opened, options, charged)
         try:
             truth = (reference or opened.reference)()
-            wanted = read_alone(copy, order.marks)
+            wanted = read_without_set(copy, options.marks)
         except NoduleBenchError as error:
-            failed = {**evaluation_facts(look), "look": number, "reason": short(error)}
-            opened.record("failed", failed, order.at)
+            failed = {**evaluation_facts(charged), "evaluation": number, "reason": short(error)}
+            opened.record("failed", failed, options.at)
             raise
         try:
             gone = withdrawn_since(opened.events, 0)
             submission = without_withdrawn(read_with(copy, truth.cases, wanted), gone)
-            name, evaluation = _scored(truth, submission, order, chosen)
+            name, evaluation = _scored(truth, submission, options, chosen)
             document = evaluation_document(evaluation)
             if opened.policy.reuse.feedback != "cases":
                 _require_enough_nodules(document, evaluation, opened.policy.reuse)
-            told = _disclosed(document, evaluation, opened, standing)
+            disclosed = _disclosed(document, evaluation, opened, status)
         except (Exception, PanicException) as error:
-            counts, known = standing.answers.has_failed, _known(error, order.marks)
+            counts, known = status.answers.has_failed, _known(error, options.marks)
             reason = known.__cause__ if isinstance(known, ScoringError) else error
-            failed = {**evaluation_facts(look), "look": number, "reason": short(reason or known)}
-            opened.record("failed", {**failed, "counts": counts}, order.at)
+            failed = {
+                **evaluation_facts(charged),
+                "evaluation": number,
+                "reason": short(reason or known),
+            }
+            opened.record("failed", {**failed, "counts": counts}, options.at)
             raise (_with_cost(known) if counts else known) from error
-    alias = alias_facts(order)
+    alias = alias_facts(options)
     if alias:
-        told |= {"algorithm": name, **alias}
+        disclosed |= {"algorithm": name, **alias}
     about = {
-        "developer": look.developer,
+        "developer": charged.developer,
         **alias,
         "name": name,
-        "told": told,
-        "corrected": corrected_metrics(document, standing, is_lower_better),
+        "disclosed": disclosed,
+        "corrected": corrected_metrics(document, status, is_lower_better),
     }
-    content, reason = _json_bytes(told), told.get("verdict_reason")
-    with stored_result(opened, number, evaluation, about) as kept:
+    content, reason = _json_bytes(disclosed), disclosed.get("verdict_reason")
+    with stored_result(opened, number, evaluation, about) as digest:
         opened.record(
             "evaluated",
             {
-                **evaluation_facts(look),
+                **evaluation_facts(charged),
                 **alias,
-                "look": number,
-                "result": kept,
+                "evaluation": number,
+                "result": digest,
                 "feedback": bytes_digest(content),
                 "level": opened.policy.reuse.feedback,
-                "verdict": told.get("verdict"),
+                "verdict": disclosed.get("verdict"),
                 "verdict_reason": in_english(reason) if reason else None,
             },
-            order.at,
+            options.at,
         )
-    return told, _write(order, opened, content, evaluation)
+    return disclosed, _write(options, opened, content, evaluation)
 
 
 def _scored(
-    reference: Reference, submission: Submission, order: SealedEvaluateOptions, chosen: Chosen
+    reference: Reference, submission: Submission, options: SealedEvaluateOptions, chosen: Chosen
 ) -> tuple[str, Evaluation]:
-    """The algorithm's own name, and its evaluation; where it has an alias, under that alone."""
+    """Return the algorithm's own name, and its evaluation under its alias, if it has one."""
     protocol, plan = chosen
     _require_same_cases(submission, reference, protocol)
-    name, entry = submission.name, order.entry
+    name, entry = submission.name, options.entry
     if entry is not None:
         name = entry.name or name
         facts = {**submission.facts, **entry.facts}
@@ -320,13 +327,13 @@ def _scored(
         raise ScoringError.at(
             f"protocol '{protocol.name}'",
             "cannot be applied to this test set and submission.",
-            "Why stands in the log of the set, for the laboratory: nodulebench audit.",
+            "The log of the set names the reason; the laboratory reads it with: nodulebench audit.",
         ) from error
     return name, evaluation
 
 
 class ScoringError(InputError):
-    """Scoring failed over what is in the set, in words that say nothing of it."""
+    """Scoring failed because of the set's content; the message discloses nothing about it."""
 
 
 def _require_enough_nodules(document: Document, evaluation: Evaluation, reuse: Reuse) -> None:
@@ -340,28 +347,29 @@ def _require_enough_nodules(document: Document, evaluation: Evaluation, reuse: R
 
 
 def _known(error: BaseException, marks: Path) -> NoduleBenchError:
-    """An error as we tell it: whatever breaks down over a submission is told as its fault."""
+    """Return the error to report: any unexpected failure is reported as the submission's fault."""
     if isinstance(error, NoduleBenchError):
         return error
     what = f"cannot be scored ({type(error).__name__})."
-    return InputError.at(marks, what, "ChargedEvaluation at it with: nodulebench check.")
+    return InputError.at(marks, what, "Check it with: nodulebench check.")
 
 
 def _with_cost(error: NoduleBenchError) -> InputError:
-    """A failure over what is in the set, with the word that it costs a look."""
-    problems = error.problems if isinstance(error, InputError) else [Problem("look", str(error))]
-    what = "counts: that a look fails over what is in the set is an answer, free only once."
-    return InputError([*problems, Problem("look", what)])
+    """Add to a failure because of the set's content that it was charged."""
+    where = "evaluation"
+    problems = error.problems if isinstance(error, InputError) else [Problem(where, str(error))]
+    what = "was charged: a failure because of the set's content is an answer, and only one is free."
+    return InputError([*problems, Problem(where, what)])
 
 
 def _require_same_cases(
     submission: Submission, reference: Reference, protocol: TestProtocol
 ) -> None:
-    """Refuse marks on another set's cases, without a word on which cases this one has."""
+    """Refuse marks on cases of another set, without disclosing which cases this set has."""
     named, is_listed = submission.marks["case_id"], submission.rows_in(reference) >= 0
     what = ""
     if len(named) and not is_listed.any():
-        what = f"marks no case of this test set, but '{named[0]}' and others."
+        what = f"has no marks on cases of this test set, but on '{named[0]}' and others."
     elif protocol.unlisted_cases == "error" and not is_listed.all():
         what = "has marks on cases that are not in this test set."
     if what:
@@ -369,29 +377,29 @@ def _require_same_cases(
 
 
 def _disclosed(
-    document: Document, evaluation: Evaluation, opened: SealedSet, standing: BudgetStatus
+    document: Document, evaluation: Evaluation, opened: SealedSet, status: BudgetStatus
 ) -> JsonObject:
     from nodulebench.custody.feedback import disclosed_result
 
-    told = feedback(document, opened.policy.reuse, standing, is_lower_better)
+    answer = feedback(document, opened.policy.reuse, status, is_lower_better)
     whole = disclosed_result(document, evaluation, opened.policy.reuse)
-    return told if whole is None else {**told, "evaluation": whole}
+    return answer if whole is None else {**answer, "evaluation": whole}
 
 
 def _write(
-    order: SealedEvaluateOptions, opened: SealedSet, content: bytes, evaluation: Evaluation
+    options: SealedEvaluateOptions, opened: SealedSet, content: bytes, evaluation: Evaluation
 ) -> list[Path]:
-    """Write the feedback with a checkpoint of the log; the whole evaluation only at level cases."""
-    if order.out is None:
+    """Write the feedback and a checkpoint of the log; at level ``cases``, the evaluation too."""
+    if options.out is None:
         return []
     if opened.policy.reuse.feedback == "cases":
-        write_evaluation(evaluation, order.out / "evaluation")
+        write_evaluation(evaluation, options.out / "evaluation")
     events = opened.events
     checkpoint = opened.log.checkpoint(events, events[-1].at)
-    with staged_folder(order.out) as stage:
+    with staged_folder(options.out) as stage:
         (stage / FEEDBACK).write_bytes(content)
         (stage / CHECKPOINT).write_bytes(checkpoint.to_bytes())
-    return [order.out / FEEDBACK, order.out / CHECKPOINT]
+    return [options.out / FEEDBACK, options.out / CHECKPOINT]
 
 
 def _json_bytes(value: Any) -> bytes:

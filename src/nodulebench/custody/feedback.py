@@ -1,4 +1,4 @@
-"""Evaluation document + policy -> what the developer of an algorithm is told, and nothing else."""
+"""Feedback for the developer of an algorithm: what the policy allows of an evaluation, no more."""
 
 import math
 from collections.abc import Callable
@@ -28,14 +28,14 @@ from nodulebench.report.sections.groups import CROSSED
 
 SCHEMA = "nodulebench/feedback@2"
 LEVEL = 0.95
-"""Of the two-sided intervals whose lower bound is corrected for repeated looks."""
+"""Level of the two-sided intervals whose lower bound is corrected for repeated evaluations."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """Which look of a developer this is."""
+    """The number of a developer's evaluation, and how many are allowed."""
 
-    look: int
+    used: int
     allowed: int
     answers: Answers
 
@@ -45,16 +45,16 @@ IsLowerBetter = Callable[[str], bool]
 
 
 def disclose_nothing(name: str) -> bool:
-    """That no metric is better when lower."""
+    """Say of every metric that higher is better, which discloses nothing."""
     del name
     return False
 
 
 def disclosed_verdict(plan: PlanSummary) -> JsonObject:
-    """The verdict under a plan, with a reason if it is undecided, as any developer may have both.
+    """Return the verdict under a plan, with a reason if undecided; every developer may see both.
 
     The reason does not depend on the marks: a further answer would widen the bounds after repeated
-    evaluations. Which criterion is undecided, and on how few patients, stays with the laboratory.
+    evaluations. Only the laboratory sees which criterion is undecided, and on how few patients.
     """
     if plan.verdict != "undecided":
         return {"verdict": plan.verdict}
@@ -65,16 +65,16 @@ def disclosed_verdict(plan: PlanSummary) -> JsonObject:
 def feedback(
     document: Document,
     reuse: Reuse,
-    standing: BudgetStatus,
+    status: BudgetStatus,
     is_lower_better: IsLowerBetter = disclose_nothing,
 ) -> JsonObject:
-    """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
+    """Return the feedback on one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
     Raises:
         InputError: if the policy names a metric that the evaluation does not have.
     """
     algorithm = document.algorithms[0]
-    told: JsonObject = {
+    answer: JsonObject = {
         "schema": SCHEMA,
         "algorithm": algorithm.name,
         "submission": algorithm.digest,
@@ -83,60 +83,60 @@ def feedback(
         "level": reuse.feedback,
     }
     if document.plan is not None:
-        told["plan"] = document.plan.name
-        told |= disclosed_verdict(document.plan)
+        answer["plan"] = document.plan.name
+        answer |= disclosed_verdict(document.plan)
     if reuse.feedback == "rounded":
-        found = {name: metric_named(document, name) for name in reuse.metrics}
-        told["metrics"] = {
-            name: _rounded(one, reuse.step, standing, is_upper=is_lower_better(metric_of(name)))
-            for name, one in found.items()
+        metrics = {name: metric_named(document, name) for name in reuse.metrics}
+        answer["metrics"] = {
+            name: _rounded(metric, reuse.step, status, is_upper=is_lower_better(metric_of(name)))
+            for name, metric in metrics.items()
         }
-    told["looks"] = budget_statement(standing)
-    return told
+    answer["budget"] = budget_statement(status)
+    return answer
 
 
-def budget_statement(standing: BudgetStatus) -> JsonObject:
-    """How often the developer has looked, and what that does to a claim."""
-    told: JsonObject = {"look": standing.look, "allowed": standing.allowed}
-    if standing.look == 1:
-        return told | _first_after_failure(standing)
-    told["optimism_standard_errors"] = round(expected_best(standing.look), 4)
-    values = {"look": standing.look, "optimism": told["optimism_standard_errors"]}
+def budget_statement(status: BudgetStatus) -> JsonObject:
+    """Return how many evaluations the developer has used, and what that means for a claim."""
+    statement: JsonObject = {"used": status.used, "allowed": status.allowed}
+    if status.used == 1:
+        return statement | _first_after_failure(status)
+    statement["optimism_standard_errors"] = round(expected_best(status.used), 4)
+    values = {"look": status.used, "optimism": statement["optimism_standard_errors"]}
     try:
-        count = log_hypotheses(standing.look, standing.answers)
-        told["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)
-        needed = {"needed": told["bound_standard_errors"]}
+        count = log_hypotheses(status.used, status.answers)
+        statement["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)
+        needed = {"needed": statement["bound_standard_errors"]}
         usual = {"usual": deviations(_one_sided(LEVEL), 0)}
         warning = Notice("repeated_evaluation", {**values, **needed, **usual})
     except UndefinedError as error:
         warning = Notice("repeated_evaluation_unbounded", {**values, "reason": reason_of(error)})
-    told["warning"] = warning.to_json()
-    return told
+    statement["warning"] = warning.to_json()
+    return statement
 
 
-def _first_after_failure(standing: BudgetStatus) -> JsonObject:
-    """What a look that failed before the first one does to a claim."""
-    if not standing.answers.has_failed:
+def _first_after_failure(status: BudgetStatus) -> JsonObject:
+    """Return what a failed evaluation before the first one means for a claim."""
+    if not status.answers.has_failed:
         return {}
-    needed = deviations(_one_sided(LEVEL), log_hypotheses(1, standing.answers))
+    needed = deviations(_one_sided(LEVEL), log_hypotheses(1, status.answers))
     values = {"needed": round(needed, 4), "usual": deviations(_one_sided(LEVEL), 0)}
     warning = Notice("evaluation_after_failure", values)
     return {"bound_standard_errors": values["needed"], "warning": warning.to_json()}
 
 
 def corrected_metrics(
-    document: Document, standing: BudgetStatus, is_lower_better: IsLowerBetter = disclose_nothing
+    document: Document, status: BudgetStatus, is_lower_better: IsLowerBetter = disclose_nothing
 ) -> dict[str, JsonObject]:
-    """For the lab: every metric with an interval, with its optimism and the bound that holds."""
+    """Return, for the laboratory, every metric with its optimism and corrected bound."""
     return {
-        name: corrected(metric, standing, is_upper=is_lower_better(metric_of(name)))
+        name: corrected(metric, status, is_upper=is_lower_better(metric_of(name)))
         for name, metric in _all_metrics(document).items()
         if has_interval(metric)
     }
 
 
 def metric_of(name: str) -> str:
-    """The metric of ``rule.metric`` or ``rule.metric@point``."""
+    """Return the metric in ``rule.metric`` or ``rule.metric@point``."""
     return name.partition(".")[2].partition("@")[0]
 
 
@@ -145,35 +145,35 @@ def has_interval(metric: Estimate) -> bool:
     return None not in (metric.value, metric.low, metric.high, metric.level)
 
 
-def corrected(metric: Estimate, standing: BudgetStatus, *, is_upper: bool = False) -> JsonObject:
-    """A metric with what repeated looks make of it.
+def corrected(metric: Estimate, status: BudgetStatus, *, is_upper: bool = False) -> JsonObject:
+    """Return a metric with its correction for repeated evaluations.
 
-    Its bound is the lower end of its interval, at the first look as it stands; the upper end of a
-    metric that is better when lower. Where the interval holds nothing negative, nor is the bound.
+    The bound is the lower end of its interval, or the upper end if lower values are better. It is
+    unchanged at the first evaluation, and not negative if the interval is not.
     """
     value, low, high = metric.value or 0.0, metric.low or 0.0, metric.high or 0.0
     error = standard_error_of(low, high, metric.level or LEVEL)
-    told: JsonObject = {
+    result: JsonObject = {
         "value": value,
         "standard_error": error,
-        "optimism": optimism(standing.look, error),
+        "optimism": optimism(status.used, error),
     }
     try:
         bound = bound_after_evaluations(
-            value, high if is_upper else low, standing.look, standing.answers, _one_sided(LEVEL)
+            value, high if is_upper else low, status.used, status.answers, _one_sided(LEVEL)
         )
     except UndefinedError as undefined:
-        return told | {"bound": None, "reason": reason_of(undefined).to_json()}
+        return result | {"bound": None, "reason": reason_of(undefined).to_json()}
     if is_upper:
-        return told | {"bound": bound, "side": "upper"}
-    return told | {"bound": bound if low < 0 else max(bound, 0.0)}
+        return result | {"bound": bound, "side": "upper"}
+    return result | {"bound": bound if low < 0 else max(bound, 0.0)}
 
 
 def metric_named(document: Document, name: str) -> Estimate:
-    """A metric of the one algorithm of a document, by ``rule.metric`` or ``rule.metric@point``.
+    """Return a metric of the only algorithm of a document, by ``rule.metric`` or with ``@point``.
 
     Raises:
-        InputError: if there is none of that name.
+        InputError: if the document has no such metric.
     """
     known = _all_metrics(document)
     if name not in known:
@@ -186,32 +186,32 @@ def metric_named(document: Document, name: str) -> Estimate:
 
 
 def _all_metrics(document: Document) -> dict[str, Estimate]:
-    found: dict[str, Estimate] = {}
+    metrics: dict[str, Estimate] = {}
     for rule, result in document.algorithms[0].rules.items():
-        for metric, one in result.metrics.items():
-            if isinstance(one, Estimate):
-                found[f"{rule}.{metric}"] = one.soundly
+        for metric, estimate in result.metrics.items():
+            if isinstance(estimate, Estimate):
+                metrics[f"{rule}.{metric}"] = estimate.soundly
             else:
-                found |= {f"{rule}.{metric}@{point}": part.soundly for point, part in one.items()}
-    return found
+                metrics |= {
+                    f"{rule}.{metric}@{point}": part.soundly for point, part in estimate.items()
+                }
+    return metrics
 
 
-def _rounded(
-    metric: Estimate, step: float, standing: BudgetStatus, *, is_upper: bool
-) -> JsonObject:
+def _rounded(metric: Estimate, step: float, status: BudgetStatus, *, is_upper: bool) -> JsonObject:
     if metric.value is None:
         return {"value": None, "reason": Notice("undisclosed_undefined").to_json()}
     if not -step / 2 <= metric.value <= 1 + step / 2:
         return {"value": None, "reason": Notice("not_a_share").to_json()}
-    told: JsonObject = {"value": _multiple(round(metric.value / step), step)}
+    answer: JsonObject = {"value": _multiple(round(metric.value / step), step)}
     if has_interval(metric):
-        found = corrected(metric, standing, is_upper=is_upper)
-        if found["bound"] is not None and is_upper:
-            told |= {"bound": min(1.0, _multiple(math.ceil(found["bound"] / step), step))}
-            told["side"] = "upper"
-        elif found["bound"] is not None:
-            told["bound"] = _multiple(max(0, math.floor(found["bound"] / step)), step)
-    return told
+        bounds = corrected(metric, status, is_upper=is_upper)
+        if bounds["bound"] is not None and is_upper:
+            answer |= {"bound": min(1.0, _multiple(math.ceil(bounds["bound"] / step), step))}
+            answer["side"] = "upper"
+        elif bounds["bound"] is not None:
+            answer["bound"] = _multiple(max(0, math.floor(bounds["bound"] / step)), step)
+    return answer
 
 
 def _multiple(count: int, step: float) -> float:
@@ -223,11 +223,11 @@ def _one_sided(level: float) -> float:
 
 
 DECIMALS = 3
-"""Of the metrics that a developer is told."""
+"""Decimals of the metrics that a developer receives."""
 
 
 def disclosed_result(document: Document, evaluation: Evaluation, reuse: Reuse) -> JsonObject | None:
-    """What is told of a whole evaluation: nothing, its aggregates, or all of it."""
+    """Return what a developer receives of a whole evaluation: nothing, aggregates, or all."""
     if reuse.feedback == "cases":
         return document.to_json()
     if reuse.feedback != "metrics":
@@ -237,42 +237,47 @@ def disclosed_result(document: Document, evaluation: Evaluation, reuse: Reuse) -
         rule: hidden_strata(_members(result, evaluation), fewest)
         for rule, result in evaluation.algorithms[0].rules.items()
     }
-    told = _without_tables(developers_document(document, fewest, hidden)).to_json()
-    for algorithm in told["algorithms"]:
+    disclosed = _without_tables(developers_document(document, fewest, hidden)).to_json()
+    for algorithm in disclosed["algorithms"]:
         for result in algorithm["rules"].values():
-            found = {part: result[part] for part in ("metrics", "strata") if part in result}
-            result |= as_printed(found)
-    if "plan" in told:
-        told["plan"]["criteria"] = [
-            {name: one if name == "limit" else as_printed(one) for name, one in criterion.items()}
-            for criterion in told["plan"]["criteria"]
+            parts = {part: result[part] for part in ("metrics", "strata") if part in result}
+            result |= as_printed(parts)
+    if "plan" in disclosed:
+        disclosed["plan"]["criteria"] = [
+            {
+                name: entry if name == "limit" else as_printed(entry)
+                for name, entry in criterion.items()
+            }
+            for criterion in disclosed["plan"]["criteria"]
         ]
-    return told
+    return disclosed
 
 
 def as_printed(value: Any) -> Any:
-    """Metrics to as many decimals as reports print.
+    """Round metrics to as many decimals as reports print.
 
-    The ends of an interval are those of resampled cases, drawn by a seed that is known: with all
-    their digits a single one tells which nodules were hit.
+    Interval ends come from resampled cases with a known seed: with all digits, a single end would
+    disclose which nodules were hit.
     """
     if isinstance(value, float):
         return round(value, DECIMALS)
     if isinstance(value, dict):
-        return {name: as_printed(one) for name, one in value.items()}
-    return [as_printed(one) for one in value] if isinstance(value, list) else value
+        return {name: as_printed(entry) for name, entry in value.items()}
+    return [as_printed(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _members(result: RuleResult, evaluation: Evaluation) -> Divisions:
-    """Which nodules are in which stratum, and of which type and size."""
+    """Return the nodules of each stratum, also crossed by type and size."""
     cohort, protocol = result.cohort, evaluation.protocol
     if cohort is None:
         return {}
-    found = {name: divide(cohort, name, protocol) for name in result.strata}
+    divisions = {name: divide(cohort, name, protocol) for name in result.strata}
     members = {
-        name: {stratum: one.of_nodule == number for number, stratum in enumerate(one.names)}
-        for name, one in found.items()
-        if one is not None
+        name: {
+            stratum: division.of_nodule == number for number, stratum in enumerate(division.names)
+        }
+        for name, division in divisions.items()
+        if division is not None
     }
     if CROSSED in result.extras:
         members[CROSSED] = {
@@ -284,7 +289,7 @@ def _members(result: RuleResult, evaluation: Evaluation) -> Divisions:
 
 
 def _without_tables(document: Document) -> Document:
-    """The document without tables whose cells hold single nodules, but misses by type and size."""
+    """Remove tables whose cells are single nodules, except misses by type and size."""
     algorithms = tuple(
         replace(
             algorithm,

@@ -1,8 +1,8 @@
-"""Sealed set + keys -> somebody admitted, a key replaced, a key revoked; each an event of the log.
+"""Admit people to a sealed set, and replace or revoke keys; each change is an event of the log.
 
-The data keys stay: they are wrapped for other keys. Only ``rekey`` seals everything again under new
-ones. What was signed before stays signed, since every event counts by the key that its person had
-at its number.
+The data keys do not change: they are wrapped for other keys. Only ``rekey`` seals everything again
+under new data keys. Earlier signatures remain valid, because each event is checked with the key
+that its person had at that point of the log.
 """
 
 import json
@@ -50,16 +50,16 @@ STORAGE = (
     "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use. {keys}"
 )
 WITH_KEYS = (
-    "Each person has a key of their own, which signs what they do and opens what their role needs."
+    "Each person has their own key, which signs their actions and opens what their role needs."
 )
 WITHOUT_KEYS = (
-    "One secret opens everything for everybody: the log's names are as given by those who share "
-    "it, and any of them can decrypt the reference without a trace."
+    "One secret opens everything for all who share it: the names in the log are not verified, and "
+    "each of them can decrypt the reference without a trace."
 )
 
 
 def storage_statement(policy: CustodyPolicy, *, encrypts_images: bool) -> str:
-    """How a set is kept, for its datasheet: what is protected, and what is not."""
+    """Return how a set is stored, for its datasheet: what is protected, and what is not."""
     return STORAGE.format(
         images="encrypted as well" if encrypts_images else "in plain form",
         keys=WITH_KEYS if policy.has_keys else WITHOUT_KEYS,
@@ -67,39 +67,39 @@ def storage_statement(policy: CustodyPolicy, *, encrypts_images: bool) -> str:
 
 
 def sealer(policy: CustodyPolicy, secret: Secret, named: str, where: str) -> str:
-    """Who seals: by their key where the policy knows keys, else by their word.
+    """Return who seals: identified by their key if the policy names keys, else as stated.
 
     Raises:
-        InputError: if the key is nobody's in the policy, or somebody else's.
+        InputError: if the key is not in the policy, or belongs to another person.
     """
     key = secret.key
     if key is None:
         if policy.has_keys:
             raise InputError.at(
                 where,
-                "names people's keys, and no such key was given.",
-                "Give your own with --key, and neither --vault-key nor --passphrase-file.",
+                "names people's keys, and none of these was given.",
+                "Give your own key with --key, without --vault-key or --passphrase-file.",
             )
         return named
-    person = next((one.name for one in policy.people if one.key == key.public.line), None)
+    person = next((known.name for known in policy.people if known.key == key.public.line), None)
     if person is None:
-        what = f"knows nobody with the key {key.public.fingerprint}."
-        raise InputError.at(where, what, f'Write there: key = "{key.public.line}"')
+        what = f"lists no person with the key {key.public.fingerprint}."
+        raise InputError.at(where, what, f'Add to your entry: key = "{key.public.line}"')
     if named and named != person:
-        raise InputError.at("key", f"is that of '{person}', who cannot act as '{named}'.")
+        raise InputError.at("key", f"belongs to '{person}', who cannot act as '{named}'.")
     return person
 
 
 def log_seal(secret: Secret, policy: CustodyPolicy, vault: Vault) -> EventSigner:
-    """What makes the codes of a set's first events."""
+    """Return what signs the first events of a set."""
     return PolicySeal(policy, secret.key) if policy.has_keys else vault_seal(vault)
 
 
 def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
-    """The vault that an interrupted run began, or a new one.
+    """Return the vault that an interrupted run began, or a new one.
 
     Raises:
-        InputError: if that run had another secret, or wrapped keys for others.
+        InputError: if that run had another secret, or wrapped keys for other people.
     """
     path = stage / layout.VAULT
     if not path.is_file():
@@ -109,7 +109,7 @@ def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
     try:
         header = read_json(path)
         if has_compartments(header) and holders_of(header, str(path)) != holders(policy):
-            raise InputError.at(path, "is wrapped for others than the policy now names.")
+            raise InputError.at(path, "is wrapped for other people than the policy now names.")
         return opened_vault(header, secret, str(path))
     except InputError as error:
         raise InputError(
@@ -118,14 +118,14 @@ def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
                 Problem(
                     str(stage),
                     "was left by an interrupted run with another secret.",
-                    "Give the same secret, or remove that folder to begin anew.",
+                    "Give the same secret, or remove that folder to start again.",
                 ),
             ]
         ) from error
 
 
 def holders(policy: CustodyPolicy) -> list[Holder]:
-    """For whom a set's keys are wrapped: everybody with a key, as far as their roles need."""
+    """Return for whom to wrap a set's keys: all people with keys, by what their roles need."""
     return [
         Holder(person.name, parse_public_key(person.key), compartments_of(person.roles))
         for person in policy.people
@@ -142,32 +142,32 @@ def _new_vault(secret: Secret, policy: CustodyPolicy) -> tuple[Vault, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """Whose key is whose, and what it opens."""
+    """A person's key and what it opens."""
 
     person: str
     roles: tuple[str, ...]
     fingerprint: str
-    """As ``ssh-keygen -l`` shows it; empty: the person has no key, or it was revoked."""
+    """As ``ssh-keygen -l`` shows it; empty: no key, or it was revoked."""
     line: str
-    rooms: tuple[str, ...]
+    compartments: tuple[str, ...]
     since: int
-    """The event from which on the key counts."""
+    """The number of the event from which the key is valid."""
 
 
 def list_keys(sealed: Path) -> list[KeyRow]:
-    """Everybody of a sealed set with their keys as they are now; nothing is opened.
+    """List all people of a sealed set with their current keys; nothing is decrypted.
 
     Raises:
-        InputError: if log or policy were changed, or the set has one secret for all.
+        InputError: if log or policy were changed, or the set has one shared secret.
     """
-    found = examine(sealed)
-    if found.problems:
-        raise InputError(found.problems)
-    _require_personal_keys(found.has_keys, sealed)
+    state = examine(sealed)
+    if state.problems:
+        raise InputError(state.problems)
+    _require_personal_keys(state.has_keys, sealed)
     since: dict[str, int] = {}
-    for event in found.check.events:
+    for event in state.check.events:
         if event.step == "sealed":
-            since = dict.fromkeys((person.name for person in found.policy.people), event.number)
+            since = dict.fromkeys((person.name for person in state.policy.people), event.number)
         elif event.step in ("admitted", "rotated", "revoked"):
             since[str(event.facts.get("subject"))] = event.number
     return [
@@ -179,25 +179,25 @@ def list_keys(sealed: Path) -> list[KeyRow]:
             compartments_of(person.roles) if person.key else (),
             since.get(person.name, 1),
         )
-        for person in found.policy.people
+        for person in state.policy.people
     ]
 
 
 def admit(
     sealed: Path, secret: Secret, person: str, *, subject: str, roles: tuple[str, ...], key: Path
 ) -> Event:
-    """Let one more person work with a set, or somebody with other roles or after a revocation.
+    """Admit a new person, or a known person with other roles or after a revocation.
 
     Args:
         sealed: the set.
         secret: the key custodian's key.
         person: who acts; may be empty.
-        subject: who is admitted.
-        roles: theirs.
+        subject: the person to admit.
+        roles: their roles.
         key: their public key, a ``.pub`` file.
 
     Raises:
-        InputError: if who acts is no key custodian, or the policy's rules do not allow it.
+        InputError: if the actor is not a key custodian, or the policy's rules forbid it.
     """
     opened = open_sealed(sealed, secret, person, "manage")
     facts: dict[str, Fact] = {
@@ -209,47 +209,47 @@ def admit(
 
 
 def rotate(sealed: Path, secret: Secret, person: str, *, key: Path, subject: str = "") -> Event:
-    """Put a new key in the place of one's own; or, as the key custodian, of one that somebody lost.
+    """Replace one's own key or, as the key custodian, another person's lost key.
 
     Raises:
-        InputError: if it is somebody else's key and who acts is no key custodian.
+        InputError: if it is another person's key and the actor is not a key custodian.
     """
     line = read_public_key(key).line
     opened = open_sealed(sealed, secret, person, None if not subject else "manage")
     whose = subject or opened.person
-    known = {one.name: one.key for one in opened.policy.people}
+    known = {known_person.name: known_person.key for known_person in opened.policy.people}
     if not known.get(whose):
         raise InputError.at(
-            "policy", f"knows no key of '{whose}'.", "Admit them: nodulebench custody admit"
+            "policy", f"has no key of '{whose}'.", "Admit them: nodulebench custody admit"
         )
     return _change(opened, "rotated", {"subject": whose, "key": line, "was": known[whose]})
 
 
 def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: str) -> Event:
-    """Let a key count no more, from this event on: nothing is wrapped for it, none may sign.
+    """Revoke a key: from this event on nothing is wrapped for it, and it signs nothing valid.
 
     Raises:
-        InputError: if the actor is not a key custodian, no reason is given, or nobody could act.
+        InputError: if the actor is not a key custodian, no reason is given, or it is the last key.
     """
     if not reason.strip():
-        raise InputError.at("revoke", "has no reason.", "Say why in --reason; it is logged.")
+        raise InputError.at("revoke", "has no reason.", "Give --reason; it is logged.")
     opened = open_sealed(sealed, secret, person, "manage")
-    known = {one.name: one.key for one in opened.policy.people}
+    known = {known_person.name: known_person.key for known_person in opened.policy.people}
     facts: dict[str, Fact] = {"subject": subject, "reason": reason.strip()}
     return _change(opened, "revoked", {**facts, "was": known.get(subject, "")})
 
 
 def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_progress) -> Event:
-    """Seal everything of a set again under new data keys, after a key was revoked or stolen.
+    """Seal a whole set again under new data keys, after a key was revoked or stolen.
 
     Args:
         sealed: a set whose people have keys.
         secret: the key custodian's key.
         person: who acts; may be empty.
-        progress: told how many files were sealed again.
+        progress: receives the number of files sealed again.
 
     Raises:
-        InputError: if who acts is no key custodian, or the set has one secret for all.
+        InputError: if the actor is not a key custodian, or the set has one shared secret.
     """
     opened = open_sealed(sealed, secret, person, "manage")
     _require_personal_keys(isinstance(opened.vault, CompartmentVault), sealed)
@@ -271,9 +271,9 @@ def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     header: Any = read_json(where)
     _require_personal_keys(isinstance(opened.vault, CompartmentVault), opened.folder)
     policy = _changed(opened.policy, step, facts)
-    if policy == opened.policy:  # as after a run that was killed when it had done all
-        what = f"says this of '{facts['subject']}' already."
-        raise InputError.at("policy", what, "Nothing is left to be done.")
+    if policy == opened.policy:  # as after a run that was killed at its very end
+        what = f"already has this entry for '{facts['subject']}'."
+        raise InputError.at("policy", what, "There is nothing left to do.")
     subject = str(facts["subject"])
     if step == "revoked":
         header = without_holder(header, subject)
@@ -295,7 +295,7 @@ def _changed(policy: CustodyPolicy, step: Step, facts: dict[str, Fact]) -> Custo
 
 def _compartments(opened: SealedSet) -> CompartmentVault:
     if not isinstance(opened.vault, CompartmentVault):
-        raise AssertionError("the vault has rooms")
+        raise AssertionError("the vault has compartments")
     return opened.vault
 
 
@@ -303,7 +303,7 @@ def _require_personal_keys(has_keys: bool, sealed: Path) -> None:
     if not has_keys:
         raise InputError.at(
             str(sealed),
-            "has one secret for all, and no keys of people.",
+            "has one shared secret, and no personal keys.",
             "Seal the set again with a policy that names people's keys.",
         )
 
@@ -311,16 +311,16 @@ def _require_personal_keys(has_keys: bool, sealed: Path) -> None:
 def _seal_again(
     opened: SealedSet, vault: CompartmentVault, files: Path, progress: Progress
 ) -> tuple[set[Path], list[str]]:
-    """Seal everything again: the kept results that were, and files that no look came to name."""
+    """Seal everything again; return the stored results, and results that the log does not name."""
     results = stored_result_files(opened.folder, opened.events)
-    places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
-    places += [
+    sources = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
+    sources += [
         (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}")
         for path in sorted(results)
     ]
-    for number, (path, name) in enumerate(places, start=1):
+    for number, (path, name) in enumerate(sources, start=1):
         plain = opened.vault.open(path.read_bytes(), name, str(path))
         put(files, path.relative_to(opened.folder).as_posix(), vault.seal(plain, name))
-        progress("sealing anew", number, len(places))
+        progress("sealing again", number, len(sources))
     named = {f"{layout.RESULTS}/{path.name}" for path in results}
     return results, [result for result in sealed_results(opened.folder) if result not in named]

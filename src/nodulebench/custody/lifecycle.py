@@ -1,4 +1,4 @@
-"""Sealed set -> retired; a copy of one -> whether it could take the place of the set."""
+"""Retire a sealed set, check a backup copy, and take data out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,89 +18,90 @@ from nodulebench.security.vault import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Drill:
-    """What a copy of a sealed set is worth."""
+class CopyCheck:
+    """Whether a copy could replace a sealed set."""
 
     events: int
-    """In the copy's log."""
+    """Events in the copy's log."""
     expected: int
-    """By the newest checkpoint; 0: there was none."""
-    looks: int
-    """In the copy's log; those that are lost could be had a second time."""
+    """Events according to the newest checkpoint; 0: no checkpoint."""
+    evaluations: int
+    """Evaluations in the copy's log; lost ones could be repeated."""
     opens: bool
-    """Whether the secret opens it and everything that the secret opens was read."""
+    """Whether the secret opens the copy and everything it opens was read."""
     problems: tuple[Problem, ...]
-    """What is wrong with the copy besides what was lost."""
+    """Problems of the copy apart from lost events."""
 
     @property
     def lost(self) -> int:
-        """Events that are not in the copy."""
+        """Events that are missing in the copy."""
         return max(0, self.expected - self.events)
 
     @property
     def is_good(self) -> bool:
-        """Whether the copy could take the set's place, and nothing would be lost."""
+        """Whether the copy could replace the set without loss."""
         return not self.problems and not self.lost
 
 
 def retire(sealed: Path, secret: Secret, person: str, reason: str) -> Event:
-    """End the use of a set: from now on no look is given, and everybody is told why.
+    """End the use of a set: further evaluations are refused, with the reason.
 
     Raises:
-        InputError: if the person may not, gives no reason, or the set is retired already.
+        InputError: if the person has no permission, gives no reason, or the set is already retired.
     """
     if not reason.strip():
-        raise InputError.at("retire", "has no reason.", "Say why in --reason; it is logged.")
+        raise InputError.at("retire", "has no reason.", "Give --reason; it is logged.")
     opened = open_sealed(sealed, secret, person, "retire")
 
     def facts(events: list[Event]) -> dict[str, Fact]:
         if any(event.step == "retired" for event in events):
-            raise InputError.at(str(sealed), "is retired already.")
+            raise InputError.at(str(sealed), "is already retired.")
         return {"reason": reason.strip()}
 
     return opened.record("retired", facts)
 
 
-def restore_check(copy: Path, checkpoints: Sequence[Path], secret: Secret | None = None) -> Drill:
-    """Try whether a copy would do, without touching it: all files, the log, what the secret opens.
+def check_copy(copy: Path, checkpoints: Sequence[Path], secret: Secret | None = None) -> CopyCheck:
+    """Check a copy without changing it: all files, the log, and what the secret opens.
 
     Args:
-        copy: as it came out of the backup.
-        checkpoints: of the set's log, kept elsewhere; without one nobody can tell what was lost.
-        secret: what would open it.
+        copy: the copy from the backup.
+        checkpoints: checkpoints of the set's log, stored elsewhere; without one, lost events
+            cannot be detected.
+        secret: opens the copy.
 
     Raises:
         InputError: if a checkpoint cannot be read.
     """
     events_by_checkpoint = {path: _events_of(path) for path in checkpoints}
-    found = verify_sealed(copy, secret=secret)
-    events = len(found.events)
+    checked = verify_sealed(copy, secret=secret)
+    events = len(checked.events)
     reached = [path for path, known in events_by_checkpoint.items() if known <= events]
     compared = verify_sealed(copy, checkpoints=reached)
-    return Drill(
+    return CopyCheck(
         events,
         max(events_by_checkpoint.values(), default=0),
-        sum(event.step == "look" for event in found.events),
-        found.was_opened,
-        tuple(dict.fromkeys([*found.problems, *compared.problems])),
+        sum(event.step == "evaluation_charged" for event in checked.events),
+        checked.was_opened,
+        tuple(dict.fromkeys([*checked.problems, *compared.problems])),
     )
 
 
 def _events_of(path: Path) -> int:
     checkpoint = parsed(Checkpoint, path.read_bytes())
     if checkpoint is None:
-        raise InputError.at(path, "is no checkpoint, or was changed.")
+        raise InputError.at(path, "is not a checkpoint, or was changed.")
     return checkpoint.events
 
 
 def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out: Path) -> int:
-    """Write the sealed tables of a set in plain form into a new folder; how many files.
+    """Write the sealed tables of a set in plain form into a new folder; return the file count.
 
     Raises:
-        InputError: if the person may not, gives no reason, or the folder is not empty.
+        InputError: if the person has no permission, gives no reason, or the folder is not empty.
     """
     if not reason.strip():
-        raise InputError.at("export", "has no reason.", "Say why in --reason; it is logged.")
+        raise InputError.at("export", "has no reason.", "Give --reason; it is logged.")
     require_outside(out, sealed)
     opened = open_sealed(sealed, secret, person, "export")
     names = opened.secret_names
@@ -112,22 +113,22 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
     return len(names)
 
 
-def open_result(sealed: Path, secret: Secret, person: str, look: int) -> JsonObject:
-    """The kept result of an evaluation, by the number of its look in the log.
+def open_result(sealed: Path, secret: Secret, person: str, number: int) -> JsonObject:
+    """Return the stored result of an evaluation, by the number of its event in the log.
 
     Raises:
-        InputError: if there is none, it was changed, or the person may not.
+        InputError: if it does not exist or was changed, or the person has no permission.
     """
     opened = open_sealed(sealed, secret, person, "inspect")
-    path, gone = stored_result_file(sealed, look), withdrawn_since(opened.events, look)
+    path, gone = stored_result_file(sealed, number), withdrawn_since(opened.events, number)
     if path is None and gone:
-        what = f"was erased: it was made with {', '.join(gone)}, withdrawn since."
-        raise InputError.at(str(sealed / layout.result_file(look)), what)
+        what = f"was deleted: it was made with {', '.join(gone)}, withdrawn since."
+        raise InputError.at(str(sealed / layout.result_file(number)), what)
     if path is None:
-        kept = sorted(one.name for one in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
-        listed = ", ".join(str(int(name.partition(".")[0])) for name in kept) or "none"
-        where = str(sealed / layout.result_file(look))
-        raise InputError.at(where, "is not there.", f"Kept looks: {listed}.")
-    opened.record("inspected", {"look": look})
+        stored = sorted(file.name for file in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
+        listed = ", ".join(str(int(name.partition(".")[0])) for name in stored) or "none"
+        where = str(sealed / layout.result_file(number))
+        raise InputError.at(where, "does not exist.", f"Stored results: {listed}.")
+    opened.record("inspected", {"evaluation": number})
     shown = shown_result(unsealed(opened, path, path.read_bytes()))
     return {**shown, "withdrawn_since": list(gone)} if gone else shown

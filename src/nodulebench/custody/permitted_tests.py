@@ -1,8 +1,8 @@
-"""Policy + protocol and plan -> whether a sealed set may be asked that way, and of how few.
+"""Check that the policy of a sealed set permits a protocol, a plan and a number of nodules.
 
-A verdict tells a bit, and a plan chooses which. So whoever may choose freely among plans, or among
-protocols with strata of their own, asks for one nodule after the other. The signed policy names
-what may be asked; where it names nothing, every plan and protocol makes a further look.
+A verdict discloses one bit, and the plan chooses which. A developer who could choose plans freely,
+or protocols with custom strata, could query one nodule after another. The signed policy lists what
+is permitted. If it lists nothing, each plan and protocol is a separate charged evaluation.
 """
 
 from itertools import combinations
@@ -17,21 +17,21 @@ from nodulebench.custody.policy import Reuse
 
 
 class NotPermittedError(InputError):
-    """The policy does not allow that this is asked."""
+    """The policy does not permit this test."""
 
 
 class FewError(InputError):
-    """So few nodules were asked for that nothing is told."""
+    """The test covers too few nodules for any disclosure."""
 
 
 def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) -> None:
-    """Refuse a protocol or plan that a policy does not name; nothing of the set is looked at.
+    """Require a protocol or plan that the policy names; nothing of the set is read.
 
-    A plan that the policy names brings its protocol with it.
+    A plan that the policy names includes its protocol.
 
     Raises:
         InputError: if a plan is needed, and none was given.
-        UnaskedError: if it may not be asked.
+        NotPermittedError: if the policy does not permit it.
     """
     if plan is None and reuse.feedback == "verdict":
         raise InputError.at(
@@ -42,14 +42,14 @@ def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reus
     if plan is not None and plan.digests.protocol != plan.protocol.digest:
         raise NotPermittedError.at(
             f"plan '{plan.name}'",
-            "holds another protocol than the one that it was frozen with.",
-            "Use the plan as it was frozen.",
+            "contains another protocol than the one that it was frozen with.",
+            "Use the unchanged plan.",
         )
     if plan is not None and reuse.plans:
         if plan.digest not in reuse.plans:
             raise _unnamed(f"plan '{plan.name}'", plan.digest, "plans", reuse.plans)
     elif reuse.protocols:
-        if protocol.digest not in {_digest(one) for one in reuse.protocols}:
+        if protocol.digest not in {_digest(named) for named in reuse.protocols}:
             where = f"protocol '{protocol.name}'"
             raise _unnamed(where, protocol.digest, "protocols", reuse.protocols)
     elif reuse.plans:
@@ -57,27 +57,27 @@ def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reus
     elif reuse.feedback == "metrics" and not _is_published(protocol):
         raise NotPermittedError.at(
             f"protocol '{protocol.name}'",
-            "is no published one, nor does the policy name it; strata of its own would tell of "
-            "single nodules.",
-            f"Take one of {', '.join(NAMES)}, or seal with it among 'protocols'.",
+            "is neither published nor named in the policy; custom strata would disclose single "
+            "nodules.",
+            f"Use one of {', '.join(NAMES)}, or name it in 'protocols' before sealing.",
         )
 
 
 class OutdatedPlanError(NotPermittedError):
-    """A plan was frozen for more or fewer cases than the sealed set has."""
+    """A plan was frozen for another number of cases than the sealed set has."""
 
 
 def require_same_cases(plan: TestPlan, cases: int, withdrawn: int, reuse: Reuse) -> None:
     """Refuse a plan for another number of cases, which could only end undecided.
 
-    The number is public, so the refusal says nothing of the set, and nothing is decrypted for it.
-    After a withdrawal the set has fewer cases than it ever had, so every older plan is refused.
+    The number is public, so the refusal discloses nothing, and nothing is decrypted for it. After a
+    withdrawal the set has fewer cases than ever before, so every older plan is refused.
 
     Args:
         plan: the frozen plan.
-        cases: how many cases the set has.
-        withdrawn: how many were withdrawn from it.
-        reuse: the policy's part.
+        cases: number of cases in the set.
+        withdrawn: number of cases withdrawn from it.
+        reuse: the policy on reuse.
 
     Raises:
         OutdatedPlanError: with what to do next.
@@ -103,38 +103,38 @@ def require_same_cases(plan: TestPlan, cases: int, withdrawn: int, reuse: Reuse)
 
 
 SIZES = frozenset({"size", "lung_rads_size", "fleischner_size"})
-"""Strata that divide by one measure at cuts of their own."""
+"""Strata that divide the same measure at different limits."""
 
 
 def differing_protocols(reuse: Reuse) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Pairs of protocols of a policy that count or divide nodules differently.
+    """Return pairs of protocols of a policy that count or divide nodules differently.
 
-    What is in a stratum of one and not of the other can be a single nodule: told of both, in two
-    looks, their difference tells of it.
+    Strata of two protocols can differ by a single nodule. Two evaluations, one under each, then
+    disclose it by subtraction.
 
     Returns:
-        The names of two protocols and the fields in which they differ; for a protocol that is
-        named by its digest, which cannot be looked into, the field is its digest.
+        The names of two protocols and the fields in which they differ. The content of a protocol
+        named by digest is unknown; its field is "digest".
     """
     named: dict[str, str] = {}
     for protocol in reuse.protocols:
         named.setdefault(_digest(protocol), protocol)
     return [
-        (one, other, differing)
-        for one, other in combinations(named.values(), 2)
-        if (differing := _differing(one, other))
+        (first, second, differing)
+        for first, second in combinations(named.values(), 2)
+        if (differing := _differing(first, second))
     ]
 
 
-def _differing(one: str, other: str) -> tuple[str, ...]:
-    if not {one, other} <= set(NAMES):
+def _differing(first: str, second: str) -> tuple[str, ...]:
+    if not {first, second} <= set(NAMES):
         return ("digest",)
-    first, second = (_choosing(load_protocol(name)) for name in (one, other))
-    return tuple(field for field in first if first[field] != second[field])
+    left, right = (_choosing(load_protocol(name)) for name in (first, second))
+    return tuple(field for field in left if left[field] != right[field])
 
 
 def _choosing(protocol: TestProtocol) -> dict[str, object]:
-    """What of a protocol says which nodules count, and which of them together."""
+    """Return the settings that decide which nodules count, and in which strata."""
     sizes = SIZES & set(protocol.strata)
     return {
         "scope": protocol.scope,
@@ -145,40 +145,40 @@ def _choosing(protocol: TestProtocol) -> dict[str, object]:
 
 
 def require_known(developer: str, reuse: Reuse) -> None:
-    """Refuse a developer whom the policy does not list, and a name that mixes scripts.
+    """Require a developer whom the policy lists, with a name in one script.
 
     Raises:
-        InputError: if the name cannot be that of a developer.
-        UnaskedError: if the policy lists others.
+        InputError: if the name is empty or mixes scripts.
+        NotPermittedError: if the policy lists other developers.
     """
     if not same_developer(developer):
-        raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
+        raise InputError.at("developer", "has no name.", "Evaluations are counted per developer.")
     require_one_developer(developer)
-    listed = [same_developer(one) for one in reuse.developers]
+    listed = [same_developer(name) for name in reuse.developers]
     if listed and same_developer(developer) not in listed:
         raise NotPermittedError.at(
             f"developer '{same_developer(developer)}'",
-            "is not among those whom the policy lists.",
-            "Give the name as the policy has it, which was signed with the set.",
+            "is not among the developers in the policy.",
+            "Give the name as in the policy, which was signed with the set.",
         )
 
 
 def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> NotPermittedError:
     return NotPermittedError.at(
         where,
-        f"is not among the {kind} that the policy names: its digest is {digest}, options included.",
-        f"It names: {', '.join(named)}. The policy was signed with the set and stays: to use "
-        "another, seal a new set.",
+        f"is not among the {kind} in the policy: its digest, options included, is {digest}.",
+        f"The policy names: {', '.join(named)}. It was signed with the set and cannot change: to "
+        "use another, seal a new set.",
     )
 
 
 def _digest(named: str) -> str:
-    """The digest of a protocol that a policy names: a published one, or by its digest."""
+    """Return the digest of a protocol in a policy: the name of a published one, or a digest."""
     return load_protocol(named).digest if named in NAMES else named
 
 
 def _is_published(protocol: TestProtocol) -> bool:
-    """Whether a protocol is a published one, but for options that choose no nodules."""
+    """Whether a protocol is published, ignoring options that select no nodules."""
     if protocol.name not in NAMES:
         return False
     published = load_protocol(protocol.name)
@@ -189,32 +189,33 @@ def _is_published(protocol: TestProtocol) -> bool:
 
 
 def require_enough(document: Document, nodules: int, undeclared: int, reuse: Reuse) -> None:
-    """Refuse to tell of fewer nodules than the policy allows.
+    """Refuse to disclose metrics of fewer nodules than the policy allows.
 
-    A protocol narrows by its scope and its smallest size, an algorithm by the types that it
-    declares, a plan by strata. What a declaration leaves out follows from a submission without it,
-    and what a protocol leaves out from another protocol, unless the policy names one alone.
+    A protocol restricts nodules by its scope and its smallest size, an algorithm by the types that
+    it declares, a plan by strata. Nodules left out by a declaration follow from a submission
+    without it, and those left out by a protocol from another protocol, unless the policy names
+    only one.
 
     Args:
-        document: what was found.
-        nodules: how many the set has in all; all of a smaller set may be told.
-        undeclared: how many would count, had the algorithm declared nothing.
-        reuse: the policy's part.
+        document: the evaluation.
+        nodules: number of nodules in the set; a smaller set may be disclosed as a whole.
+        undeclared: number that would count if the algorithm declared nothing.
+        reuse: the policy on reuse.
 
     Raises:
-        FewError: in words that are the same however few there are.
+        FewError: with the same text for any number of nodules.
     """
     fewest = reuse.minimum_stratum
-    is_one_question = len(reuse.plans) + len(reuse.protocols) == 1
-    known = undeclared if is_one_question or reuse.feedback != "metrics" else nodules
+    is_single_test = len(reuse.plans) + len(reuse.protocols) == 1
+    known = undeclared if is_single_test or reuse.feedback != "metrics" else nodules
     for algorithm, rule, result in document.results:
         counted = result.counts.get("nodules", nodules)
         parts = [
-            one.nodules
+            stratum.nodules
             for criterion in (() if document.plan is None else document.plan.criteria)
             if (criterion.algorithm, criterion.rule) == (algorithm.name, rule)
             for division, _, name in [criterion.stratum.partition("=")]
-            if (one := result.strata.get(division, {}).get(name)) is not None
+            if (stratum := result.strata.get(division, {}).get(name)) is not None
         ]
         if (
             counted < min(fewest, nodules)
@@ -224,6 +225,6 @@ def require_enough(document: Document, nodules: int, undeclared: int, reuse: Reu
         ):
             raise FewError.at(
                 "policy",
-                f"lets nothing be told of fewer than {fewest} nodules, and that was asked for.",
-                "Take a protocol and a plan that ask for more, and declare no rare types.",
+                f"permits no metrics of fewer than {fewest} nodules, as this test needs.",
+                "Use a protocol and a plan that cover more nodules, and declare no rare types.",
             )

@@ -1,4 +1,4 @@
-"""policy.toml -> CustodyPolicy: who has which role, how often a set may be used, what is told."""
+"""Custody policy (policy.toml): people's roles, permitted use of a set, and disclosure."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, Self, get_args
@@ -31,9 +31,9 @@ COMPARTMENTS: dict[Compartment, str] = {
     "reference": "the tables that scoring needs",
     "archive": "everything else of the plain set: readings, lists, provenance",
     "images": "the images, where they are encrypted",
-    "results": "what is kept of evaluations",
+    "results": "the stored results of evaluations",
 }
-"""Parts of a sealed set that have a key each."""
+"""Parts of a sealed set, each with its own key."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 ACTIONS: dict[Action, str] = {
@@ -41,14 +41,14 @@ ACTIONS: dict[Action, str] = {
     "curate": "admit, exclude and describe cases, before the set is sealed",
     "read": "see images and draw findings, before the set is sealed",
     "seal": "seal the set: from then on the reference is encrypted",
-    "run": "let an algorithm read the images, apart from everything else; nothing is scored",
-    "evaluate": "score a submission; the policy says what feedback it gets",
+    "run": "let an isolated algorithm read the images; nothing is scored",
+    "evaluate": "score a submission; the policy limits the feedback",
     "export": "take the reference out of the sealed set in plain form",
-    "inspect": "open the kept results of evaluations, and read the log",
+    "inspect": "open the stored results of evaluations, and read the log",
     "manage": "admit people, replace lost keys and revoke keys",
     "retire": "end the use of the set",
-    "withdraw": "take a patient out of the set",
-    "report": "compare algorithms and make reports from kept results",
+    "withdraw": "remove a patient from the set",
+    "report": "compare algorithms and make reports from stored results",
 }
 
 MAY: dict[Role, tuple[Action, ...]] = {
@@ -60,7 +60,7 @@ MAY: dict[Role, tuple[Action, ...]] = {
     "key_custodian": ("manage",),
     "reporter": ("report",),
 }
-"""Who runs tests cannot take the reference out, and who checks them can do neither."""
+"""Those who run tests cannot export the reference, and those who check them can do neither."""
 
 NEEDS: dict[Action, tuple[Compartment, ...]] = {
     "seal": ("reference", "archive", "images"),
@@ -72,36 +72,41 @@ NEEDS: dict[Action, tuple[Compartment, ...]] = {
     "manage": tuple(COMPARTMENTS),
     "withdraw": ("reference", "archive", "images"),
 }
-"""What has to be opened to do something; who may do it gets the keys of it, and no others."""
+"""The compartments that an action opens; a person receives only the keys that their roles need."""
 
 APART: tuple[tuple[Role, Role, str], ...] = (
-    ("operator", "auditor", "nobody checks their own work"),
-    ("curator", "auditor", "nobody checks their own work"),
-    ("operator", "curator", "who runs tests must not be able to take the reference out"),
-    ("operator", "reader", "who drew the reference must not run the tests on it"),
+    ("operator", "auditor", "no one may check their own work"),
+    ("curator", "auditor", "no one may check their own work"),
+    ("operator", "curator", "a person who runs tests must not be able to export the reference"),
+    ("operator", "reader", "a person who drew the reference must not run tests on it"),
     ("key_custodian", "operator", "the key custodian's key opens everything and belongs in a safe"),
     ("key_custodian", "curator", "the key custodian's key opens everything and belongs in a safe"),
-    ("operator", "reporter", "who runs tests must not see more than developers are told"),
-    ("auditor", "reporter", "nobody checks their own work"),
+    ("operator", "reporter", "a person who runs tests must not see more than developers do"),
+    ("auditor", "reporter", "no one may check their own work"),
     ("key_custodian", "reporter", "the key custodian's key opens everything and belongs in a safe"),
     ("key_custodian", "auditor", "the key custodian's key opens everything and belongs in a safe"),
 )
-"""Two roles that nobody may have together, and why."""
+"""Pairs of roles that exclude each other, and why."""
 
 
 def role_for(roles: tuple[Role, ...], action: Action) -> Role | None:
-    """The role by which a person may do something; None: none of theirs allows it."""
+    """Return the first role that allows an action; None: no role allows it."""
     return next((role for role in roles if action in MAY[role]), None)
 
 
 def compartments_of(roles: Iterable[Role]) -> tuple[Compartment, ...]:
-    """The rooms whose keys somebody with these roles gets."""
-    needed = {room for role in roles for action in MAY[role] for room in NEEDS.get(action, ())}
-    return tuple(room for room in COMPARTMENTS if room in needed)
+    """Return the compartments whose keys a person with these roles receives."""
+    needed = {
+        compartment
+        for role in roles
+        for action in MAY[role]
+        for compartment in NEEDS.get(action, ())
+    }
+    return tuple(compartment for compartment in COMPARTMENTS if compartment in needed)
 
 
 def roles_that_may(action: Action) -> tuple[Role, ...]:
-    """Every role that allows an action."""
+    """Return all roles that allow an action."""
     return tuple(role for role in ROLES if action in MAY[role])
 
 
@@ -125,39 +130,39 @@ def _key_line(text: str) -> str:
 
 
 class Person(ConfigModel):
-    """Somebody who works with the test set."""
+    """A person who works with the test set."""
 
     name: Name
-    """Who it is, as ``--as`` names them."""
+    """Name as given to ``--as``."""
     roles: tuple[Role, ...] = Field(min_length=1)
     """What they may do; some roles exclude each other."""
     key: Annotated[str, AfterValidator(_key_line)] = ""
-    """Public OpenSSH Ed25519 key, as it stands in a ``.pub`` file, without its comment."""
+    """Public OpenSSH Ed25519 key, as in a ``.pub`` file, without the comment."""
 
 
 class Reuse(ConfigModel):
-    """How often the set may be used, and what a use tells."""
+    """How often the set may be used, and what each use discloses."""
 
     evaluations_per_developer: Annotated[int, Field(ge=1)] = 1
-    """Submissions that one developer may have scored, whatever the algorithms are called."""
+    """Submissions that one developer may have scored, under any algorithm names."""
     evaluations_in_total: Annotated[int, Field(ge=1)] | None = None
     """Submissions of all developers together, after which the set is to be retired."""
     feedback: FeedbackLevel = "verdict"
-    """How much a developer is told."""
+    """What a developer receives."""
     metrics: tuple[str, ...] = ()
-    """For ``rounded``: what is told, written ``rule.metric`` or ``rule.metric@point``."""
+    """For ``rounded``: the disclosed metrics, as ``rule.metric`` or ``rule.metric@point``."""
     step: Annotated[float, Field(gt=0, lt=1)] = 0.01
     """For ``rounded``: metrics are multiples of it."""
     plans: tuple[Digest, ...] = ()
-    """Frozen plans that may be used, by their digests; empty: any, each of them a further look."""
+    """Digests of permitted frozen plans; empty: any, each a separate charged evaluation."""
     protocols: tuple[ProtocolName, ...] = ()
-    """Protocols that may be used without such a plan: names of published ones, or digests. Empty:
-    any, each a further look; where plans are named, none. At the level ``metrics`` own protocols
-    have to be named here."""
+    """Protocols permitted without such a plan: names of published ones, or digests. Empty: any,
+    each a separate charged evaluation; none if plans are named. At the level ``metrics``, custom
+    protocols must be named here."""
     developers: tuple[Name, ...] = ()
-    """Whose algorithms may be scored; empty: anybody's."""
+    """Developers whose algorithms may be scored; empty: any."""
     minimum_stratum: Annotated[int, Field(ge=1)] = 10
-    """The fewest nodules of which anything is told or judged, whatever a protocol or plan says."""
+    """The fewest nodules for any metric or verdict, regardless of protocol and plan."""
 
     @model_validator(mode="after")
     def _metrics_go_with_rounding(self) -> Self:
@@ -167,27 +172,27 @@ class Reuse(ConfigModel):
 
 
 class RosterPolicy(ConfigModel):
-    """Under which names algorithms stand in what goes out, and who sees whose."""
+    """Names of algorithms in reports, and whether developers see other algorithms."""
 
     aliases: tuple[Name, ...] = ()
-    """The aliases that a roster may give; empty: any."""
+    """Aliases that a roster may use; empty: any."""
     shows_others: bool = False
     """Whether a developer's report shows the other algorithms too, under their aliases."""
 
 
 class CustodyPolicy(ConfigModel):
-    """The rules under which a test set is kept; they are signed with it."""
+    """The rules for a sequestered test set; they are signed with it."""
 
     key_custodian: Name
-    """Who answers for the test set."""
+    """The person responsible for the test set."""
     people: tuple[Person, ...] = Field(min_length=1)
-    """Everybody who works with it."""
+    """All people who work with it."""
     reuse: Reuse = Reuse()
-    """How often it may be used, what may be asked, and what is told."""
+    """How often it may be used, permitted tests, and disclosure."""
     roster: RosterPolicy = RosterPolicy()
-    """Names of algorithms in what goes out."""
+    """Names of algorithms in reports."""
     notes: str = ""
-    """Anything else that readers of the policy should know."""
+    """Other information for readers of the policy."""
 
     @model_validator(mode="after")
     def _roles_are_apart(self) -> Self:
@@ -203,16 +208,16 @@ class CustodyPolicy(ConfigModel):
 
     @property
     def has_keys(self) -> bool:
-        """Whether people have keys of their own, so that nobody can pass for somebody else."""
+        """Whether people have personal keys, so that no one can impersonate another."""
         return any(person.key for person in self.people)
 
     def role_of(self, person: str, action: Action) -> Role:
-        """The role by which a person may do something.
+        """Return the role that allows a person's action.
 
         Raises:
-            InputError: if the person is unknown, or has no role that allows it.
+            InputError: if the person is unknown, or has no such role.
         """
-        known = {one.name: one.roles for one in self.people}
+        known = {listed.name: listed.roles for listed in self.people}
         if person not in known:
             raise InputError.at(
                 "policy", f"does not know '{person}'.", f"It knows: {', '.join(sorted(known))}."
@@ -222,14 +227,14 @@ class CustodyPolicy(ConfigModel):
             has = " and ".join(known[person])
             raise InputError.at(
                 "policy",
-                f"'{person}' is {has}, and may not {action}.",
-                f"That is for: {', '.join(roles_that_may(action))}.",
+                f"'{person}' is {has} and may not {action}.",
+                f"These roles may: {', '.join(roles_that_may(action))}.",
             )
         return role
 
 
 def parse_policy(text: str, source: str) -> CustodyPolicy:
-    """The policy that a TOML text describes.
+    """Parse a policy.
 
     Raises:
         InputError: with one problem per wrong field.
@@ -247,7 +252,7 @@ def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
     keys = [person.key for person in people if person.key]
     for person in people:
         if person.key and keys.count(person.key) > 1:
-            yield f"the key of '{person.name}' is somebody else's too"
+            yield f"the key of '{person.name}' is also another person's"
     if keys and not any(person.key and "key_custodian" in person.roles for person in people):
         yield (
             "people have keys, but no key custodian has one: a lost key could never be replaced; "

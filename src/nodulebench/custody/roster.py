@@ -1,7 +1,7 @@
-"""roster.csv -> whose algorithms are tested, and under which alias each stands in what goes out.
+"""Roster of algorithms under test (roster.csv): developers, and aliases for reports.
 
-Its columns are ``file`` (from the folder of the roster), ``developer`` and ``alias``; ``name``,
-``version`` and ``intended_use`` may say what the submission itself does not.
+Its columns are ``file`` (relative to the roster), ``developer`` and ``alias``; ``name``,
+``version`` and ``intended_use`` may add what the submission does not state.
 """
 
 import re
@@ -17,7 +17,7 @@ from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.io.csv_files import read_columns
 
 ALIAS = re.compile(r"[^\W_](?:[\w .-]{0,38}[\w-])?")
-"""What can stand in a report, in a table and as the name of a folder."""
+"""Aliases that are valid in reports, in tables and as folder names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +28,23 @@ class Entry:
     developer: str
     alias: str
     name: str = ""
-    """What its developer calls it; empty: as the submission says."""
+    """The developer's own name for it; empty: the name in the submission."""
     version: str = ""
     intended_use: str = ""
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the roster states of the algorithm beside its names."""
+        """Facts of the algorithm in the roster, in addition to its names."""
         stated = {"version": self.version, "intended_use": self.intended_use}
         return {name: text for name, text in stated.items() if text}
 
 
 def read_roster(path: Path) -> tuple[Entry, ...]:
-    """The entries of a roster, in its order.
+    """Return the entries of a roster, in its order.
 
     Raises:
-        InputError: with every problem of the file: what is empty, stands twice or gives somebody
-            away.
+        InputError: with every problem of the file: empty or repeated cells, and aliases that reveal
+            a developer.
     """
     needed, optional = ("file", "developer", "alias"), ("name", "version", "intended_use")
     rows = read_columns(path, text=needed, numbers=(), optional_text=optional)
@@ -66,7 +66,7 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
 
 
 def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Entry, ...]:
-    """The entries of these files; of all where none is given.
+    """Return the entries of these files; all entries if none is given.
 
     Raises:
         InputError: for each file that the roster does not list.
@@ -75,8 +75,8 @@ def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Ent
     listed = {entry.file.resolve() for entry in entries}
     raise_problems(
         Problem(str(file), "is not in the roster.", "Add it, with its developer and alias.")
-        for place, file in wanted.items()
-        if place not in listed
+        for path, file in wanted.items()
+        if path not in listed
     )
     return tuple(entry for entry in entries if not wanted or entry.file.resolve() in wanted)
 
@@ -84,36 +84,38 @@ def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Ent
 def alias_problems(
     entries: Sequence[Entry], policy: CustodyPolicy, events: Sequence[Event]
 ) -> Iterator[Problem]:
-    """Aliases that the policy does not know, or that were another developer's in this set."""
+    """Return problems of aliases: not in the policy, or used for another developer in this set."""
     allowed = policy.roster.aliases
     owners = alias_owners(events)
     for entry in entries:
         where = f"alias '{entry.alias}'"
         if allowed and entry.alias not in allowed:
             yield Problem(
-                where, "is none of those in the policy.", f"It names: {', '.join(allowed)}."
+                where, "is not in the policy.", f"The policy names: {', '.join(allowed)}."
             )
         if owners.get(entry.alias.casefold()) not in (None, same_developer(entry.developer)):
             yield Problem(
-                where, "stood for another developer's algorithm in this set.", "Give another one."
+                where, "was another developer's algorithm in this set.", "Give another alias."
             )
         elif entry.alias.casefold() not in owners:
-            like = {looks: known for known in owners for looks in skeletons_of(known)}
-            for known in {like[looks] for looks in skeletons_of(entry.alias) if looks in like}:
+            like = {skeleton: known for known in owners for skeleton in skeletons_of(known)}
+            for known in {
+                like[skeleton] for skeleton in skeletons_of(entry.alias) if skeleton in like
+            }:
                 yield Problem(
-                    where, f"looks like '{known}', which stands in this set.", "Give another one."
+                    where, f"looks like '{known}', which this set has used.", "Give another alias."
                 )
 
 
 def alias_owners(events: Sequence[Event]) -> dict[str, str]:
-    """The developer for whose algorithm each alias was first used in a log."""
-    found: dict[str, str] = {}
+    """Return the developer for whose algorithm each alias was first used in a log."""
+    owners: dict[str, str] = {}
     for event in events:
         alias = event.facts.get("alias")
-        if event.step == "look" and isinstance(alias, str):
+        if event.step == "evaluation_charged" and isinstance(alias, str):
             developer = same_developer(str(event.facts["developer"]))
-            found.setdefault(alias.casefold(), developer)
-    return found
+            owners.setdefault(alias.casefold(), developer)
+    return owners
 
 
 def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
@@ -125,15 +127,17 @@ def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
         )
     if entry.alias.isdigit():
         yield Problem(
-            where, f"alias '{entry.alias}' could be the number of a look.", "Give one such as A1."
+            where,
+            f"alias '{entry.alias}' could be the number of an evaluation.",
+            "Give one such as A1.",
         )
-    telling = [one for one in (entry.developer, entry.name) if len(same_developer(one)) > 1]
-    told = [same_developer(one) for one in telling if _is_within(one, entry.alias)]
-    if told:
+    telling = [name for name in (entry.developer, entry.name) if len(same_developer(name)) > 1]
+    revealed = [same_developer(name) for name in telling if _is_within(name, entry.alias)]
+    if revealed:
         yield Problem(
             where,
-            f"alias '{entry.alias}' gives its developer away ('{told[0]}').",
-            "Give an alias that says nothing, such as A1.",
+            f"alias '{entry.alias}' reveals its developer ('{revealed[0]}').",
+            "Give a neutral alias such as A1.",
         )
 
 
@@ -142,15 +146,15 @@ def _repeated(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
         ("alias", [entry.alias.casefold() for entry in entries]),
         ("file", [str(entry.file.resolve()) for entry in entries]),
     ):
-        for value in sorted(one for one, count in Counter(values).items() if count > 1):
-            yield Problem(source, f"{word} '{value}' stands in several lines.")
+        for value in sorted(repeated for repeated, count in Counter(values).items() if count > 1):
+            yield Problem(source, f"{word} '{value}' is in several lines.")
 
 
 def _is_within(name: str, alias: str) -> bool:
-    """Whether an alias holds a name, or what looks like it."""
-    is_told = same_developer(name) in same_developer(alias)
-    if is_told or alias.isascii():  # where 1 and l are not meant to be alike
-        return is_told
+    """Whether an alias contains a name, or a similar one."""
+    is_revealed = same_developer(name) in same_developer(alias)
+    if is_revealed or alias.isascii():  # in ASCII, 1 and l are different letters
+        return is_revealed
     return any(map(str.__contains__, skeletons_of(alias), skeletons_of(name)))
 
 
@@ -163,5 +167,5 @@ def _alike(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
             yield Problem(
                 source,
                 f"{word} '{name}' and '{other}' look alike.",
-                "Write one in the same letters everywhere; give others names that differ.",
+                "Spell the same name in the same letters; give different ones distinct names.",
             )

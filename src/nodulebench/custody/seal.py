@@ -1,7 +1,7 @@
-"""Bundle + keys + policy -> a sealed test set: a signed BagIt bag whose reference is encrypted.
+"""Seal a bundle: a signed BagIt bag whose reference is encrypted.
 
-The set is built in a folder beside its place and moved there when it is complete. A run that was
-killed leaves that folder; the next run with the same secret takes over what is whole in it.
+The set is built in a folder next to its target and moved there when complete. A killed run leaves
+that folder; the next run with the same secret reuses its complete files.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
 
 
 @dataclass(slots=True)
-class StagedFile:
+class StagedFiles:
     """The files that are in the stage so far."""
 
     digests: dict[str, str] = field(default_factory=dict)
@@ -60,7 +60,6 @@ class StagedFile:
     taken_over: int = 0
 
     def add(self, stage: Path, name: str, digest: str) -> None:
-        """Take a file of the stage into account."""
         self.digests[name] = digest
         if name.startswith(f"{PAYLOAD}/"):
             self.payload_bytes += (stage / name).stat().st_size
@@ -68,35 +67,35 @@ class StagedFile:
 
 def stage_files(
     source: Path,
-    places: list[layout.SealedPath],
+    paths: list[layout.SealedPath],
     stage: Path,
     vault: Vault,
     progress: Progress,
-) -> StagedFile:
-    """Copy images and seal everything else into a stage; what is already whole there stays."""
-    placed = StagedFile()
-    for number, place in enumerate(places, start=1):
-        name = place.source
-        target = stage / place.target
-        digest = _finished(source / name, target, place, vault) if target.is_file() else ""
+) -> StagedFiles:
+    """Copy images and seal everything else into a stage; complete files there are reused."""
+    placed = StagedFiles()
+    for number, path in enumerate(paths, start=1):
+        name = path.source
+        target = stage / path.target
+        digest = _finished(source / name, target, path, vault) if target.is_file() else ""
         if digest:
             placed.taken_over += 1
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            digest = _place(source / name, target, place, vault)
+            digest = _place(source / name, target, path, vault)
         placed.source_digests[name] = digest
-        placed.add(stage, place.target, file_digest(target) if place.is_secret else digest)
-        progress("sealing", number, len(places))
+        placed.add(stage, path.target, file_digest(target) if path.is_secret else digest)
+        progress("sealing", number, len(paths))
     return placed
 
 
-def _place(source: Path, target: Path, place: layout.SealedPath, vault: Vault) -> str:
-    """Copy or seal a file; it appears whole. The digest of the source."""
+def _place(source: Path, target: Path, path: layout.SealedPath, vault: Vault) -> str:
+    """Copy or seal a file atomically; return the digest of the source."""
     part = target.with_name(f".{token_hex(8)}.part")
     try:
         with part.open("wb") as file:
-            if place.is_secret:
-                digest = vault.seal_file(source, file, place.source)
+            if path.is_secret:
+                digest = vault.seal_file(source, file, path.source)
             else:
                 digest = _copy(source, file)
             file.flush()
@@ -116,33 +115,33 @@ def _copy(source: Path, target: BinaryIO) -> str:
     return "sha256:" + whole.hexdigest()
 
 
-def _finished(source: Path, target: Path, place: layout.SealedPath, vault: Vault) -> str:
-    """The digest of a source that an earlier run had placed; empty: it is to be placed anew."""
+def _finished(source: Path, target: Path, path: layout.SealedPath, vault: Vault) -> str:
+    """Return the digest of a source that an earlier run finished; empty: it must be done again."""
     digest = file_digest(source)
-    if not place.is_secret:
+    if not path.is_secret:
         return digest if file_digest(target) == digest else ""
     try:
-        plain = vault.open(target.read_bytes(), place.source, str(target))
+        plain = vault.open(target.read_bytes(), path.source, str(target))
     except InputError:
         return ""
     return digest if bytes_digest(plain) == digest else ""
 
 
-@dataclass(frozen=True, slots=True)
-class SealOrder:
-    """What shall be sealed, by whom and how."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealOptions:
+    """What to seal, by whom and how."""
 
     bundle: Path
     out: Path
     key: Path
-    """Private Ed25519 key, PEM or OpenSSH."""
+    """Private Ed25519 key that signs, PEM or OpenSSH."""
     secret: Secret
-    """The person's own key where the policy knows keys; else what all will share."""
+    """The person's own key if the policy names keys; otherwise the shared secret."""
     policy: Path
-    person: str
-    """Who seals; with a key of their own it may be empty."""
+    person: str = ""
+    """Who seals; may be empty with a personal key."""
     answers: Path | None = None
-    """What people say of the set, TOML."""
+    """People's statements for the datasheet, TOML."""
     key_passphrase: str = field(default="", repr=False)
     encrypts_images: bool = False
 
@@ -158,66 +157,68 @@ class SealReport:
     """Files that an interrupted run had already finished."""
     gaps: tuple[str, ...]
     """Questions of the datasheet without an answer."""
-    was_there: bool = False
-    """Whether the same set had been sealed there before, and nothing was done."""
-    is_open_question: bool = False
-    """Whether the policy names neither plans nor protocols, so that anybody's may be asked."""
+    already_sealed: bool = False
+    """Whether the same set was sealed there before, and nothing was done."""
+    permits_any_test: bool = False
+    """Whether the policy names neither plans nor protocols, so that any may be used."""
     differing: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     """Protocols of the policy that count or divide nodules differently, and in which fields."""
 
 
-def seal_bundle(order: SealOrder, progress: Progress = no_progress) -> SealReport:
+def seal_bundle(options: SealOptions, progress: Progress = no_progress) -> SealReport:
     """Seal a test set. The bundle itself is not changed.
 
     Raises:
         InputError: if the bundle is damaged, the person may not seal, a key cannot be used, or
-            the place is taken.
+            the target exists.
     """
-    policy = parse_policy(order.policy.read_text(encoding="utf-8"), str(order.policy))
-    _require_known_metrics(policy, order.policy)
-    order = replace(order, person=sealer(policy, order.secret, order.person, str(order.policy)))
-    role = policy.role_of(order.person, "seal")
-    reference = bundle_format.read_reference(order.bundle)
-    source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
-    raise_problems(manifest_problems(order.bundle) if is_bag(order.bundle) else ())
-    if order.out.resolve().is_relative_to(order.bundle.resolve()):
+    policy = parse_policy(options.policy.read_text(encoding="utf-8"), str(options.policy))
+    _require_known_metrics(policy, options.policy)
+    options = replace(
+        options, person=sealer(policy, options.secret, options.person, str(options.policy))
+    )
+    role = policy.role_of(options.person, "seal")
+    reference = bundle_format.read_reference(options.bundle)
+    source = options.bundle / PAYLOAD if is_bag(options.bundle) else options.bundle
+    raise_problems(manifest_problems(options.bundle) if is_bag(options.bundle) else ())
+    if options.out.resolve().is_relative_to(options.bundle.resolve()):
         raise InputError.at(
-            str(order.out), "lies in the bundle, which stays as it is.", "Choose another."
+            str(options.out), "is inside the bundle.", "Choose a folder outside of it."
         )
     names = _names_in(source)
-    place = order.out.resolve()
-    stage = place.with_name(f".{place.name}.sealing")
-    place.parent.mkdir(parents=True, exist_ok=True)
+    target = options.out.resolve()
+    stage = target.with_name(f".{target.name}.sealing")
+    target.parent.mkdir(parents=True, exist_ok=True)
     with locked(stage.with_suffix(".lock"), stage):
-        if is_sealed(order.out):
-            return _already(order, reference, source, names)
-        if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
+        if is_sealed(options.out):
+            return _already(options, reference, source, names)
+        if options.out.exists() and (not options.out.is_dir() or any(options.out.iterdir())):
             raise InputError.at(
-                str(order.out), "is already there.", "Choose a new place for the sealed set."
+                str(options.out), "already exists.", "Choose a new folder for the sealed set."
             )
         stage.mkdir(exist_ok=True)
-        vault = vault_of(stage, order.secret, policy)
-        places = [
-            layout.sealed_path_of(name, encrypts_images=order.encrypts_images) for name in names
+        vault = vault_of(stage, options.secret, policy)
+        paths = [
+            layout.sealed_path_of(name, encrypts_images=options.encrypts_images) for name in names
         ]
-        placed = stage_files(source, places, stage, vault, progress)
-        gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
-        _finish(order, role, stage, log_seal(order.secret, policy, vault), placed)
-        stage.replace(place)
-        settle(place.parent)
+        placed = stage_files(source, paths, stage, vault, progress)
+        gaps = _write_descriptions(options, policy, reference, stage, vault, placed)
+        _finish(options, role, stage, log_seal(options.secret, policy, vault), placed)
+        stage.replace(target)
+        settle(target.parent)
     return SealReport(
         reference.name,
         files=len(placed.digests),
-        secrets=sum(place.is_secret for place in places),
+        secrets=sum(path.is_secret for path in paths),
         taken_over=placed.taken_over,
         gaps=gaps,
-        is_open_question=not (policy.reuse.plans or policy.reuse.protocols),
+        permits_any_test=not (policy.reuse.plans or policy.reuse.protocols),
         differing=tuple(differing_protocols(policy.reuse)),
     )
 
 
 def _require_known_metrics(policy: CustodyPolicy, source: Path) -> None:
-    """A sealed policy cannot be mended, so that its metrics have to exist when it is sealed."""
+    """Require existing metrics in a policy, since a sealed policy cannot be corrected."""
     for named in policy.reuse.metrics:
         rule, _, metric = named.partition("@")[0].partition(".")
         try:
@@ -228,28 +229,28 @@ def _require_known_metrics(policy: CustodyPolicy, source: Path) -> None:
 
 
 def _write_descriptions(
-    order: SealOrder,
+    options: SealOptions,
     policy: CustodyPolicy,
     reference: Reference,
     stage: Path,
     vault: Vault,
-    placed: StagedFile,
+    placed: StagedFiles,
 ) -> tuple[str, ...]:
-    """Write what describes the set: cases for a run, policy, datasheet, bag; return the gaps."""
+    """Write cases for a run, policy, datasheet and bag files; return the datasheet's gaps."""
     cases = stage / layout.RUN_CASES
     cases.parent.mkdir(parents=True, exist_ok=True)
-    # by name: the order of a reference may tell where nodules are
+    # by name: the order of a reference may disclose where nodules are
     write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
     placed.add(stage, layout.RUN_CASES, file_digest(cases))
-    stated, documents = bundle_contents(order.bundle, order.answers)
+    stated, documents = bundle_contents(options.bundle, options.answers)
     evidence = evidence_answers(documents)
     start = f"{layout.IMAGES}/"
     images = [name for name in placed.source_digests if name.startswith(start)]
-    where = "encrypted" if order.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"
-    told = f"{len(images)} image files, {where}." if images else ""
-    storage = storage_statement(policy, encrypts_images=order.encrypts_images)
+    where = "encrypted" if options.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"
+    statement = f"{len(images)} image files, {where}." if images else ""
+    storage = storage_statement(policy, encrypts_images=options.encrypts_images)
     sheet = make_datasheet(
-        reference, stated, policy, images=told, storage=storage, evidence=evidence
+        reference, stated, policy, images=statement, storage=storage, evidence=evidence
     )
     note = {
         "schema": SCHEMA,
@@ -258,7 +259,7 @@ def _write_descriptions(
         "source": _source_code(vault, placed.source_digests),
     }
     others = {
-        layout.POLICY: order.policy.read_bytes(),
+        layout.POLICY: options.policy.read_bytes(),
         layout.VAULT: (stage / layout.VAULT).read_bytes(),
         SEALED_NOTE: _json_bytes(note),
         "datasheet.json": _json_bytes(sheet.to_json()),
@@ -281,9 +282,9 @@ def _write_descriptions(
 
 
 def _finish(
-    order: SealOrder, role: Any, stage: Path, seal: EventSigner, placed: StagedFile
+    options: SealOptions, role: Any, stage: Path, seal: EventSigner, placed: StagedFiles
 ) -> None:
-    """Remove what does not belong, sign, and begin the log."""
+    """Remove files that do not belong to the set, sign it, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()
         if path.is_dir() and not path.is_symlink():
@@ -295,19 +296,19 @@ def _finish(
     sign_manifest(
         stage,
         Manifest(placed.digests),
-        order.key,
-        passphrase=order.key_passphrase,
-        by=order.person,
+        options.key,
+        passphrase=options.key_passphrase,
+        by=options.person,
         at=at,
     )
-    for name in (MANIFEST, SIGNATURE):  # through to the disk, as all else
+    for name in (MANIFEST, SIGNATURE):  # synced to disk like all other files
         write_through(stage / name, (stage / name).read_bytes())
     bundle = file_digest(stage / MANIFEST)
     event = next_event(
         [],
         bundle=bundle,
         at=at,
-        person=order.person,
+        person=options.person,
         role=role,
         step="sealed",
         facts={"files": len(placed.digests)},
@@ -315,27 +316,29 @@ def _finish(
     )
     log = log_of(stage, bundle, seal)
     log.append_event(event)
-    log.write_head([event], order.person)
+    log.write_head([event], options.person)
     for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
         settle(folder)
 
 
-def _already(order: SealOrder, reference: Reference, source: Path, names: list[str]) -> SealReport:
-    """The report on a set that is already sealed there, if it is the same one."""
-    path = order.out / layout.VAULT
-    vault = opened_vault(read_json(path), order.secret, str(path))
-    found = _source_code(vault, {name: file_digest(source / name) for name in names})
-    if read_note(order.out)["source"] != found:
+def _already(
+    options: SealOptions, reference: Reference, source: Path, names: list[str]
+) -> SealReport:
+    """Return the report on a set that is already sealed there, if it is the same set."""
+    path = options.out / layout.VAULT
+    vault = opened_vault(read_json(path), options.secret, str(path))
+    code = _source_code(vault, {name: file_digest(source / name) for name in names})
+    if read_note(options.out)["source"] != code:
         raise InputError.at(
-            str(order.out), "is another sealed set.", "Choose a new place for this one."
+            str(options.out), "is another sealed set.", "Choose a new folder for this one."
         )
-    places = [layout.sealed_path_of(name, encrypts_images=order.encrypts_images) for name in names]
-    secrets = sum(place.is_secret for place in places)
-    return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
+    paths = [layout.sealed_path_of(name, encrypts_images=options.encrypts_images) for name in names]
+    secrets = sum(path.is_secret for path in paths)
+    return SealReport(reference.name, len(names), secrets, len(names), (), already_sealed=True)
 
 
 def _source_code(vault: Vault, digests: dict[str, str]) -> str:
-    """Tells whether two sealings are of the same files, to those who can open the vault."""
+    """Return a code that is equal for equal source files, but only with the key of the vault."""
     return vault.authenticator(_json_bytes(dict(sorted(digests.items()))), "source of a sealed set")
 
 

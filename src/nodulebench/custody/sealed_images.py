@@ -1,4 +1,4 @@
-"""Encrypted images of a sealed set -> one case after another in a private place, and gone again."""
+"""Decrypt the images of a sealed set case by case in a private folder, and remove them again."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,20 +23,20 @@ _START = f"{layout.IMAGES}/"
 
 @dataclass(frozen=True)
 class SealedImages:
-    """The images of an open set; only what is asked for lies in plain form, and not for longer."""
+    """The images of an open set; only requested cases exist in plain form, until given back."""
 
     opened: SealedSet
-    place: Path
+    folder: Path
     files: dict[str, list[str]] = field(repr=False)
     """Case -> its files, by their names in the plain set."""
 
     @property
     def case_ids(self) -> list[str]:
-        """The cases that have images."""
+        """Cases with images."""
         return list(self.files)
 
     def take(self, case_id: str) -> Path:
-        """Decrypt the images of a case: their folder, or the file that is the image.
+        """Decrypt the images of a case; return their folder, or the image file.
 
         Raises:
             InputError: if a file was changed, or none of them is an image.
@@ -46,22 +46,22 @@ class SealedImages:
             path = top / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.opened.plain(name))
-        found = [
+        images = [
             path
             for path in sorted((top / layout.IMAGES).iterdir())
             if path.is_dir()
             or (path.name.lower().endswith(IMAGE_SUFFIXES) and case_of_image(path.name) == case_id)
         ]
-        if not found:
+        if not images:
             raise InputError.at(case_id, "has files, but none of them is an image.")
-        return found[0]
+        return images[0]
 
     def give_back(self, case_id: str) -> None:
-        """Remove what was decrypted of a case."""
+        """Remove the decrypted files of a case."""
         shutil.rmtree(self._folder(case_id), ignore_errors=True)
 
     def _folder(self, case_id: str) -> Path:
-        return self.place / str(self.case_ids.index(case_id))
+        return self.folder / str(self.case_ids.index(case_id))
 
 
 def has_encrypted_images(folder: Path) -> bool:
@@ -74,23 +74,23 @@ def has_encrypted_images(folder: Path) -> bool:
 
 @contextmanager
 def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedImages]:
-    """The encrypted images of a set, for those who score on it; it stands in the log.
+    """Open the encrypted images of a set for scoring; the log records it.
 
-    What is decrypted lies in a folder that its owner alone can enter, below the system's temporary
-    folder (``TMPDIR``), and is removed in the end; of a killed process by the next.
+    Decrypted files are in a folder that only its owner can enter, below the system's temporary
+    folder (``TMPDIR``). It is removed at the end; after a killed process, by the next one.
 
     Raises:
-        InputError: if the person may not, or anything was changed.
+        InputError: if the person has no permission, or anything was changed.
     """
     opened = open_sealed(folder, secret, person, "evaluate")
     files = encrypted_images(opened)
     opened.record("viewed", {"cases": len(files)})
-    with process_folder() as place:
-        yield SealedImages(opened, place, files)
+    with process_folder() as plain:
+        yield SealedImages(opened, plain, files)
 
 
 def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:
-    """The cases of an open set that have encrypted images -> their files."""
+    """Return the cases of an open set that have encrypted images, with their files."""
     known = set(run_case_ids(opened.folder))
     files: dict[str, list[str]] = {}
     for name in opened.secret_names:
@@ -102,7 +102,7 @@ def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:
 
 
 def run_case_ids(folder: Path) -> list[str]:
-    """The cases of a sealed set, as an algorithm may know them."""
+    """Return the cases of a sealed set from its plain case list."""
     table = folder / layout.RUN_CASES
     cases = pl.read_csv(table, columns=["case_id"], infer_schema=False, glob=False)
     return list(cases["case_id"])

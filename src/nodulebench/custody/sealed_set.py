@@ -1,4 +1,4 @@
-"""A sealed test set, opened by somebody for something: its secrets in memory, its log kept."""
+"""Open a sealed test set for a person and an action: decrypt in memory and record in the log."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ SCHEMA = "nodulebench/sealed@1"
 
 @dataclass(frozen=True, slots=True)
 class SealedSet:
-    """An open sealed set, and who opened it in which role."""
+    """An open sealed set, with the person and role that opened it."""
 
     folder: Path
     name: str
@@ -41,21 +41,21 @@ class SealedSet:
     bundle: str
     """Digest of the signed manifest."""
     manifest: Manifest
-    """The files as the log left them."""
+    """The files after all changes in the log."""
     vault: Vault = field(repr=False)
     person: str
     role: Role | None
     log: EventLog[Event] = field(repr=False)
-    """Written with the codes or signatures of who opened the set."""
+    """The log; new events have the code or signature of the person who opened the set."""
     changes: tuple[str, ...] = ()
-    """What was changed after the set was sealed, by digests."""
+    """Digests of the changes after sealing."""
 
     @property
     def events(self) -> list[Event]:
-        """What was done so far.
+        """All events so far.
 
         Raises:
-            InputError: if anything in the log was changed or cut off.
+            InputError: if the log was changed or truncated.
         """
         return self.log.read()
 
@@ -65,21 +65,21 @@ class SealedSet:
         facts: dict[str, Fact] | Callable[[list[Event]], dict[str, Fact]],
         at: datetime | None = None,
     ) -> Event:
-        """Write down what is done.
+        """Write an event to the log.
 
         Args:
-            step: what.
-            facts: more about it; or what makes them of the log so far, which is asked again where
-                somebody else wrote to the log meanwhile.
+            step: the step.
+            facts: the facts of the event, or a function that derives them from the log so far; it
+                is called again if another process wrote to the log meanwhile.
             at: the time; None: now.
 
         Raises:
-            InputError: if the log was tampered with, the set is no longer the one that was opened,
-                or as ``facts`` raises.
+            InputError: if the log was tampered with, the set was changed since it was opened, or
+                ``facts`` raises it.
         """
         seal = self.log.signer
         if seal is None:
-            raise AssertionError("who opened the set has a secret")
+            raise AssertionError("an open set has a secret")
 
         def following(events: list[Event]) -> Event:
             event = audit.next_event(
@@ -92,23 +92,23 @@ class SealedSet:
                 facts=facts if isinstance(facts, dict) else facts(events),
                 seal=seal,
             )
-            self.refuse_changed(events)
+            self.require_unchanged(events)
             return event
 
         return self.log.append(following)
 
-    def refuse_changed(self, events: list[Event]) -> None:
-        """Refuse to go on with a set that somebody has changed since it was opened.
+    def require_unchanged(self, events: list[Event]) -> None:
+        """Require that no change was made to the set since it was opened.
 
         Raises:
-            InputError: if a patient was withdrawn meanwhile, a key replaced, or anything else.
+            InputError: if, for example, a patient was withdrawn or a key replaced meanwhile.
         """
         if [name for event in events if (name := change_named(event))] != list(self.changes):
-            what = "was changed by somebody else meanwhile."
-            raise InputError.at(str(self.folder), what, "Call again.")
+            what = "was changed by another process meanwhile."
+            raise InputError.at(str(self.folder), what, "Run the command again.")
 
     def plain(self, name: str) -> bytes:
-        """A secret file of the set, in memory.
+        """Decrypt a sealed file in memory.
 
         Raises:
             InputError: if it was changed.
@@ -118,60 +118,60 @@ class SealedSet:
 
     @property
     def secret_names(self) -> list[str]:
-        """The files that are sealed, by their names in the plain set."""
+        """Sealed files, by their names in the plain set."""
         start, end = len(layout.SECRETS) + 1, -len(layout.SUFFIX)
         listed = self.manifest.files
         return [name[start:end] for name in listed if name.startswith(f"{layout.SECRETS}/")]
 
     def reference(self) -> Reference:
-        """The reference standard, in memory only."""
+        """Decrypt the reference standard, in memory only."""
         tables = [name for name in self.secret_names if "/" not in name]
         wanted = [name for name in tables if name == MANIFEST or name.endswith(".parquet")]
         return reference_from({name: self.plain(name) for name in wanted}, self.folder)
 
 
 def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None) -> SealedSet:
-    """Open a sealed set for something, if the person may do it; refusals stand in the log.
+    """Open a sealed set for an action, if the person has permission; the log records refusals.
 
-    The signature and every file but the images are checked; ``verify`` checks the images too.
-    A change that was interrupted is completed.
+    The signature and all files except the images are checked; ``verify`` checks the images too.
+    An interrupted change is completed.
 
     Args:
         folder: what ``seal`` wrote.
-        secret: a person's own key, or what all share.
-        person: who acts; with a key of their own it may be left empty, and nobody else is let in.
-        action: what for; None: for what everybody may whom the policy knows.
+        secret: a person's own key, or the shared secret.
+        person: who acts; may be empty with a personal key, which admits only its owner.
+        action: the purpose; None: something that all people in the policy may do.
 
     Raises:
-        InputError: if anything was changed, the secret is another, or the person may not.
+        InputError: if anything was changed, the secret is wrong, or the person has no permission.
     """
     note = read_note(folder)
     check_signature(folder)
-    found = examine(folder, secret)
-    raise_problems(_file_problems(found) if not found.pending else ())
-    raise_problems(found.problems)
-    vault = opened_vault(found.header, secret, str(folder / layout.VAULT))
-    for digest in found.pending:
+    state = examine(folder, secret)
+    raise_problems(_file_problems(state) if not state.pending else ())
+    raise_problems(state.problems)
+    vault = opened_vault(state.header, secret, str(folder / layout.VAULT))
+    for digest in state.pending:
         change = read_change(folder, digest)
         if change is not None:
             apply_change(folder, change)
-    raise_problems([*_file_problems(found), *holder_problems(found)])
+    raise_problems([*_file_problems(state), *holder_problems(state)])
     opened = SealedSet(
         folder,
         note["name"],
-        found.policy,
-        found.bundle,
-        Manifest(found.listed, found.manifest.signed),
+        state.policy,
+        state.bundle,
+        Manifest(state.listed, state.manifest.signed),
         vault,
-        person_of(found, secret, person),
+        person_of(state, secret, person),
         None,
-        found.log,
-        tuple(found.changes),
+        state.log,
+        tuple(state.changes),
     )
     try:
         _require_same_set(opened.person, person)
-        role = _role(found.policy, opened.person, action)
-        require_in_use(found.check.events, action)
+        role = _role(state.policy, opened.person, action)
+        require_in_use(state.check.events, action)
     except InputError as error:
         opened.record("refused", {"action": action, "reason": str(error)})
         raise
@@ -181,19 +181,19 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
 def _role(policy: CustodyPolicy, person: str, action: Action | None) -> Role | None:
     if action is not None:
         return policy.role_of(person, action)
-    return next((one.roles[0] for one in policy.people if one.name == person), None)
+    return next((listed.roles[0] for listed in policy.people if listed.name == person), None)
 
 
 def _require_same_set(person: str, named: str) -> None:
     if named and named != person:
-        raise InputError.at("key", f"is that of '{person}', who cannot act as '{named}'.")
+        raise InputError.at("key", f"belongs to '{person}', who cannot act as '{named}'.")
 
 
 def require_in_use(events: list[Event], action: Action | None) -> None:
-    """Refuse to score on a set that was retired.
+    """Refuse to run or score on a retired set.
 
     Raises:
-        InputError: with the reason that was given.
+        InputError: with the reason for the retirement.
     """
     ended = next((event for event in events if event.step == "retired"), None)
     if ended is not None and action in ("run", "evaluate"):
@@ -201,51 +201,51 @@ def require_in_use(events: list[Event], action: Action | None) -> None:
             "set",
             f"was retired on {ended.at:%Y-%m-%d} (event {ended.number}): "
             f"{str(ended.facts.get('reason', '')).rstrip('.')}.",
-            "It is used for no more tests.",
+            "It may no longer be used for tests.",
         )
 
 
 def read_note(folder: Path) -> JsonObject:
-    """What a sealed set says of itself.
+    """Return the description of a sealed set.
 
     Raises:
-        InputError: if it is none.
+        InputError: if the folder is not a sealed set.
     """
     path = folder / SEALED_NOTE
     note = read_json(path) if path.is_file() else None
     if not isinstance(note, dict) or note.get("schema") != SCHEMA or "name" not in note:
         raise InputError.at(
-            str(folder), "is no sealed test set.", "Make one with: nodulebench seal"
+            str(folder), "is not a sealed test set.", "Make one with: nodulebench seal"
         )
     return note
 
 
 def require_outside(path: Path, folder: Path) -> None:
-    """Refuse to write into a sealed set what is none of it.
+    """Refuse to write other files into a sealed set.
 
     Raises:
-        InputError: if the path lies in it.
+        InputError: if the path is inside the set.
     """
     if path.resolve().is_relative_to(folder.resolve()):
-        raise InputError.at(str(path), "lies in the sealed set itself.", "Keep it somewhere else.")
+        raise InputError.at(str(path), "is inside the sealed set.", "Choose a path outside of it.")
 
 
 def is_leftover(path: Path) -> bool:
-    """Whether a file is what a killed process left behind."""
+    """Whether a file was left behind by a killed process."""
     return LEFTOVER.fullmatch(path.name) is not None
 
 
-def _file_problems(found: Examined) -> Iterator[Problem]:
-    """Files, but for the images, that are not as manifest and log say."""
-    folder, sealed_images = found.folder, layout.sealed_file(f"{layout.IMAGES}/")
+def _file_problems(state: Examined) -> Iterator[Problem]:
+    """Yield files, except images, that differ from manifest and log."""
+    folder, sealed_images = state.folder, layout.sealed_file(f"{layout.IMAGES}/")
     images = (f"{layout.PAYLOAD}/{layout.IMAGES}/", sealed_images.removesuffix(layout.SUFFIX))
-    for name, digest in found.listed.items():
+    for name, digest in state.listed.items():
         path = folder / name
         if name.startswith(images):
             continue
         if not path.is_file():
-            yield Problem(str(path), f"is listed in {MANIFEST}, but is not there.")
+            yield Problem(str(path), f"is listed in {MANIFEST}, but does not exist.")
         elif file_digest(path) != digest:
             yield Problem(str(path), "was changed after the set was sealed.")
-    if found.manifest.signed is None:
+    if state.manifest.signed is None:
         yield Problem(str(folder / MANIFEST), "is not signed.")

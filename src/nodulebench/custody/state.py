@@ -1,4 +1,4 @@
-"""Sealed test set -> how it stands: its log, its policy and its files as the log left them.
+"""Current state of a sealed test set: its log, and its policy and files after all changes.
 
 Everything that opens or checks a set begins here. Nothing is written, and nothing is decrypted.
 """
@@ -37,61 +37,61 @@ LOG_PURPOSE = "audit log"
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A sealed set as it stands."""
+    """The current state of a sealed set."""
 
     folder: Path
     bundle: str
-    """Digest of the signed manifest: which set it is."""
+    """Digest of the signed manifest, which identifies the set."""
     manifest: Manifest
-    """As it was signed."""
+    """The signed manifest."""
     changed: dict[str, str | None]
-    """Files that are no longer those of the manifest; None: removed."""
+    """Files that differ from the manifest; None: removed."""
     policy: CustodyPolicy
-    """As the log left it: who has which role and key now."""
+    """The policy after all events: current roles and keys."""
     header: Any
-    """Of the vault."""
+    """Header of the vault."""
     log: EventLog[Event]
     check: LogCheck[Event]
     vault: Vault | None = field(repr=False)
-    """Opened with the secret; None: without one, or it opens nothing."""
+    """The vault opened with the secret; None: no secret, or it does not open the vault."""
     problems: list[Problem]
-    """Why the secret opens nothing, what is wrong with the log, which changes are missing."""
+    """Why the vault does not open, problems of the log, and missing changes."""
 
     @property
     def listed(self) -> dict[str, str]:
-        """The files that the set has now, with their digests."""
+        """Current files of the set, with their digests."""
         return with_changes(self.manifest.files, self.changed)
 
     @property
     def changes(self) -> list[str]:
-        """Changes that the log names, by digest."""
+        """Digests of the changes in the log."""
         return [name for event in self.check.events if (name := change_named(event))]
 
     @property
     def pending(self) -> list[str]:
-        """Changes whose files are not all in their places."""
+        """Changes that are not completely applied."""
         return [name for name in self.changes if is_pending(self.folder, name)]
 
     @property
     def has_keys(self) -> bool:
-        """Whether each person has a key, so that nobody can pass for somebody else."""
+        """Whether each person has a key, so that no one can impersonate another."""
         return has_compartments(self.header)
 
 
 def examine(folder: Path, secret: Secret | None = None) -> Examined:
-    """See how a sealed set stands.
+    """Examine a sealed set.
 
     Args:
         folder: a sealed set.
-        secret: opens the vault; without it codes under a shared secret are not checked. The
-            signatures of people are checked without any secret.
+        secret: opens the vault; without it, codes made with a shared secret are not checked.
+            People's signatures are checked without any secret.
 
     Raises:
         InputError: if manifest, policy or vault cannot be read at all.
     """
     manifest = read_manifest(folder)
     bundle = bytes_digest((folder / MANIFEST).read_bytes())
-    seen = audit.log_of(folder, bundle).check().events  # not yet believed: each is checked below
+    seen = audit.log_of(folder, bundle).check().events  # not trusted yet: each is checked below
     changed, problems = changes_of(seen, lambda digest: read_change(folder, digest))
     listed = with_changes(manifest.files, changed)
     text = _content(folder, layout.POLICY, listed).decode("utf-8", "replace")
@@ -100,7 +100,7 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
     vault, unopened = _opened(header, secret, str(folder / layout.VAULT))
     seal = _seal(policy, vault, secret)
     if changed and seal is None:
-        what = "was changed after it was sealed, by events whose codes need the vault's secret."
+        what = "was changed after sealing, by events whose codes need the vault's secret."
         problems.append(Problem(str(folder), what, "Give --vault-key or --passphrase-file."))
     log = audit.log_of(folder, bundle, seal)
     check = log.check()
@@ -120,70 +120,71 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
 
 
 def vault_seal(vault: Vault) -> EventSigner:
-    """What makes and checks the codes of a log under a shared secret."""
+    """Return what creates and checks the codes of a log with a shared secret."""
     return SharedSecretSigner(lambda content: vault.authenticator(content, LOG_PURPOSE))
 
 
 def opened_vault(header: Any, secret: Secret, where: str) -> Vault:
-    """Open a vault as far as a secret opens it.
+    """Open what a secret opens of a vault.
 
     Raises:
-        InputError: if it does not open with this secret, or not with this kind.
+        InputError: if the vault does not open with this secret, or with this kind of secret.
     """
     if has_compartments(header):
         if secret.key is None:
             raise InputError.at(
-                where, f"opens with keys of people, not with a {secret.kind}.", "Give --key."
+                where, f"opens with personal keys, not with a {secret.kind}.", "Give --key."
             )
         return open_compartments(header, secret.key, where, layout.compartment_of)
     if secret.key is not None:
         raise InputError.at(
             where,
-            "opens with one secret for all, and knows no keys of people.",
+            "opens with one shared secret, not with personal keys.",
             "Give --vault-key or --passphrase-file.",
         )
     return open_vault(header, secret, where)
 
 
-def holder_problems(found: Examined) -> list[Problem]:
-    """Parts of the vault that are wrapped for others than those whom policy and log name."""
-    where = str(found.folder / layout.VAULT)
-    if not found.has_keys:
+def holder_problems(state: Examined) -> list[Problem]:
+    """Return problems of a vault that is not wrapped for the people in policy and log."""
+    where = str(state.folder / layout.VAULT)
+    if not state.has_keys:
         return []
     wanted = {
         person.name: (person.key, compartments_of(person.roles))
-        for person in found.policy.people
+        for person in state.policy.people
         if person.key
     }
     try:
-        holders = holders_of(found.header, where)
+        holders = holders_of(state.header, where)
     except InputError as error:
         return list(error.problems)
     return [
-        Problem(where, f"does not wrap for '{name}' what policy and log say.")
-        for name in sorted({*wanted, *(one.person for one in holders)})
+        Problem(where, f"is not wrapped for '{name}' as policy and log require.")
+        for name in sorted({*wanted, *(holder.person for holder in holders)})
         if [wanted.get(name)]
         != [(holder.key.line, holder.compartments) for holder in holders if holder.person == name]
     ]
 
 
-def person_of(found: Examined, secret: Secret, named: str) -> str:
-    """Who somebody is: by their key, or, under a shared secret, by their word.
+def person_of(state: Examined, secret: Secret, named: str) -> str:
+    """Return who acts: identified by their key or, under a shared secret, as stated.
 
     Raises:
-        InputError: if the key is nobody's.
+        InputError: if the key does not belong to a person in the policy.
     """
     if secret.key is None:
         if not named:
-            raise InputError.at("set", "has one secret for all.", "Say who you are with --as.")
+            raise InputError.at("set", "has one shared secret.", "Give your name with --as.")
         return named
     line = secret.key.public.line
-    person = next((one.name for one in found.policy.people if one.key == line), None)
+    person = next((listed.name for listed in state.policy.people if listed.key == line), None)
     if person is None:
         raise InputError.at(
             "policy",
-            f"knows nobody with the key {secret.key.public.fingerprint}: it is another, or was "
+            f"lists no person with the key {secret.key.public.fingerprint}: it is unknown, or was "
             "replaced or revoked.",
+            "Use your current key, or ask the key custodian to admit you.",
         )
     return person
 
@@ -197,7 +198,7 @@ def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> 
 
 def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | None, list[Problem]]:
     if secret is None or (secret.key is not None and not has_compartments(header)):
-        return None, []  # somebody's own key says nothing of a set that knows none
+        return None, []  # a personal key means nothing to a set without personal keys
     try:
         return opened_vault(header, secret, where), []
     except InputError as error:
@@ -205,11 +206,11 @@ def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | Non
 
 
 def _content(folder: Path, name: str, listed: dict[str, str]) -> bytes:
-    """A file as it shall be, in its place or ready for it; else as it is, which others tell."""
-    found = content_of(folder, name, listed.get(name, ""))
-    if found is not None:
-        return found
+    """Return a file as listed, from the set or a stage; otherwise as it is, reported elsewhere."""
+    content = content_of(folder, name, listed.get(name, ""))
+    if content is not None:
+        return content
     path = folder / name
     if not path.is_file():
-        raise InputError.at(path, "is not there.")
+        raise InputError.at(path, "does not exist.", "Restore it from a copy.")
     return path.read_bytes()

@@ -1,10 +1,10 @@
-"""Look at a sealed set -> what it gave, kept encrypted in the set; and back, checked by the log.
+"""Store the result of an evaluation encrypted in the sealed set, and open it, checked by the log.
 
-What is kept is a ZIP archive of the files that ``evaluate --out`` would have written, without the
-report and what follows from the rest: evaluation.json, labels, curves, flips, the plan, and the
-judged tables below ``inputs``. Beside them ``kept.json`` says whose algorithm it is, what it is
-called, and which bounds hold after so many looks. Every metric, comparison and report can be made
-from it; nothing of it is ever on the disk in plain form.
+A stored result is a ZIP archive of the files that ``evaluate --out`` would have written, without
+the report and derived files: evaluation.json, labels, curves, flips, the plan, and the input tables
+below ``inputs``. In addition, ``stored.json`` names the developer and the algorithm, and has the
+bounds corrected for repeated evaluations. Every metric, comparison and report can be made from it;
+nothing of it is ever on the disk in plain form.
 """
 
 import json
@@ -40,150 +40,156 @@ from nodulebench.io.manifests import bytes_digest
 from nodulebench.io.table_files import read_parquet
 from nodulebench.security.event_log.events import Fact
 
-SCHEMA = "nodulebench/kept@1"
-ABOUT = "kept.json"
-KEEPING, KEEPING_WAITS_S = f"{layout.AUDIT}/.keeping.lock", 60.0
-"""The claim to keep a result and name it in the log."""
+SCHEMA = "nodulebench/stored-result@1"
+ABOUT = "stored.json"
+STORING_LOCK, STORING_WAIT_S = f"{layout.AUDIT}/.storing.lock", 60.0
+"""Lock for storing a result and naming it in the log, and how long to wait for it."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class StoredResult:
-    """What was kept of a look, in memory."""
+    """The stored result of an evaluation, in memory."""
 
-    look: int
+    number: int
+    """Number of the event that charged the evaluation."""
     about: JsonObject
-    """``developer``, ``alias`` where it has one, ``name`` of the algorithm, what the developer was
-    ``told``, and ``corrected`` bounds."""
+    """``developer``, ``alias`` if there is one, ``name`` of the algorithm, the ``disclosed``
+    feedback, and ``corrected`` bounds."""
     contents: Mapping[str, bytes]
-    """By the names that the files have in a folder of results."""
+    """Files by their names in a result folder."""
     where: Path
     digest: str
     """SHA-256 of the sealed file."""
 
     def evaluated(self) -> Evaluated:
-        """The evaluation as if it were read from a folder."""
+        """Return the evaluation as if it were read from a folder."""
         return evaluated_from(self.contents, self.where)
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table beside the evaluation; None: it has none."""
+        """Return a table of the evaluation; None: it does not exist."""
         content = self.contents.get(name)
         return None if content is None else read_parquet(self.where / name, content)
 
     @property
     def curves(self) -> pl.DataFrame:
-        """Every point of every curve."""
+        """All points of all curves."""
         return read_parquet(self.where / CURVE_FILE, self.contents[CURVE_FILE])
 
     @property
     def flips(self) -> pl.DataFrame | None:
-        """Marks that rules judge differently."""
+        """Marks that rules classify differently."""
         return self.table(FLIP_FILE)
 
 
 @contextmanager
 def stored_result(
-    opened: SealedSet, look: int, evaluation: Evaluation, about: Mapping[str, Any]
+    opened: SealedSet, number: int, evaluation: Evaluation, about: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Keep what a look gave, encrypted, while the block writes its digest to the log.
+    """Store the result of an evaluation, encrypted, while the block writes its digest to the log.
 
-    One process at a time does both. So what was kept of another look, and the log does not name by
-    then, came to no end, and goes; as this one does where the log does not take it.
+    Only one process at a time does both. So a result that the log does not name is from an
+    interrupted evaluation and is deleted. This result is deleted too if the log refuses it.
 
     Raises:
-        InputError: if other processes are at it all the time.
+        InputError: if other processes hold the lock for too long.
     """
-    name = layout.result_file(look)
-    content = _packed(_contents(evaluation, {"schema": SCHEMA, "look": look, **about}))
+    name = layout.result_file(number)
+    content = _packed(_contents(evaluation, {"schema": SCHEMA, "number": number, **about}))
     sealed = opened.vault.seal(content, name.removesuffix(layout.SUFFIX))
-    with locked(opened.folder / KEEPING, opened.folder, waits_s=KEEPING_WAITS_S):
+    with locked(opened.folder / STORING_LOCK, opened.folder, waits_s=STORING_WAIT_S):
         for path in _unnamed_files(opened.folder, opened.events):
             path.unlink()
         create_once(opened.folder / name, sealed)
         try:
             yield bytes_digest(sealed)
-        except InputError:  # nobody could open it any more, or ought to
+        except InputError:  # the log does not name it, so no one may open it
             (opened.folder / name).unlink(missing_ok=True)
             raise
 
 
-def stored_result_file(folder: Path, look: int) -> Path | None:
-    """Where the result of a look lies in a sealed set; None: it is not there."""
-    path = folder / layout.result_file(look)
+def stored_result_file(folder: Path, number: int) -> Path | None:
+    """Return the stored result of an evaluation in a sealed set; None: it does not exist."""
+    path = folder / layout.result_file(number)
     return path if path.is_file() else None
 
 
 def stored_result_files(folder: Path, events: Iterable[Event]) -> set[Path]:
-    """The results that a log names; others were kept for looks that came to no end."""
-    looks = [event.facts.get("look") for event in events if event.step == "evaluated"]
-    found = (stored_result_file(folder, look) for look in looks if isinstance(look, int))
-    return {path for path in found if path is not None}
+    """Return the stored results that a log names; others are of interrupted evaluations."""
+    numbers = [event.facts.get("evaluation") for event in events if event.step == "evaluated"]
+    paths = (stored_result_file(folder, number) for number in numbers if isinstance(number, int))
+    return {path for path in paths if path is not None}
 
 
 def _unnamed_files(folder: Path, events: list[Event]) -> set[Path]:
-    """What was kept of looks whose results the log does not name; nothing that others put there."""
-    found = (stored_result_file(folder, event.number) for event in events if event.step == "look")
-    return {path for path in found if path is not None} - stored_result_files(folder, events)
+    """Return stored results of charged evaluations that the log does not name; no foreign files."""
+    paths = (
+        stored_result_file(folder, event.number)
+        for event in events
+        if event.step == "evaluation_charged"
+    )
+    return {path for path in paths if path is not None} - stored_result_files(folder, events)
 
 
 def sealed_results(folder: Path) -> list[str]:
-    """All that was kept of looks, named by the log or left by killed ones; paths below the set."""
-    found = (folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
-    return sorted(f"{layout.RESULTS}/{path.name}" for path in found)
+    """Return all stored results, also those of interrupted evaluations, as paths below the set."""
+    paths = (folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
+    return sorted(f"{layout.RESULTS}/{path.name}" for path in paths)
 
 
 def require_no_evaluation_meanwhile(
     opened: SealedSet, events: Iterable[Event], known: set[Path]
 ) -> None:
-    """Refuse to go on with what was kept if a look has given a result meanwhile.
+    """Require that no evaluation has stored a result meanwhile.
 
     Raises:
         InputError: if there are other results than those known.
     """
     if stored_result_files(opened.folder, events) != known:
-        what = "was looked at by somebody else meanwhile."
-        raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
+        what = "has a new evaluation by another process."
+        remedy = "Run the command again; nothing was done."
+        raise InputError.at(str(opened.folder), what, remedy)
 
 
-def was_erased(changed: Mapping[str, str | None], look: int) -> bool:
-    """Whether a change of the set has removed what was kept of a look."""
-    name = layout.result_file(look)
+def was_erased(changed: Mapping[str, str | None], number: int) -> bool:
+    """Whether a change of the set has removed the stored result of an evaluation."""
+    name = layout.result_file(number)
     return name in changed and changed[name] is None
 
 
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
-    """The digest that a kept result has to have.
+    """Return the expected digest of a stored result.
 
     Args:
-        listed: the files of the set as changes of the log left them, with their digests.
-        event: which says what was kept.
-        path: where it lies.
+        listed: the current files of the set, with their digests.
+        event: the event that names the result.
+        path: the stored result.
     """
     return listed.get(f"{layout.RESULTS}/{path.name}", event.facts.get("result"))
 
 
 def open_stored_result(opened: SealedSet, event: Event) -> StoredResult:
-    """What was kept of a look, by the event that says that it was evaluated.
+    """Open the stored result that an ``evaluated`` event names.
 
     Raises:
-        InputError: if it is not there, or was changed.
+        InputError: if it does not exist, or was changed.
     """
-    look = event.facts.get("look")
-    number = look if isinstance(look, int) else 0
+    charged = event.facts.get("evaluation")
+    number = charged if isinstance(charged, int) else 0
     path = stored_result_file(opened.folder, number)
     if path is None:
         where = str(opened.folder / layout.result_file(number))
-        raise InputError.at(where, f"is named by event {event.number}, but is not there.")
+        raise InputError.at(where, f"is named by event {event.number}, but does not exist.")
     sealed = path.read_bytes()
     if bytes_digest(sealed) != result_digest(opened.manifest.files, event, path):
-        what = f"was changed: event {event.number} names another content."
+        what = f"was changed: event {event.number} names another digest."
         raise InputError.at(str(path), what)
     contents = _unpacked(unsealed(opened, path, sealed))
     return StoredResult(number, json.loads(contents[ABOUT]), contents, path, bytes_digest(sealed))
 
 
 def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
-    """A kept file in plain form, in memory.
+    """Decrypt a stored result in memory.
 
     Raises:
         InputError: if it was changed.
@@ -193,7 +199,7 @@ def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
 
 
 def shown_result(content: bytes) -> JsonObject:
-    """What is shown of a kept result: the evaluation and the corrected bounds."""
+    """Return what an auditor sees of a stored result: the evaluation and the corrected bounds."""
     contents = _unpacked(content)
     about = json.loads(contents[ABOUT])
     return {"evaluation": json.loads(contents[EVALUATION]), **about}
@@ -219,7 +225,7 @@ def _parquet(table: pl.DataFrame) -> bytes:
 
 
 def _packed(contents: Mapping[str, bytes]) -> bytes:
-    """Files as one archive; equal files give equal bytes."""
+    """Pack files as one archive; equal files give equal bytes."""
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in contents.items():
@@ -236,51 +242,56 @@ def _json_bytes(value: Any) -> bytes:
     return (json.dumps(value, allow_nan=False) + "\n").encode()
 
 
-LOOKS, LOOKS_SCHEMA = "looks.json", "nodulebench/looks@1"
+EVALUATIONS, EVALUATIONS_SCHEMA = "evaluations.json", "nodulebench/stored-evaluations@1"
 
 
-def evaluations_note(opened: SealedSet, kept: Sequence[StoredResult], audience: str) -> JsonObject:
-    """What looks.json says of a folder that is made from kept results."""
+def evaluations_note(
+    opened: SealedSet, results: Sequence[StoredResult], audience: str
+) -> JsonObject:
+    """Return the content of evaluations.json in a folder made from stored results."""
     return {
-        "schema": LOOKS_SCHEMA,
+        "schema": EVALUATIONS_SCHEMA,
         "test_set": opened.name,
         "bundle": opened.bundle,
         "audience": audience,
-        "looks": [{"look": one.look, "result": one.digest} for one in kept],
+        "evaluations": [
+            {"evaluation": result.number, "result": result.digest} for result in results
+        ],
     }
 
 
 def is_from_stored_results(folder: Path) -> bool:
-    """Whether a folder says that it was made from kept results."""
-    return (folder / LOOKS).is_file()
+    """Whether a folder was made from stored results."""
+    return (folder / EVALUATIONS).is_file()
 
 
 def read_evaluations(folder: Path) -> JsonObject:
-    """From which looks of which sealed set a folder was made.
+    """Return from which evaluations of which sealed set a folder was made.
 
     Raises:
-        InputError: if it does not say so.
+        InputError: if evaluations.json is not valid.
     """
-    note = read_json(folder / LOOKS)
+    note = read_json(folder / EVALUATIONS)
     if (
         not isinstance(note, dict)
-        or note.get("schema") != LOOKS_SCHEMA
+        or note.get("schema") != EVALUATIONS_SCHEMA
         or not _names_evaluations(note)
     ):
-        raise InputError.at(str(folder / LOOKS), "does not say from which looks it was made.")
+        what = "does not name the evaluations from which the folder was made."
+        raise InputError.at(str(folder / EVALUATIONS), what)
     return note
 
 
 def _names_evaluations(note: JsonObject) -> bool:
-    looks = note.get("looks")
+    evaluations = note.get("evaluations")
     return (
         note.get("audience") in ("lab", "developer")
-        and isinstance(looks, list)
-        and bool(looks)
+        and isinstance(evaluations, list)
+        and bool(evaluations)
         and all(
-            isinstance(look, dict)
-            and isinstance(look.get("look"), int)
-            and isinstance(look.get("result"), str)
-            for look in looks
+            isinstance(evaluation, dict)
+            and isinstance(evaluation.get("evaluation"), int)
+            and isinstance(evaluation.get("result"), str)
+            for evaluation in evaluations
         )
     )

@@ -1,4 +1,4 @@
-"""Kept results of several looks -> one study, as if they had been evaluated together."""
+"""Combine stored results into one study, as if they had been evaluated together."""
 
 import json
 import re
@@ -32,26 +32,26 @@ from nodulebench.evaluation.result_folder import (
     PLAN,
 )
 
-AGAIN = "Evaluate the same submissions again: that is the same look, and costs nothing."
+AGAIN = "Evaluate the same submissions again: that is the same evaluation and is not charged."
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Several algorithms beside each other, from what was kept of their looks."""
+    """Several algorithms, from their stored results."""
 
     evaluated: Evaluated
     curves: pl.DataFrame
     flips: pl.DataFrame | None
     plan: JsonObject | None
-    """The plan of the test, as plan.json holds it."""
+    """The plan of the test, as in plan.json."""
 
     @property
     def document(self) -> Document:
-        """What evaluation.json holds."""
+        """Content of evaluation.json."""
         return self.evaluated.document
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables beside it, by their files, as an evaluation writes them."""
+        """Return the tables that an evaluation writes, by their file names."""
         cohorts = {rule: cohort for rule, cohort in self.evaluated.cohorts.items() if cohort}
         return {
             LABEL_FILE: self.evaluated.labels,
@@ -63,16 +63,16 @@ class Study:
 
 
 def chosen_evaluations(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Event]:
-    """The events of the results that are wanted, in the order of their aliases.
+    """Return the events of the wanted results, in the order of their aliases.
 
     Args:
         events: the log.
-        wanted: aliases (names of algorithms that have none) or numbers of looks; none: the last
+        wanted: aliases (names of algorithms without one) or numbers of evaluations; empty: the last
             result of every algorithm.
 
     Raises:
-        InputError: if there is none of a name or number, or several, which may be different
-            developers'; or if there is nothing at all.
+        InputError: if a name or number matches no result or several ones, perhaps of different
+            developers; or if there are no results.
     """
     called = _called(events)
     last = {called[event.number]: event for event in events if event.number in called}
@@ -81,70 +81,79 @@ def chosen_evaluations(events: Sequence[Event], wanted: Sequence[str] = ()) -> l
             event
             for event in events
             if (key := called.get(event.number)) is not None
-            if str(event.facts["look"]) == word
+            if str(event.facts["evaluation"]) == word
             or (key[1].casefold() == word.casefold() and last[key] is event)
         ]
         for word in wanted
     }
     raise_problems(
-        Problem(f"look '{word}'", "is not kept.", f"Kept: {_listed(last.values(), called)}.")
-        if not ones
-        else Problem(
-            f"'{word}'", "stands for several results.", f"Choose by look: {_listed(ones, called)}."
+        Problem(
+            f"evaluation '{word}'",
+            "has no stored result.",
+            f"Stored: {_listed(last.values(), called)}.",
         )
-        for word, ones in meant.items()
-        if len(ones) != 1
+        if not matches
+        else Problem(
+            f"'{word}'",
+            "names several results.",
+            f"Choose by number: {_listed(matches, called)}.",
+        )
+        for word, matches in meant.items()
+        if len(matches) != 1
     )
-    found = [one for (one,) in meant.values()] or list(last.values())
-    if not found:
-        raise InputError.at("sealed set", "keeps no result.", "Evaluate submissions on it first.")
-    names = Counter(called[one.number][1].casefold() for one in found)
+    chosen = [event for (event,) in meant.values()] or list(last.values())
+    if not chosen:
+        what = "has no stored results."
+        raise InputError.at("sealed set", what, "Evaluate submissions on it first.")
+    names = Counter(called[event.number][1].casefold() for event in chosen)
     raise_problems(
         Problem(f"'{name}'", "is the name of several algorithms.", "Name them in a roster.")
         for name, count in names.items()
         if count > 1
     )
-    return sorted(found, key=lambda one: _in_turn(called[one.number][1]))
+    return sorted(chosen, key=lambda event: _in_turn(called[event.number][1]))
 
 
 def _called(events: Sequence[Event]) -> dict[int, tuple[str, str]]:
-    """For each event that keeps a result, whose algorithm it is, and its alias or its name."""
+    """Return the developer, and the alias or name, for each event with a stored result."""
     names = {
         event.number: str(event.facts.get("alias") or event.facts.get("algorithm"))
         for event in events
-        if event.step == "look"
+        if event.step == "evaluation_charged"
     }
     return {
-        event.number: (str(event.facts["developer"]), names[look])
+        event.number: (str(event.facts["developer"]), names[charged])
         for event in events
-        if event.step == "evaluated" and isinstance(look := event.facts.get("look"), int)
-        if look in names
+        if event.step == "evaluated" and isinstance(charged := event.facts.get("evaluation"), int)
+        if charged in names
     }
 
 
 def _listed(events: Iterable[Event], called: Mapping[int, tuple[str, str]]) -> str:
-    told = [f"{called[event.number][1]} (look {event.facts['look']})" for event in events]
-    return ", ".join(told) or "none"
+    names = [
+        f"{called[event.number][1]} (evaluation {event.facts['evaluation']})" for event in events
+    ]
+    return ", ".join(names) or "none"
 
 
 def _in_turn(name: str) -> list[tuple[int, str]]:
-    """So that A2 stands before A10."""
+    """Sort key that puts A2 before A10."""
     parts = re.split(r"(\d+)", name.casefold())
     return [(int(part), "") if part.isdigit() else (0, part) for part in parts]
 
 
-def study_of(kept: Sequence[StoredResult], names: Mapping[str, str] | None = None) -> Study:
-    """One study of several kept results.
+def study_of(results: Sequence[StoredResult], names: Mapping[str, str] | None = None) -> Study:
+    """Combine several stored results into one study.
 
     Args:
-        kept: the results, in the order in which the algorithms stand.
-        names: for algorithms that are not called by their alias, what they are called.
+        results: the results, in the order of the algorithms.
+        names: new names for algorithms, by their aliases.
 
     Raises:
-        InputError: if they were not made alike.
+        InputError: if they were not evaluated in the same way.
     """
     named = names or {}
-    parts = [_named(one, named) for one in kept]
+    parts = [_named(result, named) for result in results]
     documents = [part.evaluated.document for part in parts]
     raise_problems(_unlike(documents))
     first = parts[0].evaluated
@@ -170,7 +179,7 @@ def study_of(kept: Sequence[StoredResult], names: Mapping[str, str] | None = Non
 def compared(
     study: Study, choice: ComparisonChoice
 ) -> tuple[AlgorithmComparison, ComparisonDocument]:
-    """The algorithms of a study compared with one of them, and what comparison.json holds of it."""
+    """Compare the algorithms of a study with one of them; also return comparison.json."""
     evaluated = study.evaluated
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     return comparison, comparison_document(comparison, evaluated)
@@ -186,16 +195,16 @@ def _unlike(documents: Sequence[Document]) -> Iterable[Problem]:
         ]
         if differing:
             pair = f"'{document.algorithms[0].name}' and '{first.algorithms[0].name}'"
-            what = f"were not evaluated alike: {', '.join(differing)} differ."
+            what = f"were not evaluated in the same way: {', '.join(differing)} differ."
             yield Problem(pair, what, f"Choose with --evaluation. {AGAIN}")
 
 
-def _named(kept: StoredResult, names: Mapping[str, str]) -> Study:
-    """The study of one look, its algorithm called as is wanted."""
-    evaluated = kept.evaluated()
-    content = kept.contents.get(PLAN)
+def _named(result: StoredResult, names: Mapping[str, str]) -> Study:
+    """Return the study of one evaluation, with the algorithm renamed if wanted."""
+    evaluated = result.evaluated()
+    content = result.contents.get(PLAN)
     plan = None if content is None else json.loads(content)
-    study = Study(evaluated, kept.curves, kept.flips, plan)
+    study = Study(evaluated, result.curves, result.flips, plan)
     (old,) = evaluated.submissions
     return study if names.get(old, old) == old else _renamed(study, names[old])
 
@@ -218,7 +227,7 @@ def _renamed(study: Study, new: str) -> Study:
 
 
 def renamed_document(document: Document, new: str) -> Document:
-    """The document of one algorithm under another name."""
+    """Return the document of one algorithm under another name."""
     plan = document.plan
     if plan is not None:
         plan = replace(
@@ -231,7 +240,7 @@ def renamed_document(document: Document, new: str) -> Document:
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """The documents of several algorithms that were evaluated alike, as one."""
+    """Join the documents of several algorithms that were evaluated in the same way."""
     return replace(
         documents[0],
         algorithms=tuple(algorithm for document in documents for algorithm in document.algorithms),
@@ -240,7 +249,7 @@ def joined(documents: Sequence[Document]) -> Document:
 
 
 def _plan(plans: Sequence[PlanSummary]) -> PlanSummary | None:
-    """What came of a plan for all algorithms together."""
+    """Combine the outcomes of a plan for all algorithms."""
     if not plans:
         return None
     verdicts = {name: verdict for plan in plans for name, verdict in plan.verdicts.items()}
@@ -253,7 +262,7 @@ def _plan(plans: Sequence[PlanSummary]) -> PlanSummary | None:
 
 
 def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """Failed if one is, passed if all are."""
+    """Return failed if any failed, and passed if all passed."""
     if "failed" in verdicts:
         return "failed"
     return "undecided" if "undecided" in verdicts else "passed"

@@ -1,8 +1,8 @@
-"""A submission as it was sent -> a copy that nobody else changes: digested, read, and read alone.
+"""Copy, digest and read a submission without disclosing the sealed set.
 
-What is digested is what is scored: a file that changes meanwhile, or lies beside the submission, is
-no part of it. What is told of a submission that cannot be read must not depend on the sealed set:
-it is first read without it, and only what passes that is read with the geometry of its cases.
+A private copy is both digested and scored: files that change meanwhile, or are next to the
+submission, are not part of it. Error messages about an unreadable submission must not depend on the
+sealed set. So it is first read without the set, and only then with the geometry of its cases.
 """
 
 import shutil
@@ -26,25 +26,25 @@ from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
 from nodulebench.io.table_files import read_table
 
 _NAME = "seriesuid"
-_CHECK = "Look at it with: nodulebench check. What can be read: nodulebench formats."
+_CHECK = "Check it with: nodulebench check. Formats that can be read: nodulebench formats."
 _NOMINAL = {
     **dict.fromkeys(SIZE, 1000),
     **dict.fromkeys(SPACING_MM, 1.0),
     **dict.fromkeys(ORIGIN_MM, 0.0),
 }
-"""A geometry for cases that a set does not have, so that reading goes on as for those it has."""
+"""Geometry for cases that are not in the set, so that they are read like those that are."""
 
 
 @contextmanager
 def held_copy(marks: Path) -> Iterator[Path]:
-    """A private copy of a file or folder under its own name, for as long as it is needed.
+    """Hold a private copy of a file or folder under its own name.
 
     Raises:
-        InputError: if it cannot be copied, or holds links or what is no file: those would bring in
-            what was not sent.
+        InputError: if it cannot be copied, or contains links or special files: those would add
+            data that was not sent.
     """
-    with process_folder() as place:
-        copy = place / (marks.name or marks.resolve().name)
+    with process_folder() as private:
+        copy = private / (marks.name or marks.resolve().name)
         try:
             _copy(marks, copy)
         except OSError as error:
@@ -58,14 +58,14 @@ def _copy(marks: Path, copy: Path) -> None:
         _require_no_links([marks])
     if not marks.is_dir():
         if marks.exists() and not marks.is_file():  # a device never ends
-            raise InputError.at(shown(str(marks)), "is no file.", "Send files themselves.")
+            raise InputError.at(shown(str(marks)), "is not a regular file.", "Send regular files.")
         shutil.copyfile(marks, copy, follow_symlinks=False)
         _require_no_links([copy])  # it may have become one meanwhile
         return
     parts = sorted(marks.rglob("*"))
     _require_no_links(parts)
     raise_problems(
-        Problem(in_a_line(str(part)), "has a line end in its name.", "Rename it.")
+        Problem(in_a_line(str(part)), "has a line break in its name.", "Rename it.")
         for part in parts
         if "\n" in part.name  # a digest lists names and digests in lines
     )
@@ -81,17 +81,17 @@ def _copy(marks: Path, copy: Path) -> None:
 
 def _require_no_links(parts: list[Path]) -> None:
     raise_problems(
-        Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
+        Problem(shown(str(part)), "is a link or not a regular file.", "Send regular files.")
         for part in parts
         if part.is_symlink() or not (part.is_file() or part.is_dir())
     )
 
 
 def submission_digest(marks: Path) -> str:
-    """What identifies a submission: its bytes; of JSON its name too, which may be its case's.
+    """Return the digest of a submission: its bytes, for JSON also its name, which may be its case.
 
     Raises:
-        InputError: if it is of a run whose table of runs cannot be read.
+        InputError: if it is from a run whose table of runs cannot be read.
     """
     if marks.is_dir() and (marks / RECORD).is_file():
         return _digest_of_run(marks)
@@ -106,7 +106,7 @@ def submission_digest(marks: Path) -> str:
 
 
 def _digest_of_run(folder: Path) -> str:
-    """What identifies a submission that ``run`` wrote: the same with other timings is the same."""
+    """Return the digest of a submission that ``run`` wrote; it does not depend on timings."""
     named = ("algorithm", "marks", "mark_slices")
     files = [file for file in sorted(folder.iterdir()) if file.name.partition(".")[0] in named]
     lines = [f"{file.name} {file_digest(file)}" for file in files]
@@ -117,14 +117,14 @@ def _digest_of_run(folder: Path) -> str:
     return bytes_digest("\n".join(["run", *lines, *states]).encode("utf-8", "surrogatepass"))
 
 
-def read_alone(copy: Path, sent: Path) -> tuple[str, ...]:
-    """Read a submission without the test set, so that all who cannot read it are told the same.
+def read_without_set(copy: Path, sent: Path) -> tuple[str, ...]:
+    """Read a submission without the test set, so that errors are the same for every set.
 
     Returns:
         The cases whose geometry is needed to read the rest.
 
     Raises:
-        InputError: if it cannot be read, whatever set it is for.
+        InputError: if it cannot be read for any set.
     """
     try:
         read_submission(copy, None)
@@ -144,21 +144,21 @@ def read_alone(copy: Path, sent: Path) -> tuple[str, ...]:
     except NoduleBenchError:
         raise
     except (Exception, PanicException) as error:
-        what = f"cannot be read ({type(error).__name__}), and cost no look."
+        what = f"cannot be read ({type(error).__name__}); the evaluation was not charged."
         raise InputError.at(sent, what, _CHECK) from error
     return ()
 
 
 def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submission:
-    """Read a submission that can be read alone, with the geometry of a set's cases.
+    """Read a submission with the geometry of a set's cases.
 
     Args:
-        copy: the submission.
+        copy: the submission, which can be read without the set.
         cases: CASES of the set.
-        wanted: cases whose geometry is needed; those that the set does not have get another one.
+        wanted: cases whose geometry is needed; those not in the set get a nominal one.
 
     Raises:
-        InputError: if it does not fit the images of the set, without a word on what or where.
+        InputError: if it does not fit the images of the set; the message gives no details.
     """
     listed = {*cases["case_id"], *cases["case_id"].str.replace_all(".", "_", literal=True)}
     others = [{"case_id": name, **_NOMINAL} for name in wanted if name not in listed]
@@ -170,15 +170,15 @@ def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submi
     except (Exception, PanicException) as error:
         raise InputError.at(
             copy.name,
-            "does not fit the images of this test set: where its marks lie and on which slices.",
-            "Is it for another set, or in other coordinates?",
+            "does not fit the images of this test set (positions of marks, slices).",
+            "Check that it is for this set and in the right coordinates.",
         ) from error
 
 
 def without_withdrawn(submission: Submission, cases: Collection[str]) -> Submission:
-    """A submission without what it says of cases that were withdrawn: the same file is scored."""
+    """Return a submission without withdrawn cases, so that the same file can be scored again."""
 
-    def kept(table: pl.DataFrame) -> pl.DataFrame:
+    def without_cases(table: pl.DataFrame) -> pl.DataFrame:
         return table.filter(~pl.col("case_id").is_in([*cases]))
 
     if not cases:
@@ -186,16 +186,16 @@ def without_withdrawn(submission: Submission, cases: Collection[str]) -> Submiss
     slices, runs = submission.slices, submission.runs
     return replace(
         submission,
-        marks=kept(submission.marks),
-        slices=None if slices is None else kept(slices),
-        runs=None if runs is None else kept(runs),
+        marks=without_cases(submission.marks),
+        slices=None if slices is None else without_cases(slices),
+        runs=None if runs is None else without_cases(runs),
     )
 
 
 def _named_in_rows(copy: Path) -> pl.DataFrame | None:
-    """The cases that rows of a LUNA16 file name, but for a header that is repeated; None: no such.
+    """Return the cases in the rows of a LUNA16 file; None: it is not such a file.
 
-    Rows that repeat the header name no case, and are passed over in every set.
+    Rows that repeat the header name no case, and are skipped in every set.
     """
     file = copy if copy.is_file() else next(iter(sorted(copy.glob("marks.csv*"))), None)
     try:
@@ -212,12 +212,12 @@ def _named_in_rows(copy: Path) -> pl.DataFrame | None:
 
 
 def _as_sent(error: InputError, copy: Path, sent: Path) -> InputError:
-    """The same error about the submission where it lies."""
+    """Return the same error with the path of the original submission."""
 
-    def told(text: str) -> str:
+    def as_sent(text: str) -> str:
         return text.replace(str(copy), str(sent)).replace(shown(str(copy)), shown(str(sent)))
 
     return InputError(
-        Problem(told(problem.where), told(problem.what), told(problem.remedy))
+        Problem(as_sent(problem.where), as_sent(problem.what), as_sent(problem.remedy))
         for problem in error.problems
     )

@@ -1,4 +1,4 @@
-"""Sealed test set -> everything in it that is not as it was: files, signature, log, results."""
+"""Verify a sealed test set: files, signature, log and stored results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,25 +32,25 @@ from nodulebench.security.vault import CompartmentVault, Secret, Vault
 
 @dataclass(frozen=True, slots=True)
 class SealedCheck:
-    """What was checked in a sealed set, and everything that is not as it should be."""
+    """What was checked in a sealed set, and all problems."""
 
     files: int
     signature: Signature | None
-    """The signature if it holds."""
+    """The signature, if valid."""
     events: tuple[Event, ...]
-    """The log, as far as it can be read."""
+    """All events that could be read."""
     was_opened: bool
     """Whether the vault was opened: codes of the log and sealed contents were checked too."""
     has_keys: bool
     """Whether each person has a key: signatures of events were checked without the vault."""
     checkpoints: int
-    """Checkpoints that were compared."""
+    """Number of checkpoints compared."""
     problems: tuple[Problem, ...]
     notices: tuple[Notice, ...]
 
     @property
     def is_good(self) -> bool:
-        """Whether everything is as it should be."""
+        """Whether there are no problems."""
         return not self.problems
 
 
@@ -62,46 +62,46 @@ def verify_sealed(
     checkpoints: Sequence[Path] = (),
     images: Path | None = None,
 ) -> SealedCheck:
-    """Check a sealed set; nothing is written, and nobody's permission is needed.
+    """Check a sealed set; nothing is written, and no permission is needed.
 
     Args:
         folder: what ``seal`` wrote.
-        public_key: of whoever shall have sealed it, and signed the checkpoints.
-        secret: opens the vault; without it codes of the log are not checked.
-        checkpoints: statements on the log that were kept elsewhere.
-        images: where the images are that the set only lists.
+        public_key: key of the expected signer of the set and of the checkpoints.
+        secret: opens the vault; without it, codes of the log are not checked.
+        checkpoints: checkpoints of the log, stored elsewhere.
+        images: folder of the images that the set only lists.
     """
     problems, signature = _signature_problems(folder, public_key)
     try:
-        found = examine(folder, secret)
+        state = examine(folder, secret)
     except InputError as error:
         problems += [*manifest_problems(folder, is_apart=layout.grows), *error.problems]
         return SealedCheck(
             len(listed_files(folder)), signature, (), False, False, 0, _once(problems), ()
         )
     problems += [
-        *manifest_problems(folder, layout.grows, found.changed),
-        *found.problems,
-        *found.check.dates,
-        *holder_problems(found),
+        *manifest_problems(folder, layout.grows, state.changed),
+        *state.problems,
+        *state.check.dates,
+        *holder_problems(state),
     ]
-    problems += _checkpoint_problems(found, checkpoints, public_key)
-    problems += _result_problems(found)
-    problems += _stray_problems(found)
-    problems += _pending_problems(found)
+    problems += _checkpoint_problems(state, checkpoints, public_key)
+    problems += _result_problems(state)
+    problems += _stray_problems(state)
+    problems += _pending_problems(state)
     if images is not None:
         problems += image_problems(folder, images)
-    if found.vault is not None:
-        problems += _content_problems(found, found.vault)
+    if state.vault is not None:
+        problems += _content_problems(state, state.vault)
     return SealedCheck(
-        files=len(found.listed),
+        files=len(state.listed),
         signature=signature,
-        events=tuple(found.check.events),
-        was_opened=found.vault is not None,
-        has_keys=found.has_keys,
+        events=tuple(state.check.events),
+        was_opened=state.vault is not None,
+        has_keys=state.has_keys,
         checkpoints=len(checkpoints),
         problems=_once(problems),
-        notices=tuple(_notices(found)),
+        notices=tuple(_notices(state)),
     )
 
 
@@ -121,63 +121,63 @@ def _signature_problems(
     return [], signature
 
 
-def _pending_problems(found: Examined) -> Iterator[Problem]:
-    for digest in found.pending:
+def _pending_problems(state: Examined) -> Iterator[Problem]:
+    for digest in state.pending:
         yield Problem(
-            str(found.folder / layout.change_file(digest)),
+            str(state.folder / layout.change_file(digest)),
             "lists a change that was interrupted.",
-            "Whoever opens the set next completes it.",
+            "The next command that opens the set completes it.",
         )
 
 
 def _checkpoint_problems(
-    found: Examined, checkpoints: Sequence[Path], public_key: Path | None
+    state: Examined, checkpoints: Sequence[Path], public_key: Path | None
 ) -> Iterator[Problem]:
-    people = [parse_public_key(person.key) for person in found.policy.people if person.key]
+    people = [parse_public_key(person.key) for person in state.policy.people if person.key]
     for checkpoint in checkpoints:
         yield from checkpoint_file_problems(
-            found.log, found.check.links, checkpoint, public_key, people
+            state.log, state.check.links, checkpoint, public_key, people
         )
 
 
-def _result_problems(found: Examined) -> Iterator[Problem]:
-    """Kept results that are not those that the log names."""
-    folder = found.folder
-    for event in found.check.events:
+def _result_problems(state: Examined) -> Iterator[Problem]:
+    """Yield problems of stored results that differ from those in the log."""
+    folder = state.folder
+    for event in state.check.events:
         if event.step != "evaluated":
             continue
-        look = event.facts.get("look")
-        number = look if isinstance(look, int) else 0
+        charged = event.facts.get("evaluation")
+        number = charged if isinstance(charged, int) else 0
         path = stored_result_file(folder, number)
-        if path is None and was_erased(found.changed, number):
+        if path is None and was_erased(state.changed, number):
             continue
         if path is None:
             where = str(folder / layout.result_file(number))
-            yield Problem(where, f"is named by event {event.number}, but is not there.")
-        elif file_digest(path) != result_digest(found.listed, event, path):
-            yield Problem(str(path), f"was changed: event {event.number} names another content.")
+            yield Problem(where, f"is named by event {event.number}, but does not exist.")
+        elif file_digest(path) != result_digest(state.listed, event, path):
+            yield Problem(str(path), f"was changed: event {event.number} names another digest.")
 
 
-def _stray_problems(found: Examined) -> Iterator[Problem]:
-    """Files beside the log and the results that nobody wrote."""
-    folder, checked = found.folder, found.check
-    looks = [event.number for event in checked.events if event.step == "look"]
-    kept = {layout.HEAD, *(layout.event_file(link.place) for link in checked.links)}
-    results = (stored_result_file(folder, look) for look in looks)
-    kept |= {path.relative_to(folder).as_posix() for path in results if path is not None}
+def _stray_problems(state: Examined) -> Iterator[Problem]:
+    """Yield files in growing folders that are neither events, results nor changes."""
+    folder, checked = state.folder, state.check
+    numbers = [event.number for event in checked.events if event.step == "evaluation_charged"]
+    expected = {layout.HEAD, *(layout.event_file(link.place) for link in checked.links)}
+    results = (stored_result_file(folder, number) for number in numbers)
+    expected |= {path.relative_to(folder).as_posix() for path in results if path is not None}
     named = (change_named(event) for event in checked.events)
-    kept |= {layout.change_file(digest) for digest in named if digest}
+    expected |= {layout.change_file(digest) for digest in named if digest}
     for part in (layout.AUDIT, layout.RESULTS, layout.CHANGES):
         for path in sorted((folder / part).glob("*")):
-            if path.relative_to(folder).as_posix() not in kept and not is_leftover(path):
+            if path.relative_to(folder).as_posix() not in expected and not is_leftover(path):
                 yield Problem(str(path), "does not belong there: it was added.")
 
 
-def _content_problems(found: Examined, vault: Vault) -> Iterator[Problem]:
-    """Sealed files that do not open."""
-    folder, secrets = found.folder, found.folder / layout.SECRETS
+def _content_problems(state: Examined, vault: Vault) -> Iterator[Problem]:
+    """Yield problems of sealed files that cannot be decrypted."""
+    folder, secrets = state.folder, state.folder / layout.SECRETS
     files = [(path, path.relative_to(secrets).as_posix()) for path in secrets.rglob("*")]
-    results = stored_result_files(folder, found.check.events)
+    results = stored_result_files(folder, state.check.events)
     files += [(path, f"{layout.RESULTS}/{path.name}") for path in results]
     for path, sealed in sorted(files):
         name = sealed.removesuffix(layout.SUFFIX)
@@ -191,13 +191,13 @@ def _content_problems(found: Examined, vault: Vault) -> Iterator[Problem]:
                 yield from error.problems
 
 
-def _notices(found: Examined) -> Iterator[Notice]:
-    folder, events = found.folder, found.check.events
-    needed = {folder / layout.change_stage(digest) for digest in found.pending}
-    failed = {event.facts.get("look") for event in events if event.step == "failed"}
+def _notices(state: Examined) -> Iterator[Notice]:
+    folder, events = state.folder, state.check.events
+    needed = {folder / layout.change_stage(digest) for digest in state.pending}
+    failed = {event.facts.get("evaluation") for event in events if event.step == "failed"}
     answered = {evaluation_of(event.facts) for event in events if event.step == "evaluated"}
     for event in events:
-        if event.step != "look" or event.number in failed:
+        if event.step != "evaluation_charged" or event.number in failed:
             continue
         if evaluation_of(event.facts) not in answered:
             yield Notice("look_interrupted", {"event": event.number})
@@ -208,40 +208,42 @@ def _notices(found: Examined) -> Iterator[Notice]:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What a sealed set's log says, and whether it can be believed."""
+    """The log of a sealed set, and whether it is valid."""
 
     name: str
     policy: CustodyPolicy
     events: tuple[Event, ...]
     uses: tuple[Use, ...]
-    """By developer; none where the log cannot be believed."""
+    """By developer; empty if the log is not valid."""
     problems: tuple[Problem, ...]
     dates: tuple[Problem, ...]
-    """Dates that go backwards, which do not keep a log from being believed."""
+    """Dates that go backwards; the log is still valid."""
     has_keys: bool
-    """Whether each person has a key; else names are as those gave them who share the secret."""
+    """Whether each person has a key; otherwise the names in the log are not verified."""
     outdated: dict[int, str]
-    """Looks whose kept results were made with cases that were withdrawn since, and these."""
+    """Evaluations whose results include cases that were withdrawn since, and these cases."""
 
 
 def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
-    """The log of a sealed set; its chain is checked, with the secret also who wrote it."""
+    """Read the log of a sealed set and check its chain; with the secret, also its authors."""
     note = read_note(folder)
-    found = examine(folder, secret)
-    events, policy = found.check.events, found.policy
-    used = () if found.problems else uses(events, policy.reuse)
-    looks = (event.number for event in events if event.step == "look")
+    state = examine(folder, secret)
+    events, policy = state.check.events, state.policy
+    used = () if state.problems else uses(events, policy.reuse)
+    numbers = (event.number for event in events if event.step == "evaluation_charged")
     outdated = {
-        look: SEPARATOR.join(gone) for look in looks if (gone := withdrawn_since(events, look))
+        number: SEPARATOR.join(gone)
+        for number in numbers
+        if (gone := withdrawn_since(events, number))
     }
     return AuditReport(
         note["name"],
         policy,
         tuple(events),
         used,
-        tuple(found.problems),
-        tuple(found.check.dates),
-        found.has_keys,
+        tuple(state.problems),
+        tuple(state.check.dates),
+        state.has_keys,
         outdated,
     )
 
@@ -249,21 +251,21 @@ def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
 def write_checkpoint(
     folder: Path, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
 ) -> Checkpoint:
-    """Write how far a log goes, for another person to keep; check an older checkpoint first.
+    """Write a checkpoint of a log for another person; check an existing checkpoint first.
 
     Args:
         folder: a sealed set.
-        path: the checkpoint, outside of it.
+        path: the checkpoint, outside of the set.
         key: private Ed25519 key, PEM or OpenSSH, that signs it.
-        passphrase: of the key, if it is encrypted.
+        passphrase: passphrase of the key, if it is encrypted.
         by: name of the signer.
 
     Raises:
-        InputError: if the log was tampered with, or no longer holds what the older checkpoint says.
+        InputError: if the log was tampered with, or contradicts the older checkpoint.
     """
     require_outside(path, folder)
-    found = examine(folder)
-    raise_problems(found.problems)
+    state = examine(folder)
+    raise_problems(state.problems)
     return checkpoint_file.write_checkpoint(
-        found.log, found.check, path, key=key, passphrase=passphrase, by=by
+        state.log, state.check, path, key=key, passphrase=passphrase, by=by
     )

@@ -1,7 +1,7 @@
-"""Sealed set - a patient -> the set without them: tables sealed anew, images gone, the log says so.
+"""Withdraw a patient from a sealed set: seal the tables again, remove images, record it.
 
-What was kept of looks so far was made with the patient, and holds their nodules: it is erased. The
-same submissions, evaluated again, are the same looks.
+Stored results were made with the patient and contain their nodules, so they are deleted. The same
+submissions, evaluated again, are the same evaluations and are not charged.
 """
 
 import csv
@@ -42,35 +42,35 @@ _DELIMITERS = ",;\t"
 
 
 def without_cases(name: str, content: bytes, ids: Collection[str]) -> bytes | None:
-    """A file without whatever it says of some cases.
+    """Return a file without all it says about some cases.
 
-    Rows of tables go where a cell is one of the names, entries of JSON where they are named by one
-    or hold it as a value.
+    Rows of tables are removed if a cell is one of the names; entries of JSON if a name is their key
+    or their value.
 
     Args:
-        name: of the file, whose suffix says what it is.
-        content: of the file.
+        name: name of the file; its suffix gives the format.
+        content: content of the file.
         ids: names of cases, and of their patients.
 
     Returns:
-        The content, the very same where it does not speak of them; None: it does, in a form that
-        cannot be taken apart, so that the file has to go as a whole.
+        The new content; the same object if the file does not name the cases; None if it names them
+        in a form that cannot be edited, so that the whole file must be removed.
     """
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".parquet":
         return _parquet(name, content, ids)
     if not _is_named(content, ids):
         return content
-    kept: bytes | None = None
+    rest: bytes | None = None
     if suffix == ".csv":
-        kept = _csv(content, set(ids))
+        rest = _csv(content, set(ids))
     elif suffix == ".json":
-        kept = _json(content, set(ids))
-    return None if kept is None or _is_named(kept, ids) else kept
+        rest = _json(content, set(ids))
+    return None if rest is None or _is_named(rest, ids) else rest
 
 
 def _is_named(content: bytes, ids: Collection[str]) -> bool:
-    """Whether a text has one of the names as a word: '1.2.3' is none in '1.2.34' or '1.2.3.4'."""
+    """Whether a text has one of the names as a word: '1.2.3' is not in '1.2.34' or '1.2.3.4'."""
     words = b"|".join(re.escape(id_.encode()) for id_ in ids)
     return re.search(rb"(?<![\w-])(?<!\d\.)(?:" + words + rb")(?![\w-]|\.\d)", content) is not None
 
@@ -84,11 +84,11 @@ def _parquet(name: str, content: bytes, ids: Collection[str]) -> bytes:
     if not texts:
         return content
     named = pl.any_horizontal(pl.col(column).is_in(list(ids)).fill_null(False) for column in texts)
-    kept = table.filter(~named)
-    if kept.height == table.height:
+    rest = table.filter(~named)
+    if rest.height == table.height:
         return content
     buffer = io.BytesIO()
-    kept.write_parquet(buffer)
+    rest.write_parquet(buffer)
     return buffer.getvalue()
 
 
@@ -102,29 +102,29 @@ def _csv(content: bytes, ids: set[str]) -> bytes | None:
     out = io.StringIO()
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    writer.writerows(row for row in rows if not any(unmarked(one.strip()) in ids for one in row))
+    writer.writerows(row for row in rows if not any(unmarked(cell.strip()) in ids for cell in row))
     return out.getvalue().encode()
 
 
 def _json(content: bytes, ids: set[str]) -> bytes | None:
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except ValueError:
         return None
-    return (json.dumps(_without(found, ids), indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(_without(document, ids), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _without(value: Any, ids: set[str]) -> Any:
     if isinstance(value, dict):
-        return {name: _without(one, ids) for name, one in value.items() if name not in ids}
+        return {name: _without(entry, ids) for name, entry in value.items() if name not in ids}
     if isinstance(value, list):
-        return [_without(one, ids) for one in value if not _names(one, ids)]
+        return [_without(entry, ids) for entry in value if not _names(entry, ids)]
     return value
 
 
 def _names(value: Any, ids: set[str]) -> bool:
     if isinstance(value, dict):
-        return any(isinstance(one, str) and one in ids for one in value.values())
+        return any(isinstance(entry, str) and entry in ids for entry in value.values())
     return isinstance(value, str) and value in ids
 
 
@@ -133,14 +133,14 @@ SEPARATOR = ", "
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """What was taken out of a set."""
+    """What was withdrawn from a set."""
 
     event: Event
     cases: tuple[str, ...]
     files: int
-    """Files that are no longer there: images, and what named the cases and is no table."""
-    looks: int
-    """Looks of which nothing is kept any more."""
+    """Removed files: images, and files other than tables that named the cases."""
+    evaluations: int
+    """Evaluations whose stored results were deleted."""
 
 
 def withdraw(
@@ -152,27 +152,28 @@ def withdraw(
     patient: str = "",
     reason: str,
 ) -> Withdrawn:
-    """Take cases out of a sealed set for good.
+    """Remove cases permanently from a sealed set.
 
     Args:
         sealed: the set.
-        secret: a curator's key, or the shared one.
+        secret: a curator's key, or the shared secret.
         person: who acts; with a key it may be empty.
-        cases: by their names.
-        patient: all cases of a patient, by the patient's name in the table of cases.
-        reason: stands in the log.
+        cases: names of cases.
+        patient: name of a patient in the case table, whose cases are all removed.
+        reason: the reason for the log.
 
     Raises:
-        InputError: if the person may not, gives no reason, a case is unknown, or none would stay.
+        InputError: if the person has no permission or gives no reason, a case is unknown, or no
+            case would remain.
     """
     if not reason.strip():
-        raise InputError.at("withdraw", "has no reason.", "Say why in --reason; it is logged.")
+        raise InputError.at("withdraw", "has no reason.", "Give --reason; it is logged.")
     opened = open_sealed(sealed, secret, person, "withdraw")
     reference = opened.reference()
     gone = _cases(reference, cases, patient)
     ids = [*gone, *([patient] if patient else ())]
     with staging(opened.folder) as files:
-        kept, erased = (
+        stored, erased = (
             stored_result_files(opened.folder, opened.events),
             sealed_results(opened.folder),
         )
@@ -182,38 +183,39 @@ def withdraw(
         change = staged(opened.folder, files, [*removed, *erased], opened.manifest.files)
 
         def facts(events: list[Event]) -> dict[str, Fact]:
-            require_no_evaluation_meanwhile(opened, events, kept)
-            told: dict[str, Fact] = {"cases": SEPARATOR.join(gone), "files": len(removed)}
-            return {**told, "erased_looks": len(kept), "reason": reason.strip()}
+            require_no_evaluation_meanwhile(opened, events, stored)
+            summary: dict[str, Fact] = {"cases": SEPARATOR.join(gone), "files": len(removed)}
+            return {**summary, "erased_evaluations": len(stored), "reason": reason.strip()}
 
         event = commit(opened, "withdrawn", facts, change)
-    return Withdrawn(event, tuple(gone), len(removed), len(kept))
+    return Withdrawn(event, tuple(gone), len(removed), len(stored))
 
 
 def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
-    """The cases that were taken out after an event: what was made before was made with them."""
+    """Return the cases that were withdrawn after an event; earlier results include them."""
     named = (
         str(event.facts.get("cases"))
         for event in events
         if event.step == "withdrawn" and event.number > number
     )
-    return tuple(one for names in named for one in names.split(SEPARATOR))
+    return tuple(case_id for names in named for case_id in names.split(SEPARATOR))
 
 
-def require_not_withdrawn(events: Sequence[Event], looks: Iterable[object]) -> None:
-    """Refuse looks that were made with cases that were withdrawn since: nothing is made of them.
+def require_not_withdrawn(events: Sequence[Event], numbers: Iterable[object]) -> None:
+    """Refuse evaluations that include cases withdrawn since.
 
     Raises:
-        InputError: for each of them.
+        InputError: with one problem per evaluation.
     """
     raise_problems(
         Problem(
-            f"look {look}",
+            f"evaluation {number}",
             "was made with cases that were withdrawn since.",
-            "Evaluate the same file again: marks on those are left out, and it costs no look.",
+            "Evaluate the same file again: marks on these cases are ignored, and it is not "
+            "charged.",
         )
-        for look in looks
-        if isinstance(look, int) and withdrawn_since(events, look)
+        for number in numbers
+        if isinstance(number, int) and withdrawn_since(events, number)
     )
 
 
@@ -226,23 +228,24 @@ def _cases(reference: Reference, cases: Sequence[str], patient: str) -> list[str
         unknown = [] if gone else [patient]
     else:
         gone, known = sorted(set(cases)), set(table["case_id"])
-        unknown = [one for one in gone if one not in known]
+        unknown = [case_id for case_id in gone if case_id not in known]
     if unknown:
         raise InputError.at("withdraw", f"the set has no '{unknown[0]}'.")
     if len(gone) == table.height:
         raise InputError.at(
-            "withdraw", "nothing would be left.", "Retire the set: nodulebench custody retire"
+            "withdraw",
+            "would remove all cases.",
+            "Retire the set instead: nodulebench custody retire",
         )
     return gone
 
 
 def _images(opened: SealedSet, reference: Reference, gone: Sequence[str]) -> Iterator[str]:
-    """The image files of cases, plain or sealed."""
     known, away = set(reference.cases["case_id"]), set(gone)
     plain = f"{layout.PAYLOAD}/{layout.IMAGES}/"
     sealed = layout.sealed_file(f"{layout.IMAGES}/").removesuffix(layout.SUFFIX)
     for name in opened.manifest.files:
-        start = next((one for one in (plain, sealed) if name.startswith(one)), None)
+        start = next((prefix for prefix in (plain, sealed) if name.startswith(prefix)), None)
         if start is not None:
             below = name.removeprefix(start).removesuffix(layout.SUFFIX)
             owner = named_owner(PurePosixPath(below), known)
@@ -251,28 +254,28 @@ def _images(opened: SealedSet, reference: Reference, gone: Sequence[str]) -> Ite
 
 
 def _tables(opened: SealedSet, files: Path, ids: Sequence[str]) -> Iterator[str]:
-    """Seal anew what names the cases; the files that have to go as a whole."""
+    """Seal again all tables that name the cases; yield the files that must be removed."""
     for name in opened.secret_names:
         if name.startswith(f"{layout.IMAGES}/") or name == MANIFEST:
             continue
         content = opened.plain(name)
-        kept = without_cases(name, content, ids)
-        if kept is None:
+        rest = without_cases(name, content, ids)
+        if rest is None:
             yield layout.sealed_file(name)
-        elif kept is not content:
-            put(files, layout.sealed_file(name), opened.vault.seal(kept, name))
+        elif rest is not content:
+            put(files, layout.sealed_file(name), opened.vault.seal(rest, name))
 
 
 def _check(opened: SealedSet, files: Path) -> Reference:
-    """Write the tables' own manifest anew; the reference that is left."""
+    """Write the manifest of the tables again; return the remaining reference."""
     names = [name for name in opened.secret_names if "/" not in name and name.endswith(".parquet")]
     plain = {name: _staged_plain(opened, files, name) for name in names}
-    told: JsonObject = parse_json(opened.plain(MANIFEST), Path(MANIFEST))
-    told["files"] = {name: bytes_digest(plain[name]) for name in told["files"]}
-    content = (json.dumps(told, indent=1) + "\n").encode()
+    manifest: JsonObject = parse_json(opened.plain(MANIFEST), Path(MANIFEST))
+    manifest["files"] = {name: bytes_digest(plain[name]) for name in manifest["files"]}
+    content = (json.dumps(manifest, indent=1) + "\n").encode()
     reference = reference_from({**plain, MANIFEST: content}, opened.folder)
-    told |= {"cases": reference.cases.height, "nodules": reference.nodules.height}
-    content = (json.dumps(told, indent=1) + "\n").encode()
+    manifest |= {"cases": reference.cases.height, "nodules": reference.nodules.height}
+    content = (json.dumps(manifest, indent=1) + "\n").encode()
     put(files, layout.sealed_file(MANIFEST), opened.vault.seal(content, MANIFEST))
     return reference
 
@@ -285,14 +288,14 @@ def _staged_plain(opened: SealedSet, files: Path, name: str) -> bytes:
 
 
 def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Sequence[str]) -> None:
-    """What describes the set in plain form, without the cases."""
+    """Write the plain descriptions of the set again, without the cases."""
     for name in (layout.RUN_CASES, f"{layout.PAYLOAD}/{layout.IMAGE_LIST}"):
         path = opened.folder / name
         if path.is_file():
-            kept = without_cases(name, path.read_bytes(), ids)
-            if kept is None:
-                raise InputError.at(path, "names the case where it cannot be taken out.")
-            put(files, name, kept)
+            rest = without_cases(name, path.read_bytes(), ids)
+            if rest is None:
+                raise InputError.at(path, "names the case in a form that cannot be edited.")
+            put(files, name, rest)
     note = read_json(opened.folder / SEALED_NOTE)
     put_json(files, SEALED_NOTE, {**note, "cases": reference.cases.height})
     sheet = _datasheet(opened, reference)
@@ -301,16 +304,18 @@ def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Seq
 
 
 def _datasheet(opened: SealedSet, reference: Reference) -> Datasheet:
-    """The datasheet with what the tables say now; what nobody computes from them stays."""
+    """Return the datasheet with new computed answers; all others are unchanged."""
     before: JsonObject = read_json(opened.folder / "datasheet.json")["answers"]
-    told = {question.name: before.get(question.name, {}) for question in QUESTIONS}
+    earlier = {question.name: before.get(question.name, {}) for question in QUESTIONS}
     stated = {
-        name: one["answer"]
-        for name, one in told.items()
-        if one.get("answer") and one.get("source") == "stated"
+        name: answer["answer"]
+        for name, answer in earlier.items()
+        if answer.get("answer") and answer.get("source") == "stated"
     }
     sheet = make_datasheet(reference, stated, opened.policy)
-    kept = {name: one["answer"] for name, one in told.items() if one.get("answer")}
+    answers = {name: answer["answer"] for name, answer in earlier.items() if answer.get("answer")}
     return Datasheet(
-        sheet.title, {**kept, **sheet.answers}, frozenset({*kept, *sheet.computed} - set(stated))
+        sheet.title,
+        {**answers, **sheet.answers},
+        frozenset({*answers, *sheet.computed} - set(stated)),
     )

@@ -1,4 +1,4 @@
-"""MARKS x NODULES -> LABELS: what each rule of a protocol says of every mark."""
+"""Marks and nodules -> labels: every mark under each rule of a protocol."""
 
 from nodulebench.matching.labelling import label_marks, targets
 

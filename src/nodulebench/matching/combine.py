@@ -20,7 +20,7 @@ from nodulebench.imaging.linking import merged_within
 from nodulebench.io.marks.luna16_candidates import check_candidate_track, match_candidates
 
 MERGE_MM = 5.0
-"""Candidates closer than this are one."""
+"""Candidates closer than this are merged."""
 SLACK_MM = 10.0
 """How far outside the lungs a candidate may lie."""
 BETWEEN_CASES_MM = 1e8
@@ -28,7 +28,7 @@ BETWEEN_CASES_MM = 1e8
 
 Linkage = Literal["single", "greedy", "nearest"]
 LINKAGE: Linkage = "nearest"
-"""Wherever nothing else is chosen."""
+"""The default linkage."""
 MergedPosition = Literal["best", "mean"]
 Score = Literal["own", "agreed"]
 _POSITION = ["x_mm", "y_mm", "z_mm"]
@@ -238,7 +238,7 @@ def _taken(pairs: IntArray, count: int) -> IntArray:
 
 
 def require_combinable(submissions: Sequence[Submission]) -> None:
-    """Refuse fewer than two submissions, and names that are not unique."""
+    """Require two or more submissions with unique names."""
     names = [submission.name for submission in submissions]
     problems = [
         Problem(

@@ -136,7 +136,7 @@ def _hit_marks(labels: Labels, reference: Reference) -> IntArray:
 
 
 def _mark_labels(base: Labels, other: Labels) -> tuple[IntArray, IntArray]:
-    """One label per mark under each rule; a mark with several is first of all a hit."""
+    """One label per mark under each rule; of several labels a hit wins."""
     count = int(max(base.mark.max(initial=-1), other.mark.max(initial=-1))) + 1
     both = np.full((2, count), len(LABEL_NAMES), dtype=np.int64)
     for label, labels in zip(both, (base, other), strict=True):
@@ -154,7 +154,7 @@ def _is_counted(base: Labels, other: Labels, submission: Submission) -> BoolArra
 def _nearness(
     reference: Reference, submission: Submission, is_counted: BoolArray
 ) -> dict[str, FloatArray]:
-    """How near the nearest mark comes to each nodule on a common slice; NaN where none does."""
+    """The distance of the nearest mark to each nodule on a common slice; NaN without one."""
     seen = scene(
         reference,
         submission,

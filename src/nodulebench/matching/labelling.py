@@ -37,7 +37,7 @@ def _in_scope(reference: Reference, submission: Submission, protocol: TestProtoc
 def label_marks(
     reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
 ) -> Labels:
-    """What one rule says of every mark of a submission.
+    """The labels of every mark of a submission under one rule.
 
     Marks below the protocol's score threshold are ``uncounted`` and marks beyond its cap are
     ``over_cap``; neither takes part in matching. Under a size limit nodules of every size are
@@ -52,7 +52,7 @@ def label_marks(
 def match_marks(
     reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
 ) -> Labels:
-    """What one rule says of every mark before any limit on sizes."""
+    """The labels of every mark under one rule, before any limit on sizes."""
     mark_case = submission.rows_in(reference)
     is_counted = _is_over_threshold(submission, protocol)
     is_within_cap = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)

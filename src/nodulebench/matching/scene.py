@@ -37,7 +37,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a rule sees. Marks are numbered 0..n-1 here; ``mark_row`` leads back to MARKS."""
+    """The input of a rule. Marks are numbered 0..n-1 here; ``mark_row`` leads back to MARKS."""
 
     mark_row: IntArray
     mark_case: IntArray
@@ -205,7 +205,7 @@ def best_slices(mark: IntArray, nodule: IntArray, cost: FloatArray) -> IntArray:
 
 
 def boxless_notices(scene: Scene, shared: SharedSlices) -> tuple[Notice, ...]:
-    """Word of marks and nodules that cannot take part because they have no box."""
+    """Notices of marks and nodules that cannot take part because they have no box."""
     is_boxed = np.zeros(scene.nodule_count, dtype=np.bool_)
     is_boxed[shared.nodules.owner] = True
     nodules = int(np.count_nonzero(~is_boxed & scene.is_target))

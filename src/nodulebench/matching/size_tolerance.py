@@ -30,7 +30,7 @@ from nodulebench.matching.scene import NEGLIGIBLE_MM
 def limit_sizes(
     labels: Labels, reference: Reference, submission: Submission, limit: SizeLimit
 ) -> Labels:
-    """The labels once sizes are looked at.
+    """The labels under a smallest size to report.
 
     ``labels`` come from a rule that matched nodules of every size. On each nodule the mark that
     counts is the rule's own hit, or, if its size puts it in a cell that does not count, the next

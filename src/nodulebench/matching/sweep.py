@@ -49,7 +49,7 @@ def sweep_parameter(
 
 @dataclass(frozen=True, slots=True)
 class SizeSweep:
-    """What the tolerance for size error changes (Fotin 2008)."""
+    """The effect of the tolerance for size error (Fotin 2008)."""
 
     table: pl.DataFrame
     """tolerance_mm; nodules hit, missed and of these underestimated (fn_ue); false positives and

@@ -1,4 +1,4 @@
-"""Labelled cohort -> Curve or metric. ``METRICS`` lists every metric by its name."""
+"""Labelled cohorts -> metrics and curves; ``METRICS`` lists every metric by its name."""
 
 from collections.abc import Callable
 
@@ -146,14 +146,14 @@ def info_of(name: str) -> MetricInfo:
 
 
 def guard_of(name: str) -> Guard:
-    """How a metric's interval is guarded where hardly anything goes wrong."""
+    """How the interval of a metric is guarded near perfect results."""
     metric = METRICS[name]
     is_proportion = isinstance(metric, Ratio) and metric.is_proportion
     return info_of(name).guard or ("trials" if is_proportion else "none")
 
 
 def belongs_to(metric: str, registry: Registry[Item]) -> Item | None:
-    """What a registry has for a metric: its curve, its table, its own way of being estimated.
+    """The entry of a registry for a metric: its curve, its table or its estimator.
 
     Other packages are asked only for metrics of other packages.
     """

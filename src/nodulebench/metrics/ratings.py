@@ -49,7 +49,7 @@ def is_abnormal(cohort: LabelledCohort) -> BoolArray:
 
 
 def require_cases(cohort: LabelledCohort, metric: str, instead: str = "") -> None:
-    """Refuse a cohort that lacks normal or abnormal cases.
+    """Require both normal and abnormal cases.
 
     Raises:
         UndefinedError: naming the kind of case that is missing and the metric to use instead.

@@ -77,7 +77,7 @@ def at_operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> Labell
 
 
 def require_scores(cohort: LabelledCohort) -> None:
-    """Refuse a submission whose marks have no scores: it has one operating point."""
+    """Require scores; a submission without scores has only one operating point."""
     if not cohort.has_scores:
         raise UndefinedError("no_scores")
 

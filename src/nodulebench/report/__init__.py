@@ -1,1 +1,1 @@
-"""Evaluation -> JSON and HTML."""
+"""Evaluation documents -> reports as HTML, PDF and CSV tables."""

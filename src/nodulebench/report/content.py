@@ -109,7 +109,7 @@ class ReportAttachments:
         )
 
     issued: Issued = NOT_ISSUED
-    """Who issues the report, when and under which number."""
+    """Laboratory, number and day of the report."""
 
 
 NOTHING = ReportAttachments()

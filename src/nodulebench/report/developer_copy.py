@@ -214,7 +214,7 @@ def _readings(result: RuleSummary) -> list[tuple[float, float]]:
 
 
 def _operating_point(result: RuleSummary) -> list[tuple[float, float]]:
-    """The point of a FROC that a document counts at: its end where every mark counts."""
+    """The point of a FROC at which a document counts: its end if every mark counts."""
     counts = result.counts
     if not counts.get("cases") or not counts.get("nodules"):
         return []
@@ -223,7 +223,7 @@ def _operating_point(result: RuleSummary) -> list[tuple[float, float]]:
 
 
 def _points(curve: pl.DataFrame, x: FloatArray, y: FloatArray) -> pl.DataFrame:
-    """A curve through other points, which have no threshold."""
+    """A curve through other points, without thresholds."""
     names = {column: curve[column][0] for column in ("algorithm", "rule", "curve")}
     return pl.DataFrame({**names, "x": x, "y": y, "threshold": None}, schema=curve.schema)
 

@@ -76,12 +76,15 @@ def feedback_page(
     """
     translate = translator(name)
     metrics = feedback.get("metrics", {})
-    budget = feedback["looks"]
+    budget = feedback["budget"]
     facts = [
         (translate("fact.test_set"), feedback["test_set"]),
         *([(translate("feedback.alias"), feedback["alias"])] if "alias" in feedback else []),
         *([(translate("feedback.plan"), feedback["plan"])] if "plan" in feedback else []),
-        (translate("feedback.evaluation"), translate("feedback.evaluation_of", **budget)),
+        (
+            translate("feedback.evaluation"),
+            translate("feedback.evaluation_of", look=budget["used"], allowed=budget["allowed"]),
+        ),
         *issued_facts(issued, translate),
     ]
     sections = []

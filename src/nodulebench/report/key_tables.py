@@ -143,7 +143,7 @@ def lead_cells(
 
 
 def counts_table(document: Document, translate: Translator) -> Table:
-    """What became of nodules and marks."""
+    """The counts of nodules and marks by outcome."""
     notes = Notes(translate)
     results = [result for _, _, result in document.results if not result.undefined]
     shown = [

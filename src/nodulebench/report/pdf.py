@@ -109,7 +109,7 @@ def typeset(
 
 
 def _family(font: Path) -> str:
-    """The name by which a font is asked for.
+    """The family name of a font.
 
     Raises:
         InputError: if it is not a font.
@@ -133,7 +133,7 @@ def _family(font: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """Turns content into what the template of the print reads; images become files."""
+    """Converts content into the data of the print template; images become files."""
 
     folder: Path
     translate: Translator
@@ -194,7 +194,7 @@ class Printed:
         return {"title": title, "answer": answer, "headline": headline, "blocks": shown}
 
     def _block(self, block: Block | Markup) -> Iterator[JsonObject]:
-        """A block as one or more that the template knows."""
+        """A block as one or more blocks of the template."""
         match block:
             case Table():
                 yield self._table(block)

@@ -1,1 +1,1 @@
-"""Work done elsewhere: engines for tasks, algorithms under test and how they are kept apart."""
+"""Run untrusted algorithms on test sets, isolated and measured."""

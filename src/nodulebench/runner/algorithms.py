@@ -1,4 +1,4 @@
-"""What a user calls an algorithm -> what is run: a folder, an archive, or detectors of ours."""
+"""Resolve what a user names as an algorithm: a folder, an image archive, or built-in detectors."""
 
 import os
 import sys
@@ -23,25 +23,25 @@ from nodulebench.runner.isolation.sandbox import Mount
 
 PROGRAM = "nodulebench.runner.builtin_program"
 WEIGHTS = "/opt/weights"
-"""Where a program finds the weights that it was given, by their number."""
+"""Folder inside the sandbox that contains the given weights, by their number."""
 _SAME_NUMBERS = (
     "MKL_NUM_THREADS",
     "OMP_NUM_THREADS",
     "OPENBLAS_CORETYPE",
     "OPENBLAS_NUM_THREADS",
 )
-"""Variables that change the last digits of scores: without them ``detect`` would give others."""
+"""Variables that change the last digits of scores; passed on so that they equal ``detect``'s."""
 
 
 def named_algorithm(
     given: str, profile: RunProfile | None = None, weights: Sequence[Path] = ()
 ) -> Algorithm:
-    """The algorithm of a folder, an image archive, or built-in detectors (``a`` or ``a+b``).
+    """Return the algorithm of a folder, an image archive, or built-in detectors (``a`` or ``a+b``).
 
     Args:
-        given: where it lies, or what it is called.
-        profile: the layout that an image archive knows; all others say it themselves.
-        weights: of built-in detectors and networks: files, and folders of them.
+        given: its path or name.
+        profile: the layout of an image archive; all others state it themselves.
+        weights: files, and folders of them, for built-in detectors and networks.
 
     Raises:
         InputError: if it is none of these, or its manifest cannot be used.
@@ -50,22 +50,22 @@ def named_algorithm(
     if weights and folder.exists():
         raise InputError.at(
             "--weights",
-            f"are of networks and classifiers of this package; '{given}' has its own.",
+            f"are for networks and classifiers of this package; '{given}' has its own.",
             "Name their folder in its algorithm.toml, as run.model.",
         )
     if folder.is_file() and profile is not None:
         return read_archive(folder, profile)
     if profile is not None:
-        raise InputError.at("--profile", "is for an image archive that is given by itself.")
+        raise InputError.at("--profile", "is only for an image archive without algorithm.toml.")
     if folder.is_dir():
         return read_algorithm(folder)
     if folder.is_file():
-        remedy = "Say which with --profile, or put it into a folder with an algorithm.toml."
-        raise InputError.at(given, "is a file: of an image archive its layout is needed.", remedy)
+        remedy = "Give --profile, or put it into a folder with an algorithm.toml."
+        raise InputError.at(given, "is a file: the layout of an image archive is needed.", remedy)
     if "{" in given:
         raise InputError.at(
             f"'{given}'",
-            "is a command, which `run` keeps apart from this machine.",
+            "is a command; `run` isolates algorithms from this machine.",
             "Put the program into a folder with an algorithm.toml: nodulebench algorithm new",
         )
     _check_weights(weights)
@@ -73,33 +73,33 @@ def named_algorithm(
         system = read_system(given, weights)
     except UnknownNameError as error:
         raise InputError.at(
-            given, f"is no folder with an algorithm.toml, and no detector: {error}"
+            given, f"is neither a folder with an algorithm.toml nor a detector: {error}"
         ) from error
     return built_in(given, system, weights)
 
 
 def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list[Algorithm]:
-    """Several algorithms; of the weights each takes those of its own parts.
+    """Return several algorithms; each takes the weights of its own parts.
 
     Args:
-        given: where they lie, or what they are called.
-        weights: of built-in detectors and networks: files, and folders of them.
+        given: their paths or names.
+        weights: files, and folders of them, for built-in detectors and networks.
 
     Raises:
-        InputError: if one is no algorithm, or a file of weights is of none of them.
+        InputError: if one is not an algorithm, or a file of weights belongs to none of them.
     """
     _check_weights(weights)
     files = given_weights(weights)
-    own = {one: [] if Path(one).exists() else _own_weights(one, files) for one in given}
+    own = {name: [] if Path(name).exists() else _own_weights(name, files) for name in given}
     taken = {file for some in own.values() for file in some}
     for file in files:
         if file not in taken:
             raise InputError.at(
                 file.path,
-                f"is of {file.part}, which no algorithm names.",
+                f"is for {file.part}, which is not among the algorithms.",
                 "Leave it out, or name it: a+b.",
             )
-    return [named_algorithm(one, None, [file.path for file in own[one]]) for one in given]
+    return [named_algorithm(name, None, [file.path for file in own[name]]) for name in given]
 
 
 def _check_weights(weights: Sequence[Path]) -> None:
@@ -113,12 +113,12 @@ def _own_weights(name: str, files: Sequence[WeightFile]) -> list[WeightFile]:
 
 
 def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algorithm:
-    """Detectors and networks of ours as a program that is run like any other.
+    """Return built-in detectors and networks as a program that is run like any other.
 
     Args:
-        names: what the user calls them.
-        system: what that is.
-        weights: that the user gave: files, and folders of them.
+        names: the names that the user gave.
+        system: the detectors and networks.
+        weights: files, and folders of them, that the user gave.
 
     Raises:
         InputError: if the program could not read the weights.
@@ -126,8 +126,8 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
     python = Path(sys.executable)
     folders = [Path(sys.prefix), Path(sys.base_prefix), Path(nodulebench.__file__).parent]
     seen = dict.fromkeys(folder for folder in (*folders, python.resolve().parent.parent))
-    outside = [one for one in seen if not one.is_relative_to("/usr")]
-    needed = [one for one in outside if not any(other in one.parents for other in outside)]
+    outside = [folder for folder in seen if not folder.is_relative_to("/usr")]
+    needed = [folder for folder in outside if not any(other in folder.parents for other in outside)]
     mounts = [
         Mount(
             path.resolve(),
@@ -151,15 +151,15 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
         tuple(needed),
         environment,
         tuple(mounts),
-        tuple((_told(path, file.path), file_digest(file.path)) for path, file in _files(weights)),
+        tuple((_shown(path, file.path), file_digest(file.path)) for path, file in _files(weights)),
     )
 
 
 def _files(weights: Sequence[Path]) -> list[tuple[Path, WeightFile]]:
-    """What was given, and each file of it."""
+    """Return each given path with each of its files."""
     return [(path, file) for path in weights for file in given_weights([path])]
 
 
-def _told(given: Path, file: Path) -> str:
-    """A file of weights as a record tells it: without where its folder lies."""
+def _shown(given: Path, file: Path) -> str:
+    """Return the name of a weights file for the record, without the path of its folder."""
     return f"{given.absolute().name}/{file.name}" if given.is_dir() else file.name

@@ -1,4 +1,4 @@
-"""Several algorithms and one test set -> what each costs and finds, side by side."""
+"""Compare the cost and the accuracy of several algorithms on one test set."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -40,17 +40,17 @@ class BenchRow:
     cases: int
     ok: int
     median_seconds: float | None
-    """Of the cases that ended well; None: there are none."""
+    """Of the cases with state ok; None: no such case."""
     p95_seconds: float | None
     peak_memory_mb: float | None
-    """The most of any case."""
+    """Maximum over all cases."""
     sensitivity: float | None
     fp_per_case: float | None
-    """None: the rule cannot judge its marks."""
+    """None: the rule cannot classify its marks."""
     is_on_front: bool = False
-    """Whether no other algorithm is at least as good in everything and better in something."""
+    """Whether no other algorithm is at least as good in all measures and better in one."""
     undefined: str = ""
-    """Why the rule cannot judge its marks."""
+    """Why the rule cannot classify its marks."""
 
 
 def bench(
@@ -63,27 +63,27 @@ def bench(
     bootstraps: int | None = None,
     progress: Progress = no_progress,
 ) -> tuple[list[BenchRow], list[Path]]:
-    """Run algorithms one after another, score them together, and write table and pictures.
+    """Run algorithms one after another, score them together, and write table and charts.
 
     Args:
-        algorithms: what is run; each gets a folder of its name.
-        test_set: with images and a reference; not sealed, where looks are counted.
-        out: folder for submissions, result, table and pictures.
+        algorithms: the algorithms; each gets a folder with its name.
+        test_set: a set with images and a reference; not sealed, where evaluations are charged.
+        out: folder for submissions, result, table and charts.
         choice: how they are run; the same for all.
         protocol: how they are scored.
-        bootstraps: of the intervals.
-        progress: told each case.
+        bootstraps: number of bootstrap samples of the intervals.
+        progress: receives each case.
 
     Raises:
         InputError: if names are the same, the set is sealed, or anything cannot be used.
     """
     if is_sealed(test_set):
-        what = "is sealed: every algorithm is run on it and scored by a look of its own."
+        what = "is sealed: each algorithm is run and evaluated on it separately."
         raise InputError.at(test_set, what, "Use: nodulebench run, then evaluate --roster")
-    names = [in_a_line(one.name).replace("/", "-") for one in algorithms]
+    names = [in_a_line(algorithm.name).replace("/", "-") for algorithm in algorithms]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise InputError.at(f"algorithm '{twice[0]}'", "is there twice.", "Name them apart.")
+        raise InputError.at(f"algorithm '{twice[0]}'", "is given twice.", "Give unique names.")
     folders = [out / name for name in names]
     for algorithm, folder in zip(algorithms, folders, strict=True):
         run_algorithm(algorithm, test_set, folder, choice, progress=_named(algorithm, progress))
@@ -115,11 +115,11 @@ def _rows(result: AlgorithmResult, runs: pl.DataFrame, cases: int) -> list[Bench
     well = runs.filter(pl.col("state") == "ok")
     seconds = well["seconds"].drop_nulls().to_numpy()
     memory = runs["peak_memory_mb"].max()
-    found = []
-    for rule, told in result.rules.items():
-        hit, missed = told.counts.get("hit", 0), told.counts.get("missed", 0)
-        is_judged = told.undefined is None  # else the rule lacks what it needs, such as boxes
-        found.append(
+    rows = []
+    for rule, outcome in result.rules.items():
+        hit, missed = outcome.counts.get("hit", 0), outcome.counts.get("missed", 0)
+        is_defined = outcome.undefined is None  # otherwise the rule lacks data, such as boxes
+        rows.append(
             BenchRow(
                 result.name,
                 rule,
@@ -129,39 +129,39 @@ def _rows(result: AlgorithmResult, runs: pl.DataFrame, cases: int) -> list[Bench
                 float(np.quantile(seconds, 0.95)) if len(seconds) else None,
                 None if memory is None else float(str(memory)),
                 hit / (hit + missed) if hit + missed else None,
-                told.counts["false_positive"] / cases if is_judged else None,
-                undefined="" if told.undefined is None else in_english(told.undefined),
+                outcome.counts["false_positive"] / cases if is_defined else None,
+                undefined="" if outcome.undefined is None else in_english(outcome.undefined),
             )
         )
-    return found
+    return rows
 
 
 def on_front(rows: Sequence[BenchRow]) -> list[BenchRow]:
-    """The rows, each with whether no other of its rule is beyond it."""
+    """Mark the rows that no other row of the same rule dominates."""
 
-    def place(row: BenchRow) -> tuple[float, ...] | None:
+    def position(row: BenchRow) -> tuple[float, ...] | None:
         values = [getattr(row, name) for name in (*COSTS, *WORTH)]
         if any(value is None for value in values):
             return None
         signs = [1.0 if name in LESS_IS_BETTER else -1.0 for name in (*COSTS, *WORTH)]
         return tuple(sign * value for sign, value in zip(signs, values, strict=True))
 
-    def is_beyond(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-        return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+    def dominates(first: tuple[float, ...], other: tuple[float, ...]) -> bool:
+        return first != other and all(a <= b for a, b in zip(first, other, strict=True))
 
     marked = []
     for row in rows:
-        own = place(row)
-        others = [place(other) for other in rows if other.rule == row.rule]
-        is_free = own is not None and not any(
-            other is not None and is_beyond(other, own) for other in others
+        own = position(row)
+        others = [position(other) for other in rows if other.rule == row.rule]
+        is_on_front = own is not None and not any(
+            other is not None and dominates(other, own) for other in others
         )
-        marked.append(replace(row, is_on_front=is_free))
+        marked.append(replace(row, is_on_front=is_on_front))
     return marked
 
 
 def _written(rows: Sequence[BenchRow], out: Path) -> list[Path]:
-    """The table, and for each rule the pictures of cost against worth."""
+    """Write the table, and for each rule charts of cost against accuracy."""
     translate = translator()
     table = pl.DataFrame([{name: getattr(row, name) for name in row.__slots__} for row in rows])
     write_csv(table, out / TABLE)

@@ -1,4 +1,4 @@
-"""Detectors as a program that is run like any other: NAMES WEIGHTS /input /output.
+"""Built-in detectors as a program that is run like any other: NAMES WEIGHTS /input /output.
 
 ``python -m nodulebench.runner.builtin_program isicad /input /output``
 """
@@ -18,14 +18,14 @@ from nodulebench.detection.detect import (
 from nodulebench.i18n.translator import in_english
 
 
-def main(names: str, *places: str) -> None:
+def main(names: str, *paths: str) -> None:
     """Read the case of an input folder, and write its marks.
 
     Args:
-        names: of detectors and networks.
-        places: weights, as many as were given; the input folder, the folder of the marks.
+        names: names of detectors and networks.
+        paths: any number of weights, then the input folder and the folder for marks.
     """
-    *weights, given, out = places
+    *weights, given, out = paths
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
     system = system_named(names, [Path(weight) for weight in weights])
     task = DetectionTask(system, Path(given) / case["image"], case["case_id"])

@@ -1,6 +1,6 @@
-"""An algorithm and cases -> what came of each, by threads that watch sandboxed programs.
+"""Run an algorithm on cases, in threads that watch sandboxed programs.
 
-A program that dies takes nothing with it; only what was our fault is tried again.
+A program that dies affects no other case; only failures of our infrastructure are retried.
 """
 
 import hashlib
@@ -31,39 +31,39 @@ from nodulebench.runner.slot import CaseRun, Slot, open_slot
 
 MOST_ATTEMPTS = 2
 MOST_FAILED_STARTS = 3
-"""So many cases in a row on which a program does not even start, and the run is stopped."""
+"""Number of consecutive cases without a start of the program after which the run is stopped."""
 
 Images = Callable[[str], AbstractContextManager[Volume]]
-"""The image of a case, there for as long as it is needed."""
+"""Provides the image of a case while it is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpaqueCase:
-    """A case, and what it is called where it is run."""
+    """A case with its pseudonym for the algorithm."""
 
     case_id: str
     name: str
 
 
 def opaque_cases(case_ids: Sequence[str], secret: bytes) -> list[OpaqueCase]:
-    """The cases under names that say nothing, in an order that says nothing."""
+    """Return the cases under pseudonyms and in an order that disclose nothing."""
 
     def code(case_id: str, use: str) -> str:
         return hmac.new(secret, f"{use} {case_id}".encode(), hashlib.sha256).hexdigest()
 
     shuffled = sorted(case_ids, key=lambda case_id: code(case_id, "order"))
-    return [OpaqueCase(one, f"case-{code(one, 'name')[:16]}") for one in shuffled]
+    return [OpaqueCase(case_id, f"case-{code(case_id, 'name')[:16]}") for case_id in shuffled]
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the threads of a run share."""
+    """State shared by the threads of a run."""
 
     algorithm: Algorithm
     isolation: Isolation
     images: Images
     folder: Path
-    """For the places of the sandboxes; whoever runs in them can come through it."""
+    """For the folders of the sandboxes; users inside a sandbox can traverse it."""
     repeats: int
     waiting: "queue.SimpleQueue[OpaqueCase]"
     done: "queue.SimpleQueue[tuple[OpaqueCase, CaseRun] | BaseException | None]"
@@ -81,20 +81,20 @@ def run_cases(
     repeats: int = 1,
     gpus: Sequence[tuple[int, ...]] = (),
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    """Let an algorithm read cases; what came of each, as they end.
+    """Run an algorithm on cases; yield the outcome of each when it ends.
 
     Args:
-        algorithm: what is run.
-        isolation: the walls around it, tested before.
-        cases: in the order in which they are given to it.
-        images: the image of each.
-        folder: where sandboxes may have their files.
-        slots: cases at the same time.
+        algorithm: the algorithm.
+        isolation: its isolation, which passed the self-test.
+        cases: the cases, in the order of processing.
+        images: provides the image of each case.
+        folder: folder for the files of the sandboxes.
+        slots: number of cases at the same time.
         repeats: how often each case is read; the first time counts.
-        gpus: for each slot the graphics cards that are its own.
+        gpus: graphics cards reserved for each slot.
 
     Raises:
-        InputError: if the program does not start, time after time.
+        InputError: if the program repeatedly does not start.
     """
     work = Work(
         algorithm,
@@ -124,25 +124,25 @@ def run_cases(
 
 def _arriving(work: Work, serving: int) -> Iterator[tuple[OpaqueCase, CaseRun]]:
     while serving:
-        found = work.done.get()
-        if found is None:
+        arrived = work.done.get()
+        if arrived is None:
             serving -= 1
-        elif isinstance(found, BaseException):
-            raise found
+        elif isinstance(arrived, BaseException):
+            raise arrived
         else:
-            yield found
+            yield arrived
 
 
 def while_it_starts(
-    algorithm: Algorithm, found: Iterator[tuple[OpaqueCase, CaseRun]]
+    algorithm: Algorithm, runs: Iterator[tuple[OpaqueCase, CaseRun]]
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    """What came of cases, until it is plain that the program does not even start.
+    """Yield outcomes until ``MOST_FAILED_STARTS`` consecutive starts of the program failed.
 
     Raises:
-        InputError: after so many cases in a row.
+        InputError: after that many cases.
     """
     failed_starts = 0
-    for case, run in found:
+    for case, run in runs:
         yield case, run
         failed_starts = failed_starts + 1 if run.is_unready else 0
         if failed_starts == MOST_FAILED_STARTS:
@@ -154,17 +154,17 @@ def while_it_starts(
 
 
 class _StoppedError(Exception):
-    """Somebody stopped the run."""
+    """The run was stopped."""
 
 
 def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
-    """Read cases until there are no more, in a slot of this thread."""
+    """Process cases in a slot of this thread until none is left."""
     cards = gpus[0] if gpus else ()
     try:
         with open_slot(
             work.algorithm, work.isolation, work.folder / f"slot-{number}", cards
         ) as slot:
-            slot.look = partial(end_if, work.stopped)
+            slot.check_stop = partial(end_if, work.stopped)
             while not work.stopped.is_set():
                 try:
                     case = work.waiting.get_nowait()
@@ -173,24 +173,24 @@ def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
                 work.done.put((case, read_case_run(work, slot, case)))
     except _StoppedError:
         pass
-    except BaseException as error:  # whatever it is, the run must not wait for us
+    except BaseException as error:  # after any error the run must not wait for this thread
         work.done.put(error)
     finally:
         work.done.put(None)
 
 
 def end_if(stopped: threading.Event) -> None:
-    """Looked at while a program runs, which ends too when somebody stops the run.
+    """End a running program when the run was stopped; called while it runs.
 
     Raises:
-        _StoppedError: if so.
+        _StoppedError: if the run was stopped.
     """
     if stopped.is_set():
         raise _StoppedError
 
 
 def read_case_run(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
-    """What came of a case; what was our fault is tried again."""
+    """Return the outcome of a case; failures of our infrastructure are retried."""
     for attempt in range(1, MOST_ATTEMPTS + 1):
         try:
             with work.images(case.case_id) as volume:
@@ -210,7 +210,7 @@ def read_case_run(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
 
 
 def _compared(runs: Sequence[CaseRun]) -> CaseRun:
-    """The first of several runs on a case, with whether the others gave the same."""
+    """Return the first of several runs on a case, with whether the others gave the same marks."""
     first, *others = runs
     if not others:
         return first
@@ -219,12 +219,12 @@ def _compared(runs: Sequence[CaseRun]) -> CaseRun:
         run.state == "ok" and run.marks.equals(first.marks) and run.slices.equals(first.slices)
         for run in others
     )
-    told = {
+    repeated = {
         "repeats": len(runs),
         "is_reproduced": is_same,
         "seconds_spread": max(seconds) - min(seconds),
     }
-    return replace(first, measured=first.measured | told)
+    return replace(first, measured=first.measured | repeated)
 
 
 Result = TypeVar("Result")
@@ -232,13 +232,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class SlotWorker:
-    """A slot, and the thread whose mounts it lies in."""
+    """A slot, and the thread that owns its mounts."""
 
     slot: Slot
     thread: ThreadPoolExecutor
 
     def do(self, work: Callable[[Slot], Result]) -> Result:
-        """What some work gives that uses the slot."""
+        """Run work that uses the slot in its thread, and return the result."""
         return self.thread.submit(work, self.slot).result()
 
 
@@ -246,52 +246,52 @@ class SlotWorker:
 def open_slot_worker(
     algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()
 ) -> Iterator[SlotWorker]:
-    """A place where an algorithm reads one case after another, for as long as it is needed.
+    """Open a slot in its own thread, where an algorithm reads one case after another.
 
     Args:
-        algorithm: what reads; an image as its archive.
-        isolation: the name of the walls around it.
+        algorithm: the algorithm; an image as its archive.
+        isolation: name of the isolation.
         gpus: the graphics cards that it may use.
 
     Raises:
-        InputError: if a wall does not hold, or the archive is not the image that was declared.
+        InputError: if the isolation fails its self-test, or the archive is not the declared image.
     """
     stopped = threading.Event()
     with ThreadPoolExecutor(1) as thread, scratch_folder() as folder:
-        walls, _ = choose_isolation(isolation, folder)
-        opened = open_slot(unpacked(algorithm, folder), walls, folder / "slot", gpus)
+        sandboxes, _ = choose_isolation(isolation, folder)
+        opened = open_slot(unpacked(algorithm, folder), sandboxes, folder / "slot", gpus)
         slot = thread.submit(opened.__enter__).result()
-        slot.look = partial(end_if, stopped)
+        slot.check_stop = partial(end_if, stopped)
         try:
             yield SlotWorker(slot, thread)
         finally:
-            stopped.set()  # what runs is ended, where somebody lost patience
+            stopped.set()  # ends a program that still runs, for example after an interrupt
             thread.submit(opened.__exit__, None, None, None).result()
 
 
 PREPARING_S = 600.0
-"""To unpack an image, to test the walls and to read the image."""
+"""Time to unpack an image, to test the isolation and to read the image of a case."""
 
 _OPEN = ExitStack()
 _SLOT_WORKERS: dict[tuple[str, str], SlotWorker] = {}
-"""Of this process, by the algorithm and the walls around it."""
+"""Slots of this process, by algorithm and isolation."""
 
 
 @dataclass(frozen=True)
 class CaseTask:
-    """A case that a worker lets the algorithm read."""
+    """A case for a worker process."""
 
     algorithm: Algorithm
     isolation: str
     case: OpaqueCase
     image: Path | OSError | NoduleBenchError
-    """Where it is, or why it cannot be had."""
+    """Path of the image, or why it is not available."""
     repeats: int
 
 
 @dataclass(frozen=True)
 class _Tasks(Sequence[CaseTask]):
-    """Tasks whose images are taken when their turn comes."""
+    """Tasks whose images are fetched only when they start."""
 
     algorithm: Algorithm
     isolation: str
@@ -322,27 +322,27 @@ def run_cases_by(
     *,
     repeats: int = 1,
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    """Let an algorithm read cases; what came of each, as they end.
+    """Run an algorithm on cases in workers; yield the outcome of each when it ends.
 
     Args:
-        executor: whose workers have the same files under the same paths.
-        algorithm: what is run; an image as its archive.
-        isolation: the name of the walls around it, which every worker tests.
-        cases: in the order in which they are given to it.
-        take: where the image of a case is from now on.
-        give_back: told that a case was read.
+        executor: an executor whose workers have the same files under the same paths.
+        algorithm: the algorithm; an image as its archive.
+        isolation: name of the isolation, which every worker tests.
+        cases: the cases, in the order of processing.
+        take: returns the path of a case's image, available from then on.
+        give_back: called when a case was read.
         repeats: how often each case is read; the first time counts.
 
     Raises:
-        InputError: if the walls of a worker do not hold, or the program does not start, time after
-            time.
+        InputError: if the isolation of a worker fails its self-test, or the program repeatedly does
+            not start.
     """
     resources = algorithm.run.resources
     each = (resources.timeout_s + resources.startup_timeout_s) * repeats * MOST_ATTEMPTS
     terms = TaskLimits(PREPARING_S + each, memory_bytes=None, gpus=resources.gpus)
     tasks = _Tasks(algorithm, isolation, cases, take, repeats)
 
-    def found() -> Iterator[tuple[OpaqueCase, CaseRun]]:
+    def ended_runs() -> Iterator[tuple[OpaqueCase, CaseRun]]:
         for number, run in executor.map(run_task, tasks, terms):
             give_back(cases[number].case_id)
             if isinstance(run, NoduleBenchError):
@@ -352,16 +352,16 @@ def run_cases_by(
                 run = CaseRun("infrastructure", why, {"attempts": MOST_ATTEMPTS})
             yield cases[number], run
 
-    yield from while_it_starts(algorithm, found())
+    yield from while_it_starts(algorithm, ended_runs())
 
 
 def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
-    """What came of a case, in a process of an engine; or why none can be run there."""
+    """Return the outcome of a case in a worker process, or why no case can run there."""
     key = (task.algorithm.digest, task.isolation)
     try:
         if key not in _SLOT_WORKERS:
-            # a process that is ended while it is idle takes its desk away; of one that is killed
-            # the next run does
+            # a process that ends while idle removes its slots; after a killed process the next run
+            # does
             multiprocessing.util.Finalize(None, clear_slot_workers, exitpriority=1)
             cards = graphics_cards() if task.algorithm.run.resources.gpus else ()
             worker = open_slot_worker(task.algorithm, task.isolation, cards)
@@ -372,7 +372,7 @@ def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
 
 
 def clear_slot_workers() -> None:
-    """Take away what this process has prepared."""
+    """Close the slots of this process."""
     _SLOT_WORKERS.clear()
     _OPEN.close()
 

@@ -1,4 +1,4 @@
-"""An algorithm and a few phantoms -> whether it keeps to the contract, before the test."""
+"""Check on a few phantoms whether an algorithm follows the contract, before a test."""
 
 import shutil
 import tempfile
@@ -22,29 +22,29 @@ from nodulebench.runner.test_set import open_run_set
 from nodulebench.security.vault import Secret
 
 SEED, MATRIX, THICKNESS_MM = 1, 160, 3.0
-"""Small chests: an algorithm is tried, not measured."""
+"""Small phantoms: the check measures no accuracy."""
 NEAR = 0.8
-"""Shares of a limit from which it is told."""
+"""Use of a limit, as a share, from which it is reported."""
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedCase:
-    """How an algorithm read one phantom."""
+    """Outcome of one phantom."""
 
     case_id: str
     run: CaseRun
     near: Mapping[str, float] = field(default_factory=dict)
-    """Limit -> the share of it that was used, where that is much."""
+    """Limits that were nearly reached -> the share that was used."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmCheck:
-    """What trying an algorithm told."""
+    """Result of checking an algorithm."""
 
     isolation: str
     cases: tuple[CheckedCase, ...]
     is_repeatable: bool | None
-    """Whether the first case gave the same marks twice; None: it gave none."""
+    """Whether the first case gave the same marks twice; None: it did not end well."""
 
     @property
     def is_good(self) -> bool:
@@ -55,32 +55,32 @@ class AlgorithmCheck:
 def check_algorithm(
     algorithm: Algorithm, isolation: str, cases: int, progress: Progress = no_progress
 ) -> AlgorithmCheck:
-    """Let an algorithm read phantoms, the first of them twice.
+    """Run an algorithm on phantoms, on the first of them twice.
 
     Args:
-        algorithm: what is tried.
+        algorithm: the algorithm.
         isolation: as for a run.
-        cases: how many phantoms.
-        progress: told each of them.
+        cases: number of phantoms.
+        progress: receives each phantom.
 
     Raises:
         InputError: if the isolation cannot be used.
     """
     with open_slot_worker(algorithm, isolation) as worker:
-        found, is_same = [], None
+        checked, is_same = [], None
         made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=ScanPlan(THICKNESS_MM, None, None))
         for number, case in enumerate(made):
             progress(case.case_id, number, cases)
             read = partial(Slot.read, volume=case.scan.volume, name=case.case_id)
             run = worker.do(read)
-            found.append(CheckedCase(case.case_id, run, dict(_near(algorithm, run))))
+            checked.append(CheckedCase(case.case_id, run, dict(_near(algorithm, run))))
             if number == 0 and run.state == "ok":
                 is_same = worker.do(read).marks.equals(run.marks)
-    return AlgorithmCheck(worker.slot.isolation.name, tuple(found), is_same)
+    return AlgorithmCheck(worker.slot.isolation.name, tuple(checked), is_same)
 
 
 def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
-    """The limits that a run came near."""
+    """Yield the limits that a run nearly reached."""
     resources, measured = algorithm.run.resources, run.measured
     used: dict[str, tuple[Any, float]] = {
         "timeout_s": (measured.get("seconds"), resources.timeout_s),
@@ -93,7 +93,7 @@ def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
 
 
 def report_lines(run: CaseRun) -> list[Notice]:
-    """What is to be said of a run beside its state."""
+    """Return the notices on a run in addition to its state."""
     return [*([] if run.why is None else [run.why]), *run.notices]
 
 
@@ -102,7 +102,7 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What is needed and what is there."""
+    """What a run needs and what the machine has."""
 
     lines: tuple[tuple[str, str], ...]
     is_met: bool
@@ -111,7 +111,7 @@ class Needs:
 def needs_of(
     algorithm: Algorithm, test_set: Path, choice: RunChoice, secret: Secret | None, person: str
 ) -> Needs:
-    """What running an algorithm on a test set would take; nothing is run, no case is opened.
+    """Return what a run would need; nothing is run, and no case is opened.
 
     Raises:
         InputError: if the test set cannot be used.
@@ -123,11 +123,11 @@ def needs_of(
     with scratch_folder() as scratch:
         try:
             isolation, tested = choose_isolation(choice.isolation, scratch)
-            walls = "nothing is kept apart" if tested is None else "all walls and limits hold"
-            wall = f"{isolation.name}: {walls}"
+            held = "no isolation" if tested is None else "all protections and limits hold"
+            protection = f"{isolation.name}: {held}"
         except InputError as error:
             missing.append("isolation")
-            wall = str(error)
+            protection = str(error)
     there = hardware()
     if resources.gpus * slots > len(graphics_cards()):
         missing.append("graphics cards")
@@ -138,7 +138,7 @@ def needs_of(
     free = shutil.disk_usage(tempfile.gettempdir()).free / _GIB
     lines = (
         ("cases", f"{count} of {name}, {slots} at the same time"),
-        ("isolation", wall),
+        ("isolation", protection),
         ("time", f"at most {hours:.1f} h ({resources.timeout_s:g} s a case)"),
         ("memory", f"{resources.memory_gb * slots:g} GiB of {memory_gb:.1f} GiB"),
         ("cores", f"{resources.cpus * slots:g} of {there['cores']}"),

@@ -1,7 +1,7 @@
-"""A command with ``{case}`` and ``{out}`` -> what it writes for one image, within a time.
+"""Run a command with ``{case}`` and ``{out}`` on one image, within a time limit.
 
-Any program can be tested so: it is called once per scan, ``{case}`` becomes the image and ``{out}``
-an empty folder that it writes its marks to, in any format that ``evaluate`` reads.
+This tests any program: it is called once per scan. ``{case}`` becomes the image and ``{out}`` an
+empty folder for its marks, in any format that ``evaluate`` reads.
 """
 
 import os
@@ -35,22 +35,22 @@ SLOWEST_S = 1800.0
 
 
 def check_command(template: str) -> None:
-    """Refuse a command that does not say where the image and the marks go."""
+    """Require {case} and {out} in a command."""
     missing = [word for word in ("{case}", "{out}") if word not in template]
     if missing:
         raise InputError.at(
             f"command '{template}'",
-            f"does not say where {' and '.join(missing)} goes.",
+            f"lacks {' and '.join(missing)}.",
             "Write it like 'my_detector {case} {out}'.",
         )
 
 
 def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_S) -> None:
-    """Let a program read an image.
+    """Run a program on an image.
 
     Raises:
         InputError: if it cannot be started, ends with an error, or does not end in time; then it
-            is stopped with all that it started.
+            is stopped with all its child processes.
     """
     words = [
         word.replace("{case}", str(image)).replace("{out}", str(out))
@@ -69,7 +69,7 @@ def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_
     except OSError as error:
         raise InputError.at(where, f"cannot be started: {error.strerror}.") from error
     try:
-        told, complained = process.communicate(timeout=seconds)
+        output, complained = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired as error:
         raise InputError.at(
             where, f"did not end within {seconds:g} s.", "Give it a smaller scan."
@@ -77,12 +77,12 @@ def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_
     finally:
         _end(process)
     if process.returncode:
-        last = (complained.strip() or told.strip() or "nothing").splitlines()[-1]
-        raise InputError.at(where, f"ended with {process.returncode}; it said: {last}")
+        last = (complained.strip() or output.strip() or "nothing").splitlines()[-1]
+        raise InputError.at(where, f"ended with {process.returncode}; its last line: {last}")
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """Stop a program that still runs, and what it started."""
+    """Stop a program that still runs, and its child processes."""
     if process.poll() is not None:
         return
     if hasattr(os, "killpg"):
@@ -103,26 +103,26 @@ def open_algorithm(
     image_format: InputFormat = "metaimage",
     weights: Sequence[Path] = (),
 ) -> Iterator[Algorithm]:
-    """Built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
+    """Open built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
 
-    A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does: made ready once, for
-    all scans that it is given.
+    A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does, started once for all
+    scans.
 
     Args:
-        name_or_command: what is run.
-        image_format: what a command is given.
-        weights: of built-in detectors and networks: files, and folders of them.
+        name_or_command: the algorithm.
+        image_format: format of the image for a command.
+        weights: files, and folders of them, for built-in detectors and networks.
 
     Raises:
-        UnknownNameError: if it is no folder, no command with {case} and {out} and no detector.
-        InputError: if the folder holds no algorithm that can be run, or weights are given for what
-            is not ours.
+        UnknownNameError: if it is not a folder, a command with {case} and {out}, or a detector.
+        InputError: if the folder has no algorithm that can be run, or weights are given for an
+            algorithm that is not built in.
     """
     is_ours = not Path(name_or_command).is_dir() and "{" not in name_or_command
     if weights and not is_ours:
         raise InputError.at(
             "--weights",
-            f"are of networks and classifiers of this package; '{name_or_command}' has its own.",
+            f"are for networks and classifiers of this package; '{name_or_command}' has its own.",
             "Leave them out.",
         )
     if Path(name_or_command).is_dir():
@@ -150,11 +150,11 @@ def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
 
 
 def _at_slot(worker: SlotWorker, volume: Volume) -> Marks:
-    found = worker.do(partial(Slot.read, volume=volume, name=CASE_ID))
-    if found.state != "ok":
-        why = "" if found.why is None else f": {in_english(found.why)}"
-        raise InputError.at(worker.slot.algorithm.name, f"{found.state}{why}.")
-    return _places(found.marks)
+    run = worker.do(partial(Slot.read, volume=volume, name=CASE_ID))
+    if run.state != "ok":
+        why = "" if run.why is None else f": {in_english(run.why)}"
+        raise InputError.at(worker.slot.algorithm.name, f"{run.state}{why}.")
+    return _places(run.marks)
 
 
 def _places(marks: pl.DataFrame) -> Marks:

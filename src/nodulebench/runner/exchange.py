@@ -1,7 +1,7 @@
-"""A test set -> encrypted cases on a disk for a developer's own machine, and the marks back.
+"""Send encrypted cases on a disk to a developer's own machine, and take the marks back.
 
-For algorithms that cannot come to us: what goes out are images under names that say nothing; what
-comes back are marks, taken only if they are of these very cases.
+For algorithms that cannot be run in the laboratory. Images are sent under pseudonyms; returned
+marks are accepted only if they are of these very cases.
 """
 
 import io
@@ -40,16 +40,16 @@ _HELP = """Each file of cases/ is one CT case, a tar archive encrypted for your 
 
     age -d -i YOUR_KEY cases/NAME.tar.age | tar -x
 
-gives a folder NAME with case.json (what the case is called here, and where its voxels lie) and the
+gives a folder NAME with case.json (name of the case, and the geometry of its voxels) and the
 scan. Send back the marks of all cases, under these names, in one file or folder of any format that
-`nodulebench formats` lists; places in LPS millimetres. A case without a mark has none found.
+`nodulebench formats` lists; positions in LPS millimetres. A case without marks has no findings.
 """
 _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What went out."""
+    """What was sent."""
 
     identity: str
     cases: int
@@ -58,7 +58,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What came back."""
+    """What was returned."""
 
     marks: int
     cases: int
@@ -76,25 +76,25 @@ def pack(
     person: str = "",
     progress: Progress = no_progress,
 ) -> Packed:
-    """Write the images of a test set for one recipient, and what brings marks back to its cases.
+    """Write the images of a test set for one recipient, and a record that maps marks to cases.
 
     Args:
-        test_set: with images; a sealed one is opened for a run, which its log tells.
+        test_set: a set with images; a sealed one is opened for a run, which its log records.
         out: a new folder, for the disk.
-        record: a file that stays here: which case is called what.
-        recipient: who alone can read the images.
-        image_format: of the scans.
+        record: a file that stays here: the pseudonyms of the cases.
+        recipient: the only one who can decrypt the images.
+        image_format: format of the scans.
         secret: opens a sealed set.
         person: who acts on a sealed set.
-        progress: told each case.
+        progress: receives each case.
 
     Raises:
-        InputError: if the set cannot be used, or the folder or the record is there already.
+        InputError: if the set cannot be used, or the folder or the record exists.
     """
     if record.exists():
         _remove_unended(record, out)
     if record.resolve().is_relative_to(out.resolve()):
-        raise InputError.at(record, "would go out with the cases.", "Keep it somewhere else.")
+        raise InputError.at(record, "would be sent with the cases.", "Choose another folder.")
     if is_sealed(test_set):
         for path in (out, record):
             require_outside(path, test_set)
@@ -102,7 +102,7 @@ def pack(
     with open_run_set(test_set, secret, person) as cases, staged_folder(out, is_new=True) as stage:
         shuffled = opaque_cases(cases.case_ids, secrets.token_bytes(32))
         facts = {"exchange": identity, "recipient": recipient.fingerprint}
-        cases.record(facts, [one.case_id for one in shuffled])
+        cases.record(facts, [case.case_id for case in shuffled])
         (stage / CASES_FOLDER).mkdir()
         rows = []
         for number, case in enumerate(shuffled, 1):
@@ -120,22 +120,22 @@ def pack(
         }
         write_json(note, stage / NOTE)
         (stage / HELP).write_text(_HELP, encoding="utf-8")
-        kept = {**note, "test_set": cases.name, "test_set_digest": cases.digest, "cases": rows}
-        kept["recipient"] = recipient.line
-        write_json({**kept, "has_ended": False}, record)
-    write_json({**kept, "has_ended": True}, record)
+        contents = {**note, "test_set": cases.name, "test_set_digest": cases.digest, "cases": rows}
+        contents["recipient"] = recipient.line
+        write_json({**contents, "has_ended": False}, record)
+    write_json({**contents, "has_ended": True}, record)
     return Packed(identity, len(shuffled), (out, record))
 
 
 def _remove_unended(record: Path, out: Path) -> None:
-    """Remove what a stopped ``pack`` left; its note goes last, so that this may be stopped, too.
+    """Remove what a stopped ``pack`` left; its note is last, so that this may be stopped, too.
 
     Raises:
-        InputError: if the record is of an exchange that may have gone out.
+        InputError: if the record is of an exchange that may have been sent.
     """
     begun = read_json(record)
     if not isinstance(begun, dict) or begun.get("has_ended", True):
-        what = "is there already: it brings back the marks of another exchange."
+        what = "already exists: it belongs to another exchange."
         raise InputError.at(record, what, "Choose another name.")
     note = out / NOTE
     if note.exists() and read_json(note).get("exchange") == begun["exchange"]:
@@ -145,20 +145,20 @@ def _remove_unended(record: Path, out: Path) -> None:
 
 
 def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
-    """Take marks that came back, if they are of the cases that went out, as a submission.
+    """Write returned marks as a submission, if they are of the cases that were sent.
 
     Raises:
         InputError: if the record or the marks cannot be read, or they are of other cases.
     """
-    kept = _read_record(record)
-    own = {row["name"]: row["case_id"] for row in kept}
-    named = [{**row, "case_id": row["name"]} for row in kept]
+    rows = _read_record(record)
+    own = {row["name"]: row["case_id"] for row in rows}
+    named = [{**row, "case_id": row["name"]} for row in rows]
     cases = CASES.conform(pl.DataFrame(named).drop("name"), str(record))
     submission = read_submission(marks, cases)
     tables = [submission.marks, submission.slices, submission.runs]
     given = {name for table in tables if table is not None for name in table["case_id"]}
     raise_problems(
-        Problem(str(marks), f"has marks of '{name}', which is no case of this exchange.")
+        Problem(str(marks), f"has marks of '{name}', which is not a case of this exchange.")
         for name in sorted(given - set(own))[:_MOST_NAMED]
     )
     wordless = submission.marks.with_columns(
@@ -175,25 +175,25 @@ def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
     def named_back(table: pl.DataFrame) -> pl.DataFrame:
         return table.with_columns(pl.col("case_id").replace_strict(own, return_dtype=pl.String))
 
-    back = [None if one is None else named_back(one) for one in (slices, submission.runs)]
+    back = [None if table is None else named_back(table) for table in (slices, submission.runs)]
     write_marks(replace(submission, marks=named_back(plain), slices=back[0], runs=back[1]), out)
     return Unpacked(plain.height, len(own), len(own) - plain["case_id"].n_unique())
 
 
 def read_recipient(path: Path) -> PublicKey:
-    """The public key of who shall read what goes out.
+    """Read the public key of the recipient.
 
     Raises:
-        InputError: if it is none.
+        InputError: if it is not a public key.
     """
     return read_public_key(path)
 
 
 def _archive(volume: Volume, name: str, image_format: InputFormat) -> bytes:
-    """The folder of a case as a tar archive, without owners and times."""
+    """Return the folder of a case as a tar archive, without owners and times."""
     content = io.BytesIO()
-    with process_folder() as place:
-        folder = place / name
+    with process_folder() as private:
+        folder = private / name
         folder.mkdir()
         write_case(volume, name, folder, RunContract(command=("read",), input=image_format))
         with tarfile.open(fileobj=content, mode="w") as tar:
@@ -216,5 +216,6 @@ def _read_record(path: Path) -> list[JsonObject]:
     rows = content.get("cases") if isinstance(content, dict) else None
     is_known = isinstance(content, dict) and content.get("schema") == SCHEMA
     if not is_known or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError.at(path, "is no record of an exchange.", "Give the one that `pack` wrote.")
+        what = "is not a record of an exchange."
+        raise InputError.at(path, what, "Give the file that `pack` wrote.")
     return rows

@@ -1,6 +1,6 @@
-"""What was run so far, one line per case: a run that was killed goes on where it was.
+"""Journal of a run, one line per case, so that a killed run can continue.
 
-The first line says which run it is; of several lines of a case the last one counts.
+The first line identifies the run; of several lines of a case the last one counts.
 """
 
 import json
@@ -26,15 +26,15 @@ JOURNAL = "journal.jsonl"
 
 @dataclass
 class RunJournal:
-    """The runs of a folder, and a file to add to."""
+    """The outcomes in a folder, and the file to append to."""
 
     secret: bytes
-    """What names and order of the cases come from; the same for all starts of a run."""
+    """Secret for pseudonyms and order of the cases; the same for all starts of a run."""
     known: dict[str, CaseRun]
     _file: TextIO
 
     def add(self, case_id: str, run: CaseRun) -> None:
-        """Write down what came of a case, at once."""
+        """Write the outcome of a case immediately."""
         self.known[case_id] = run
         self._file.write(json.dumps(_line(case_id, run), allow_nan=False) + "\n")
         self._file.flush()
@@ -42,14 +42,14 @@ class RunJournal:
 
 @contextmanager
 def open_journal(folder: Path, identity: Mapping[str, Any]) -> Iterator[RunJournal]:
-    """The journal of a run; a line that a killed process left unfinished is dropped.
+    """Open the journal of a run; a line that a killed process left incomplete is dropped.
 
     Args:
-        folder: of the run.
-        identity: which algorithm, which limits, which test set: what must not change meanwhile.
+        folder: folder of the run.
+        identity: algorithm, limits and test set, which must not change during a run.
 
     Raises:
-        InputError: if the folder is that of another run, or another process writes to it.
+        InputError: if the folder belongs to another run, or another process writes to it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL
@@ -71,13 +71,13 @@ def _require_same_run(before: Mapping[str, Any], now: Mapping[str, Any], folder:
     if other:
         raise InputError.at(
             folder,
-            f"holds a run that differs in: {', '.join(other)}.",
+            f"contains a run that differs in: {', '.join(other)}.",
             "Choose another folder with --out.",
         )
 
 
 def _read(path: Path) -> tuple[JsonObject | None, dict[str, CaseRun], int]:
-    """The first line, the runs, and how many bytes are whole lines."""
+    """Return the first line, the outcomes, and the number of bytes in complete lines."""
     head: JsonObject | None = None
     known: dict[str, CaseRun] = {}
     whole = 0
@@ -95,7 +95,7 @@ def _read(path: Path) -> tuple[JsonObject | None, dict[str, CaseRun], int]:
                     known[content["case_id"]] = _run(content)
             except (ValueError, TypeError, KeyError) as error:
                 what = f"line {number} cannot be read."
-                remedy = "Choose another folder with --out, and run anew."
+                remedy = "Choose another folder with --out, and run again."
                 raise InputError.at(path, what, remedy) from error
             whole += len(line)
     return head, known, whole

@@ -1,4 +1,4 @@
-"""An algorithm and a test set -> a submission folder with marks, RUNS and the record of the run."""
+"""Run an algorithm on a test set, and write a submission with marks, RUNS and a record."""
 
 import os
 import platform
@@ -35,7 +35,7 @@ SCHEMA = "nodulebench/run@1"
 
 
 def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int) -> JsonObject:
-    """What must be the same for a run to be gone on with."""
+    """Return what must be the same for a run to continue."""
     digests = [digest for _, digest in algorithm.weights]
     return {
         "algorithm": algorithm.digest,
@@ -50,7 +50,7 @@ def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int
 def run_record(
     algorithm: Algorithm, tested: SelfTest | None, isolation: str, set_name: str, slots: int
 ) -> JsonObject:
-    """What is known of a run before its first case."""
+    """Return the record of a run before its first case."""
     return {
         "schema": SCHEMA,
         "algorithm": {
@@ -78,7 +78,7 @@ def run_record(
 
 
 def hardware() -> JsonObject:
-    """The machine: cores, memory, graphics cards."""
+    """Return processor, cores, memory and graphics cards of the machine."""
     model = next((line for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
     memory = next((line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "")
     kilobytes = memory.split()[1] if memory else ""
@@ -91,7 +91,7 @@ def hardware() -> JsonObject:
 
 
 def graphics_cards() -> tuple[int, ...]:
-    """The graphics cards that there are, by their numbers."""
+    """Return the numbers of the machine's graphics cards."""
     names = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
     return tuple(sorted(int(name) for name in names if name.isdigit()))
 
@@ -105,34 +105,34 @@ def _lines(path: str) -> list[str]:
 
 LOGS = "logs"
 _UNSTATED = ("problem", "file")
-"""Values of notices that hold words of the algorithm's own."""
+"""Values of notices that contain text from the algorithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """How a run is made."""
+    """Options of a run."""
 
     isolation: str = "auto"
     slots: int = 1
     """Cases at the same time."""
     is_only_failed: bool = False
-    """Whether cases that failed are run again, too."""
+    """Whether failed cases are run again, too."""
     repeats: int = 1
-    """How often each case is read, to see whether the marks are the same; the first counts."""
+    """How often each case is read, to check that the marks are the same; the first counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What came of a run."""
+    """Outcome of a run."""
 
     folder: Path
     states: dict[str, int]
     problems: tuple[tuple[str, str, str], ...]
-    """Case, state and why, of those that are not ok or have something to be told."""
+    """Case, state and message, for cases that are not ok or have notices."""
     was_known: int
-    """Cases that were there from before."""
+    """Number of cases from an earlier run."""
     reproduced: tuple[int, int] = (0, 0)
-    """Cases that gave the same marks every time, of those that were read several times."""
+    """Number of cases with the same marks every time, and of cases read several times."""
     is_sealed: bool = False
 
     @property
@@ -155,14 +155,14 @@ def run_algorithm(
     """Run an algorithm on every case of a test set that has no result yet.
 
     Args:
-        algorithm: what is run.
+        algorithm: the algorithm.
         test_set: a bundle, a bag, a sealed set, or any folder with ``images/``.
-        out: the submission folder; the same again goes on where a run was stopped.
-        choice: how.
+        out: the submission folder; a stopped run continues in the same folder.
+        choice: options of the run.
         secret: opens a sealed set.
         person: who acts on a sealed set.
-        executor: whose workers watch the programs; None: threads of this process.
-        progress: told each case and how it went.
+        executor: its workers watch the programs; None: threads of this process.
+        progress: receives each case and its state.
 
     Raises:
         InputError: if the set, the algorithm or the isolation cannot be used.
@@ -170,7 +170,9 @@ def run_algorithm(
     with open_run_set(test_set, secret, person) as cases, scratch_folder() as scratch:
         if cases.is_sealed and choice.isolation == NONE:
             raise InputError.at(
-                test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
+                test_set,
+                "is sealed, and 'none' does not isolate the algorithm.",
+                "Leave out --isolation none.",
             )
         require_local_workers(test_set, is_ours=executor is None or executor.is_here)
         packed, gpus = algorithm, _cards(algorithm, choice.slots) if executor is None else ()
@@ -189,8 +191,8 @@ def run_algorithm(
                     "algorithm_digest": algorithm.digest,
                     "isolation": isolation.name,
                 }
-                cases.record(facts, [one.case_id for one in wanted])
-            found = (
+                cases.record(facts, [case.case_id for case in wanted])
+            runs = (
                 run_cases(
                     algorithm,
                     isolation,
@@ -213,22 +215,22 @@ def run_algorithm(
                 )
             )
             begin = monotonic()
-            for number, (case, run) in enumerate(found, 1):
-                kept = _stored(case, run, is_sealed=cases.is_sealed)
+            for number, (case, run) in enumerate(runs, 1):
+                stored = _stored(case, run, is_sealed=cases.is_sealed)
                 if not cases.is_sealed:
                     _write_log(out / LOGS, case.case_id, run)
-                journal.add(case.case_id, kept)
+                journal.add(case.case_id, stored)
                 shown = case.name if cases.is_sealed else case.case_id
                 left = (monotonic() - begin) / number * (len(wanted) - number)
-                left_told = f", {duration(left)} left" if left else ""
+                remaining = f", {duration(left)} left" if left else ""
                 progress(
-                    f"{shown}: {run.state}{left_told}", was_known + number, len(cases.case_ids)
+                    f"{shown}: {run.state}{remaining}", was_known + number, len(cases.case_ids)
                 )
             return _written(algorithm, cases, journal, record, out, was_known)
 
 
 def duration(seconds: float) -> str:
-    """How long something takes, in a unit that fits."""
+    """Return a duration in a suitable unit."""
     minutes, hours = seconds / 60, seconds / 3600
     if minutes < 2:
         return f"{seconds:.0f} s"
@@ -236,7 +238,7 @@ def duration(seconds: float) -> str:
 
 
 def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[OpaqueCase]:
-    """The cases without a final state, and those that failed where that is asked for."""
+    """Return the cases without a final state, and failed ones if wanted."""
 
     def is_done(case_id: str) -> bool:
         run = journal.known.get(case_id)
@@ -245,19 +247,21 @@ def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[Opaqu
         return run.state == "ok" or not choice.is_only_failed
 
     shuffled = opaque_cases(cases.case_ids, journal.secret)
-    return [one for one in shuffled if not is_done(one.case_id)]
+    return [case for case in shuffled if not is_done(case.case_id)]
 
 
 def _stored(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
-    """A run under the case's own name; of a sealed set without any word of the algorithm."""
+    """Return an outcome with the real case name; for a sealed set, without text from the algorithm.
+
+    The algorithm knows the case only by its pseudonym.
+    """
     run = replace(run, marks=_of(case, run.marks), slices=_of(case, run.slices))
     if not is_sealed:
         return run
-    return replace(run, said="", why=None if run.why is None else _wordless(run.why))
+    return replace(run, output="", why=None if run.why is None else _wordless(run.why))
 
 
 def _of(case: OpaqueCase, table: pl.DataFrame) -> pl.DataFrame:
-    """A table whose rows are those of a case."""
     names = pl.Series("case_id", [case.case_id] * table.height, pl.String)
     return table.clone().replace_column(table.get_column_index("case_id"), names)
 
@@ -268,13 +272,13 @@ def _wordless(notice: Notice) -> Notice:
 
 
 def _write_log(folder: Path, case_id: str, run: CaseRun) -> None:
-    """Keep what the program said on a case of an open set."""
+    """Write the output of the program for a case of an open set."""
     from nodulebench.io.cases import file_of_case
 
     path = folder / file_of_case(case_id, ".txt")
-    if run.said:
+    if run.output:
         folder.mkdir(exist_ok=True)
-        path.write_text(run.said, encoding="utf-8")
+        path.write_text(run.output, encoding="utf-8")
     else:
         path.unlink(missing_ok=True)
 
@@ -294,7 +298,9 @@ def _written(
     counted = {state: states[state] for state in RUN_STATES if states[state]}
     write_json(record | {"cases": len(cases.case_ids), "states": counted}, out / RECORD)
     same = [
-        told for run in runs.values() if (told := run.measured.get("is_reproduced")) is not None
+        is_same
+        for run in runs.values()
+        if (is_same := run.measured.get("is_reproduced")) is not None
     ]
     return RunSummary(
         out, counted, tuple(_problems(runs)), was_known, (sum(same), len(same)), cases.is_sealed
@@ -302,7 +308,7 @@ def _written(
 
 
 def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
-    """The marks of all cases, and how each run ended."""
+    """Return a submission with the marks of all cases and the state of each."""
     rows = [{"case_id": name, "state": run.state, **run.measured} for name, run in runs.items()]
     types = {column.name: column.dtype for column in RUNS.columns}
     marks = [MARKS.empty(), *(run.marks for run in runs.values())]
@@ -320,13 +326,13 @@ def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
 
 def _problems(runs: dict[str, CaseRun]) -> Iterator[tuple[str, str, str]]:
     for name, run in runs.items():
-        told = [*([] if run.why is None else [run.why]), *run.notices]
-        for one in told:
-            yield name, run.state, in_english(one)
+        notices = [*([] if run.why is None else [run.why]), *run.notices]
+        for notice in notices:
+            yield name, run.state, in_english(notice)
 
 
 def _cards(algorithm: Algorithm, slots: int) -> Sequence[tuple[int, ...]]:
-    """For each slot the graphics cards that are its own.
+    """Assign graphics cards to each slot.
 
     Raises:
         InputError: if there are not enough.

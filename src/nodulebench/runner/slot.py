@@ -1,4 +1,4 @@
-"""A place where an algorithm reads one case after another: image -> how it went, its marks."""
+"""A slot in which an algorithm reads one case after another in its sandbox."""
 
 import shutil
 import subprocess
@@ -33,28 +33,28 @@ from nodulebench.runner.isolation.watch import (
 )
 
 ASKS_S = 0.5
-"""How often they are asked: an answer takes tens of milliseconds."""
+"""Interval of queries: an answer takes tens of milliseconds."""
 _ANSWERS_S = 10.0
 
 
 @dataclass
 class CardMemory:
-    """What was seen of the memory of some cards."""
+    """Observed memory use of some graphics cards."""
 
     peak_mb: float | None = None
-    """Of all of them together; None: nobody could tell."""
+    """Peak of all cards together; None: not known."""
 
 
 @contextmanager
 def watched_cards(cards: tuple[int, ...]) -> Iterator[CardMemory]:
-    """Look at the memory of cards until the context is left; they are nobody else's meanwhile."""
+    """Watch the memory of cards, which only this slot uses, until the context is left."""
     seen = CardMemory()
     if not cards:
         yield seen
         return
     ended = threading.Event()
 
-    def look() -> None:
+    def poll() -> None:
         while True:
             used = used_mb(cards)
             if used is not None:
@@ -62,7 +62,7 @@ def watched_cards(cards: tuple[int, ...]) -> Iterator[CardMemory]:
             if ended.wait(ASKS_S):
                 return
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=poll)
     thread.start()
     try:
         yield seen
@@ -72,20 +72,20 @@ def watched_cards(cards: tuple[int, ...]) -> Iterator[CardMemory]:
 
 
 def used_mb(cards: tuple[int, ...]) -> float | None:
-    """The memory that is in use on cards, in MiB, as NVIDIA's program tells; None: it does not."""
+    """Return the memory in use on cards, in MiB, from nvidia-smi; None: not known."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
     asked = ["--query-gpu=memory.used", "--format=csv,noheader,nounits"]
     try:
-        told = subprocess.run(  # noqa: S603
+        answer = subprocess.run(  # noqa: S603
             [program, *asked, f"--id={','.join(map(str, cards))}"],
             capture_output=True,
             text=True,
             check=True,
             timeout=_ANSWERS_S,
         )
-        numbers = [float(line) for line in told.stdout.split()]
+        numbers = [float(line) for line in answer.stdout.split()]
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return sum(numbers) if len(numbers) == len(cards) else None
@@ -97,7 +97,7 @@ _NO_MARKS, _NO_SLICES = MARKS.empty(), MARK_SLICES.empty()
 
 @dataclass(frozen=True, eq=False)
 class CaseRun:
-    """What came of one case."""
+    """Outcome of one case."""
 
     state: str
     """One of ``RUN_STATES``."""
@@ -108,33 +108,33 @@ class CaseRun:
     marks: pl.DataFrame = field(default_factory=_NO_MARKS.clone)
     slices: pl.DataFrame = field(default_factory=_NO_SLICES.clone)
     notices: tuple[Notice, ...] = ()
-    said: str = ""
-    """The first of what the program said."""
+    output: str = ""
+    """The first output of the program."""
 
     @property
     def is_unready(self) -> bool:
-        """Whether a program that was to stay did not even become ready to read."""
+        """Whether a program in mode invoke did not become ready."""
         return self.measured.get("startup_seconds") is not None and not self.measured.get("seconds")
 
 
 @dataclass
 class Slot:
-    """A sandbox's place, and the program in it where that stays from case to case."""
+    """A sandbox's scratch folder, and its program if that stays from case to case."""
 
     algorithm: Algorithm
     isolation: Isolation
     scratch: Scratch
     gpus: tuple[int, ...] = ()
-    look: Callable[[], object] = lambda: None
+    check_stop: Callable[[], object] = lambda: None
     """Called while a program runs; what it raises ends the program."""
     _stay: ExitStack = field(default_factory=ExitStack)
     _calls: Calls | None = None
 
     def read(self, volume: Volume, name: str) -> CaseRun:
-        """Let the algorithm read an image, under a name that says nothing.
+        """Run the algorithm on an image, under a pseudonym.
 
         Raises:
-            OSError: if the image or the sandbox cannot be made: nothing that the algorithm did.
+            OSError: if the image or the sandbox cannot be created: not the algorithm's fault.
         """
         self.scratch.renew()
         write_case(volume, name, self.scratch.input, self.algorithm.run)
@@ -150,7 +150,7 @@ class Slot:
         self._stay.close()
 
     def job(self) -> Job:
-        """What is started."""
+        """Return the command to start in the sandbox."""
         run, profile = self.algorithm.run, PROFILES[self.algorithm.run.profile]
         image = self.algorithm.root
         mounts: tuple[Mount, ...] = (
@@ -178,19 +178,19 @@ class Slot:
         return self.scratch.reachable([Mount(self.algorithm.root, "/")])[0].source
 
     def _execute(self) -> CaseRun:
-        said, seconds = ProgramOutput(), self.algorithm.run.resources.timeout_s
+        output, seconds = ProgramOutput(), self.algorithm.run.resources.timeout_s
         with self.isolation.start(self.job()) as running:
-            ended = watch(running, seconds, said, self._is_over)
-        self._refuse_fault(ended.exit_code, said.text)
+            ended = watch(running, seconds, output, self._is_over)
+        self._require_no_fault(ended.exit_code, output.text)
         state, why = classify_end(ended)
-        return CaseRun(state, why, measured(ended), said=said.text)
+        return CaseRun(state, why, measured(ended), output=output.text)
 
     def _is_over(self) -> bool:
-        self.look()
+        self.check_stop()
         return self.scratch.is_over()
 
-    def _refuse_fault(self, exit_code: int | None, said: str) -> None:
-        fault = self.isolation.fault(exit_code, said)
+    def _require_no_fault(self, exit_code: int | None, output: str) -> None:
+        fault = self.isolation.fault(exit_code, output)
         if fault:
             raise OSError(fault)
 
@@ -212,20 +212,20 @@ class Slot:
     def _ended(
         self, answer: Answer, before: Usage, startup: float | None, problem: Notice
     ) -> CaseRun:
-        """What came of a call; a program that did not answer well is not asked again."""
+        """Return the outcome of a call; a program with a bad answer is not called again."""
         if self._calls is None:
-            raise AssertionError("it was just asked")
+            raise AssertionError("the program was called")
         calls, code = self._calls, None
         is_well = answer.line in (DONE, READY) and answer.line is not None
         if answer.line is None and not (answer.is_late or answer.is_over_output):
             calls.running.kill()
             code = calls.running.process.returncode
             if problem.code == "run_not_ready":
-                self._refuse_fault(code, calls.said.text)
+                self._require_no_fault(code, calls.output.text)
         after = calls.running.usage()
         usage = replace(
             after,
-            cpu_seconds=_less(after.cpu_seconds, before.cpu_seconds),
+            cpu_seconds=_difference(after.cpu_seconds, before.cpu_seconds),
             refused_forks=after.refused_forks - before.refused_forks,
             memory_kills=after.memory_kills - before.memory_kills,
         )
@@ -245,11 +245,11 @@ class Slot:
         if problem.code == "run_not_ready":
             facts["seconds"] = None
         elif is_well:
-            facts["exit_code"] = None  # it goes on
-        said = calls.said.text
+            facts["exit_code"] = None  # it continues
+        output = calls.output.text
         if state != "ok":
             self.close()
-        return CaseRun(state, why, facts, said=said)
+        return CaseRun(state, why, facts, output=output)
 
     def _with_marks(self, run: CaseRun, volume: Volume, name: str) -> CaseRun:
         taken = self.scratch.taken
@@ -260,21 +260,21 @@ class Slot:
                 return replace(run, state="output_missing", why=Notice("output_missing"))
             is_dicom = self.algorithm.run.input == "dicom"
             images = self.scratch.input / "ct" if is_dicom else None
-            found = read_output(taken, volume, name, images, self.algorithm.run)
+            output = read_output(taken, volume, name, images, self.algorithm.run)
         except OutputRejectedError as error:
             return replace(run, state="output_invalid", why=error.why)
         finally:
             self.scratch.discard(taken)
-        if found.is_doubtful:
+        if output.is_doubtful:
             run = replace(run, state=WARNING_CODES, why=Notice("run_lungs_implausible"))
-        return replace(run, marks=found.marks, slices=found.slices, notices=found.notices)
+        return replace(run, marks=output.marks, slices=output.slices, notices=output.notices)
 
 
 @contextmanager
 def open_slot(
     algorithm: Algorithm, isolation: Isolation, folder: Path, gpus: tuple[int, ...] = ()
 ) -> Iterator[Slot]:
-    """A slot of this thread, in a folder that is not there yet and is gone afterwards."""
+    """Open a slot of this thread, in a new folder that is removed afterwards."""
     scratch = make_scratch(folder, algorithm.run.resources.output_mb * MIB, isolation)
     slot = Slot(algorithm, isolation, scratch, gpus)
     try:
@@ -285,7 +285,7 @@ def open_slot(
 
 
 def classify_end(ended: Ended) -> tuple[str, Notice | None]:
-    """The state of a run by how its program ended; limits come first, whatever it said itself."""
+    """Return the state of a run from how its program ended; exceeded limits take precedence."""
     if ended.usage.memory_kills:
         return "out_of_memory", Notice("run_out_of_memory")
     if ended.usage.refused_forks:
@@ -303,7 +303,7 @@ def classify_end(ended: Ended) -> tuple[str, Notice | None]:
 
 
 def measured(ended: Ended) -> JsonObject:
-    """How a program ended and what it used, as columns of RUNS."""
+    """Return how a program ended and what it used, as columns of RUNS."""
     code, signal = _ending(ended)
     usage = ended.usage
     return {
@@ -317,7 +317,7 @@ def measured(ended: Ended) -> JsonObject:
 
 
 def _ending(ended: Ended) -> tuple[int | None, int | None]:
-    """Exit code or signal; a sandbox tells a signal as 128 and its number, as shells do."""
+    """Return exit code or signal; a sandbox reports a signal as 128 plus its number."""
     code = ended.exit_code
     if code is not None and 128 < code <= 128 + LARGEST_SIGNAL:
         return None, code - 128
@@ -328,5 +328,5 @@ def _mb(count: int | None) -> float | None:
     return None if count is None else count / MIB
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _difference(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None else after - before

@@ -1,4 +1,4 @@
-"""A name -> a folder with a small algorithm that runs, for a developer to begin with."""
+"""Write a folder with a small working algorithm as a template for developers."""
 
 import stat
 from pathlib import Path
@@ -28,7 +28,7 @@ output_mb = 64
 """
 _PYTHON = """\
 #!/usr/bin/env python3
-\"\"\"Marks the densest voxel of a scan: put your algorithm in its place.\"\"\"
+\"\"\"Marks the densest voxel of a scan: replace this by your algorithm.\"\"\"
 
 import array
 import json
@@ -48,8 +48,8 @@ head = "seriesuid,coordX,coordY,coordZ,probability"
 """
 _SHELL = """\
 #!/bin/sh
-# Marks the corner of every scan: put your algorithm in its place.
-# $1/ct.mhd is the scan, $1/case.json says what it is called and where its voxels lie.
+# Marks the corner of every scan: replace this by your algorithm.
+# $1/ct.mhd is the scan, $1/case.json has its name and its geometry.
 set -eu
 value() {  # the numbers of a field of case.json, on one line
   tr -d '\\n' < "$2/case.json" | sed -n "s/.*\\"$1\\": \\[\\([^]]*\\)\\].*/\\1/p" | tr -d ' '
@@ -66,10 +66,10 @@ TEMPLATES = {"python": ("run.py", _PYTHON), "shell": ("run.sh", _SHELL)}
 
 
 def new_algorithm(folder: Path, language: str) -> list[Path]:
-    """Write an algorithm that runs as it is; the files.
+    """Write a working algorithm; return its files.
 
     Raises:
-        InputError: if there is something in the folder already.
+        InputError: if the folder is not empty.
     """
     if not folder.resolve().name.isprintable() or '"' in folder.resolve().name:
         raise InputError.at(str(folder), "cannot be the name of an algorithm.", "Choose another.")
@@ -79,6 +79,6 @@ def new_algorithm(folder: Path, language: str) -> list[Path]:
         (stage / MANIFEST).write_text(manifest, encoding="utf-8")
         script = stage / program
         script.write_text(text, encoding="utf-8")
-        everybody = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
-        script.chmod(script.stat().st_mode | everybody)
+        executable = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
+        script.chmod(script.stat().st_mode | executable)
     return [folder / MANIFEST, folder / program]

@@ -1,4 +1,4 @@
-"""A test set on disk, open or sealed -> its cases, and their images one at a time."""
+"""Open a test set, plain or sealed, for a run: its cases, and their images one at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,37 +21,37 @@ from nodulebench.security.event_log.events import Fact
 from nodulebench.security.vault import Secret
 
 MOST_NAMED_CASES = 2_000
-"""Of more cases an event holds only the digest of their names."""
+"""With more cases, an event has only the digest of their names."""
 
 
 @dataclass(frozen=True)
 class RunSet:
-    """The cases that an algorithm is run on."""
+    """The cases of a run."""
 
     name: str
     case_ids: Sequence[str]
     take: Callable[[str], Path]
-    """Where the image of a case is, from now on."""
+    """Returns the path of a case's image, available from then on."""
     give_back: Callable[[str], object]
-    """Told that nobody reads it any more: what was decrypted of it is gone then."""
+    """Called when the image is no longer needed; removes decrypted files."""
     opened: SealedSet | None = None
-    """The sealed set, where it is one."""
+    """The sealed set, if it is one."""
 
     @property
     def is_sealed(self) -> bool:
-        """Whether nothing may be told of a case but its marks."""
+        """Whether only marks may be disclosed about a case."""
         return self.opened is not None
 
     @property
     def digest(self) -> str:
-        """Of the names of its cases; of a sealed set that of its manifest."""
+        """Digest of the names of its cases; for a sealed set, of its manifest."""
         if self.opened is not None:
             return self.opened.bundle
         return cases_digest(self.case_ids)
 
     @contextmanager
     def image(self, case_id: str) -> Iterator[Volume]:
-        """The image of a case; what was decrypted of it is gone afterwards."""
+        """Read the image of a case; decrypted files are removed afterwards."""
         try:
             volume = read_case(self.take(case_id))
         finally:
@@ -59,7 +59,7 @@ class RunSet:
         yield volume
 
     def record(self, facts: Mapping[str, Fact], released: Sequence[str]) -> None:
-        """Write into the log of a sealed set what is about to be given out."""
+        """Record in the log of a sealed set which cases an algorithm will receive."""
         if self.opened is None:
             return
         cases: dict[str, Fact] = {"cases": len(released), "cases_digest": cases_digest(released)}
@@ -69,43 +69,43 @@ class RunSet:
 
 
 def cases_digest(case_ids: Sequence[str]) -> str:
-    """The digest of names of cases, whatever their order."""
+    """Return the digest of case names in any order."""
     return bytes_digest("\n".join(sorted(case_ids)).encode())
 
 
 @contextmanager
 def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[RunSet]:
-    """A folder with images, a bundle, a bag or a sealed set, for an algorithm to be run on.
+    """Open a folder with images, a bundle, a bag or a sealed set for a run.
 
     Args:
         folder: the test set.
         secret: opens a sealed one.
-        person: who acts; a key of one's own says it already.
+        person: who acts; not needed with a personal key.
 
     Raises:
-        InputError: if it has no images, or the person may not run anything on it.
+        InputError: if it has no images, or the person may not run algorithms on it.
     """
     if not is_sealed(folder):
         with _plain(folder, None) as plain:
             yield plain
         return
     if secret is None:
-        raise InputError.at(folder, "is sealed.", "Say who you are with --key.")
+        raise InputError.at(folder, "is sealed.", "Give your key with --key.")
     opened = open_sealed(folder, secret, person, "run")
     if not has_encrypted_images(folder):
         with _plain(folder, opened) as plain:
             yield plain
         return
-    with process_folder() as place:
-        sealed = SealedImages(opened, place, encrypted_images(opened))
+    with process_folder() as private:
+        sealed = SealedImages(opened, private, encrypted_images(opened))
         yield RunSet(opened.name, sealed.case_ids, sealed.take, sealed.give_back, opened)
 
 
 @contextmanager
 def _plain(folder: Path, opened: SealedSet | None) -> Iterator[RunSet]:
     if images_folder(folder) is None:
-        what = "has no images/, one image per case."
+        what = "has no folder images/ with one image per case."
         raise InputError.at(folder, what, "Bundle it with them: nodulebench bundle --images")
-    places = dict(images_of_set(folder))
+    paths = dict(images_of_set(folder))
     name = folder.resolve().name if opened is None else opened.name
-    yield RunSet(name, list(places), places.__getitem__, lambda _: None, opened)
+    yield RunSet(name, list(paths), paths.__getitem__, lambda _: None, opened)

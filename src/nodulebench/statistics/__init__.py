@@ -1,1 +1,1 @@
-"""Metric x case weights -> Estimate."""
+"""Metrics and case weights -> intervals, tests, rankings and sample sizes."""

@@ -331,7 +331,7 @@ def bland_altman(
 def concordance_correlation(
     first: FloatArray, second: FloatArray, *, level: float = 0.95
 ) -> Estimate:
-    """Lin's concordance correlation: how near pairs lie to the line of identity (Lin 1989).
+    """Lin's concordance correlation: how near pairs are to the line of identity (Lin 1989).
 
     The interval uses Fisher's z with the error of Lin 1989, as corrected in 2000.
     """

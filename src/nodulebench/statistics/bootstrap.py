@@ -169,7 +169,7 @@ def proportion_of(successes: FloatArray, trials: FloatArray, size: float) -> Gua
 
 @dataclass(frozen=True, slots=True)
 class RatioSums:
-    """What many ratios are made of: one row per replicate, one column per ratio."""
+    """The sums of many ratios: one row per replicate, one column per ratio."""
 
     above: FloatArray
     below: FloatArray

@@ -171,7 +171,7 @@ def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _require_variation(error: float, values: FloatArray) -> None:
-    """Refuse a residual that is nothing but rounding."""
+    """Require a residual larger than rounding errors."""
     if not error > 1e-24 * max(float(np.square(values).sum()), 1e-300):
         raise UndefinedError("differences_constant")
 
@@ -182,7 +182,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RuleEffect:
-    """What the rules do to one metric of a group of algorithms; an undefined test is None."""
+    """The effect of the rules on one metric of a group of algorithms; an undefined test is None."""
 
     groups: dict[str, GroupSummary]
     one_way: Significance | None

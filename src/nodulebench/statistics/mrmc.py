@@ -118,9 +118,9 @@ class ObserverStudy:
     """Mean over readers, for the populations of readers and cases."""
     random_readers_random_cases: TreatmentTest
     fixed_readers: TreatmentTest
-    """Speaks of these readers only, on all cases."""
+    """For these readers only, on all cases."""
     fixed_cases: TreatmentTest
-    """Speaks of these cases only, for all readers."""
+    """For these cases only, for all readers."""
 
 
 def obuchowski_rockette(metrics: ReaderMetrics, *, level: float = 0.95) -> ObserverStudy:

@@ -1,4 +1,4 @@
-"""Replicate values of algorithms -> a leaderboard whose ties do not look like an order."""
+"""Replicate values of algorithms -> a leaderboard that shows which algorithms are not separable."""
 
 from dataclasses import dataclass
 

@@ -55,7 +55,7 @@ def test_a_mark_on_no_nodule_costs_precision_and_is_shown() -> None:
     assert sheet.false_marks.rows() == [("a", "m4", 0.0, 200.0, 3.0)]
 
 
-def test_dice_is_the_mean_over_nodules_and_pooled_beside_it() -> None:
+def test_dice_is_a_mean_over_nodules_and_also_pooled() -> None:
     # 10 x 10 against 10 x 10: 1; 10 x 10 against 5 x 5: 2 * 25 / 125 = 0.4
     sheet = exam(square(0), square(30, 5.0), nodules=2)
     assert sheet.metrics["mean_dice"].value == pytest.approx(0.7)
@@ -73,8 +73,8 @@ def test_a_dice_of_exactly_the_pass_mark_fails() -> None:
 
 
 def test_counts_are_pooled_over_sequences() -> None:
-    one = case("a", nodule(10, (0, 50, 3), square(0)), nodule(10, (30, 50, 3), square(30)))
-    key = reference(one, case("b", nodule(10, (0, 50, 3), square(0))))
+    marked_case = case("a", nodule(10, (0, 50, 3), square(0)), nodule(10, (30, 50, 3), square(30)))
+    key = reference(marked_case, case("b", nodule(10, (0, 50, 3), square(0))))
     answer = submission(
         case("a", mark(None, (0, 50, 3), square(0))), case("b", mark(None, (0, 50, 3), square(0)))
     )
@@ -90,7 +90,7 @@ def test_nothing_found_is_undefined_and_not_passed() -> None:
     assert "| mean_dice | undefined: no found nodule has boxes or outlines" in sheet_text(sheet)
 
 
-def test_an_exam_has_twenty_sequences_unless_said_otherwise() -> None:
+def test_an_exam_has_twenty_sequences_by_default() -> None:
     with pytest.raises(InputError, match=r"key 'test': has 1 sequences, not 20"):
         exam(rules=ExamRules())
 
@@ -116,7 +116,7 @@ def test_files_give_a_sheet_for_each_candidate(tmp_path: Path) -> None:
         tmp_path / "key.csv", [tmp_path / "lee.csv", tmp_path / "kim.csv"], rules=FIVE, out=out
     )
     written = json.loads((out / "exam.json").read_text())
-    assert [(one["candidate"], one["has_passed"]) for one in written] == [
+    assert [(sheet["candidate"], sheet["has_passed"]) for sheet in written] == [
         ("lee", True),
         ("kim", False),
     ]

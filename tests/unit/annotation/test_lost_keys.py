@@ -42,11 +42,11 @@ def problems(panel: Panel) -> list[str]:
     return [str(problem) for problem in audit_project(panel.handle()).problems]
 
 
-@pytest.mark.parametrize("kept_every", [1, 64], ids=["index", "no index"])
+@pytest.mark.parametrize("stored_every", [1, 64], ids=["index", "no index"])
 def test_a_replaced_key_signs_no_more_and_the_new_one_does(
-    panel: Panel, monkeypatch: pytest.MonkeyPatch, kept_every: int
+    panel: Panel, monkeypatch: pytest.MonkeyPatch, stored_every: int
 ) -> None:
-    monkeypatch.setattr(indexed, "REWRITE_EVERY", kept_every)
+    monkeypatch.setattr(indexed, "REWRITE_EVERY", stored_every)
     panel.reads("r2", {"a": [SHARED]})
     changed(panel, "office", "r1")
     with pytest.raises(
@@ -69,7 +69,7 @@ def test_a_key_that_was_taken_back_signs_no_more(panel: Panel) -> None:
     assert problems(panel) == []
 
 
-def test_everybody_replaces_the_own_key_with_the_old_one(panel: Panel) -> None:
+def test_a_person_replaces_their_key_with_the_old_one(panel: Panel) -> None:
     changed(panel, "r1", "r1")
     hands_in(panel, "new")
     new_person_key(panel.folder / "other")
@@ -118,7 +118,7 @@ def test_a_reader_cannot_give_another_s_name_a_key_with_another_program(panel: P
         panel.handle().batches()
 
 
-def test_what_a_thief_signs_after_the_change_is_told(panel: Panel) -> None:
+def test_signatures_of_a_stolen_key_are_reported(panel: Panel) -> None:
     thief = OpenBatch(batch_id="b2", team_id="two", case_ids=("a",), reviewer_id="lead1")
     changed(panel, "office", "office", "new")
     forged(panel, "office", "office", thief)

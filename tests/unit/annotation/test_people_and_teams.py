@@ -36,7 +36,7 @@ def test_years_must_be_exceeded_and_the_title_reached(title, years, role, may) -
     assert is_eligible(person, role) is may
 
 
-def test_all_problems_of_a_roster_are_told_at_once() -> None:
+def test_all_problems_of_a_roster_are_reported_together() -> None:
     roster = Roster(
         people=(
             Person(person_id="a", years_reading=2, roles=("junior",)),
@@ -46,9 +46,9 @@ def test_all_problems_of_a_roster_are_told_at_once() -> None:
         ),
         teams=(Team(team_id="t", reader_ids=("a", "b", "x")),),
     )
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         check_roster(roster)
-    assert str(told.value).splitlines() == [
+    assert str(caught.value).splitlines() == [
         "person 'b': is listed more than once. List each once.",
         "person 'program': has the name of the program itself.",
         "person 'a': is resident with 2 years of reading and cannot be junior. "
@@ -115,7 +115,7 @@ def test_everybody_can_draw_the_reviewer_again_from_the_seeds_in_the_log() -> No
 
 
 @pytest.mark.parametrize("mine", [0, 1, 2, 3])
-def test_nobody_chooses_the_reviewer_alone(mine: int) -> None:
+def test_no_one_can_choose_the_reviewer(mine: int) -> None:
     """Whatever seed one of four people adds, the others' chance draws either with equal odds."""
     drawn = []
     for _ in range(2000):

@@ -62,7 +62,9 @@ def read_batch(folder: Path) -> ProjectHandle:
 
 
 def fill(path: Path, asked: pl.DataFrame, **answers: list[Any]) -> Path:
-    asked.with_columns(**{name: pl.Series(said) for name, said in answers.items()}).write_csv(path)
+    asked.with_columns(**{name: pl.Series(values) for name, values in answers.items()}).write_csv(
+        path
+    )
     return path
 
 

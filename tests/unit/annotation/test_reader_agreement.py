@@ -32,9 +32,9 @@ def test_all_outlines_outside_the_image_are_named(tmp_path: Path) -> None:
     small_cases("a").write_csv(tmp_path / "cases.csv")
     far = Slice(3, 500, 50, 8, 8)
     files = [wrote(tmp_path / f"{name}.csv", far) for name in ("r1", "r2")]
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         compare_readings(files, cases=tmp_path / "cases.csv", out=tmp_path / "out")
-    lines = str(told.value).splitlines()
+    lines = str(caught.value).splitlines()
     assert [line.split(" finding")[0] for line in lines] == [
         "reader 'r1' case 'a'",
         "reader 'r2' case 'a'",
@@ -47,7 +47,7 @@ def test_readings_without_any_mark_need_a_table_of_cases(tmp_path: Path) -> None
     with pytest.raises(NoduleBenchError, match="name no case: give a table of cases"):
         compare_readings(files)
     small_cases("a").write_csv(tmp_path / "cases.csv")
-    found = compare_readings(files, cases=tmp_path / "cases.csv", out=tmp_path / "out")
-    assert found.checks[0].is_consistent
-    group = found.quality()["group"]
+    comparison = compare_readings(files, cases=tmp_path / "cases.csv", out=tmp_path / "out")
+    assert comparison.checks[0].is_consistent
+    group = comparison.quality()["group"]
     assert group == {"value": None, "reason": {"code": "nothing_drawn", "values": {}}}

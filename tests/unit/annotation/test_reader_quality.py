@@ -30,8 +30,8 @@ def handle(tmp_path: Path):
     handle = open_project(tmp_path)
     cases = ("a", "b", "c", "d", "case-x")
     open_batch(handle, "office", "b1", "one", cases, reviewer_id="lead2")
-    found = {"r1": "abcdx", "r2": "abcd", "r3": "ab"}
-    for reader, names in found.items():
+    drawn_by = {"r1": "abcdx", "r2": "abcd", "r3": "ab"}
+    for reader, names in drawn_by.items():
         cases = [
             case("case-x" if name == "x" else name, mark(None, (50, 50, 3), BOX)) for name in names
         ]
@@ -41,15 +41,15 @@ def handle(tmp_path: Path):
 
 
 def test_a_project_tells_how_its_readers_agree(handle) -> None:
-    found = reader_quality(handle, periods=2)
-    assert found["cases"] == 4
-    assert found["group"]["by_readers"] == (0, 2, 2)
-    assert [pair["agreement"] for pair in found["pairs"]] == [1.0, 2 / 3, 2 / 3]
-    third = found["readers"][2]
+    quality = reader_quality(handle, periods=2)
+    assert quality["cases"] == 4
+    assert quality["group"]["by_readers"] == (0, 2, 2)
+    assert [pair["agreement"] for pair in quality["pairs"]] == [1.0, 2 / 3, 2 / 3]
+    third = quality["readers"][2]
     assert (third["backed"], third["found"], third["sensitivity"]) == (4, 2, 0.5)
     assert third["drift"]["found"] == (2, 0)
     assert third["drift"]["z"] == pytest.approx(-2.0)  # 2 of 2, then 0 of 2
-    assert found["readers"][0]["drift"]["value"] is None
+    assert quality["readers"][0]["drift"]["value"] is None
 
 
 def test_readers_are_compared_with_themselves_on_repeated_cases(handle) -> None:
@@ -75,10 +75,10 @@ def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path)
     sizes |= {again: sizes[name] + 1 for again, name in repeats.items()}
     for reader in ("r1", "r2", "r3"):
         drawn_cases = [
-            reading(reader, one, drawn("f", (3, 50, 50, sizes[one]), type=types[one]))
+            reading(reader, pair, drawn("f", (3, 50, 50, sizes[pair]), type=types[pair]))
             if reader == "r1"
-            else reading(reader, one)
-            for one in every
+            else reading(reader, pair)
+            for pair in every
         ]
         submit_readings(handle, "b1", reader, drawn_cases)
     ann, *others = reader_quality(handle)["repeats"]

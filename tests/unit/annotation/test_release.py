@@ -30,8 +30,8 @@ def panel(tmp_path: Path) -> Panel:
 def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     panel: Panel, tmp_path: Path
 ) -> None:
-    anew = panel.file("anew", {"a": [Slice(3, 51, 50, 6, 4)]})
-    arguments = ["correct", panel.project, "b1", *KEY, anew, "--comment", "too wide"]
+    correction = panel.file("anew", {"a": [Slice(3, 51, 50, 6, 4)]})
+    arguments = ["correct", panel.project, "b1", *KEY, correction, "--comment", "too wide"]
     with pytest.raises(SystemExit) as stopped:
         main(["annotate", "review", *map(str, arguments), "--by", "lead2"])
     assert not stopped.value.code
@@ -48,8 +48,8 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     assert made.slices.select("slice_index", "length_mm", "width_mm").rows() == [(3, 6.0, 4.0)]
     before = pl.read_parquet(tmp_path / "findings" / "findings.parquet")
     assert before["diameter_mm"].to_list() == [8.0] * 3
-    told = (tmp_path / "bundle" / "provenance.json").read_text()
-    assert "candidate-1 corrected on 1 slices: too wide" in told
+    provenance = (tmp_path / "bundle" / "provenance.json").read_text()
+    assert "candidate-1 corrected on 1 slices: too wide" in provenance
 
 
 def test_a_file_of_no_or_several_nodules_corrects_nothing(panel: Panel) -> None:

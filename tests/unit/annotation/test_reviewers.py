@@ -131,13 +131,13 @@ def drawn(panel: Panel) -> str | None:
     return panel.handle().batch("b1").order.reviewer_id
 
 
-def told(panel: Panel) -> dict[str, dict[str, object]]:
+def notices_of(panel: Panel) -> dict[str, dict[str, object]]:
     """What the audit warns of; nothing is wrong."""
-    found = audit_project(panel.handle())
-    assert found.problems == ()
+    audit = audit_project(panel.handle())
+    assert audit.problems == ()
     usual = ("log_unsigned", "log_without_checkpoint")
     return {
-        notice.code: dict(notice.values) for notice in found.notices if notice.code not in usual
+        notice.code: dict(notice.values) for notice in audit.notices if notice.code not in usual
     }
 
 
@@ -155,7 +155,7 @@ def test_nothing_that_a_reader_can_see_says_who_will_be_drawn(panel: Panel) -> N
     )
     before = [path for path in panel.project.rglob("*.json") if path.name != "00000005.json"]
     assert not any(seed in path.read_text() for path in before)
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
 
 
 def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
     drawn_by = [random_reviewer(teams, "one", "b1", (new_seed(), *seeds)) for _ in range(1000)]
     assert 400 < drawn_by.count(FRIEND) < 600  # 6 standard deviations around one half
     panel.draws()
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
 
 
-def test_with_keys_the_commitment_opens_for_organisers_alone(tmp_path: Path) -> None:
+def test_with_keys_only_organisers_open_the_commitment(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True)
     panel.opens("a")
     assert [*panel.folder.glob("*.commitment")] == []
@@ -224,16 +224,16 @@ def test_the_office_cannot_tell_another_than_it_promised(panel: Panel) -> None:
     )
 
 
-def test_an_office_that_keeps_its_commitment_back_or_opens_again_is_told(panel: Panel) -> None:
+def test_a_withheld_commitment_and_a_reopened_batch_are_reported(panel: Panel) -> None:
     panel.opens("a")
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
     read_by(panel, "r1", "r2", "r3")
     last = panel.handle().log.read()[-1].at.isoformat(timespec="seconds")
-    assert told(panel) == {"draw_waits": {"batch": "b1", "since": last}}
+    assert notices_of(panel) == {"draw_waits": {"batch": "b1", "since": last}}
     panel.opens("a", batch="b2")
-    assert told(panel)["cases_opened_again"] == {"batches": ["b1", "b2"]}
+    assert notices_of(panel)["cases_opened_again"] == {"batches": ["b1", "b2"]}
     panel.draws()
-    assert "draw_waits" not in told(panel)
+    assert "draw_waits" not in notices_of(panel)
 
 
 def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
@@ -249,7 +249,7 @@ def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) 
     draw_again(panel.handle("judge1"), "judge1", "b1", "the disk broke")
     assert drawn(panel) in ("lead2", FRIEND)
     values = {"batch": "b1", "reader": "judge1", "reason": "the disk broke"}
-    assert told(panel) == {"draw_made_anew": values}
+    assert notices_of(panel) == {"draw_made_anew": values}
     with pytest.raises(InputError, match="does not wait for the draw of a reviewer"):
         panel.draws()
     change = panel.handle().log.read()[-1].change
@@ -272,7 +272,7 @@ def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_pat
     with pytest.raises(InputError, match=r"is encrypted for organisers. Give your key"):
         draw_reviewer(panel.handle(), "office", "b1")
     draw_reviewer(panel.handle("office"), "office", "b1", old_key=tmp_path / "old")
-    assert told(panel) == {}
+    assert notices_of(panel) == {}
     panel.opens("b", batch="b2")  # for the new key
 
 
@@ -294,7 +294,7 @@ def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
         panel.draws()
 
 
-def test_without_keys_the_commitment_is_a_file_beside_the_project_for_its_owner(
+def test_without_keys_the_commitment_is_a_private_file_next_to_the_project(
     tmp_path: Path,
 ) -> None:
     panel = started(tmp_path)

@@ -59,7 +59,7 @@ def has_examples_on_own_lines(command: click.Command) -> bool:
 
 def test_the_help_of_detect_lists_who_finds_and_who_judges() -> None:
     text = LEAVES["detect"].get_help(click.Context(LEAVES["detect"], info_name="x"))
-    finding, judging = text.partition("networks that find:")[2].split("Networks that judge")
+    finding, judging = text.partition("networks that find:")[2].split("Networks that score")
     for name in ("nodulebench", "etrocad", "heatmap"):
         assert name in finding
     for name in ("cumedvis_a", "m5lcad", "twoscale"):

@@ -29,13 +29,13 @@ ROWS = "1.2,0,x/IM2,0\n1.2,1,x/IM1,0\n1.3,0,y/many,0\n1.3,1,y/many,1\n"
 
 
 def test_files_come_in_order_and_each_once(tmp_path: Path) -> None:
-    found = read_case_files(curated(tmp_path, ROWS))
-    assert found.files == {"1.2": ("x/IM2", "x/IM1"), "1.3": ("y/many",)}
-    assert found.folder == tmp_path / "archive"
+    case_files = read_case_files(curated(tmp_path, ROWS))
+    assert case_files.files == {"1.2": ("x/IM2", "x/IM1"), "1.3": ("y/many",)}
+    assert case_files.folder == tmp_path / "archive"
     assert read_case_files(tmp_path / "curated", wanted={"1.3"}).files == {"1.3": ("y/many",)}
 
 
-def test_files_that_were_moved_are_missed_until_their_place_is_said(tmp_path: Path) -> None:
+def test_moved_files_are_missing_until_their_folder_is_given(tmp_path: Path) -> None:
     out = curated(tmp_path, ROWS)
     (tmp_path / "archive").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"IM2: no longer exists\. If .* with --images"):
@@ -46,8 +46,12 @@ def test_files_that_were_moved_are_missed_until_their_place_is_said(tmp_path: Pa
 def test_cases_are_exported_by_name_and_place(tmp_path: Path) -> None:
     out = tmp_path / "cases"
     assert export_cases(read_case_files(curated(tmp_path, ROWS)), out) == 3
-    found = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.dcm")}
-    assert found == {"1.2/0001.dcm": b"x/IM2", "1.2/0002.dcm": b"x/IM1", "1.3/0001.dcm": b"y/many"}
+    exported = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.dcm")}
+    assert exported == {
+        "1.2/0001.dcm": b"x/IM2",
+        "1.2/0002.dcm": b"x/IM1",
+        "1.3/0001.dcm": b"y/many",
+    }
     with pytest.raises(InputError, match="is not empty"):
         export_cases(read_case_files(tmp_path / "curated"), out)
 
@@ -59,7 +63,7 @@ def test_no_row_leads_out_of_the_folder(tmp_path: Path) -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_what_is_no_curation_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_curation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no case_files\.csv\. Give a folder that 'nod"):
         read_case_files(tmp_path)
     older = curated(tmp_path, ROWS, schema="nodulebench/curation@1")

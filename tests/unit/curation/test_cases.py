@@ -26,7 +26,7 @@ def curated(*series: ExaminedSeries) -> Curation:
     return Curation(Path("archive"), Limits(), series, ())
 
 
-def test_what_follows_from_headers_stands_in_columns() -> None:
+def test_columns_hold_what_follows_from_headers() -> None:
     first = scan(
         "1.1",
         patient_id="p",
@@ -48,8 +48,8 @@ def test_what_follows_from_headers_stands_in_columns() -> None:
 
 
 def test_the_dose_report_of_its_irradiation_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"1.9": case_table.ReportedDose(4.0, 100.0), "1.8": case_table.ReportedDose(4.0, 50.0)}
-    monkeypatch.setattr(case_table, "dose_events", lambda path: told if path.name == "sr" else {})
+    doses = {"1.9": case_table.ReportedDose(4.0, 100.0), "1.8": case_table.ReportedDose(4.0, 50.0)}
+    monkeypatch.setattr(case_table, "dose_events", lambda path: doses if path.name == "sr" else {})
     report = replace(scan("1.5"), modality="SR", files=("archive/sr",), reasons=(object(),))
     both = scan("1.1", irradiation_events="1.9\\1.8")
     half = scan("1.2", irradiation_events="1.9\\1.7", ctdi_vol_mgy=2.0)
@@ -59,7 +59,7 @@ def test_the_dose_report_of_its_irradiation_counts(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_tables_that_were_used_are_written_down() -> None:
-    found = json.loads(json.dumps(summary(curated())))["derived_by"]
-    assert found["dose"]["adult_factor"] == 0.014
-    assert found["kernel_class"]["families"]["Canon"][0] == ["fc", 1, 29, "standard"]
-    assert set(found) == {"vendor", "kernel_class", "dose", "scan_kind"}
+    tables = json.loads(json.dumps(summary(curated())))["derived_by"]
+    assert tables["dose"]["adult_factor"] == 0.014
+    assert tables["kernel_class"]["families"]["Canon"][0] == ["fc", 1, 29, "standard"]
+    assert set(tables) == {"vendor", "kernel_class", "dose", "scan_kind"}

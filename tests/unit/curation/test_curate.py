@@ -88,8 +88,8 @@ def curation(archive, tmp_path_factory):
 
 def decided(result):
     return {
-        Path(one.files[0]).parent.name: one.reasons[0].code if one.reasons else "admitted"
-        for one in result.series
+        Path(series.files[0]).parent.name: series.reasons[0].code if series.reasons else "admitted"
+        for series in result.series
     }
 
 
@@ -115,15 +115,15 @@ def test_the_files_say_the_same(curation):
     assert {path.name for path in out.iterdir()} == {*WRITTEN, JOURNAL}
     cases = pl.read_parquet(out / "cases.parquet")
     assert CASES.conform(cases, "cases").height == 2
-    assert cases["case_id"].to_list() == [one.uid for one in result.admitted]
+    assert cases["case_id"].to_list() == [series.uid for series in result.admitted]
     assert cases["size_x"].to_list() == [96, 96]
     assert cases["sex"].is_in(["F", "M"]).all()
     assert cases["vendor"].to_list() == [vendor_of(name) for name in cases["manufacturer"]]
     assert cases["tube_voltage_kv"].is_between(80, 140).all()
-    told = json.loads((out / "curation.json").read_text())
-    assert (told["series"], told["admitted"]) == (5, 2)
-    assert told["excluded"] == {"duplicate_uid": 1, "localizer": 1, "near_duplicate": 1}
-    assert (told["unreadable_files"], told["other_files"]) == (1, 1)
+    summary_file = json.loads((out / "curation.json").read_text())
+    assert (summary_file["series"], summary_file["admitted"]) == (5, 2)
+    assert summary_file["excluded"] == {"duplicate_uid": 1, "localizer": 1, "near_duplicate": 1}
+    assert (summary_file["unreadable_files"], summary_file["other_files"]) == (1, 1)
     rows = pl.read_csv(out / "exclusions.csv")
     assert rows.equals(exclusions_table(result).with_columns(pl.col("series_uid")))
     assert rows.filter(code="localizer")["files"].to_list() == ["localizer/IM1"]
@@ -147,7 +147,9 @@ def test_the_page_shows_every_series_and_needs_no_network(curation):
     result, out = curation
     page = (out / "curation.html").read_text()
     assert page.count("<article") == 5
-    assert page.count("data:image/png;base64,") == sum(len(one.pictures) for one in result.series)
+    assert page.count("data:image/png;base64,") == sum(
+        len(series.pictures) for series in result.series
+    )
     assert "2 of 5 series are admitted as cases." in page
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
     assert "3 CT scans" not in page
@@ -161,9 +163,9 @@ def test_the_page_shows_every_series_and_needs_no_network(curation):
 def test_a_second_run_reads_no_pixels_and_says_the_same(curation, archive):
     result, out = curation
     before = (out / JOURNAL).read_bytes()
-    told = []
-    again = curate(archive, out, limits=LIMITS, progress=lambda *args: told.append(args))
-    assert [one for one in told if one[0] == "examining series"] == [("examining series", 5, 5)]
+    calls = []
+    again = curate(archive, out, limits=LIMITS, progress=lambda *args: calls.append(args))
+    assert [call for call in calls if call[0] == "examining series"] == [("examining series", 5, 5)]
     assert again == result
     assert (out / JOURNAL).read_bytes() == before
 
@@ -208,20 +210,20 @@ def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journ
     assert done.stdout.split() == ["0", "4"]  # the fifth series is a localizer and asked no more
 
 
-def test_other_limits_are_examined_anew(curation, archive):
+def test_other_limits_are_examined_again(curation, archive):
     _, out = curation
     strict = curate(archive, out, limits=Limits(smallest_matrix=128))
     assert decided(strict)["phantom-0001"] == "small_matrix"
 
 
-def test_a_waived_reason_is_told_but_does_not_exclude(archive, tmp_path):
+def test_a_waived_reason_is_reported_but_does_not_exclude(archive, tmp_path):
     limits = Limits(smallest_matrix=128, waived=("small_matrix", "near_duplicate"))
     result = curate(archive, tmp_path, limits=limits)
     assert decided(result)["phantom-0001"] == "admitted"
     assert decided(result)["smoothed"] == "admitted"
     waived = {
-        Path(one.files[0]).parent.name: [reason.code for reason in one.waived]
-        for one in result.admitted
+        Path(series.files[0]).parent.name: [reason.code for reason in series.waived]
+        for series in result.admitted
     }
     assert waived["phantom-0001"] == ["small_matrix"]
     assert waived["smoothed"] == ["small_matrix", "near_duplicate"]
@@ -243,7 +245,7 @@ def test_what_is_no_folder_or_is_read_and_written_is_refused(tmp_path):
         curate(tmp_path, tmp_path)
 
 
-def test_links_are_followed_once_and_what_cannot_be_reached_is_told(tmp_path, monkeypatch):
+def test_links_are_followed_once_and_unreachable_folders_are_reported(tmp_path, monkeypatch):
     archive, elsewhere = tmp_path / "archive", tmp_path / "elsewhere"
     (archive / "locked").mkdir(parents=True)
     elsewhere.mkdir()
@@ -261,13 +263,13 @@ def test_links_are_followed_once_and_what_cannot_be_reached_is_told(tmp_path, mo
 
     monkeypatch.setattr(os, "scandir", refuse)
     result = curate(archive, tmp_path / "out")
-    told = exclusions_table(result).select("files", "code", "reason").rows()
-    assert told == [
+    exclusions = exclusions_table(result).select("files", "code", "reason").rows()
+    assert exclusions == [
         ("linked/note", "other_file", "is not DICOM"),
         ("locked", "unreadable", "cannot be looked into (Permission denied)"),
-        ("lost.dcm", "unreadable", told[2][2]),
+        ("lost.dcm", "unreadable", exclusions[2][2]),
     ]
-    assert "No such file or directory" in told[2][2]
+    assert "No such file or directory" in exclusions[2][2]
 
 
 def test_a_series_whose_file_is_gone_meanwhile_has_a_key_of_its_own(tmp_path):
@@ -280,9 +282,9 @@ def test_a_series_whose_file_is_gone_meanwhile_has_a_key_of_its_own(tmp_path):
 
 
 def slices_of(path):
-    found = read_slices(path)
-    assert isinstance(found, list)
-    return found
+    slices = read_slices(path)
+    assert isinstance(slices, list)
+    return slices
 
 
 def test_two_runs_do_not_write_into_one_folder(tmp_path):
@@ -310,11 +312,11 @@ def test_the_page_shows_every_limit_and_who_set_it(tmp_path):
     limits = Limits(smallest_matrix=256, waived=("gantry_tilt",))
     page = curation_page(curate(tmp_path / "in", tmp_path / "out", limits=limits))
     rows = re.findall(r'<td class="words">(.*?)</td>', page)
-    told = dict(zip(rows[::3], zip(rows[1::3], rows[2::3], strict=True), strict=True))
-    assert set(told) == {name.replace("_", " ") for name in Limits.model_fields}
-    assert told["smallest matrix"] == ("256", "set by the design")
-    assert told["largest thickness mm"] == ("3", "")
-    assert told["waived"] == ("gantry_tilt", "set by the design")
+    limits_shown = dict(zip(rows[::3], zip(rows[1::3], rows[2::3], strict=True), strict=True))
+    assert set(limits_shown) == {name.replace("_", " ") for name in Limits.model_fields}
+    assert limits_shown["smallest matrix"] == ("256", "set by the design")
+    assert limits_shown["largest thickness mm"] == ("3", "")
+    assert limits_shown["waived"] == ("gantry_tilt", "set by the design")
 
 
 def test_the_page_speaks_chinese(curation, tmp_path):
@@ -326,20 +328,20 @@ def test_the_page_speaks_chinese(curation, tmp_path):
         re.findall(r">([^<>]+)<", re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.S))
     )
     assert shown & set(translator("en").texts("curated.").values()) == set()
-    codes = {reason.code for one in result.series for reason in one.reasons}
+    codes = {reason.code for series in result.series for reason in series.reasons}
     assert shown & ({translator("en").word(code) for code in codes} - codes) == set()
     assert {translator("zh").word(code) for code in codes} <= shown
     assert f"找到 {len(result.series)} 个序列" in (tmp_path / "flow.svg").read_text()
 
 
-def test_the_lists_it_was_compared_with_are_told(tmp_path):
+def test_the_compared_lists_are_reported(tmp_path):
     (tmp_path / "in").mkdir()
     lidc = KnownSet("lidc")
     lidc.add(Fingerprint("1.2.3"))
     result = curate(tmp_path / "in", tmp_path / "out", known=[lidc])
     write_curation(result, tmp_path / "out")
-    told = json.loads((tmp_path / "out" / "curation.json").read_text())
-    assert told["against"] == [{"name": "lidc", "scans": 1}]
+    summary_file = json.loads((tmp_path / "out" / "curation.json").read_text())
+    assert summary_file["against"] == [{"name": "lidc", "scans": 1}]
     assert "Scans in the list lidc" in (tmp_path / "out" / "curation.html").read_text()
 
 
@@ -424,7 +426,7 @@ def test_names_that_are_no_text_are_shown_by_their_bytes(archive, tmp_path):
     shutil.copy(place / "im\udcff000", place / "twice\udcfd")
     result = curate(place, tmp_path / "out", limits=LIMITS)
     write_curation(result, tmp_path / "out")
-    told = pl.read_csv(tmp_path / "out" / "exclusions.csv")
-    assert told["reason"][0].startswith("im\\xff000 is there twice")
-    assert told["files"].to_list() == ["im\\xff000;twice\\xfd", "second\\xfe.dcm"]
+    exclusions = pl.read_csv(tmp_path / "out" / "exclusions.csv")
+    assert exclusions["reason"][0].startswith("im\\xff000 is there twice")
+    assert exclusions["files"].to_list() == ["im\\xff000;twice\\xfd", "second\\xfe.dcm"]
     assert "second\\xfe.dcm" in (tmp_path / "out" / "curation.html").read_text(encoding="utf-8")

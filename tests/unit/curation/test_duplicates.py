@@ -20,7 +20,7 @@ def hashed(seed, flipped=0.0):
     return PerceptualHash(bits)
 
 
-def told(scans, known=()):
+def reasons_of(scans, known=()):
     return [
         [(reason.code, in_english(reason.notice)) for reason in reasons]
         for reasons in find_duplicates(scans, known, least_similarity=0.84)
@@ -28,12 +28,15 @@ def told(scans, known=()):
 
 
 def test_scans_that_differ_are_no_duplicates():
-    assert told([Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(2))]) == [[], []]
+    assert reasons_of([Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(2))]) == [
+        [],
+        [],
+    ]
 
 
 def test_the_first_of_several_stays():
     same = Fingerprint("1", "a", hashed(1))
-    assert told([same, same, same]) == [
+    assert reasons_of([same, same, same]) == [
         [],
         *[
             [
@@ -45,25 +48,25 @@ def test_the_first_of_several_stays():
     ]
 
 
-def test_near_duplicates_are_told_with_their_likeness():
+def test_near_duplicates_are_reported_with_their_similarity():
     scans = [Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(1, flipped=0.1))]
-    assert told(scans)[1] == [
+    assert reasons_of(scans)[1] == [
         ("near_duplicate", "this set already holds 90.0% of the bits of the series 1")
     ]
-    assert told([scans[0], Fingerprint("2", "b", hashed(1, flipped=0.2))])[1] == []
+    assert reasons_of([scans[0], Fingerprint("2", "b", hashed(1, flipped=0.2))])[1] == []
 
 
 def test_a_duplicate_is_not_compared_with_later_ones():
     """The second is left out, so the third is only compared with the first."""
     chain = [Fingerprint(str(at), str(at), hashed(1, flipped=0.1 * at)) for at in range(3)]
-    assert [bool(reasons) for reasons in told(chain)] == [False, True, False]
+    assert [bool(reasons) for reasons in reasons_of(chain)] == [False, True, False]
 
 
 def test_what_is_not_known_is_not_compared():
-    assert told([Fingerprint(), Fingerprint()]) == [[], []]
+    assert reasons_of([Fingerprint(), Fingerprint()]) == [[], []]
 
 
-def test_scans_of_other_sets_are_told_by_list(tmp_path):
+def test_scans_of_other_sets_are_reported_by_list(tmp_path):
     path = tmp_path / "other.csv"
     write_known_set([("1", "a", ""), ("2", "", hashed(5).to_text())], path)
     known = read_known_set(path)
@@ -72,7 +75,7 @@ def test_scans_of_other_sets_are_told_by_list(tmp_path):
         Fingerprint("8", "a"),
         Fingerprint("9", "c", hashed(5, flipped=0.05)),
     ]
-    assert told(scans, [known]) == [
+    assert reasons_of(scans, [known]) == [
         [("listed_uid", "the list other holds the series 1")],
         [("listed_pixels", "the list other holds the same pixels as the series 1")],
         [("listed_near_duplicate", "the list other holds 95.0% of the bits of the series 2")],
@@ -99,7 +102,7 @@ def test_a_list_that_names_no_series_is_refused(tmp_path):
         read_known_set(path)
 
 
-def test_damaged_hashes_are_told_by_line(tmp_path):
+def test_damaged_hashes_are_reported_by_line(tmp_path):
     path = tmp_path / "list.csv"
     path.write_text("series_uid,perceptual_hash\n1.2,1:3:AAAA\n1.3,\n1.4,nothing\n")
     with pytest.raises(InputError) as caught:
@@ -115,8 +118,8 @@ def test_a_known_set_finds_nothing_when_empty():
 
 
 def test_comparing_many_scans_tells_how_far_it_is():
-    told = []
+    calls = []
     find_duplicates(
-        [Fingerprint("1.2"), Fingerprint("1.3")], [], 0.9, lambda *so_far: told.append(so_far)
+        [Fingerprint("1.2"), Fingerprint("1.3")], [], 0.9, lambda *so_far: calls.append(so_far)
     )
-    assert told == [(1, 2), (2, 2)]
+    assert calls == [(1, 2), (2, 2)]

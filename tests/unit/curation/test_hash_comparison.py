@@ -11,14 +11,14 @@ def random_hash(levels, seed):
     return PerceptualHash(np.random.default_rng(seed).integers(0, 2, (levels, BITS), np.uint8))
 
 
-def plainly(one, other):
+def plainly(first, other):
     """The share of equal bits, shift by shift and level by level."""
     best = 0.0
-    fewest = max(24, 0.6 * min(len(one.bits), len(other.bits)))
-    for shift in range(-len(one.bits) + 1, len(other.bits)):
+    fewest = max(24, 0.6 * min(len(first.bits), len(other.bits)))
+    for shift in range(-len(first.bits) + 1, len(other.bits)):
         pairs = [
-            (one.bits[level], other.bits[level + shift])
-            for level in range(len(one.bits))
+            (first.bits[level], other.bits[level + shift])
+            for level in range(len(first.bits))
             if 0 <= level + shift < len(other.bits)
         ]
         if len(pairs) >= fewest:
@@ -29,15 +29,15 @@ def plainly(one, other):
 @given(levels=st.lists(st.integers(5, 60), min_size=1, max_size=5), own=st.integers(5, 60))
 @settings(max_examples=25, deadline=None)
 def test_many_at_once_are_as_alike_as_each_shift_by_shift(levels, own):
-    hashes, one = HashList(), random_hash(own, 99)
+    hashes, first = HashList(), random_hash(own, 99)
     others = [random_hash(count, seed) for seed, count in enumerate(levels)]
     # one that shares a part with it, at another height
-    others.append(PerceptualHash(np.concatenate([random_hash(3, 7).bits, one.bits[1:]])))
+    others.append(PerceptualHash(np.concatenate([random_hash(3, 7).bits, first.bits[1:]])))
     for other in others:
         hashes.add(other)
-    expected = [plainly(one, other) for other in others]
-    assert hashes.similarities(one).tolist() == pytest.approx(expected, abs=1e-12)
-    assert similarity(one, others[-1]) == pytest.approx(expected[-1], abs=1e-12)
+    expected = [plainly(first, other) for other in others]
+    assert hashes.similarities(first).tolist() == pytest.approx(expected, abs=1e-12)
+    assert similarity(first, others[-1]) == pytest.approx(expected[-1], abs=1e-12)
 
 
 def test_a_list_may_be_longer_than_what_is_compared_at_once():

@@ -57,19 +57,19 @@ def random_hash(levels, seed):
 
 
 def test_similarity_is_the_share_of_equal_bits_at_the_best_shift():
-    one = random_hash(40, 1)
-    assert similarity(one, one) == 1.0
-    moved = PerceptualHash(one.bits[7:35])
-    assert similarity(one, moved) == 1.0
-    changed = one.bits.copy()
+    first = random_hash(40, 1)
+    assert similarity(first, first) == 1.0
+    moved = PerceptualHash(first.bits[7:35])
+    assert similarity(first, moved) == 1.0
+    changed = first.bits.copy()
     changed[:, : BITS // 4] ^= 1
-    assert similarity(one, PerceptualHash(changed)) == pytest.approx(0.75)
+    assert similarity(first, PerceptualHash(changed)) == pytest.approx(0.75)
 
 
 def test_similarity_is_the_same_both_ways_and_half_by_chance():
-    one, other = random_hash(40, 1), random_hash(60, 2)
-    assert similarity(one, other) == pytest.approx(similarity(other, one))
-    assert similarity(one, other) == pytest.approx(0.5, abs=0.02)
+    first, other = random_hash(40, 1), random_hash(60, 2)
+    assert similarity(first, other) == pytest.approx(similarity(other, first))
+    assert similarity(first, other) == pytest.approx(0.5, abs=0.02)
 
 
 def test_scans_that_share_too_little_are_not_compared():
@@ -77,8 +77,8 @@ def test_scans_that_share_too_little_are_not_compared():
 
 
 def test_a_hash_survives_being_written_down():
-    one = random_hash(33, 4)
-    assert np.array_equal(PerceptualHash.from_text(one.to_text()).bits, one.bits)
+    first = random_hash(33, 4)
+    assert np.array_equal(PerceptualHash.from_text(first.to_text()).bits, first.bits)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_feedback_without_limit_has_no_bound() -> None:
     with undefined(match="no bound holds for a developer who adapts to it"):
         log_hypotheses(2, Answers(None))
     for metric in (lambda: expected_best(0), lambda: log_hypotheses(0, Answers(2))):
-        with undefined(match="there was no look"):
+        with undefined(match="no evaluation took place"):
             metric()
     with undefined(match="a correlation of 2 is not between 0 and 1"):
         optimism(2, 1.0, correlation=2)

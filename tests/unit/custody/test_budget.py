@@ -40,16 +40,23 @@ def event(number: int, step: Step, developer: str, submission: str, **more: obje
 
 
 def test_looks_are_counted_by_developer_whatever_the_algorithm_is_called() -> None:
-    log = [event(1, "look", "Example Ltd", "a"), event(2, "look", "EXAMPLE  ltd", "b")]
-    assert [(use.developer, len(use.looks), use.left) for use in uses(log, TWO)] == [
+    log = [
+        event(1, "evaluation_charged", "Example Ltd", "a"),
+        event(2, "evaluation_charged", "EXAMPLE  ltd", "b"),
+    ]
+    assert [(use.developer, len(use.evaluations), use.left) for use in uses(log, TWO)] == [
         ("example ltd", 2, 0)
     ]
-    with pytest.raises(SpentError, match="has had 2 of 2 looks at this test set"):
+    with pytest.raises(SpentError, match="has used 2 of 2 evaluations on this test set"):
         admit(ChargedEvaluation("example ltd", "c", "p"), log, TWO)
 
 
 def test_the_same_submission_again_is_no_further_look() -> None:
-    log = [event(1, "look", "x", "a"), event(2, "look", "x", "b"), event(3, "look", "x", "a")]
+    log = [
+        event(1, "evaluation_charged", "x", "a"),
+        event(2, "evaluation_charged", "x", "b"),
+        event(3, "evaluation_charged", "x", "a"),
+    ]
     assert len(evaluations_of(log)) == 2
     assert admit(ChargedEvaluation("x", "a", "p"), log, TWO) == 1
     assert admit(ChargedEvaluation("x", "b", "p"), log, TWO) == 2
@@ -57,42 +64,42 @@ def test_the_same_submission_again_is_no_further_look() -> None:
 
 def test_a_look_that_was_answered_counts_whatever_is_written_later() -> None:
     log = [
-        event(1, "look", "x", "a"),  # was killed
-        event(2, "look", "x", "a"),
-        event(3, "evaluated", "x", "a", look=2),
-        *(event(4 + at, "failed", "x", "a", look=at, counts=False) for at in (1, 2)),
+        event(1, "evaluation_charged", "x", "a"),  # was killed
+        event(2, "evaluation_charged", "x", "a"),
+        event(3, "evaluated", "x", "a", evaluation=2),
+        *(event(4 + at, "failed", "x", "a", evaluation=at, counts=False) for at in (1, 2)),
         event(7, "failed", "x", "b"),
     ]
     assert len(evaluations_of(log)) == 1
 
 
 def test_the_same_submission_under_another_protocol_is_a_further_look() -> None:
-    log = [event(1, "look", "x", "a")]
+    log = [event(1, "evaluation_charged", "x", "a")]
     assert admit(ChargedEvaluation("x", "a", "other"), log, TWO) == 2
 
 
 def test_a_look_counts_though_it_was_interrupted() -> None:
-    assert len(evaluations_of([event(1, "look", "x", "a")])) == 1
+    assert len(evaluations_of([event(1, "evaluation_charged", "x", "a")])) == 1
 
 
 def test_a_look_that_failed_does_not_count() -> None:
-    log = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
+    log = [event(1, "evaluation_charged", "x", "a"), event(2, "failed", "x", "a", evaluation=1)]
     assert evaluations_of(log) == ()
 
 
 def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> None:
     log = [
-        event(1, "look", "x", "a"),
-        event(2, "evaluated", "x", "a", look=1),
-        event(3, "look", "x", "a"),
-        event(4, "failed", "x", "a", look=3),
+        event(1, "evaluation_charged", "x", "a"),
+        event(2, "evaluated", "x", "a", evaluation=1),
+        event(3, "evaluation_charged", "x", "a"),
+        event(4, "failed", "x", "a", evaluation=3),
     ]
     assert len(evaluations_of(log)) == 1
 
 
 def test_the_set_itself_has_a_budget() -> None:
-    log = [event(1, "look", "x", "a"), event(2, "look", "y", "b")]
-    with pytest.raises(SpentError, match="has been looked at 2 times, which is all"):
+    log = [event(1, "evaluation_charged", "x", "a"), event(2, "evaluation_charged", "y", "b")]
+    with pytest.raises(SpentError, match="has been evaluated 2 times, which is all"):
         admit(
             ChargedEvaluation("z", "c", "p"),
             log,
@@ -101,33 +108,40 @@ def test_the_set_itself_has_a_budget() -> None:
 
 
 def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() -> None:
-    verdict, first = Reuse(feedback="verdict"), event(1, "look", "X", "a")
+    verdict, first = Reuse(feedback="verdict"), event(1, "evaluation_charged", "X", "a")
     three = Answers(3, stops_when_passed=True)  # passed, failed, undecided
-    log = [first, event(2, "evaluated", "X", "a", look=1, verdict="passed")]
+    log = [first, event(2, "evaluated", "X", "a", evaluation=1, verdict="passed")]
     assert has_passed("x", log)
     assert not has_passed("y", log)
     assert answers_of(verdict) == answers_of(verdict, "y", log) == three
     assert answers_of(verdict, "x", log) == Answers(3, stops_when_passed=False)
     for answer in ("failed", "undecided"):
-        log = [first, event(2, "evaluated", "X", "a", look=1, verdict=answer)]
+        log = [first, event(2, "evaluated", "X", "a", evaluation=1, verdict=answer)]
         assert not has_passed("x", log)
         assert answers_of(verdict, "x", log) == three
 
 
 def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_look() -> None:
     log = [
-        event(1, "look", "x", "a"),
-        event(2, "failed", "x", "a", look=1, counts=False),
-        event(3, "look", "x", "a"),
-        event(4, "failed", "x", "a", look=3, counts=False),  # the same question again
+        event(1, "evaluation_charged", "x", "a"),
+        event(2, "failed", "x", "a", evaluation=1, counts=False),
+        event(3, "evaluation_charged", "x", "a"),
+        event(4, "failed", "x", "a", evaluation=3, counts=False),  # the same question again
     ]
     assert failures_of("X", log) == (1, 0)
     assert answers_of(Reuse(feedback="metrics"), "x", log) == Answers(None, has_failed=True)
-    more = [*log, event(5, "look", "x", "b"), event(6, "failed", "x", "b", look=5, counts=True)]
+    more = [
+        *log,
+        event(5, "evaluation_charged", "x", "b"),
+        event(6, "failed", "x", "b", evaluation=5, counts=True),
+    ]
     assert failures_of("x", more) == (1, 1)
     assert [look.submission for look in evaluations_of(more)] == ["b"]
     assert answers_of(Reuse(feedback="verdict"), "x", more) == Answers(4, has_failed=True)
-    unreadable = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
+    unreadable = [
+        event(1, "evaluation_charged", "x", "a"),
+        event(2, "failed", "x", "a", evaluation=1),
+    ]
     assert failures_of("x", unreadable) == (0, 0)
 
 
@@ -163,18 +177,18 @@ def test_a_name_that_is_counted_counts_as_itself(name: str) -> None:
 
 
 def test_nobody_has_fewer_than_no_looks_left() -> None:
-    log = [event(number, "look", "x", f"s{number}") for number in range(1, 4)]
+    log = [event(number, "evaluation_charged", "x", f"s{number}") for number in range(1, 4)]
     assert [use.left for use in uses(log, TWO)] == [0]
     assert [use.left for use in uses(log[:1], TWO)] == [1]
 
 
 def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
     log = [
-        event(1, "look", "x", "a"),
-        event(2, "evaluated", "x", "a", look=1),
+        event(1, "evaluation_charged", "x", "a"),
+        event(2, "evaluated", "x", "a", evaluation=1),
         event(3, "failed", "x", "b"),
-        event(4, "look", "x", "b"),
-        event(5, "look", "x", "b"),
+        event(4, "evaluation_charged", "x", "b"),
+        event(5, "evaluation_charged", "x", "b"),
     ]
     assert [one.number for one in before(ChargedEvaluation("X", "b", "p"), log)] == [1, 2, 3]
     assert before(ChargedEvaluation("x", "a", "p"), log) == []
@@ -184,17 +198,21 @@ def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
 
 def test_a_verdict_in_addition_to_rounded_metrics_gives_three_times_the_answers() -> None:
     rounded = Reuse(feedback="rounded", metrics=("luna16.recall",), step=0.5)
-    log = [event(1, "look", "x", "a", plan="sha256:1")]
+    log = [event(1, "evaluation_charged", "x", "a", plan="sha256:1")]
     assert had_verdict("x", log)
     assert not had_verdict("y", log)
     assert answers_of(rounded, "x", log).count == 75
     assert answers_of(rounded, "y", log).count == 25
-    failed = [*log, event(2, "look", "x", "b"), event(3, "failed", "x", "b", look=2, counts=True)]
+    failed = [
+        *log,
+        event(2, "evaluation_charged", "x", "b"),
+        event(3, "failed", "x", "b", evaluation=2, counts=True),
+    ]
     assert answers_of(rounded, "x", failed).count == 76
 
 
 def test_the_last_look_of_a_developer_and_of_a_set_is_admitted() -> None:
-    log = [event(1, "look", "x", "a")]
+    log = [event(1, "evaluation_charged", "x", "a")]
     both = Reuse(evaluations_per_developer=2, evaluations_in_total=2)
     assert admit(ChargedEvaluation("x", "b", "p"), log, both) == 2
     assert admit(ChargedEvaluation("y", "b", "p"), log, both) == 1

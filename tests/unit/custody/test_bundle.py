@@ -10,7 +10,7 @@ import pytest
 from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.curation.composition.service import draw_files
-from nodulebench.custody.bundle import image_problems, write_bundle
+from nodulebench.custody.bundle import BundleOptions, image_problems, write_bundle
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.evaluation.verify.verify import verify_folder
@@ -25,7 +25,7 @@ def lab(tmp_path: Path) -> SealedLab:
 
 def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(lab: SealedLab) -> None:
     out = lab.folder / "bag"
-    made = write_bundle(lab.bundle, out, images=lab.bundle / "images")
+    made = write_bundle(BundleOptions(reference=lab.bundle, out=out, images=lab.bundle / "images"))
     assert (made.cases, made.images, made.without_images) == (4, 2, ("scan2", "scan3"))
     again = read_reference(out)
     assert again.nodules.equals(read_reference(lab.bundle).nodules)
@@ -38,7 +38,7 @@ def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(lab: SealedLab) -> N
 
 def test_a_changed_image_or_table_is_named(lab: SealedLab) -> None:
     out = lab.folder / "bag"
-    write_bundle(lab.bundle, out, images=lab.bundle / "images")
+    write_bundle(BundleOptions(reference=lab.bundle, out=out, images=lab.bundle / "images"))
     for name in ("data/images/scan0/0001.dcm", "data/nodules.parquet", "datasheet.md"):
         path = out / name
         original = path.read_bytes()
@@ -51,7 +51,9 @@ def test_a_changed_image_or_table_is_named(lab: SealedLab) -> None:
 
 def test_images_can_be_listed_instead_of_copied(lab: SealedLab) -> None:
     out, images = lab.folder / "bag", lab.bundle / "images"
-    made = write_bundle(lab.bundle, out, images=images, is_copied=False)
+    made = write_bundle(
+        BundleOptions(reference=lab.bundle, out=out, images=images, lists_images=True)
+    )
     assert made.images == 2
     listed = pl.read_csv(out / "data" / "images.csv")
     assert listed["case_id"].to_list() == ["scan0", "scan1"]
@@ -61,14 +63,18 @@ def test_images_can_be_listed_instead_of_copied(lab: SealedLab) -> None:
     (images / "scan1" / "0001.dcm").unlink()
     assert [str(problem) for problem in image_problems(out, images)] == [
         f"{images / 'scan0' / '0001.dcm'}: is not the file that images.csv lists.",
-        f"{images / 'scan1' / '0001.dcm'}: is listed in images.csv, but is not there.",
+        f"{images / 'scan1' / '0001.dcm'}: is listed in images.csv, but does not exist.",
     ]
 
 
 def test_an_image_of_no_case_is_refused(lab: SealedLab) -> None:
     (lab.bundle / "images" / "holiday.jpg").write_bytes(b"x")
     with pytest.raises(InputError, match=r"holiday.jpg: belongs to no case\. Name files"):
-        write_bundle(lab.bundle, lab.folder / "bag", images=lab.bundle / "images")
+        write_bundle(
+            BundleOptions(
+                reference=lab.bundle, out=lab.folder / "bag", images=lab.bundle / "images"
+            )
+        )
     assert not (lab.folder / "bag").exists()
 
 
@@ -78,10 +84,10 @@ def test_what_a_bag_cannot_hold_is_refused_by_name(lab: SealedLab) -> None:
     (images / "scan0" / "im\udcff").write_bytes(b"image")
     (images / "scan0" / "lost").symlink_to(lab.folder / "nowhere")
     with pytest.raises(InputError) as caught:
-        write_bundle(lab.bundle, lab.folder / "bag", images=images)
+        write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", images=images))
     assert [str(problem) for problem in caught.value.problems] == [
         f"{images}/scan0/im\\xff: has a name that is not UTF-8. A bag cannot hold it.",
-        f"{images}/scan0/lost: is no file. A bag cannot hold it.",
+        f"{images}/scan0/lost: is not a file. A bag cannot hold it.",
     ]
     assert not (lab.folder / "bag").exists()
 
@@ -93,12 +99,16 @@ def test_folders_of_images_may_be_links_and_must_be_readable(lab: SealedLab) -> 
     (archive / "circle").symlink_to(archive)
     images.mkdir()
     (images / "scan1").symlink_to(archive)
-    made = write_bundle(lab.bundle, lab.folder / "bag", images=images)
+    made = write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", images=images))
     assert made.images == 1
     kept = lab.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
     assert kept.read_bytes() == b"image"
-    with pytest.raises(InputError, match="nowhere: cannot be looked into: No such file or direct"):
-        write_bundle(lab.bundle, lab.folder / "other", images=lab.folder / "nowhere")
+    with pytest.raises(InputError, match="nowhere: cannot be read: No such file or direct"):
+        write_bundle(
+            BundleOptions(
+                reference=lab.bundle, out=lab.folder / "other", images=lab.folder / "nowhere"
+            )
+        )
 
 
 def test_image_files_belong_to_the_case_of_their_name(lab: SealedLab) -> None:
@@ -106,7 +116,7 @@ def test_image_files_belong_to_the_case_of_their_name(lab: SealedLab) -> None:
     images.mkdir()
     for name in ("scan0.mhd", "scan0.zraw", "scan1.nii.gz", "scan2"):
         (images / name).write_bytes(b"x")
-    made = write_bundle(lab.bundle, lab.folder / "bag", images=images)
+    made = write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", images=images))
     assert (made.images, made.without_images) == (4, ("scan3",))
 
 
@@ -123,34 +133,42 @@ def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(
     (curated / "curation.json").write_text('{"folder": "../archive"}')
     known = pl.DataFrame({"case_id": ["scan0", "scan9"], "vendor": ["GE", "Canon"]})
     known.write_parquet(curated / "cases.parquet")
-    made = write_bundle(lab.bundle, lab.folder / "bag", curated=curated)
+    made = write_bundle(
+        BundleOptions(reference=lab.bundle, out=lab.folder / "bag", curated=curated)
+    )
     assert (made.images, made.without_images) == (2, ("scan1", "scan2", "scan3"))
     images = lab.folder / "bag" / "data" / "images" / "scan0"
     assert [path.read_bytes() for path in sorted(images.iterdir())] == [b"\x02", b"\x00"]
     cases = read_reference(lab.folder / "bag").cases
     assert cases.select("case_id", "vendor").row(0) == ("scan0", "GE")
     listed = lab.folder / "list"
-    write_bundle(lab.bundle, listed, curated=curated, is_copied=False)
+    write_bundle(
+        BundleOptions(reference=lab.bundle, out=listed, curated=curated, lists_images=True)
+    )
     assert image_problems(listed, archive) == []
 
 
 def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_told(lab: SealedLab) -> None:
     (lab.folder / "drawn.csv").write_text("case_id,vendor\nscan3,GE\nscan0,GE\n")
     out = lab.folder / "bag"
-    made = write_bundle(lab.bundle, out, series=lab.folder / "drawn.csv", name="lung-2026a")
+    made = write_bundle(
+        BundleOptions(
+            reference=lab.bundle, out=out, series=lab.folder / "drawn.csv", name="lung-2026a"
+        )
+    )
     assert (made.name, made.cases) == ("lung-2026a", 2)
     assert read_reference(out).cases["case_id"].to_list() == ["scan3", "scan0"]
     (lab.folder / "design.toml").write_text('name = "few"\npurpose = "To test."\n')
     drawn = lab.folder / "two.csv"
     draw_files(lab.bundle, str(lab.folder / "design.toml"), 2, 7, drawn)
-    write_bundle(lab.bundle, lab.folder / "two", series=drawn)
+    write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "two", series=drawn))
     sheet = json.loads((lab.folder / "two" / "datasheet.json").read_text())["answers"]
     assert sheet["purpose"]["answer"] == "To test."
     assert sheet["sampling"]["answer"].startswith("2 of 4 admitted cases drawn at random, design")
 
 
 def test_the_datasheet_holds_what_is_known_and_names_the_rest(lab: SealedLab) -> None:
-    made = write_bundle(lab.bundle, lab.folder / "bag")
+    made = write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag"))
     sheet = json.loads((lab.folder / "bag" / "datasheet.json").read_text())
     known = {
         name: answer["answer"] for name, answer in sheet["answers"].items() if answer["answer"]
@@ -185,7 +203,7 @@ def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(
     answers = lab.folder / "datasheet.toml"
     answers.write_text('purpose = "To test."\nkey_custodian = "First key custodian"\n')
     bag = lab.folder / "bag"
-    write_bundle(lab.bundle, bag, answers=answers)
+    write_bundle(BundleOptions(reference=lab.bundle, out=bag, answers=answers))
     assert json.loads((bag / "data" / "provenance.json").read_text()) == made
     answers.write_text('key_custodian = "Second key custodian"\n')
     seal_bundle(replace(lab.order(), bundle=bag, answers=answers))
@@ -199,7 +217,7 @@ def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(
     opened = open_sealed(lab.sealed, SECRET, "Ada", "export")
     assert json.loads(opened.plain("provenance.json")) == made
     again = lab.folder / "again"
-    write_bundle(bag, again)
+    write_bundle(BundleOptions(reference=bag, out=again))
     assert (
         json.loads((again / "datasheet.json").read_text())["answers"]["purpose"] == sheet["purpose"]
     )
@@ -210,7 +228,7 @@ def test_an_answer_to_no_question_is_refused(lab: SealedLab) -> None:
     answers.write_text('porpose = "x"\n')
     told = r"field 'porpose': is unknown\. Did you mean 'purpose'\?"
     with pytest.raises(InputError, match=told):
-        write_bundle(lab.bundle, lab.folder / "bag", answers=answers)
+        write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", answers=answers))
 
 
 def test_bag_manifests_escape_what_a_line_cannot_hold() -> None:

@@ -53,7 +53,11 @@ def steps(lab: KeyedLab) -> list[str]:
 
 @pytest.mark.parametrize(
     ("change", "word"),
-    [(_withdraw, "changed by somebody"), (_rekey, "changed by somebody"), (_retire, "retired on")],
+    [
+        (_withdraw, "changed by another process"),
+        (_rekey, "changed by another process"),
+        (_retire, "retired on"),
+    ],
 )
 def test_no_look_goes_on_with_what_was_opened_before(
     lab: KeyedLab, change: Change, word: str
@@ -63,12 +67,12 @@ def test_no_look_goes_on_with_what_was_opened_before(
     lab.marks("one.csv", "scan0")
     order = replace(lab.look("two.csv", "scan0", "scan1"), marks=Path(), developer="")
     looks = evaluate_roster(roster, order)
-    assert next(looks).told
+    assert next(looks).feedback
     change(lab)
     second = next(looks)
-    assert second.told is None
+    assert second.feedback is None
     assert word in str(second.problem)
-    assert steps(lab).count("look") == 1
+    assert steps(lab).count("evaluation_charged") == 1
     assert is_good(lab)
 
 
@@ -86,12 +90,12 @@ def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "stored_result", overtaken)
-        with pytest.raises(InputError, match="was changed by somebody else meanwhile"):
+        with pytest.raises(InputError, match="was changed by another process meanwhile"):
             evaluate_sealed(order)
     assert is_good(lab)
     assert not list((lab.sealed / layout.RESULTS).iterdir())
     told, _ = evaluate_sealed(order)
-    assert told["looks"]["look"] == 1
+    assert told["budget"]["used"] == 1
     _rekey(lab)
     assert is_good(lab)
 
@@ -107,7 +111,7 @@ def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
 
     with monkeypatch.context() as patch:
         patch.setattr(key_changes, "put_json", overtaken)
-        with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
+        with pytest.raises(InputError, match="has a new evaluation by another process"):
             _rekey(lab)
     assert "rekeyed" not in steps(lab)
     _rekey(lab)
@@ -119,7 +123,11 @@ def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
 
 def test_what_a_killed_look_kept_goes_when_all_is_sealed_anew(lab: KeyedLab) -> None:
     evaluate_sealed(lab.look("one.csv", "scan0"))
-    look = max(event.number for event in read_audit(lab.sealed).events if event.step == "look")
+    look = max(
+        event.number
+        for event in read_audit(lab.sealed).events
+        if event.step == "evaluation_charged"
+    )
     left = lab.sealed / layout.result_file(look + 100)
     left.write_bytes(b"sealed under a data key of before")
     _rekey(lab)

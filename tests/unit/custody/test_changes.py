@@ -60,14 +60,17 @@ def test_a_step_changes_what_it_is_about(step: Step, name: str) -> None:
     ("step", "name"),
     [
         ("rotated", "datasheet.md"),
-        ("look", "manifest-sha256.txt"),
+        ("evaluation_charged", "manifest-sha256.txt"),
         ("withdrawn", "data/../../elsewhere"),
         ("withdrawn", "data//nodules.parquet"),
         ("rekeyed", "dataset"),
     ],
 )
 def test_a_step_changes_nothing_else(step: Step, name: str) -> None:
-    assert told(step, name) == ({}, [f"event 4: changed '{name}', which such an event cannot."])
+    assert told(step, name) == (
+        {},
+        [f"event 4: changed '{name}', which this kind of event may not change."],
+    )
 
 
 def test_later_changes_count_and_a_lost_one_is_told() -> None:
@@ -77,14 +80,14 @@ def test_later_changes_count_and_a_lost_one_is_told() -> None:
     second = Change(files={layout.VAULT: "sha256:3", "bag-info.txt": None})
     log = [
         event(1, "rotated", first.digest),
-        event(2, "look", None),
+        event(2, "evaluation_charged", None),
         event(3, "rotated", "sha256:lost"),
         event(4, "revoked", second.digest),
     ]
     files, problems = changes_of(log, {one.digest: one for one in (first, second)}.get)
     assert files == {layout.VAULT: "sha256:3", "bag-info.txt": None}
     assert [problem.where for problem in problems] == ["event 3"]
-    assert "made a change sha256:lost that is not there" in str(problems[0])
+    assert "made a change sha256:lost that does not exist" in str(problems[0])
     listed = {"bag-info.txt": "sha256:0", "policy.toml": "sha256:9"}
     assert with_changes(listed, files) == {layout.VAULT: "sha256:3", "policy.toml": "sha256:9"}
 

@@ -100,11 +100,11 @@ def test_equipment_that_nobody_knows_is_not_told() -> None:
 def test_a_policy_answers_who_may_do_what_and_how_often() -> None:
     policy = parse_policy(POLICY, "policy.toml")
     for limit, reuse, retirement in (
-        (None, "2 look(s) per developer. A look tells: ", ""),
+        (None, "2 evaluation(s) per developer. An evaluation discloses: ", ""),
         (
             5,
-            "2 look(s) per developer and 5 in all. A look tells: ",
-            "After 5 looks of all developers together.",
+            "2 evaluation(s) per developer and 5 in all. An evaluation discloses: ",
+            "After 5 evaluations of all developers together.",
         ),
     ):
         chosen = Reuse(evaluations_per_developer=2, evaluations_in_total=limit)

@@ -102,7 +102,7 @@ def test_names_of_one_script_are_not(name: str) -> None:
 def test_a_policy_can_list_who_may_come() -> None:
     reuse = Reuse(developers=("Example Ltd", "Other"))
     require_known("EXAMPLE  ltd", reuse)
-    with pytest.raises(NotPermittedError, match="developer 'example': is not among those whom"):
+    with pytest.raises(NotPermittedError, match="developer 'example': is not among the developers"):
         require_known("Example", reuse)
     with pytest.raises(InputError, match="developer: has no name"):
         require_known("\u3164", reuse)

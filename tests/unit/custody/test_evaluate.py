@@ -57,33 +57,33 @@ def test_rounded_feedback_tells_the_named_metrics_and_no_more(lab: SealedLab) ->
         "protocol",
         "level",
         "metrics",
-        "looks",
+        "budget",
     }
-    assert told["looks"] == {"look": 1, "allowed": 2}
+    assert told["budget"] == {"used": 1, "allowed": 2}
     assert "scan" not in json.dumps({**told, "submission": ""})
 
 
 def test_every_look_stands_in_the_log_before_and_after(lab: SealedLab) -> None:
     look(lab, "mine.csv", "scan0")
-    assert steps(lab) == ["sealed", "look", "evaluated"]
+    assert steps(lab) == ["sealed", "evaluation_charged", "evaluated"]
 
 
 def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
     look(lab, "one.csv", "scan0")
     told = look(lab, "two.csv", "scan0", "scan1")
-    assert told["looks"]["look"] == 2
-    assert told["looks"]["optimism_standard_errors"] == 0.5642
-    assert "This is look 2 at the same cases." in in_english(told["looks"]["warning"])
-    with pytest.raises(InputError, match="developer 'example': has had 2 of 2 looks"):
+    assert told["budget"]["used"] == 2
+    assert told["budget"]["optimism_standard_errors"] == 0.5642
+    assert "This is evaluation 2 of the same cases." in in_english(told["budget"]["warning"])
+    with pytest.raises(InputError, match="developer 'example': has used 2 of 2 evaluations"):
         look(lab, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(lab)[-1] == "refused"
-    assert look(lab, "three.csv", "scan3", developer="Other")["looks"]["look"] == 1
+    assert look(lab, "three.csv", "scan3", developer="Other")["budget"]["used"] == 1
 
 
 def test_asking_again_for_the_same_costs_nothing(lab: SealedLab) -> None:
     first = look(lab, "one.csv", "scan0")
     assert look(lab, "one.csv", "scan0") == first
-    assert len(read_audit(lab.sealed).uses[0].looks) == 1
+    assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
 
 
 def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
@@ -96,38 +96,40 @@ def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
         patch.setattr(module, "_scored", stop)
         with pytest.raises(KeyboardInterrupt):
             look(lab, "one.csv", "scan0")
-    assert steps(lab) == ["sealed", "look"]
+    assert steps(lab) == ["sealed", "evaluation_charged"]
     notices = verify_sealed(lab.sealed).notices
     assert sentences(notices) == (
-        "the look of event 2 was interrupted; asking again costs no look",
+        "the evaluation of event 2 was interrupted; running it again costs no evaluation",
     )
-    assert len(read_audit(lab.sealed).uses[0].looks) == 1
-    assert look(lab, "one.csv", "scan0")["looks"]["look"] == 1
-    assert len(read_audit(lab.sealed).uses[0].looks) == 1
+    assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
+    assert look(lab, "one.csv", "scan0")["budget"]["used"] == 1
+    assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
     assert verify_sealed(lab.sealed).notices == ()
 
 
 def test_a_submission_that_cannot_be_read_costs_no_look(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has 6 values, but the header names 5"):
         look(lab, "bad.csv", "scan0,here")
-    assert steps(lab) == ["sealed", "look", "failed"]
+    assert steps(lab) == ["sealed", "evaluation_charged", "failed"]
     assert read_audit(lab.sealed).uses == ()
 
 
 def test_marks_on_another_sets_cases_cost_no_look(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="other: marks no case of this test set, but 'elsewhere'"):
+    with pytest.raises(
+        InputError, match="other: has no marks on cases of this test set, but on 'elsewhere'"
+    ):
         look(lab, "other.csv", "elsewhere")
-    assert steps(lab) == ["sealed", "look", "failed"]
+    assert steps(lab) == ["sealed", "evaluation_charged", "failed"]
     assert read_audit(lab.sealed).uses == ()
-    assert look(lab, "some.csv", "elsewhere", "scan0")["looks"]["look"] == 1
-    assert look(lab, "none.csv")["looks"]["look"] == 2  # no mark at all is an answer
+    assert look(lab, "some.csv", "elsewhere", "scan0")["budget"]["used"] == 1
+    assert look(lab, "none.csv")["budget"]["used"] == 2  # no mark at all is an answer
 
 
 def test_nothing_is_written_into_the_set_itself(lab: SealedLab) -> None:
     inside = lab.sealed / "data" / "feedback"
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         look(lab, "mine.csv", "scan0", out=inside)
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         export_reference(lab.sealed, SECRET, "Ada", "new reading", inside)
     assert steps(lab) == ["sealed"]
 
@@ -214,7 +216,7 @@ def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
 
 def test_only_an_operator_may_evaluate_and_refusals_are_logged(lab: SealedLab) -> None:
     order = SealedEvaluateOptions(lab.marks("a.csv", "scan0"), lab.sealed, SECRET, "Cem", "Example")
-    with pytest.raises(InputError, match="'Cem' is auditor, and may not evaluate"):
+    with pytest.raises(InputError, match="'Cem' is auditor and may not evaluate"):
         evaluate_sealed(order)
     assert steps(lab) == ["sealed", "refused"]
 
@@ -259,10 +261,10 @@ def test_a_verdict_comes_without_a_number(tmp_path: Path) -> None:
     again = look_with(lab, plan, "good.csv", "scan0", "scan1", "scan2")
     assert again["verdict"] == "passed"
     # one-sided 97.5 % after failed or undecided: 1 + 2 histories, 0.025 / 3 in the tail
-    assert again["looks"]["bound_standard_errors"] == 2.394
+    assert again["budget"]["bound_standard_errors"] == 2.394
     third = look_with(lab, plan, "more.csv", "scan0", "scan1", "scan2", "scan3")
     # whoever passed and comes again: 1 + 3 + 9 histories
-    assert third["looks"]["bound_standard_errors"] == pytest.approx(2.8905, abs=1e-4)
+    assert third["budget"]["bound_standard_errors"] == pytest.approx(2.8905, abs=1e-4)
 
 
 def look_with(lab: SealedLab, plan: Path, name: str, *hits: str) -> dict:
@@ -297,7 +299,7 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
     assert any(b"hidden-nodule" in path.read_bytes() for path in written) == tells_cases
     second = look(lab, "two.csv", "scan0", "scan1")
     assert "no bound holds for a developer who adapts to it" in in_english(
-        second["looks"]["warning"]
+        second["budget"]["warning"]
     )
 
 
@@ -312,14 +314,14 @@ def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(lab: SealedLab
     assert recall["bound"] == metric["sound"]["low"]
     assert kept["corrected"]["luna16.miss_rate"]["side"] == "upper"
     assert steps(lab)[-1] == "inspected"
-    with pytest.raises(InputError, match=r"is not there\. Kept looks: 2\."):
+    with pytest.raises(InputError, match=r"does not exist\. Stored results: 2\."):
         open_result(lab.sealed, SECRET, "Cem", 7)
 
 
 def test_an_export_needs_a_curator_and_a_reason_and_is_logged(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has no reason"):
         export_reference(lab.sealed, SECRET, "Ada", " ", lab.folder / "plain")
-    with pytest.raises(InputError, match="'Bo' is operator, and may not export"):
+    with pytest.raises(InputError, match="'Bo' is operator and may not export"):
         export_reference(lab.sealed, SECRET, "Bo", "curious", lab.folder / "plain")
     assert not (lab.folder / "plain").exists()
     export_reference(lab.sealed, SECRET, "Ada", "new reading", lab.folder / "plain")
@@ -346,7 +348,7 @@ def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open
 
 
 def test_a_checkpoint_is_kept_elsewhere_and_moves_only_forward(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         write_checkpoint(lab.sealed, lab.sealed / "checkpoint.json")
     path = lab.folder / "checkpoint.json"
     assert write_checkpoint(lab.sealed, path).events == 1

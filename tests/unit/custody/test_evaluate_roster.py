@@ -57,13 +57,13 @@ def run(lab: SealedLab, path: Path, *files: Path, **more: object) -> list[Roster
 
 def test_each_is_charged_a_look_of_its_own_developer(lab: SealedLab) -> None:
     found = run(lab, roster(lab))
-    assert [one.told["metrics"]["luna16.recall"]["value"] for one in found if one.told] == [
+    assert [one.feedback["metrics"]["luna16.recall"]["value"] for one in found if one.feedback] == [
         0.5,
         0.75,
         0.25,
     ]
     audit = read_audit(lab.sealed, SECRET)
-    assert {use.developer: len(use.looks) for use in audit.uses} == {
+    assert {use.developer: len(use.evaluations) for use in audit.uses} == {
         "alpha ltd": 1,
         "beta ltd": 1,
         "gamma ltd": 1,
@@ -84,22 +84,22 @@ def test_feedback_tells_nothing_of_others(lab: SealedLab) -> None:
 
 def test_one_that_cannot_be_read_fails_alone_and_costs_nothing(lab: SealedLab) -> None:
     found = run(lab, roster(lab, without="two.csv"))
-    assert [one.told is None for one in found] == [False, True, False]
+    assert [one.feedback is None for one in found] == [False, True, False]
     assert "two.csv" in str(found[1].problem)
     used = read_audit(lab.sealed, SECRET).uses
-    assert {one.developer for one in used if one.looks} == {"alpha ltd", "gamma ltd"}
+    assert {one.developer for one in used if one.evaluations} == {"alpha ltd", "gamma ltd"}
     # once mended, it alone is scored: the others were done before
     lab.marks("two.csv", "scan0")
     again = run(lab, lab.folder / "roster.csv")
     assert [one.was_done for one in again] == [True, False, True]
-    assert all(one.told for one in again)
+    assert all(one.feedback for one in again)
 
 
 def test_a_file_that_is_not_there_fails_alone(lab: SealedLab) -> None:
     path = roster(lab)
     (lab.folder / "one.csv").unlink()
     found = run(lab, path)
-    assert [one.told is None for one in found] == [True, False, False]
+    assert [one.feedback is None for one in found] == [True, False, False]
 
 
 def test_a_spent_budget_stops_its_developer_alone(lab: SealedLab) -> None:
@@ -108,7 +108,7 @@ def test_a_spent_budget_stops_its_developer_alone(lab: SealedLab) -> None:
     for number in (2, 3):
         lab.marks("one.csv", *["scan0", "scan1", "scan2"][:number], "scan3")
         found = run(lab, path, force=True)
-    assert "has had 2 of 2 looks" in str(found[0].problem)
+    assert "has used 2 of 2 evaluations" in str(found[0].problem)
     assert [one.was_done for one in found] == [False, True, True]
 
 
@@ -134,7 +134,7 @@ def test_an_alias_stays_with_its_developer(lab: SealedLab) -> None:
     path = roster(lab)
     run(lab, path)
     path.write_text(path.read_text().replace("Beta Ltd,A2", "Delta Ltd,A2"))
-    with pytest.raises(InputError, match="stood for another developer's algorithm"):
+    with pytest.raises(InputError, match="was another developer's algorithm"):
         run(lab, path)
 
 
@@ -143,7 +143,7 @@ def test_an_alias_that_looks_like_one_of_before_is_refused(lab: SealedLab) -> No
     run(lab, path)
     other = lab.folder / "other.csv"
     other.write_text("file,developer,alias\none.csv,Delta Ltd,\u04102\n", encoding="utf-8")
-    with pytest.raises(InputError, match="looks like 'a2', which stands in this set"):
+    with pytest.raises(InputError, match="looks like 'a2', which this set has used"):
         run(lab, other)
 
 
@@ -155,7 +155,7 @@ def test_an_alias_that_another_run_gave_away_meanwhile_is_refused(lab: SealedLab
     waiting = evaluate_roster(other, order)
     run(lab, path)
     (found,) = waiting
-    assert "stood for another developer's algorithm" in str(found.problem)
+    assert "was another developer's algorithm" in str(found.problem)
     assert "delta ltd" not in [use.developer for use in read_audit(lab.sealed, SECRET).uses]
 
 
@@ -164,7 +164,7 @@ def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
 
     lab = make_lab(tmp_path, POLICY + '\n[roster]\naliases = ["A1", "A2"]\n')
     lab.seal()
-    with pytest.raises(InputError, match=r"alias 'A3': is none of those in the policy\."):
+    with pytest.raises(InputError, match=r"alias 'A3': is not in the policy\."):
         run(lab, roster(lab))
 
 
@@ -174,10 +174,10 @@ def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
         ("one.csv,Alpha Ltd,", "has no alias"),
         ("one.csv,,A1", "has no developer"),
         ("one.csv,Alpha Ltd,../A1", "cannot be used as the name of a folder"),
-        ("one.csv,Alpha Ltd,ALPHA LTD 1", "gives its developer away"),
-        ("one.csv,Alpha Ltd,12", "could be the number of a look"),
-        ("one.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,a1", "stands in several lines"),
-        ("one.csv,Alpha Ltd,A1\none.csv,Beta Ltd,A2", "stands in several lines"),
+        ("one.csv,Alpha Ltd,ALPHA LTD 1", "reveals its developer"),
+        ("one.csv,Alpha Ltd,12", "could be the number of an evaluation"),
+        ("one.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,a1", "is in several lines"),
+        ("one.csv,Alpha Ltd,A1\none.csv,Beta Ltd,A2", "is in several lines"),
         ("", "lists no algorithm"),
     ],
 )
@@ -198,10 +198,10 @@ def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
         with pytest.raises(Killed):
             run(lab, path)
     found = run(lab, path)
-    assert all(one.told for one in found)
+    assert all(one.feedback for one in found)
     uses = read_audit(lab.sealed, SECRET).uses
-    assert [len(use.looks) for use in uses] == [1, 1, 1]
+    assert [len(use.evaluations) for use in uses] == [1, 1, 1]
     checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
-    values = [one.told["metrics"]["luna16.recall"]["value"] for one in found if one.told]
+    values = [one.feedback["metrics"]["luna16.recall"]["value"] for one in found if one.feedback]
     assert values == [0.5, 0.75, 0.25]

@@ -24,7 +24,7 @@ def ask(lab: SealedLab, marks: str, out: str = "told", *checkpoints: Path) -> in
         out=lab.folder / out,
         checkpoints=checkpoints,
     )
-    return int(evaluate_sealed(order)[0]["looks"]["look"])
+    return int(evaluate_sealed(order)[0]["budget"]["used"])
 
 
 @pytest.fixture

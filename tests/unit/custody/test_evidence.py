@@ -18,7 +18,7 @@ def test_who_read_by_which_rule_and_what_fell_out_is_told_in_counts_alone() -> N
     curated = {"series": 12, "admitted": 9, "excluded": {"small_matrix": 2, "not_ct": 1}}
     answers = evidence_answers({"provenance.json": made, "curation.json": curated})
     assert answers == {
-        "reference_rule": "nifdc-2022; every setting stands in provenance.json.",
+        "reference_rule": "nifdc-2022; provenance.json lists every setting.",
         "readers": "2 readers, 1 reviewer, 1 arbitrator, blind to each other until all had read.",
         "exclusions": "12 series found, 9 admitted; excluded: small_matrix 2, not_ct 1.",
     }
@@ -27,7 +27,7 @@ def test_who_read_by_which_rule_and_what_fell_out_is_told_in_counts_alone() -> N
 
 def test_a_rule_says_how_sizes_were_measured() -> None:
     made = {"rule": "majority", "size_definition": "volume_equivalent"}
-    told = "majority, sizes by volume_equivalent; every setting stands in provenance.json."
+    told = "majority, sizes by volume_equivalent; provenance.json lists every setting."
     assert evidence_answers({"provenance.json": made}) == {"reference_rule": told}
 
 

@@ -126,15 +126,15 @@ def test_a_metric_at_a_point_is_named_with_it() -> None:
 
 
 def test_a_first_look_carries_no_warning() -> None:
-    assert budget_statement(BudgetStatus(1, 3, VERDICT)) == {"look": 1, "allowed": 3}
+    assert budget_statement(BudgetStatus(1, 3, VERDICT)) == {"used": 1, "allowed": 3}
 
 
 def test_a_third_look_says_what_it_does_to_a_claim() -> None:
     found = budget_statement(BudgetStatus(3, 3, VERDICT))
     assert in_english(found["warning"]) == (
-        "This is look 3 at the same cases. The best of 3 equally good submissions flatters by up "
-        "to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 standard "
-        "errors."
+        "This is evaluation 3 of the same cases. The best of 3 equally good submissions is too "
+        "good by up to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 "
+        "standard errors."
     )
 
 
@@ -154,8 +154,8 @@ def test_a_first_look_after_a_failure_says_what_that_does_to_a_claim() -> None:
     found = budget_statement(BudgetStatus(1, 2, answers))
     # two hypotheses at one-sided 97.5 %: 0.0125 in the tail
     assert found["bound_standard_errors"] == 2.2414
-    assert "which is an answer too" in in_english(found["warning"])
-    assert budget_statement(BudgetStatus(1, 2, VERDICT)) == {"look": 1, "allowed": 2}
+    assert "which also gives information" in in_english(found["warning"])
+    assert budget_statement(BudgetStatus(1, 2, VERDICT)) == {"used": 1, "allowed": 2}
 
 
 def test_bounds_at_0_count_as_they_are() -> None:

@@ -86,9 +86,11 @@ def test_replacing_ones_own_key_replaces_nothing_else(
         is_applied=is_applied,
     )
     told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert f"changed '{name}', which such an event cannot" in told
+    assert f"changed '{name}', which this kind of event may not change" in told
     for person in ("Ada", "Bo"):
-        with pytest.raises(InputError, match=r"which such an event cannot|was changed"):
+        with pytest.raises(
+            InputError, match=r"which this kind of event may not change|was changed"
+        ):
             open_sealed(lab.sealed, lab.secret(person), "", None)
     assert is_applied or (path.read_bytes() if path.exists() else None) == before
 
@@ -107,13 +109,15 @@ def test_nobody_stands_twice_in_the_vault(lab: KeyedLab) -> None:
     facts = own_key(lab, "Bo")
     forge(lab, "Bo", "rotated", files, facts=lambda _: facts, is_applied=True)
     told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert "vault.json: does not wrap for 'Bo' what policy and log say" in told
+    assert "vault.json: is not wrapped for 'Bo' as policy and log require" in told
 
 
-@pytest.mark.parametrize("step", ["look", "refused", "viewed", "inspected"])
+@pytest.mark.parametrize("step", ["evaluation_charged", "refused", "viewed", "inspected"])
 def test_other_events_change_nothing(lab: KeyedLab, step: Step) -> None:
     forge(lab, "Bo", step, {"vault.json": b"{}"})
-    assert "which such an event cannot" in "\n".join(map(str, verify_sealed(lab.sealed).problems))
+    assert "which this kind of event may not change" in "\n".join(
+        map(str, verify_sealed(lab.sealed).problems)
+    )
 
 
 def test_a_withdrawal_erases_what_was_kept_of_looks_and_puts_nothing_in_its_place(
@@ -124,7 +128,7 @@ def test_a_withdrawal_erases_what_was_kept_of_looks_and_puts_nothing_in_its_plac
     facts = {"cases": "scan1", "files": 1, "reason": "left"}
     forge(lab, "Ada", "withdrawn", {name: b"a better one"}, facts=lambda _: facts)
     told = [str(problem) for problem in verify_sealed(lab.sealed).problems]
-    assert f"event 4: changed '{name}', which such an event cannot." in told
+    assert f"event 4: changed '{name}', which this kind of event may not change." in told
 
 
 def test_no_change_leads_out_of_the_set(lab: KeyedLab) -> None:
@@ -135,7 +139,7 @@ def test_no_change_leads_out_of_the_set(lab: KeyedLab) -> None:
     (stage / "change.json").write_bytes(change.to_bytes())
     (stage / "outside.txt").write_bytes(b"x")
     opened.record("withdrawn", {"cases": "scan1", "change": change.digest})
-    with pytest.raises(InputError, match="which such an event cannot"):
+    with pytest.raises(InputError, match="which this kind of event may not change"):
         open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
     assert not (lab.folder / "outside.txt").exists()
 
@@ -151,4 +155,4 @@ def test_an_event_that_claims_a_role_of_others_is_named(lab: KeyedLab) -> None:
     opened = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
     replace(opened, role="curator").record("refused", {})
     told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert "says that 'Bo' is curator" in told
+    assert "names 'Bo' as curator" in told

@@ -86,7 +86,7 @@ def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
             continue
         verdicts += 1
     assert verdicts <= 1
-    assert sum(len(use.looks) for use in read_audit(lab.sealed).uses) <= 1
+    assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) <= 1
     found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
 
@@ -94,11 +94,11 @@ def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
 def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path: Path) -> None:
     lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     assert ask(lab, honest)["verdict"] == "failed"
-    assert ask(lab, honest)["looks"] == {"look": 1, "allowed": 1}
+    assert ask(lab, honest)["budget"] == {"used": 1, "allowed": 1}
     digest = read_plan(honest).digest
     events = [event for event in read_audit(lab.sealed).events if event.step != "sealed"]
     assert [event.facts["plan"] for event in events] == [digest] * len(events)
-    assert {event.step for event in events} == {"look", "evaluated"}
+    assert {event.step for event in events} == {"evaluation_charged", "evaluated"}
 
 
 def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
@@ -106,7 +106,7 @@ def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
 ) -> None:
     lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     other = forged(honest, "size=[6, 10) mm")
-    with pytest.raises(InputError, match="plan 'accept': is not among the plans that the policy"):
+    with pytest.raises(InputError, match="plan 'accept': is not among the plans in the policy"):
         ask(lab, other)
     last = read_audit(lab.sealed).events[-1]
     assert (last.step, last.facts["plan"]) == ("refused", read_plan(other).digest)
@@ -121,7 +121,9 @@ def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> No
     swapped = tmp_path / "swapped.json"
     swapped.write_text(json.dumps(content))
     assert read_plan(swapped).digest == read_plan(honest).digest
-    with pytest.raises(InputError, match="holds another protocol than the one that it was frozen"):
+    with pytest.raises(
+        InputError, match="contains another protocol than the one that it was frozen"
+    ):
         ask(lab, swapped)
 
 
@@ -133,17 +135,17 @@ def test_a_protocol_that_the_policy_does_not_name_is_refused_options_included(
 ) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["luna16"]'
     lab, _ = made(tmp_path, reuse)
-    with pytest.raises(InputError, match="is not among the protocols that the policy names"):
+    with pytest.raises(InputError, match="is not among the protocols in the policy"):
         ask(lab, None, **options)
     assert read_audit(lab.sealed).uses == ()
-    assert ask(lab, None, protocol="luna16")["looks"]["look"] == 1
+    assert ask(lab, None, protocol="luna16")["budget"]["used"] == 1
 
 
 def test_a_protocol_is_named_by_its_digest_too(tmp_path: Path) -> None:
     digest = load_protocol("luna16").digest
     reuse = f'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["{digest}"]'
     lab, _ = made(tmp_path, reuse)
-    assert ask(lab, None)["looks"]["look"] == 1
+    assert ask(lab, None)["budget"]["used"] == 1
 
 
 def test_where_plans_are_named_a_look_without_one_is_refused(tmp_path: Path) -> None:
@@ -159,14 +161,14 @@ def test_a_verdict_beside_metrics_is_a_look_of_its_own_and_counts_in_the_bound(
 ) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nevaluations_per_developer = 3'
     lab, honest = made(tmp_path, reuse)
-    assert ask(lab, honest)["looks"]["look"] == 1
-    told = ask(lab, None, bootstraps=0)["looks"]
-    assert told["look"] == 2
+    assert ask(lab, honest)["budget"]["used"] == 1
+    told = ask(lab, None, bootstraps=0)["budget"]
+    assert told["used"] == 2
     # step 0.01: 103² answers, each with one of three verdicts: 1 + 3 · 103² hypotheses at 0.025
     assert told["bound_standard_errors"] == pytest.approx(4.8020, abs=1e-4)
     plain, _ = made_plain(tmp_path / "plain", reuse)
     ask(plain, None, bootstraps=0)
-    fewer = ask(plain, None, bootstraps=0, seed=1)["looks"]["bound_standard_errors"]
+    fewer = ask(plain, None, bootstraps=0, seed=1)["budget"]["bound_standard_errors"]
     assert fewer < told["bound_standard_errors"]
 
 

@@ -42,7 +42,7 @@ def assert_unharmed(lab: SealedLab, looks: int) -> None:
     found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
     assert not found.notices
-    assert sum(len(use.looks) for use in read_audit(lab.sealed).uses) == looks
+    assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) == looks
     assert evaluate(lab, lab.marks("honest.csv", "scan0"), "Other") == 0
 
 

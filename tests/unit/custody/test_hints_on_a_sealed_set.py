@@ -142,7 +142,7 @@ def test_an_error_about_other_cases_names_none(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "mine: has marks on cases that are not in this test set. Is it for another set?"
     )
-    with pytest.raises(InputError, match="marks no case of this test set") as caught:
+    with pytest.raises(InputError, match="has no marks on cases of this test set") as caught:
         ask(lab, "SCAN1,0,0,0,0.5\n")
     assert "scan1" not in str(caught.value)
 

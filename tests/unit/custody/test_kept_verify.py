@@ -7,7 +7,7 @@ import pytest
 
 from builders.sealed import SECRET
 from builders.sealed_study import StudyLab, evaluated_study
-from nodulebench.custody.study_reports import compare_stored, report_stored, verify_made
+from nodulebench.custody.study_reports import compare_stored, report_stored, verify_from_stored
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.report import ReportChoice
@@ -29,15 +29,15 @@ shows_others = true
 def lab(tmp_path_factory: pytest.TempPathFactory) -> StudyLab:
     lab = evaluated_study(tmp_path_factory.mktemp("study"), REUSE, algorithms=2)
     choice = ComparisonChoice("A1", ("recall",), None, 20, 0)
-    compare_stored(lab.study_order(), choice, lab.folder / "lab")
+    compare_stored(lab.study_options(), choice, lab.folder / "lab")
     own = ReportChoice(audience="developer", algorithm="A2")
-    report_stored(lab.study_order(), own, lab.folder / "copy")
+    report_stored(lab.study_options(), own, lab.folder / "copy")
     return lab
 
 
 def again(lab: StudyLab, name: str, person: str = "Cem") -> Verification:
     folder = lab.folder / name
-    return verify_made(folder, sealed=lab.sealed, secret=SECRET, person=person)
+    return verify_from_stored(folder, sealed=lab.sealed, secret=SECRET, person=person)
 
 
 @pytest.mark.parametrize("name", ["lab", "copy"])
@@ -50,7 +50,7 @@ def test_everything_comes_out_the_same(lab: StudyLab, name: str) -> None:
 
 def test_without_the_set_files_and_signature_are_checked(lab: StudyLab) -> None:
     sign_folder(lab.folder / "copy", lab.folder / "key.pem", by="lab")
-    found = verify_made(lab.folder / "copy", public_key=lab.public_key)
+    found = verify_from_stored(lab.folder / "copy", public_key=lab.public_key)
     assert found.is_good, found.problems
     assert found.signature is not None
 
@@ -70,21 +70,21 @@ def test_a_changed_number_is_found_although_the_manifest_agrees(lab: StudyLab) -
 
 
 def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path: Path) -> None:
-    note = json.loads((lab.folder / "lab" / "looks.json").read_text())
-    note["looks"][0]["result"] = "sha256:" + "0" * 64
-    (tmp_path / "looks.json").write_text(json.dumps(note))
-    found = verify_made(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
+    note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
+    note["evaluations"][0]["result"] = "sha256:" + "0" * 64
+    (tmp_path / "evaluations.json").write_text(json.dumps(note))
+    found = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
     assert any("names results that the sealed set" in str(problem) for problem in found.problems)
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"looks": []},
-        {"looks": 7},
-        {"looks": [7]},
-        {"looks": [{"look": [2], "result": "x"}]},
-        {"looks": [{"look": 2}]},
+        {"evaluations": []},
+        {"evaluations": 7},
+        {"evaluations": [7]},
+        {"evaluations": [{"evaluation": [2], "result": "x"}]},
+        {"evaluations": [{"evaluation": 2}]},
         {"audience": None},
     ],
     ids=str,
@@ -92,10 +92,10 @@ def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path:
 def test_a_note_that_names_no_looks_is_told(
     lab: StudyLab, tmp_path: Path, changed: dict[str, object]
 ) -> None:
-    note = json.loads((lab.folder / "lab" / "looks.json").read_text())
-    (tmp_path / "looks.json").write_text(json.dumps({**note, **changed}))
-    found = verify_made(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
-    assert any("does not say from which looks" in str(problem) for problem in found.problems)
+    note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
+    (tmp_path / "evaluations.json").write_text(json.dumps({**note, **changed}))
+    found = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
+    assert any("does not name the evaluations" in str(problem) for problem in found.problems)
 
 
 def test_a_reporter_does_not_check_the_own_work(lab: StudyLab) -> None:
@@ -106,7 +106,7 @@ def test_a_reporter_does_not_check_the_own_work(lab: StudyLab) -> None:
 @pytest.mark.slow
 def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_path: Path) -> None:
     lab = evaluated_study(tmp_path, REUSE, algorithms=2)
-    report_stored(lab.study_order(), ReportChoice(), lab.folder / "lab")
+    report_stored(lab.study_options(), ReportChoice(), lab.folder / "lab")
     assert again(lab, "lab").is_good
     withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
     found = again(lab, "lab")
@@ -114,4 +114,4 @@ def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_pat
     told = [str(problem) for problem in found.problems]
     assert told[0].startswith("look 2: was made with cases that were withdrawn since")
     assert len(told) == 2  # a look each
-    assert verify_made(lab.folder / "lab").is_good  # its files are as they were
+    assert verify_from_stored(lab.folder / "lab").is_good  # its files are as they were

@@ -8,7 +8,7 @@ import pytest
 from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
-from nodulebench.custody.lifecycle import export_reference, restore_check, retire
+from nodulebench.custody.lifecycle import check_copy, export_reference, retire
 from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 
 pytest.importorskip("cryptography")
@@ -34,12 +34,12 @@ def test_a_retired_set_gives_no_looks_and_says_why(lab: SealedLab) -> None:
     assert [event.step for event in read_audit(lab.sealed).events][-2:] == ["retired", "refused"]
     assert export_reference(lab.sealed, SECRET, "Ada", "archive", lab.folder / "plain") == 3
     assert verify_sealed(lab.sealed, secret=SECRET).is_good
-    with pytest.raises(InputError, match="is retired already"):
+    with pytest.raises(InputError, match="is already retired"):
         retire(lab.sealed, SECRET, "Ada", "again")
 
 
 def test_only_a_curator_retires_and_gives_a_reason(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="'Bo' is operator, and may not retire"):
+    with pytest.raises(InputError, match="'Bo' is operator and may not retire"):
         retire(lab.sealed, SECRET, "Bo", "x")
     with pytest.raises(InputError, match="has no reason"):
         retire(lab.sealed, SECRET, "Ada", "")
@@ -50,16 +50,16 @@ def test_a_copy_says_what_would_be_lost(lab: SealedLab) -> None:
     look(lab, "one.csv", "scan0")
     shutil.copytree(lab.sealed, copy)
     write_checkpoint(lab.sealed, checkpoint)
-    found = restore_check(copy, [checkpoint], SECRET)
-    assert (found.is_good, found.events, found.lost, found.looks) == (True, 3, 0, 1)
+    found = check_copy(copy, [checkpoint], SECRET)
+    assert (found.is_good, found.events, found.lost, found.evaluations) == (True, 3, 0, 1)
     assert found.opens
     look(lab, "two.csv", "scan1")
     old = lab.folder / "old.json"
     shutil.copy(checkpoint, old)
     write_checkpoint(lab.sealed, checkpoint)
-    found = restore_check(copy, [old, checkpoint], SECRET)
+    found = check_copy(copy, [old, checkpoint], SECRET)
     assert (found.is_good, found.lost, found.problems) == (False, 2, ())
-    assert restore_check(copy, []).expected == 0
+    assert check_copy(copy, []).expected == 0
 
 
 def test_a_damaged_copy_or_one_of_another_set_is_not_good(lab: SealedLab, tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_a_damaged_copy_or_one_of_another_set_is_not_good(lab: SealedLab, tmp_pa
     shutil.copytree(lab.sealed, copy)
     file = copy / "data" / "sealed" / "nodules.parquet.sealed"
     file.write_bytes(file.read_bytes()[:-1])
-    found = restore_check(copy, [checkpoint], SECRET)
+    found = check_copy(copy, [checkpoint], SECRET)
     assert not found.is_good
     assert "nodules.parquet.sealed" in str(found.problems[0])
     other = make_lab(tmp_path / "other")
     other.seal()
-    assert "belongs to another log" in str(restore_check(other.sealed, [checkpoint]).problems[0])
+    assert "belongs to another log" in str(check_copy(other.sealed, [checkpoint]).problems[0])
     checkpoint.write_text("{}")
-    with pytest.raises(InputError, match="is no checkpoint, or was changed"):
-        restore_check(copy, [checkpoint])
+    with pytest.raises(InputError, match="is not a checkpoint, or was changed"):
+        check_copy(copy, [checkpoint])

@@ -15,7 +15,7 @@ pytest.importorskip("cryptography")
 def ask(lab: SealedLab, marks: str, developer: str) -> int:
     path = lab.marks(marks, "scan0", marks)
     order = SealedEvaluateOptions(path, lab.sealed, SECRET, "Bo", developer, bootstraps=0)
-    return int(evaluate_sealed(order)[0]["looks"]["look"])
+    return int(evaluate_sealed(order)[0]["budget"]["used"])
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_name_that_looks_the_same_gets_no_further_look(tmp_path: Path, name: s
     lab.seal()
     assert ask(lab, "one.csv", "Example") == 1
     assert ask(lab, "two.csv", name) == 2
-    with pytest.raises(InputError, match="has had 2 of 2 looks"):
+    with pytest.raises(InputError, match="has used 2 of 2 evaluations"):
         ask(lab, "three.csv", "Example")
     assert [use.developer for use in read_audit(lab.sealed).uses] == ["example"]
 
@@ -37,7 +37,9 @@ def test_a_name_that_mixes_scripts_gets_none_and_a_policy_can_list_names(tmp_pat
     lab.seal()
     with pytest.raises(InputError, match="is written in letters of cyrillic and latin"):
         ask(lab, "one.csv", "Ex\u0430mple Ltd")
-    with pytest.raises(InputError, match="developer 'example': is not among those whom the policy"):
+    with pytest.raises(
+        InputError, match="developer 'example': is not among the developers in the policy"
+    ):
         ask(lab, "one.csv", "Example")
     assert read_audit(lab.sealed).events[-1].step == "refused"
     assert ask(lab, "one.csv", "example LTD") == 1

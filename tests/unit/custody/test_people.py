@@ -54,7 +54,7 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     log = [
         ("Ada", event(1, "Ada", "sealed")),
-        ("Bo", event(2, "Bo", "look")),
+        ("Bo", event(2, "Bo", "evaluation_charged")),
         ("Bo", event(3, "Bo", "refused")),
         ("Kim", event(4, "Kim", "revoked", subject="Ada")),
     ]
@@ -68,11 +68,27 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
 @pytest.mark.parametrize(
     ("one", "signer", "told"),
     [
-        (event(1, "Bo", "look"), "Ada", "was not signed with the key that 'Bo' had then"),
-        (event(1, "Eve", "look"), "Bo", "is in the name of 'Eve', who had no key then"),
-        (event(1, "Bo", "look", "curator"), "Bo", "says that 'Bo' is curator, whom the policy"),
+        (
+            event(1, "Bo", "evaluation_charged"),
+            "Ada",
+            "was not signed with the key of 'Bo' at that point",
+        ),
+        (
+            event(1, "Eve", "evaluation_charged"),
+            "Bo",
+            "names 'Eve', who had no valid key at that point",
+        ),
+        (
+            event(1, "Bo", "evaluation_charged", "curator"),
+            "Bo",
+            "names 'Bo' as curator; the policy",
+        ),
         (event(1, "Bo", "exported"), "Bo", "was written by 'Bo', who may not export."),
-        (event(1, "Ada", "look"), "Ada", "was written by 'Ada', who may not evaluate."),
+        (
+            event(1, "Ada", "evaluation_charged"),
+            "Ada",
+            "was written by 'Ada', who may not evaluate.",
+        ),
         (event(1, "Bo", "rotated", subject="Ada"), "Bo", "'Bo', who may not manage."),
         (
             event(1, "Kim", "revoked", subject="Eve"),
@@ -101,21 +117,27 @@ def test_two_people_have_two_keys(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     line = keys["Bo"].public.line
     one = event(1, "Kim", "admitted", subject="New", roles="auditor", key=line)
-    assert "the key of 'Bo' is somebody else's too" in checked(seal, one, keys["Kim"])
+    assert "the key of 'Bo' is also another person's" in checked(seal, one, keys["Kim"])
 
 
 def test_a_key_counts_from_its_event_on_and_an_older_one_no_more(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
-    assert checked(seal, event(1, "Bo", "look"), keys["Bo"]) == ""
+    assert checked(seal, event(1, "Bo", "evaluation_charged"), keys["Bo"]) == ""
     line = keys["New"].public.line
     assert checked(seal, event(2, "Bo", "rotated", subject="Bo", key=line), keys["Bo"]) == ""
-    assert "was not signed with the key" in checked(seal, event(3, "Bo", "look"), keys["Bo"])
-    assert checked(seal, event(3, "Bo", "look"), keys["New"]) == ""
+    assert "was not signed with the key" in checked(
+        seal, event(3, "Bo", "evaluation_charged"), keys["Bo"]
+    )
+    assert checked(seal, event(3, "Bo", "evaluation_charged"), keys["New"]) == ""
     assert checked(seal, event(4, "Kim", "revoked", subject="Bo"), keys["Kim"]) == ""
-    assert "who had no key then" in checked(seal, event(5, "Bo", "look"), keys["New"])
+    assert "who had no valid key at that point" in checked(
+        seal, event(5, "Bo", "evaluation_charged"), keys["New"]
+    )
     # what was checked before is checked with what stood before it
-    assert checked(seal, event(1, "Bo", "look"), keys["Bo"]) == ""
-    assert "was not signed with the key" in checked(seal, event(2, "Bo", "look"), keys["New"])
+    assert checked(seal, event(1, "Bo", "evaluation_charged"), keys["Bo"]) == ""
+    assert "was not signed with the key" in checked(
+        seal, event(2, "Bo", "evaluation_charged"), keys["New"]
+    )
 
 
 def test_who_was_admitted_may_what_their_roles_allow(keys: Keys) -> None:
@@ -124,8 +146,10 @@ def test_who_was_admitted_may_what_their_roles_allow(keys: Keys) -> None:
     one = event(1, "Kim", "admitted", subject="New", roles="auditor, reader", key=line)
     assert checked(seal, one, keys["Kim"]) == ""
     assert checked(seal, event(2, "New", "inspected", "auditor"), keys["New"]) == ""
-    assert "may not evaluate" in checked(seal, event(3, "New", "look", "auditor"), keys["New"])
-    assert "'New' is key_custodian" in checked(
+    assert "may not evaluate" in checked(
+        seal, event(3, "New", "evaluation_charged", "auditor"), keys["New"]
+    )
+    assert "names 'New' as key_custodian" in checked(
         seal, event(3, "New", "revoked", "key_custodian"), keys["New"]
     )
 
@@ -151,23 +175,25 @@ def test_a_head_is_signed_by_somebody_who_had_a_key_before_or_after_its_last_eve
             if is_good:
                 assert writer.make(content, "Bo")
             else:
-                assert "was not signed with the key that 'Bo' had then" in wrong
-                with pytest.raises(InputError, match="is not that of 'Bo'"):
+                assert "was not signed with the key of 'Bo' at that point" in wrong
+                with pytest.raises(InputError, match="is not the key of 'Bo'"):
                     writer.make(content, "Bo")
 
 
 def test_nobody_signs_in_the_name_of_another(keys: Keys) -> None:
-    content = event(1, "Bo", "look").unsigned_bytes
+    content = event(1, "Bo", "evaluation_charged").unsigned_bytes
     code = PolicySeal(policy_of(keys), keys["Bo"]).make(content, "Bo")
     assert PolicySeal(policy_of(keys)).wrong(content, code, "Bo") == ""
     for key in (None, keys["Ada"], keys["New"]):
-        with pytest.raises(InputError, match="key: is not that of 'Bo', and cannot sign as them"):
+        with pytest.raises(
+            InputError, match="key: is not the key of 'Bo' and cannot sign for them"
+        ):
             PolicySeal(policy_of(keys), key).make(content, "Bo")
 
 
 def test_a_changed_event_is_told_though_it_held_before(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
-    one, other = event(1, "Bo", "look"), event(1, "Bo", "failed")
+    one, other = event(1, "Bo", "evaluation_charged"), event(1, "Bo", "failed")
     code = signature_code(one.unsigned_bytes, keys["Bo"])
     for _ in range(2):
         assert seal.wrong(one.unsigned_bytes, code, "Bo") == ""
@@ -176,7 +202,7 @@ def test_a_changed_event_is_told_though_it_held_before(keys: Keys) -> None:
 
 def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Keys) -> None:
     policy = policy_of(keys)
-    assert policy_after(policy, "look", {"subject": "Bo"}) is policy
+    assert policy_after(policy, "evaluation_charged", {"subject": "Bo"}) is policy
     changed = policy_after(policy, "revoked", {"subject": "Bo"})
     assert (changed.key_custodian, changed.reuse) == (policy.key_custodian, policy.reuse)
     assert {person.name: (person.roles, bool(person.key)) for person in changed.people} == {
@@ -196,7 +222,7 @@ def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Ke
 def test_the_next_event_follows_the_last(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys), keys["Bo"])
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    told = {"step": "look", "role": "operator", "person": "Bo", "at": at, "facts": {}}
+    told = {"step": "evaluation_charged", "role": "operator", "person": "Bo", "at": at, "facts": {}}
     first = next_event([], bundle="sha256:b", seal=seal, **told)  # type: ignore[arg-type]
     second = next_event([first], bundle="sha256:b", seal=seal, **told)  # type: ignore[arg-type]
     assert (first.number, first.previous) == (1, "sha256:b")
@@ -208,7 +234,7 @@ def test_the_next_event_follows_the_last(keys: Keys) -> None:
 def test_what_was_wrong_once_is_wrong_again(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     for _ in range(2):
-        told = checked(seal, event(1, "Ada", "look"), keys["Ada"])
+        told = checked(seal, event(1, "Ada", "evaluation_charged"), keys["Ada"])
         assert told == "was written by 'Ada', who may not evaluate."
     assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
 

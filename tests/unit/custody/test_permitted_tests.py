@@ -191,18 +191,18 @@ def test_a_policy_that_names_protocols_takes_no_other() -> None:
     assert asked(OWN, protocols=(OWN.digest,)) == ""
     for with_plan in (None, plan()):
         told = asked(OWN, with_plan, protocols=("luna16",))
-        assert told.startswith("protocol 'own': is not among the protocols that the policy names")
+        assert told.startswith("protocol 'own': is not among the protocols in the policy")
 
 
 def test_own_protocols_are_named_where_metrics_are_told() -> None:
-    assert "is no published one" in asked(OWN)
-    assert "is no published one" in asked(OWN, plan())
+    assert "is neither published" in asked(OWN)
+    assert "is neither published" in asked(OWN, plan())
     assert asked(OWN, feedback="rounded", metrics=("luna16.recall",)) == ""
     assert asked(OWN, feedback="cases") == ""
     option = PROTOCOL.interval.model_copy(update={"bootstraps": 7})
     assert asked(PROTOCOL.model_copy(update={"seed": 5, "interval": option})) == ""
     changed = PROTOCOL.model_copy(update={"size_bins_mm": (6.5,)})
-    assert "is no published one" in asked(changed)
+    assert "is neither published" in asked(changed)
 
 
 @pytest.mark.parametrize(("left_out", "expected"), [(0, True), (1, False), (9, False), (10, True)])

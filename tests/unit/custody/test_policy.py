@@ -29,9 +29,9 @@ def test_a_policy_says_by_which_role_somebody_may() -> None:
 @pytest.mark.parametrize(
     ("person", "action", "message"),
     [
-        ("Bo", "export", "'Bo' is operator, and may not export. That is for: curator."),
-        ("Ada", "evaluate", "'Ada' is curator, and may not evaluate. That is for: operator."),
-        ("Cem", "export", "'Cem' is auditor, and may not export."),
+        ("Bo", "export", "'Bo' is operator and may not export. These roles may: curator."),
+        ("Ada", "evaluate", "'Ada' is curator and may not evaluate. These roles may: operator."),
+        ("Cem", "export", "'Cem' is auditor and may not export."),
         ("Eve", "evaluate", "does not know 'Eve'. It knows: Ada, Bo, Cem."),
     ],
 )
@@ -50,9 +50,12 @@ def test_every_action_is_for_exactly_one_role() -> None:
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ('["operator", "auditor"]', "'X' cannot be operator and auditor: nobody checks their own"),
-        ('["operator", "curator"]', "'X' cannot be operator and curator: who runs tests"),
-        ('["operator", "reader"]', "'X' cannot be operator and reader: who drew"),
+        (
+            '["operator", "auditor"]',
+            "'X' cannot be operator and auditor: no one may check their own",
+        ),
+        ('["operator", "curator"]', "'X' cannot be operator and curator: a person who runs tests"),
+        ('["operator", "reader"]', "'X' cannot be operator and reader: a person who drew"),
         ('["curator", "auditor"]', "'X' cannot be curator and auditor"),
         ('["boss"]', "policy.toml field 'people.0.roles.0': Input should be 'collector'"),
         ("[]", "policy.toml field 'people.0.roles': Tuple should have at least 1 item"),
@@ -124,7 +127,7 @@ def test_a_person_may_have_a_key_whose_comment_is_left_out() -> None:
     [
         (
             keyed_policy(("Ada", "curator", 1), ("Safe", "key_custodian", 1)),
-            "is somebody else's too",
+            "is also another person's",
         ),
         (
             keyed_policy(("Ada", "curator", 1)),

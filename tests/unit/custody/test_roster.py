@@ -62,7 +62,7 @@ def test_usual_aliases_do_not_look_alike() -> None:
 
 def test_an_alias_that_looks_like_its_developer_gives_it_away(tmp_path: Path) -> None:
     path = roster(tmp_path, "one.csv,Acme,\u0410\u0421\u041c\u0415 2")
-    with pytest.raises(InputError, match="gives its developer away"):
+    with pytest.raises(InputError, match="reveals its developer"):
         read_roster(path)
 
 
@@ -79,14 +79,14 @@ def test_a_roster_that_lists_nobody_is_told(tmp_path: Path) -> None:
 
 def test_one_letter_gives_nobody_away_and_two_do(tmp_path: Path) -> None:
     assert len(read_roster(roster(tmp_path, "one.csv,A,A1"))) == 1
-    with pytest.raises(InputError, match=r"alias 'AB1' gives its developer away \('ab'\)"):
+    with pytest.raises(InputError, match=r"alias 'AB1' reveals its developer \('ab'\)"):
         read_roster(roster(tmp_path, "one.csv,AB,AB1"))
 
 
 def test_the_developer_is_named_before_the_algorithm(tmp_path: Path) -> None:
     path = tmp_path / "roster.csv"
     path.write_text("file,developer,alias,name\none.csv,Acme,AcmeLung,Lung\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"gives its developer away \('acme'\)"):
+    with pytest.raises(InputError, match=r"reveals its developer \('acme'\)"):
         read_roster(path)
 
 
@@ -104,10 +104,10 @@ def look(number: int, step: Step, developer: str, alias: object) -> Event:
 
 LOG = (
     look(1, "failed", "Nobody", "A0"),
-    look(2, "look", "Acme", "A1"),
-    look(3, "look", "Beta", "a1"),
-    look(4, "look", "Beta", None),
-    look(5, "look", "Beta", "B2"),
+    look(2, "evaluation_charged", "Acme", "A1"),
+    look(3, "evaluation_charged", "Beta", "a1"),
+    look(4, "evaluation_charged", "Beta", None),
+    look(5, "evaluation_charged", "Beta", "B2"),
 )
 
 
@@ -126,13 +126,13 @@ def test_aliases_of_others_and_their_look_alikes_are_refused() -> None:
     assert problems("A1", "ACME") == []
     assert problems("C3", "Beta") == []
     assert problems("a1", "Beta") == [
-        "alias 'a1': stood for another developer's algorithm in this set. Give another one."
+        "alias 'a1': was another developer's algorithm in this set. Give another alias."
     ]
     assert problems("AI", "Acme") == [
-        "alias 'AI': looks like 'a1', which stands in this set. Give another one."
+        "alias 'AI': looks like 'a1', which this set has used. Give another alias."
     ]
     assert problems("C3", "Beta", "A1", "B2") == [
-        "alias 'C3': is none of those in the policy. It names: A1, B2."
+        "alias 'C3': is not in the policy. The policy names: A1, B2."
     ]
     assert problems("B2", "Beta", "A1", "B2") == []
 
@@ -158,7 +158,7 @@ def test_every_line_is_looked_at(tmp_path: Path) -> None:
         "roster.csv line 4",
         "roster.csv",
     ]
-    assert "alias 'a1' stands in several lines" in str(error.value)
+    assert "alias 'a1' is in several lines" in str(error.value)
 
 
 def test_a_row_without_a_file_is_told_in_words_of_a_roster(tmp_path: Path) -> None:
@@ -172,6 +172,6 @@ def test_what_stands_twice_is_told_and_once_is_not(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_roster(roster(tmp_path, *rows))
     assert str(error.value) == (
-        "roster.csv: alias 'a1' stands in several lines.\n"
-        f"roster.csv: file '{(tmp_path / 'two.csv').resolve()}' stands in several lines."
+        "roster.csv: alias 'a1' is in several lines.\n"
+        f"roster.csv: file '{(tmp_path / 'two.csv').resolve()}' is in several lines."
     )

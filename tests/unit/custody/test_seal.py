@@ -17,8 +17,8 @@ from builders.places import ROOT
 from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from conftest import TEST_DATA
 from nodulebench.core.errors import InputError
-from nodulebench.custody.bundle import write_bundle
-from nodulebench.custody.seal import SealOrder, seal_bundle
+from nodulebench.custody.bundle import BundleOptions, write_bundle
+from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.io.bundle import read_reference, write_reference
@@ -105,7 +105,11 @@ def test_other_tables_of_the_bundle_are_sealed_too(lab: SealedLab) -> None:
 def test_a_list_of_images_stays_readable_and_is_compared(lab: SealedLab) -> None:
     images = lab.folder / "images"
     (lab.bundle / "images").rename(images)
-    write_bundle(lab.bundle, lab.folder / "bag", images=images, is_copied=False)
+    write_bundle(
+        BundleOptions(
+            reference=lab.bundle, out=lab.folder / "bag", images=images, lists_images=True
+        )
+    )
     order = replace(lab.order(), bundle=lab.folder / "bag")
     seal_bundle(order)
     assert (lab.sealed / "data" / "images.csv").is_file()
@@ -119,8 +123,8 @@ def test_a_list_of_images_stays_readable_and_is_compared(lab: SealedLab) -> None
 
 def test_only_a_curator_may_seal(lab: SealedLab) -> None:
     order = lab.order()
-    with pytest.raises(InputError, match="'Bo' is operator, and may not seal"):
-        seal_bundle(SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Bo"))
+    with pytest.raises(InputError, match="'Bo' is operator and may not seal"):
+        seal_bundle(replace(order, person="Bo"))
     assert not lab.sealed.exists()
 
 
@@ -131,7 +135,7 @@ def test_a_damaged_bundle_is_not_sealed(lab: SealedLab) -> None:
 
 
 def test_a_bundle_is_not_sealed_into_itself(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="lies in the bundle, which stays as it is"):
+    with pytest.raises(InputError, match="is inside the bundle"):
         seal_bundle(replace(lab.order(), out=lab.bundle / "sealed"))
     assert not list(lab.bundle.glob("*seal*"))
 
@@ -157,14 +161,14 @@ def test_the_order_of_cases_tells_nothing(lab: SealedLab) -> None:
 def test_another_folder_is_not_overwritten(lab: SealedLab) -> None:
     lab.sealed.mkdir()
     (lab.sealed / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"is already there\. Choose a new place"):
+    with pytest.raises(InputError, match=r"already exists\. Choose a new folder"):
         lab.seal()
 
 
 def test_sealing_the_same_set_again_does_nothing(lab: SealedLab) -> None:
     lab.seal()
     before = contents(lab.sealed)
-    assert lab.seal().was_there
+    assert lab.seal().already_sealed
     assert contents(lab.sealed) == before
 
 
@@ -182,9 +186,7 @@ def test_an_interrupted_sealing_needs_the_same_secret(lab: SealedLab) -> None:
     order = lab.order()
     other = Secret("key file", bytes(32))
     with pytest.raises(InputError, match="was left by an interrupted run with another secret"):
-        seal_bundle(
-            SealOrder(order.bundle, order.out, order.key, other, order.policy, order.person)
-        )
+        seal_bundle(replace(order, secret=other))
 
 
 def kill(lab: SealedLab, *operations: object) -> list[dict[str, Any]]:
@@ -273,9 +275,7 @@ def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
     answers = lab.folder / "datasheet.toml"
     answers.write_text('purpose = "To test detection."\nethics = "Approval 7 of hospital X."\n')
     order = lab.order()
-    report = seal_bundle(
-        SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Ada", answers)
-    )
+    report = seal_bundle(replace(order, answers=answers))
     sheet = json.loads((lab.sealed / "datasheet.json").read_text())
     assert sheet["answers"]["purpose"]["answer"] == "To test detection."
     assert sheet["answers"]["cases"] == {
@@ -315,4 +315,4 @@ def test_a_policy_that_tells_an_unknown_metric_is_not_sealed(
 
 @pytest.mark.parametrize(("named", "is_open"), [("", True), ('protocols = ["luna16"]\n', False)])
 def test_a_policy_that_names_no_question_is_told(tmp_path: Path, named: str, is_open: bool) -> None:
-    assert make_lab(tmp_path, POLICY + named).seal().is_open_question == is_open
+    assert make_lab(tmp_path, POLICY + named).seal().permits_any_test == is_open

@@ -58,7 +58,7 @@ def test_no_image_is_readable_in_the_set(lab: KeyedLab) -> None:
 def test_one_case_after_another_lies_in_a_private_place(lab: KeyedLab) -> None:
     with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
         assert images.case_ids == ["scan0", "scan1", "scan2"]
-        assert images.place.stat().st_mode & 0o077 == 0
+        assert images.folder.stat().st_mode & 0o077 == 0
         assert plain_files(lab) == []
         folder = images.take("scan0")
         assert (folder / "0001.dcm").read_bytes() == b"scan0" * 50
@@ -126,7 +126,7 @@ def test_the_curator_takes_them_out_with_the_reference(lab: KeyedLab) -> None:
 def test_the_same_under_a_shared_secret_and_after_an_interruption(tmp_path: Path) -> None:
     shared = make_lab(tmp_path)
     seal_bundle(replace(shared.order(), encrypts_images=True))
-    assert seal_bundle(replace(shared.order(), encrypts_images=True)).was_there
+    assert seal_bundle(replace(shared.order(), encrypts_images=True)).already_sealed
     with sealed_images(shared.sealed, SECRET, "Bo") as images:
         assert (images.take("scan1") / "0001.dcm").read_bytes() == b"scan1" * 50
     assert verify_sealed(shared.sealed, secret=SECRET).is_good

@@ -70,10 +70,10 @@ def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(lab: SealedLab)
     path = lab.sealed / layout.result_file(2)
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(InputError, match="was changed: event 3 names another content"):
+    with pytest.raises(InputError, match="was changed: event 3 names another digest"):
         kept(lab)
     path.unlink()
-    with pytest.raises(InputError, match="is named by event 3, but is not there"):
+    with pytest.raises(InputError, match="is named by event 3, but does not exist"):
         kept(lab)
 
 
@@ -101,9 +101,9 @@ def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(lab: Sea
 def test_a_result_that_is_being_kept_is_waited_for(
     lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results_module, "KEEPING_WAITS_S", 0)
+    monkeypatch.setattr(results_module, "STORING_WAIT_S", 0)
     with (
-        locked(lab.sealed / results_module.KEEPING, lab.sealed),
+        locked(lab.sealed / results_module.STORING_LOCK, lab.sealed),
         pytest.raises(InputError, match="is being written by another process"),
     ):
         take(lab)

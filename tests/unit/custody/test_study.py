@@ -23,8 +23,8 @@ def event(number: int, step: Step, **facts: object) -> Event:
 
 def look(number: int, developer: str, **names: str) -> list[Event]:
     return [
-        event(number, "look", developer=developer, **names),
-        event(number + 1, "evaluated", developer=developer, look=number),
+        event(number, "evaluation_charged", developer=developer, **names),
+        event(number + 1, "evaluated", developer=developer, evaluation=number),
     ]
 
 
@@ -40,18 +40,18 @@ LOG = [
 @pytest.mark.parametrize(
     ("word", "listed"),
     [
-        ("MARKS", r"marks \(look 2\), marks \(look 4\)"),
-        ("4", r"marks \(look 4\), 4 \(look 6\)"),
+        ("MARKS", r"marks \(evaluation 2\), marks \(evaluation 4\)"),
+        ("4", r"marks \(evaluation 4\), 4 \(evaluation 6\)"),
     ],
 )
 def test_a_word_that_means_results_of_several_developers_is_refused(word: str, listed: str) -> None:
-    with pytest.raises(InputError, match=f"'{word}': stands for several .* by look: {listed}"):
+    with pytest.raises(InputError, match=f"'{word}': names several .* by number: {listed}"):
         chosen_evaluations(LOG, [word])
 
 
 def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
-    assert [look.facts["look"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
-    with pytest.raises(InputError, match="look 'marks': is not kept"):
+    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
+    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
+    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
+    with pytest.raises(InputError, match="evaluation 'marks': has no stored result"):
         chosen_evaluations(LOG[4:], ["marks"])

@@ -21,11 +21,11 @@ from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.stored_results import open_stored_result
 from nodulebench.custody.study import chosen_evaluations
 from nodulebench.custody.study_reports import (
-    StudyOrder,
+    StudyOptions,
     compare_stored,
     developers_result,
     report_stored,
-    verify_made,
+    verify_from_stored,
 )
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
@@ -80,7 +80,7 @@ def plain(lab: StudyLab) -> Path:
 @pytest.fixture(scope="module")
 def study(lab: StudyLab) -> Path:
     out = lab.folder / "from-kept"
-    compare_stored(lab.study_order(), CHOICE, out)
+    compare_stored(lab.study_options(), CHOICE, out)
     return out
 
 
@@ -111,7 +111,7 @@ def test_the_page_is_the_same(plain: Path, study: Path) -> None:
 
 def test_nothing_of_the_judged_tables_is_written(study: Path) -> None:
     assert not (study / "inputs").exists()
-    assert content(study, "looks.json")["looks"][0]["look"] == 2
+    assert content(study, "evaluations.json")["evaluations"][0]["evaluation"] == 2
 
 
 def test_every_making_stands_in_the_log(lab: StudyLab, study: Path) -> None:
@@ -119,21 +119,23 @@ def test_every_making_stands_in_the_log(lab: StudyLab, study: Path) -> None:
     events = read_audit(lab.sealed, SECRET).events
     (event,) = [one for one in events if one.step == "compared"]
     assert (event.person, event.role) == ("Dee", "reporter")
-    assert event.facts == {"looks": "2, 4, 6", "baseline": "A1"}
+    assert event.facts == {"evaluations": "2, 4, 6", "baseline": "A1"}
     checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
 
 
 def test_only_a_reporter_makes_reports(lab: StudyLab) -> None:
-    with pytest.raises(InputError, match="'Bo' is operator, and may not report"):
-        compare_stored(lab.study_order(person="Bo"), CHOICE)
+    with pytest.raises(InputError, match="'Bo' is operator and may not report"):
+        compare_stored(lab.study_options(person="Bo"), CHOICE)
 
 
 def test_looks_are_chosen_by_alias_or_number(lab: StudyLab) -> None:
-    found, _ = compare_stored(lab.study_order("a3", "2"), CHOICE)
+    found, _ = compare_stored(lab.study_options("a3", "2"), CHOICE)
     assert {difference.algorithm for difference in found.differences} == {"A3"}
-    with pytest.raises(InputError, match=r"look 'A9': is not kept\. Kept: A1 \(look 2\)"):
-        compare_stored(lab.study_order("A9"), CHOICE)
+    with pytest.raises(
+        InputError, match=r"evaluation 'A9': has no stored result\. Stored: A1 \(evaluation 2\)"
+    ):
+        compare_stored(lab.study_options("A9"), CHOICE)
 
 
 def copy_for(lab: StudyLab, alias: str, *baselines: str) -> Path:
@@ -141,7 +143,7 @@ def copy_for(lab: StudyLab, alias: str, *baselines: str) -> Path:
     if out.exists():
         return out
     choice = ReportChoice(audience="developer", algorithm=alias)
-    report_stored(lab.study_order(), choice, out, baselines)
+    report_stored(lab.study_options(), choice, out, baselines)
     return out
 
 
@@ -222,13 +224,13 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
     assert "Alphacorp-finder-0" in page
     assert not (folder / "evaluation.json").exists()
     printed = ReportChoice(audience="developer", algorithm="A1", is_pdf=True)
-    with pytest.raises(InputError, match="as little as 'rounded': a page, and no PDF"):
-        report_stored(lab.study_order(), printed, lab.folder / "pdf")
+    with pytest.raises(InputError, match="only the level 'rounded', which has a page and no PDF"):
+        report_stored(lab.study_options(), printed, lab.folder / "pdf")
     assert not (lab.folder / "pdf").exists()
     chinese = ReportChoice(
         audience="developer", algorithm="A1", language="zh", laboratory="SealedLab", number="17"
     )
-    report_stored(lab.study_order(), chinese, lab.folder / "zh")
+    report_stored(lab.study_options(), chinese, lab.folder / "zh")
     page = (lab.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
     for word in ("代号", "SealedLab", "17"):
         assert word in page
@@ -237,26 +239,26 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
 def test_what_needs_the_reference_on_the_disk_is_refused(lab: StudyLab) -> None:
     for choice in (ReportChoice(images=lab.folder), ReportChoice(sweeps=("x.y=1",))):
         with pytest.raises(InputError, match="neither images nor sweeps"):
-            report_stored(lab.study_order(), choice, lab.folder / "x")
+            report_stored(lab.study_options(), choice, lab.folder / "x")
 
 
 def test_whose_copy_it_is_has_to_be_said(lab: StudyLab) -> None:
-    with pytest.raises(InputError, match="for which developer"):
-        report_stored(lab.study_order(), ReportChoice(audience="developer"), lab.folder / "x")
+    with pytest.raises(InputError, match="for a developer needs their algorithm"):
+        report_stored(lab.study_options(), ReportChoice(audience="developer"), lab.folder / "x")
 
 
 @pytest.mark.slow
 def test_another_result_is_not_replaced_but_the_own_is(lab: StudyLab, plain: Path) -> None:
     with pytest.raises(InputError, match="holds another result"):
-        report_stored(lab.study_order(), ReportChoice(), plain)
+        report_stored(lab.study_options(), ReportChoice(), plain)
     out = lab.folder / "again"
-    report_stored(lab.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
+    report_stored(lab.study_options("A1", "A2"), ReportChoice(), out, ["A2"])
     assert [comparison["baseline"] for comparison in content(out)["comparisons"]] == ["A2"]
-    report_stored(lab.study_order("A1"), ReportChoice(), out)
+    report_stored(lab.study_options("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
-        report_stored(lab.study_order(), ReportChoice(), lab.sealed / "x")
+    with pytest.raises(InputError, match="is inside the sealed set"):
+        report_stored(lab.study_options(), ReportChoice(), lab.sealed / "x")
 
 
 def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path) -> None:
@@ -267,7 +269,7 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
     policy.write_text(policy.read_text().replace("[reuse]", f"{person}\n[reuse]"))
     lab.seal()
     evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
-    order = StudyOrder(lab.sealed, lab.secret("Dee"), "")
+    order = StudyOptions(lab.sealed, lab.secret("Dee"), "")
     report_stored(order, ReportChoice(), tmp_path / "lab")
     assert content(tmp_path / "lab")["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
     opened = open_sealed(lab.sealed, lab.secret("Dee"), "", "report")
@@ -279,14 +281,16 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
 def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     lab = evaluated_study(tmp_path, METRICS, algorithms=2)
     withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
-    with pytest.raises(InputError, match="look 2: was made with cases that were withdrawn since"):
-        report_stored(lab.study_order(), ReportChoice(), tmp_path / "lab")
+    with pytest.raises(
+        InputError, match="evaluation 2: was made with cases that were withdrawn since"
+    ):
+        report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     assert not (lab.sealed / layout.RESULTS).exists()
     # the protocol refuses marks on cases that are not in the set, but not on those that were
     for one in evaluate_roster(lab.roster, lab.look_order(force=True)):
-        assert one.told is not None, one.problem
-        assert (one.was_done, one.told["looks"]["look"]) == (False, 1)
-    report_stored(lab.study_order(), ReportChoice(), tmp_path / "lab")
+        assert one.feedback is not None, one.problem
+        assert (one.was_done, one.feedback["budget"]["used"]) == (False, 1)
+    report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     assert "case0003" not in (tmp_path / "lab" / "report.html").read_text()
 
 
@@ -298,9 +302,9 @@ def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
     with monkeypatch.context() as patch:
         killed_at(fatal, patch)
         with pytest.raises(Killed):
-            report_stored(lab.study_order("A1"), ReportChoice(), out)
-    report_stored(lab.study_order("A1"), ReportChoice(), out)
-    made = verify_made(out, sealed=lab.sealed, secret=SECRET, person="Cem")
+            report_stored(lab.study_options("A1"), ReportChoice(), out)
+    report_stored(lab.study_options("A1"), ReportChoice(), out)
+    made = verify_from_stored(out, sealed=lab.sealed, secret=SECRET, person="Cem")
     assert made.is_good, (made.problems, made.differences)
     checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
@@ -321,7 +325,9 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
         )
     )
     order = lab.look_order(plan=plan, protocol=None, bootstraps=None)
-    assert [one.told["verdict"] for one in evaluate_roster(lab.roster, order) if one.told] == [
+    assert [
+        one.feedback["verdict"] for one in evaluate_roster(lab.roster, order) if one.feedback
+    ] == [
         "failed",
         "passed",
         "passed",
@@ -333,7 +339,7 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
             marks=tuple(files), reference=lab.bundle, plan=plan, out=tmp_path / "plain", names=names
         )
     )
-    report_stored(lab.study_order(), ReportChoice(), tmp_path / "lab")
+    report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     found, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
     assert found == wanted
     assert found["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}

@@ -22,8 +22,8 @@ from nodulebench.custody import evaluate as module
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.submissions import (
     held_copy,
-    read_alone,
     read_with,
+    read_without_set,
     submission_digest,
     without_withdrawn,
 )
@@ -52,12 +52,14 @@ def ask(lab: SealedLab, marks: Path, **more: Any) -> dict[str, Any]:
 
 
 def looks(lab: SealedLab) -> int:
-    return sum(len(use.looks) for use in read_audit(lab.sealed).uses)
+    return sum(len(use.evaluations) for use in read_audit(lab.sealed).uses)
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices")
 def test_a_device_is_no_submission_and_is_not_copied(lab: SealedLab) -> None:
-    with pytest.raises(InputError, match="/dev/null: is no file"):  # /dev/zero would fill the disk
+    with pytest.raises(
+        InputError, match="/dev/null: is not a regular file"
+    ):  # /dev/zero would fill the disk
         ask(lab, Path("/dev/null"))
     assert looks(lab) == 0
 
@@ -77,7 +79,7 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
         patch.setattr(module, "charge", swapping)
         told = ask(lab, marks)
     assert told["metrics"]["luna16.recall"]["value"] == 0
-    event = next(one for one in read_audit(lab.sealed).events if one.step == "look")
+    event = next(one for one in read_audit(lab.sealed).events if one.step == "evaluation_charged")
     assert event.facts["submission"] != submission_digest(marks)
     assert told["submission"] == event.facts["submission"]
 
@@ -100,7 +102,7 @@ def test_files_beside_a_submission_are_no_part_of_it(reported: Path) -> None:
 
     def slices(sent: Path) -> list[Any]:
         with held_copy(sent) as copy:
-            assert read_alone(copy, sent) == ()
+            assert read_without_set(copy, sent) == ()
             found = read_with(copy, SET, ()).slices
         return [] if found is None else found.rows()
 
@@ -120,7 +122,7 @@ def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> Non
     folder = tmp_path / "sent"
     folder.mkdir()
     (folder / "marks.csv").symlink_to(tmp_path / "vault.key")
-    with pytest.raises(InputError, match=r"marks\.csv: is a link, or no file") as told:
+    with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file") as told:
         held_copy(folder).__enter__()
     assert "00ff" not in str(told.value)
 
@@ -131,7 +133,7 @@ def test_a_submission_that_is_itself_a_link_is_refused(tmp_path: Path, target: s
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "marks.csv").write_text(HEADER)
     (tmp_path / "sent.csv").symlink_to(target)
-    with pytest.raises(InputError, match=r"sent\.csv: is a link, or no file\. Send"):
+    with pytest.raises(InputError, match=r"sent\.csv: is a link or not a regular file\. Send"):
         held_copy(tmp_path / "sent.csv").__enter__()
 
 
@@ -150,7 +152,7 @@ def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
         return copy(source, target, **options)
 
     monkeypatch.setattr(shutil, "copyfile", swapping)
-    with pytest.raises(InputError, match=r"marks\.csv: is a link, or no file"):
+    with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file"):
         held_copy(folder).__enter__()
 
 
@@ -158,7 +160,7 @@ def test_what_never_ends_is_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "sent"
     folder.mkdir()
     os.mkfifo(folder / "marks.csv")
-    with pytest.raises(InputError, match="is a link, or no file"):
+    with pytest.raises(InputError, match="is a link or not a regular file"):
         held_copy(folder).__enter__()
     with pytest.raises(InputError, match="cannot be read: No such file"):
         held_copy(tmp_path / "nothing.csv").__enter__()
@@ -188,7 +190,7 @@ def test_two_folders_of_other_files_are_two_submissions(tmp_path: Path) -> None:
     name = f"a_boxes.pkl {submission_digest(whole / 'a_boxes.pkl')}\nb_boxes.pkl"
     (fewer / name).write_bytes(b"b")
     assert submission_digest(whole) == submission_digest(fewer)
-    with pytest.raises(InputError, match="has a line end in its name"):
+    with pytest.raises(InputError, match="has a line break in its name"):
         held_copy(fewer).__enter__()
 
 
@@ -251,7 +253,7 @@ def test_places_in_voxels_are_read_whether_or_not_the_set_has_the_case(
         folder.mkdir()
         sent = make(folder, case)
         with held_copy(sent) as copy:
-            wanted = read_alone(copy, sent)
+            wanted = read_without_set(copy, sent)
             assert len(wanted) == 1
             marks = read_with(copy, SET, wanted).marks
         assert marks.height == 1
@@ -267,7 +269,7 @@ def test_what_is_broken_is_told_alike_for_every_case(tmp_path: Path, make: Any, 
         broken = content.replace(b"0.5", b'"no"').replace(b"0.9", b"no")
         file.write_bytes(content[:-8] if broken == content else broken)
     with held_copy(sent) as copy, pytest.raises(InputError) as told:
-        read_alone(copy, sent)
+        read_without_set(copy, sent)
     assert not any("geometry" in str(problem) for problem in told.value.problems)
 
 
@@ -276,7 +278,7 @@ def test_what_does_not_fit_the_images_is_told_without_where(tmp_path: Path) -> N
     sent = tmp_path / "a.csv"
     sent.write_text(f"{head}in.1,1,10,900,1,2,5,5,0.9\n")
     with held_copy(sent) as copy:
-        assert read_alone(copy, sent) == ()
+        assert read_without_set(copy, sent) == ()
         with pytest.raises(InputError) as told:
             read_with(copy, SET, ())
     assert str(told.value).startswith("a.csv: does not fit the images of this test set")
@@ -295,7 +297,7 @@ def test_a_scorer_that_breaks_down_gives_no_traceback(
         with pytest.raises(InputError, match=r"mine\.csv: cannot be scored \(ZeroDivisionError\)"):
             ask(lab, marks)
     assert looks(lab) == 0
-    assert ask(lab, marks)["looks"]["look"] == 1
+    assert ask(lab, marks)["budget"]["used"] == 1
 
 
 def test_what_a_submission_says_of_withdrawn_cases_is_left_out() -> None:

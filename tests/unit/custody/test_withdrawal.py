@@ -54,7 +54,7 @@ def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: KeyedLab) -> None:
     assert not [name for name in names if "scan1" in name or "letter" in name]
     assert any("scan0" in name for name in names)
     plain = lab.folder / "plain"
-    export_reference(lab.sealed, lab.secret("Ada"), "", "look", plain)
+    export_reference(lab.sealed, lab.secret("Ada"), "", "new reading", plain)
     assert (plain / "readings.csv").read_text() == "case_id,x\nscan0,1\n"
     reference = read_reference(plain)
     assert reference.cases["case_id"].to_list() == ["scan0", "scan2", "scan3"]
@@ -63,7 +63,7 @@ def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: KeyedLab) -> None:
         assert "scan1" not in (lab.sealed / name).read_text()
     sheet = json.loads((lab.sealed / "datasheet.json").read_text())
     assert sheet["answers"]["cases"]["answer"] == "3 cases of 3 patients."
-    assert "Each person has a key" in sheet["answers"]["storage"]["answer"]
+    assert "Each person has their own key" in sheet["answers"]["storage"]["answer"]
     assert json.loads((lab.sealed / "sealed.json").read_text())["cases"] == 3
 
 
@@ -79,15 +79,15 @@ def test_what_was_kept_of_looks_with_the_patient_is_erased(lab: KeyedLab) -> Non
     left = lab.sealed / layout.result_file(77)
     left.write_bytes(b"of a look that was killed")
     done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
-    assert (done.looks, done.event.facts["erased_looks"]) == (1, 1)
+    assert (done.evaluations, done.event.facts["erased_evaluations"]) == (1, 1)
     assert not kept.exists()
     assert not left.exists()
     found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
     assert found.is_good, found.problems
-    with pytest.raises(InputError, match="was erased: it was made with scan1, withdrawn since"):
+    with pytest.raises(InputError, match="was deleted: it was made with scan1, withdrawn since"):
         open_result(lab.sealed, lab.secret("Cem"), "", 2)
     told, _ = evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
-    assert told["looks"]["look"] == 1  # the same look, without the patient
+    assert told["budget"]["used"] == 1  # the same look, without the patient
     rekey(lab.sealed, lab.secret("Safe"), "")
     withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan2"], reason="y")
     found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
@@ -115,10 +115,10 @@ def test_a_look_that_ends_meanwhile_is_not_left_with_the_patient(
 
     with monkeypatch.context() as patch:
         patch.setattr(withdraw_module, "_descriptions", overtaken)
-        with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
+        with pytest.raises(InputError, match="has a new evaluation by another process"):
             withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
     done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
-    assert done.looks == 2
+    assert done.evaluations == 2
 
 
 def test_later_looks_are_without_it_and_what_an_older_version_left_is_marked(
@@ -169,7 +169,7 @@ def test_a_withdrawal_killed_half_way_is_completed(
         ("Ada", {"cases": ["scan9"]}, "the set has no 'scan9'"),
         ("Ada", {"patient": "P9"}, "the set has no 'P9'"),
         ("Ada", {}, "takes cases or a patient"),
-        ("Ada", {"cases": ["scan0", "scan1", "scan2", "scan3"]}, "nothing would be left"),
+        ("Ada", {"cases": ["scan0", "scan1", "scan2", "scan3"]}, "would remove all cases"),
         ("Ada", {"cases": ["scan1"], "reason": " "}, "has no reason"),
     ],
 )

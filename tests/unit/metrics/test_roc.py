@@ -110,8 +110,8 @@ def test_nodules_without_truth_or_probability_are_left_out_and_counted() -> None
             ),
             "no nodule of known malignancy was found with a probability",
         ),
-        (rated_cohort((1.0, 0.5)), "all nodules judged are malignant; a ROC needs both kinds"),
-        (rated_cohort((0.0, 0.5)), "all nodules judged are benign; a ROC needs both kinds"),
+        (rated_cohort((1.0, 0.5)), "all rated nodules are malignant; a ROC needs both kinds"),
+        (rated_cohort((0.0, 0.5)), "all rated nodules are benign; a ROC needs both kinds"),
     ],
 )
 def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> None:
@@ -123,8 +123,8 @@ def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> 
 @pytest.mark.parametrize(
     ("name", "pair", "reason"),
     [
-        ("malignancy_sensitivity", (0.0, 0.9), "no malignant nodule was judged"),
-        ("malignancy_specificity", (1.0, 0.9), "no benign nodule was judged"),
+        ("malignancy_sensitivity", (0.0, 0.9), "no malignant nodule was rated"),
+        ("malignancy_specificity", (1.0, 0.9), "no benign nodule was rated"),
         ("malignancy_precision", (1.0, 0.1), "no nodule was called malignant"),
         ("malignancy_f_beta", (0.0, 0.1), "no nodule is malignant and none was called so"),
     ],

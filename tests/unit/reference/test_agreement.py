@@ -86,11 +86,11 @@ def test_references_are_paired_nearest_first() -> None:
         case("c", nodule(6, (0, 0, 0))),
     )
     second = reference(case("a", nodule(9, (2.5, 0, 0))), case("b", nodule(6, (3, 0, 0))))
-    found = compare_references(first, second)
-    assert found.cases == 2
-    assert found.pairs.rows() == [("a", "n1", "n0", 0.5, 1.0)]
-    assert found.only_first.select("case_id", "nodule_id").rows() == [("a", "n0"), ("b", "n0")]
-    assert found.only_second.select("case_id", "nodule_id").rows() == [("b", "n0")]
+    comparison = compare_references(first, second)
+    assert comparison.cases == 2
+    assert comparison.pairs.rows() == [("a", "n1", "n0", 0.5, 1.0)]
+    assert comparison.only_first.select("case_id", "nodule_id").rows() == [("a", "n0"), ("b", "n0")]
+    assert comparison.only_second.select("case_id", "nodule_id").rows() == [("b", "n0")]
 
 
 def test_references_without_a_common_case_cannot_be_compared() -> None:
@@ -100,8 +100,8 @@ def test_references_without_a_common_case_cannot_be_compared() -> None:
 
 def nodule_counts(variants: Any) -> dict[str, int]:
     return {
-        name: int((~one.nodules["is_ignored"]).sum()) if one.nodules.height else 0
-        for name, one in variants
+        name: int((~variant.nodules["is_ignored"]).sum()) if variant.nodules.height else 0
+        for name, variant in variants
     }
 
 
@@ -129,8 +129,8 @@ def test_each_reader_is_left_out_in_turn() -> None:
 
 def test_every_alternative_rule_makes_a_reference_without_outlines() -> None:
     drawn = readings(read("a", *(block(reader, (0, 0), (3, 3)) for reader in FOUR)))
-    found = dict(by_rule(measure_findings(drawn)))
-    assert list(found) == [name for name, _, _ in ALTERNATIVES]
-    for one in found.values():
-        assert one.slices is None
-        assert one.nodules.filter(~pl.col("is_ignored")).height == 1
+    references = dict(by_rule(measure_findings(drawn)))
+    assert list(references) == [name for name, _, _ in ALTERNATIVES]
+    for variant in references.values():
+        assert variant.slices is None
+        assert variant.nodules.filter(~pl.col("is_ignored")).height == 1

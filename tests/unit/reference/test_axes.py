@@ -41,7 +41,7 @@ def test_a_box_of_8_mm_is_8_mm_under_every_rule(rule: str) -> None:
 
 
 def test_readers_boxes_are_averaged_on_each_slice_and_the_largest_gives_the_axes() -> None:
-    found = findings_of(
+    tables = findings_of(
         "panel",
         CASES,
         [
@@ -49,7 +49,7 @@ def test_readers_boxes_are_averaged_on_each_slice_and_the_largest_gives_the_axes
             reading("2", "a", drawn("f", (3, 52, 50, 12), (4, 50, 50, 6))),
         ],
     )
-    built = build_reference(found, "majority")
+    built = build_reference(tables, "majority")
     assert built.slices is not None
     assert built.slices.select("slice_index", "center_x_mm", "length_mm", "long_mm").rows() == [
         (3, 51.0, 10.0, 10.0),
@@ -60,13 +60,13 @@ def test_readers_boxes_are_averaged_on_each_slice_and_the_largest_gives_the_axes
     assert nodule["size_definition"] == "mean of readers' boxes"
 
 
-def test_a_mark_beside_a_box_stays_a_miss() -> None:
+def test_a_mark_outside_a_box_stays_a_miss() -> None:
     """5 mm from the middle of an 8 mm box: outside its radius of 4, inside that of its diagonal."""
     built = build_reference(panel((3, 50, 50, 8)), "majority")
     plan = protocol("center_distance")
     for away, hits in ((3.9, 1), (5.0, 0)):
-        beside = mark(0.5, (50 + away, 50.0, 3.0), Slice(3, 50 + away, 50, 2, 2))
-        labels = label_marks(built, submission(case("a", beside)), plan, plan.rules[0])
+        outside = mark(0.5, (50 + away, 50.0, 3.0), Slice(3, 50 + away, 50, 2, 2))
+        labels = label_marks(built, submission(case("a", outside)), plan, plan.rules[0])
         assert labels.count(HIT) == hits
 
 
@@ -81,7 +81,9 @@ def test_any_box_keeps_its_side(side: float, place: float) -> None:
 
 def test_outlined_nodules_have_the_axes_of_their_largest_slice() -> None:
     # blocks of 3 x 4 pixels of 1 mm on slice 0 and 6 x 8 on slice 1, each drawn by three readers
-    drawings = [one for reader in "123" for one in [block(reader, (10, 10), (15, 17), (1,))]]
+    drawings = [
+        drawing for reader in "123" for drawing in [block(reader, (10, 10), (15, 17), (1,))]
+    ]
     built = build_reference(readings(read("a", *drawings, readers="123")), "majority")
     nodule = built.nodules.row(0, named=True)
     assert nodule["long_mm"] == pytest.approx(math.hypot(6, 8))
@@ -90,9 +92,9 @@ def test_outlined_nodules_have_the_axes_of_their_largest_slice() -> None:
     assert nodule["short_mm"] == built.slices["short_mm"][0]
 
 
-def test_ignored_findings_have_no_axes_and_without_slices_nobody_has() -> None:
-    found = readings(read("a", block("1", (10, 10), (15, 17)), readers="123"))
-    built = build_reference(found, "majority")
+def test_ignored_findings_and_nodules_without_slices_have_no_axes() -> None:
+    drawn = readings(read("a", block("1", (10, 10), (15, 17)), readers="123"))
+    built = build_reference(drawn, "majority")
     assert built.nodules.select("is_ignored", "long_mm").rows() == [(True, None)]
-    bare = build_reference(found, "union", has_slices=False)
+    bare = build_reference(drawn, "union", has_slices=False)
     assert bare.nodules["long_mm"].to_list() == [None]

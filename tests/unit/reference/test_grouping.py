@@ -18,8 +18,8 @@ def grouping(name: str, *drawings: Drawing, same_reader: bool = False) -> Groupi
 
 
 def members(name: str, *drawings: Drawing, same_reader: bool = False) -> list[tuple[int, ...]]:
-    found = grouping(name, *drawings, same_reader=same_reader)
-    return sorted(tuple(sorted(group.members)) for group in found.groups)
+    groups = grouping(name, *drawings, same_reader=same_reader)
+    return sorted(tuple(sorted(group.members)) for group in groups.groups)
 
 
 @pytest.mark.parametrize("name", GROUPINGS)
@@ -53,13 +53,13 @@ def test_findings_as_far_apart_as_their_radii_together_are_two(name: str) -> Non
 def test_the_recursive_merge_halves_its_way_from_the_last_finding() -> None:
     # finding 3 is taken by 2 (half-way: 3), then 2 by 1 (2), then 1 by 0 (1):
     # weights 1/2, 1/4, 1/8, 1/8
-    found = grouping("recursive", at("1", 0, 8), at("2", 1, 12), at("3", 2, 16), at("4", 4, 8))
-    (group,) = found.groups
+    groups = grouping("recursive", at("1", 0, 8), at("2", 1, 12), at("3", 2, 16), at("4", 4, 8))
+    (group,) = groups.groups
     assert group.members[0] == 0
     assert sorted(group.members) == [0, 1, 2, 3]
     assert group.center == pytest.approx((0 / 2 + 1 / 4 + 2 / 8 + 4 / 8, 0, 0))
     assert group.diameter == pytest.approx(8 / 2 + 12 / 4 + 16 / 8 + 8 / 8)
-    assert [round(center[0], 9) for center, _ in found.running] == [1.0, 2.0, 3.0, 4.0]
+    assert [round(center[0], 9) for center, _ in groups.running] == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_the_recursive_merge_moves_while_it_merges() -> None:
@@ -75,8 +75,8 @@ def test_first_and_nearest_match_differ_between_two_groups() -> None:
 
 
 def test_groups_keep_the_mean_of_their_members() -> None:
-    found = grouping("nearest_match", at("1", 0, 6), at("2", 3, 9), at("3", 3, 12))
-    (group,) = found.groups
+    groups = grouping("nearest_match", at("1", 0, 6), at("2", 3, 9), at("3", 3, 12))
+    (group,) = groups.groups
     assert group.center == pytest.approx((2, 0, 0))
     assert group.diameter == pytest.approx(9)
 
@@ -100,13 +100,13 @@ def test_outlines_as_near_as_a_slice_is_thick_are_one() -> None:
     # the rims end at column 4 and begin at column 6: 2 mm apart
     for thickness, expected in ((1.9, [(0,), (1,)]), (2.0, [(0, 1)])):
         panel = measure_findings(readings(read("a", *drawn, slice_thickness_mm=thickness)))
-        found = GROUPINGS["outline_distance"](Findings(panel, 0, np.arange(2)), True)
-        assert [group.members for group in found.groups] == expected
+        groups = GROUPINGS["outline_distance"](Findings(panel, 0, np.arange(2)), True)
+        assert [group.members for group in groups.groups] == expected
 
 
 def test_more_than_four_outlines_are_pulled_apart() -> None:
     drawn = [block(str(n), (6 * n, 0), (6 * n + 3, 3)) for n in range(6)]
     # rims 1 mm apart; at 1.9 mm all six hang together, so the reach shrinks until they do not
     panel = measure_findings(readings(read("a", *drawn, slice_thickness_mm=1.9)))
-    found = GROUPINGS["outline_distance"](Findings(panel, 0, np.arange(6)), True)
-    assert [len(group.members) for group in found.groups] == [1] * 6
+    groups = GROUPINGS["outline_distance"](Findings(panel, 0, np.arange(6)), True)
+    assert [len(group.members) for group in groups.groups] == [1] * 6

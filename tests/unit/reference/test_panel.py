@@ -12,7 +12,7 @@ from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.reference.panel import measure_findings
 
 
-def test_a_finding_lies_at_the_mean_of_the_pixels_inside_its_outline() -> None:
+def test_a_finding_is_at_the_mean_of_the_pixels_inside_its_outline() -> None:
     panel = measure_findings(
         readings(read("a", block("1", (2, 4), (5, 5), slices=(3, 4)), spacing=(0.5, 0.7, 2.0)))
     )

@@ -33,15 +33,15 @@ def ago(days: int, size: float | None) -> tuple[date, date, float | None]:
         (None, [ago(180, 6.0)], None, None),
     ],
 )
-def test_change_is_judged_as_lung_rads_2022_does(now, then, change, growth) -> None:
-    found = change_of(now, then)
-    assert found.change == change
-    assert found.growth_mm == (None if growth is None else pytest.approx(growth))
-    assert found.prior_days == (then[-1][0] - then[-1][1]).days
+def test_change_is_classified_by_lung_rads_2022(now, then, change, growth) -> None:
+    result = change_of(now, then)
+    assert result.change == change
+    assert result.growth_mm == (None if growth is None else pytest.approx(growth))
+    assert result.prior_days == (then[-1][0] - then[-1][1]).days
 
 
 @given(st.floats(2, 30), st.floats(2, 30), st.integers(1, 2000))
-def test_what_grows_faster_is_never_judged_less(then: float, now: float, days: int) -> None:
+def test_faster_growth_is_never_classified_lower(then: float, now: float, days: int) -> None:
     rank = ("stable", "slowly_growing", "growing")
     slower, faster = (change_of(size, [ago(days, then)]).change for size in (now, now + 1))
     assert rank.index(str(slower)) <= rank.index(str(faster))
@@ -61,8 +61,8 @@ def test_sizes_come_from_the_table_or_from_the_earlier_scan_of_the_set() -> None
         "prior_case_id": ["then", None],
         "prior_nodule_id": [names[2], None],
     }
-    found = changes(truth, PRIORS.conform(pl.DataFrame(rows), "priors"))
-    assert found.select("change", "growth_mm", "prior_days").rows() == [
+    table = changes(truth, PRIORS.conform(pl.DataFrame(rows), "priors"))
+    assert table.select("change", "growth_mm", "prior_days").rows() == [
         ("growing", 2.0, 184),
         ("new", None, 184),
     ]

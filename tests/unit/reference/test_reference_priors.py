@@ -16,7 +16,7 @@ a,n2,2026-01-01,2025-07-01,6.5
 """
 
 
-def test_the_command_judges_nodules_and_keeps_the_others(tmp_path: Path) -> None:
+def test_the_command_classifies_nodules_and_leaves_the_others(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text(TRUTH)
     (tmp_path / "priors.csv").write_text(PRIORS)
     out = tmp_path / "judged"
@@ -24,8 +24,8 @@ def test_the_command_judges_nodules_and_keeps_the_others(tmp_path: Path) -> None
     ran = CliRunner().invoke(nodulebench, ["reference", "priors", *files, "--out", str(out)])
     assert ran.exit_code == 0
     assert "change    growing 1, new 1" in ran.output or "change    new 1, growing 1" in ran.output
-    found = read_reference(out).nodules
-    assert found.select("change", "growth_mm", "category").rows() == [
+    nodules = read_reference(out).nodules
+    assert nodules.select("change", "growth_mm", "category").rows() == [
         ("new", None, "4A"),
         ("growing", 2.5, "4B"),
         (None, None, None),

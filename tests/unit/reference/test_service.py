@@ -56,16 +56,20 @@ def test_a_bundle_with_its_provenance_is_written(findings: Path, tmp_path: Path)
     back = read_reference(tmp_path / "out")
     assert back.nodules.equals(built.reference.nodules)
     assert back.nodules["is_ignored"].to_list() == [True] * 5 + [False] + [True] * 3
-    said = json.loads((tmp_path / "out" / "provenance.json").read_text())
-    assert (said["rule"], said["size_definition"]) == ("luna16", "volume_equivalent")
-    assert said["parameters"] == {
+    provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert (provenance["rule"], provenance["size_definition"]) == ("luna16", "volume_equivalent")
+    assert provenance["parameters"] == {
         "minimum_agreement": 4,
         "counts": "findings",
         "average": "recursive",
         "same_reader": False,
     }
-    assert said["agreement"][2] == {"level": 3, "nodules_by_findings": 2, "nodules_by_readers": 2}
-    assert said["digest"].startswith("sha256:")
+    assert provenance["agreement"][2] == {
+        "level": 3,
+        "nodules_by_findings": 2,
+        "nodules_by_readers": 2,
+    }
+    assert provenance["digest"].startswith("sha256:")
 
 
 def test_nothing_is_written_if_anything_is_wrong(findings: Path, tmp_path: Path) -> None:
@@ -99,14 +103,14 @@ def test_the_command_prints_counts_by_agreement(findings: Path, tmp_path: Path) 
     ]
 
 
-def test_findings_can_be_kept_and_used_again(findings: Path, tmp_path: Path) -> None:
+def test_findings_can_be_written_and_used_again(findings: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     build_reference_files(BuildReferenceOptions(source=findings, findings=again))
-    one, other = (
+    first, other = (
         build_reference_files(BuildReferenceOptions(source=source)).reference
         for source in (findings, again)
     )
-    assert one.nodules.equals(other.nodules)
+    assert first.nodules.equals(other.nodules)
 
 
 def test_the_command_compares_two_references(findings: Path, tmp_path: Path) -> None:
@@ -174,9 +178,9 @@ def test_the_command_shows_how_a_score_depends_on_the_readers(
     assert shown["agreement >= 4"] == ["1", "1", "1.0000"]
     assert shown["without reader 4"][:2] == ["2", "1"]
     assert done.stdout.splitlines()[-2] == "cpm from 0.3333 to 1.0000"
-    kept = pl.read_csv(tmp_path / "spread.csv")
+    written_table = pl.read_csv(tmp_path / "spread.csv")
     first = ["algorithm", "metric", "reference", "nodules", "hit", "value"]
-    assert kept.select(first).row(0) == ("marks", "cpm", "agreement >= 1", 3, 1, 1 / 3)
+    assert written_table.select(first).row(0) == ("marks", "cpm", "agreement >= 1", 3, 1, 1 / 3)
 
 
 def test_a_metric_without_nodules_is_undefined_with_its_reason() -> None:
@@ -195,12 +199,12 @@ def test_a_metric_without_nodules_is_undefined_with_its_reason() -> None:
     assert table["nodules"].to_list() == [1, 0]
 
 
-def test_marks_that_a_reference_labels_anew_are_listed_with_their_distance() -> None:
+def test_marks_with_another_label_are_listed_with_their_distance() -> None:
     marks = (mark(0.9, (0, 0, 4.5)), mark(0.8, (50, 0, 0)), mark(0.7, (0, 0, 1)))
     smaller = reference(case("a", nodule(8)), case("b"))
     larger = reference(case("a", nodule(10), nodule(6, (50, 0, 0))), case("b"), case("c"))
-    said = submission(case("a", *marks), case("b", mark(0.6)))
-    flipped = flipped_marks(smaller, larger, said, protocol(mark_cap=None))
+    marks_file = submission(case("a", *marks), case("b", mark(0.6)))
+    flipped = flipped_marks(smaller, larger, marks_file, protocol(mark_cap=None))
     assert flipped.select("mark_id", "label_first", "label_second").rows() == [
         ("m0", "false_positive", "hit"),
         ("m1", "false_positive", "hit"),
@@ -208,10 +212,10 @@ def test_marks_that_a_reference_labels_anew_are_listed_with_their_distance() -> 
     ]
     assert flipped["outside_mm_first"].to_list() == [0.5, 46.0, -3.0]
     assert flipped["outside_mm_second"].to_list() == [-0.5, -3.0, -4.0]
-    assert flipped_marks(smaller, smaller, said, protocol()).height == 0
+    assert flipped_marks(smaller, smaller, marks_file, protocol()).height == 0
 
 
-def test_the_command_lists_marks_that_are_labelled_anew(findings: Path, tmp_path: Path) -> None:
+def test_the_command_lists_marks_with_another_label(findings: Path, tmp_path: Path) -> None:
     for rule in ("luna16", "union"):
         build_reference_files(
             BuildReferenceOptions(source=findings, out=tmp_path / rule, rule=rule)

@@ -34,17 +34,17 @@ def panel(*nodules: tuple[float, ...]):
 
 
 def test_differences_of_two_readers_by_hand() -> None:
-    found = size_error(panel((8.0, 10.0), (6.0, 6.0), (5.0,)))
-    assert found is not None
-    assert (found.nodules, found.readings) == (2, 4)
-    assert found.difference_mm == pytest.approx(1.0)  # 2 and 0
-    assert found.relative_difference == pytest.approx((2 / 9) / 2)
+    error = size_error(panel((8.0, 10.0), (6.0, 6.0), (5.0,)))
+    assert error is not None
+    assert (error.nodules, error.readings) == (2, 4)
+    assert error.difference_mm == pytest.approx(1.0)  # 2 and 0
+    assert error.relative_difference == pytest.approx((2 / 9) / 2)
     # variances 2 and 0 with one degree of freedom each
-    assert found.reader_sd_mm == pytest.approx(1.0)
-    assert found.reference_error_mm == pytest.approx(1 / math.sqrt(2))
+    assert error.reader_sd_mm == pytest.approx(1.0)
+    assert error.reference_error_mm == pytest.approx(1 / math.sqrt(2))
 
 
-def test_without_two_readers_of_a_nodule_nothing_is_said() -> None:
+def test_without_two_readers_of_a_nodule_there_is_no_error() -> None:
     assert size_error(panel((8.0,), (6.0,))) is None
 
 
@@ -57,10 +57,10 @@ def test_without_two_readers_of_a_nodule_nothing_is_said() -> None:
     )
 )
 def test_it_is_the_root_of_the_mean_square_within_of_an_analysis_of_variance(nodules) -> None:
-    found = size_error(panel(*nodules))
+    error = size_error(panel(*nodules))
     table = np.array(nodules)
     within = ((table - table.mean(axis=1, keepdims=True)) ** 2).sum() / (2 * len(nodules))
-    assert found is not None
-    assert found.reader_sd_mm == pytest.approx(math.sqrt(within), abs=1e-9)
-    assert found.reference_error_mm == pytest.approx(math.sqrt(within / 3), abs=1e-9)
-    assert found.nodules == len(nodules)
+    assert error is not None
+    assert error.reader_sd_mm == pytest.approx(math.sqrt(within), abs=1e-9)
+    assert error.reference_error_mm == pytest.approx(math.sqrt(within / 3), abs=1e-9)
+    assert error.nodules == len(nodules)

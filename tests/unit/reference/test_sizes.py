@@ -38,9 +38,9 @@ def voxels(*blocks: tuple[range, range, int]) -> IntArray:
 
 def test_a_block_on_two_slices_by_hand() -> None:
     # pixels 0.5 x 0.8 mm, slices 2 mm apart: 4 x 2 pixels on slice 3, 2 x 2 on slice 4
-    found = voxels((range(4), range(2), 3), (range(2), range(2), 4))
-    owner = np.zeros(len(found), dtype=np.int64)
-    slices = slice_sizes(owner, found, np.array([[0.5, 0.8]]))
+    region = voxels((range(4), range(2), 3), (range(2), range(2), 4))
+    owner = np.zeros(len(region), dtype=np.int64)
+    slices = slice_sizes(owner, region, np.array([[0.5, 0.8]]))
     assert slices["slice_index"].to_list() == [3, 4]
     assert slices["area_mm2"].to_list() == pytest.approx([8 * 0.4, 4 * 0.4])
     diagonals = [math.hypot(2.0, 1.6), math.hypot(1.0, 1.6)]
@@ -63,8 +63,8 @@ def test_a_block_on_two_slices_by_hand() -> None:
 
 def test_the_largest_and_the_longest_slice_can_differ() -> None:
     # a long thin slice (10 x 1) and a large square one (6 x 6)
-    found = voxels((range(10), range(1), 0), (range(6), range(6), 1))
-    slices = slice_sizes(np.zeros(len(found), dtype=np.int64), found, np.ones((1, 2)))
+    region = voxels((range(10), range(1), 0), (range(6), range(6), 1))
+    slices = slice_sizes(np.zeros(len(region), dtype=np.int64), region, np.ones((1, 2)))
     sizes = region_sizes(slices, np.ones(1)).row(0, named=True)
     assert sizes["long_axis"] == pytest.approx(math.hypot(10, 1))
     assert sizes["long_axis_on_largest_slice"] == pytest.approx(math.hypot(6, 6))
@@ -74,8 +74,8 @@ def test_the_largest_and_the_longest_slice_can_differ() -> None:
 
 
 def test_every_definition_is_measured() -> None:
-    found = voxels((range(2), range(2), 0))
-    slices = slice_sizes(np.zeros(len(found), dtype=np.int64), found, np.ones((1, 2)))
+    region = voxels((range(2), range(2), 0))
+    slices = slice_sizes(np.zeros(len(region), dtype=np.int64), region, np.ones((1, 2)))
     measured = set(region_sizes(slices, np.ones(1)).columns)
     elsewhere = {"volume_equivalent_with_rim", "outline_extent"}
     assert set(SIZE_DEFINITIONS) - measured == elsewhere
@@ -83,12 +83,12 @@ def test_every_definition_is_measured() -> None:
 
 @given(st.sets(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=40))
 def test_quick_ways_to_a_size_give_the_same(pixels: set[tuple[int, int, int]]) -> None:
-    found = np.array(sorted(pixels))
-    owner, spacing = np.zeros(len(found), dtype=np.int64), np.array([[0.7, 0.6, 1.25]])
-    sizes = region_sizes(slice_sizes(owner, found, spacing[:, :2]), spacing[:, 2])
-    volume = volume_equivalent_mm(np.array([len(found)]), spacing)
+    pixel_array = np.array(sorted(pixels))
+    owner, spacing = np.zeros(len(pixel_array), dtype=np.int64), np.array([[0.7, 0.6, 1.25]])
+    sizes = region_sizes(slice_sizes(owner, pixel_array, spacing[:, :2]), spacing[:, 2])
+    volume = volume_equivalent_mm(np.array([len(pixel_array)]), spacing)
     assert volume.tolist() == pytest.approx(sizes["volume_equivalent"].to_list())
-    area = area_equivalent_mm(owner, found, spacing)
+    area = area_equivalent_mm(owner, pixel_array, spacing)
     assert area.tolist() == pytest.approx(sizes["area_equivalent"].to_list())
 
 

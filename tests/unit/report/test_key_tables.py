@@ -346,7 +346,7 @@ def test_extras_become_tables_by_their_shape() -> None:
         ["∞", "80", "40", "80"],
     ]
     (square,) = tables_of("density_confusion", extras["density_confusion"], TRANSLATE)
-    assert [cell.text for cell in square.heads] == ["Reference ↓  said →", "solid", "part-solid"]
+    assert [cell.text for cell in square.heads] == ["Reference ↓  stated →", "solid", "part-solid"]
     assert texts(square) == [["solid", "40", "3"], ["part-solid", "5", "21"]]
     assert tables_of("nothing", [], TRANSLATE) == []
     assert texts(tables_of("area", {"value": 0.5}, TRANSLATE)[0]) == [["0.500"]]

@@ -69,7 +69,7 @@ def test_given_weights_are_seen_inside_and_are_part_of_the_algorithm(tmp_path: P
 
 def test_weights_are_for_systems_of_the_package(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine")
-    with pytest.raises(InputError, match=r"--weights: are of networks.*run\.model"):
+    with pytest.raises(InputError, match=r"--weights: are for networks.*run\.model"):
         named_algorithm(str(folder), weights=[network_weights(tmp_path / "w", 0)])
 
 
@@ -79,9 +79,9 @@ def test_weights_that_are_a_link_or_hold_one_that_leaves_are_refused(tmp_path: P
     (tmp_path / "folder").symlink_to(weights)
     (tmp_path / "file.safetensors").symlink_to(file)
     for given in (tmp_path / "folder", tmp_path / "file.safetensors"):
-        with pytest.raises(InputError, match=r"is a link\. Name what it leads to"):
+        with pytest.raises(InputError, match=r"is a link\. Give the path of its target"):
             named_algorithm("largecad+m5lcad", weights=[given])
-        with pytest.raises(InputError, match=r"is a link\. Name what it leads to"):
+        with pytest.raises(InputError, match=r"is a link\. Give the path of its target"):
             named_algorithms(("largecad+m5lcad",), [given])
     (weights / "reference.csv").symlink_to(tmp_path / "reference.csv")
     with pytest.raises(InputError, match=r"reference\.csv: is a link .* which leaves the folder"):
@@ -99,7 +99,7 @@ def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: P
         [],
         ["m5lcad-0.safetensors"],
     ]
-    with pytest.raises(InputError, match="is of cadimi, which no algorithm names"):
+    with pytest.raises(InputError, match="is of cadimi, which is not among the algorithms"):
         named_algorithms(("largecad+m5lcad",), [m5lcad, cadimi])
 
 
@@ -114,7 +114,7 @@ def test_a_detector_computes_in_the_sandbox_as_outside(monkeypatch: pytest.Monke
 
 def test_detect_says_where_programs_of_others_are_run(tmp_path: Path) -> None:
     for given in (str(tmp_path), "my_detector {case} {out}"):
-        with pytest.raises(InputError, match=r"program of others.*nodulebench run"):
+        with pytest.raises(InputError, match=r"is not one of the detectors.*nodulebench run"):
             system_named(given)
     assert system_named("isicad").names == ("isicad",)
 

@@ -31,7 +31,7 @@ def test_why_it_failed_is_told(tmp_path: Path) -> None:
 def test_weights_are_those_of_built_in_networks(tmp_path: Path) -> None:
     for given in (str(algorithm_folder(tmp_path / "mine")), "mine {case} {out}"):
         with (
-            pytest.raises(InputError, match="--weights: are of networks"),
+            pytest.raises(InputError, match="--weights: are for networks"),
             open_algorithm(given, weights=[tmp_path]),
         ):
             pass

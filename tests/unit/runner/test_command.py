@@ -26,7 +26,7 @@ def test_the_image_and_the_folder_stand_where_the_command_says(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("template", "told"),
-    [("detect", "where {case} and {out} goes"), ("detect {case}", "where {out} goes")],
+    [("detect", "lacks {case} and {out}"), ("detect {case}", "lacks {out}")],
 )
 def test_a_command_without_a_place_for_both_is_refused(template: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
@@ -35,7 +35,7 @@ def test_a_command_without_a_place_for_both_is_refused(template: str, told: str)
 
 def test_the_last_words_of_a_program_that_fails_are_told(tmp_path: Path) -> None:
     failing = program("import sys; print('first'); sys.exit('no GPU')")
-    with pytest.raises(InputError, match="ended with 1; it said: no GPU"):
+    with pytest.raises(InputError, match="ended with 1; its last line: no GPU"):
         run_command(failing, tmp_path, tmp_path)
     with pytest.raises(InputError, match="cannot be started"):
         run_command("no-such-program {case} {out}", tmp_path, tmp_path)

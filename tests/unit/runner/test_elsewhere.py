@@ -127,10 +127,10 @@ def test_walls_that_do_not_hold_where_a_worker_is_end_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(name: str, _: Path) -> Any:
-        raise InputError.at(f"isolation '{name}'", "does not hold: network.")
+        raise InputError.at(f"isolation '{name}'", "fails to protect: network.")
 
     monkeypatch.setattr(lab, "choose_isolation", broken)
-    with pytest.raises(InputError, match=r"isolation 'bubblewrap': does not hold: network"):
+    with pytest.raises(InputError, match=r"isolation 'bubblewrap': fails to protect: network"):
         ran(tmp_path, isolation="bubblewrap")
 
 

@@ -98,17 +98,17 @@ def test_boxes_and_runs_come_back_too(packed: Path) -> None:
 def test_marks_of_another_exchange_are_refused(packed: Path) -> None:
     marks = packed / "marks.csv"
     marks.write_text(HEAD + "case-0123456789abcdef,1,2,3,0.5\n")
-    with pytest.raises(InputError, match="'case-0123456789abcdef', which is no case of this exch"):
+    with pytest.raises(InputError, match="'case-0123456789abcdef', which is not a case of"):
         unpack(marks, packed / "record.json", packed / "back")
-    with pytest.raises(InputError, match="is no record of an exchange"):
+    with pytest.raises(InputError, match="is not a record of an exchange"):
         unpack(marks, packed / "disk" / "exchange.json", packed / "back")
 
 
 def test_the_record_stays_here_and_is_never_written_over(packed: Path) -> None:
     recipient = read_public_key(packed / "dev.key.pub")
-    with pytest.raises(InputError, match="brings back the marks of another exchange"):
+    with pytest.raises(InputError, match="belongs to another exchange"):
         pack(packed / "set", packed / "other", packed / "record.json", recipient)
-    with pytest.raises(InputError, match="would go out with the cases"):
+    with pytest.raises(InputError, match="would be sent with the cases"):
         pack(packed / "set", packed / "other", packed / "other" / "record.json", recipient)
     assert not (packed / "other").exists()
 
@@ -155,5 +155,5 @@ def test_on_a_sealed_set_it_stands_in_the_log(tmp_path: Path) -> None:
         4,
     )
     assert event.facts["recipient"] == recipient.fingerprint
-    with pytest.raises(InputError, match="lies in the sealed set itself"):
+    with pytest.raises(InputError, match="is inside the sealed set"):
         pack(lab.sealed, lab.sealed / "disk", tmp_path / "s.json", recipient, secret=secret)

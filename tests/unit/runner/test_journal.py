@@ -76,7 +76,7 @@ def test_another_algorithm_does_not_go_on_with_it(tmp_path: Path) -> None:
     with open_journal(tmp_path, IDENTITY):
         pass
     with pytest.raises(
-        InputError, match=r"holds a run that differs in: algorithm\. Choose another"
+        InputError, match=r"contains a run that differs in: algorithm\. Choose another"
     ):
         open_journal(tmp_path, IDENTITY | {"algorithm": "sha256:2"}).__enter__()
 

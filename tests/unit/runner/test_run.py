@@ -113,7 +113,7 @@ def test_a_missing_graphics_card_is_told_before_anything_runs(tmp_path: Path) ->
 
 
 def test_names_that_are_no_algorithm_say_what_to_do() -> None:
-    with pytest.raises(InputError, match=r"is no folder with an algorithm\.toml, and no detector"):
+    with pytest.raises(InputError, match=r"folder with an algorithm\.toml nor a detector"):
         named_algorithm("isicat")
     with pytest.raises(InputError, match=r"into a folder with an algorithm\.toml"):
         named_algorithm("mine {case} {out}")

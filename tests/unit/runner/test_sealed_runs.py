@@ -80,13 +80,13 @@ def test_a_run_stands_in_the_log_and_costs_no_look(lab: KeyedLab, tmp_path: Path
 
 
 def test_who_may_not_run_is_refused_and_it_is_written_down(lab: KeyedLab, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'Cem' is auditor, and may not run"):
+    with pytest.raises(InputError, match="'Cem' is auditor and may not run"):
         run(lab, algorithm(tmp_path / "mine"), "Cem")
     assert read_audit(lab.sealed).events[-1].step == "refused"
 
 
 def test_nothing_runs_there_without_walls(lab: KeyedLab, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
+    with pytest.raises(InputError, match="is sealed, and 'none' does not isolate the algorithm"):
         run(lab, algorithm(tmp_path / "mine"), isolation="none")
     assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
 

@@ -50,7 +50,7 @@ def left_processes() -> list[str]:
 
 def test_a_case_is_read_and_measured(tmp_path: Path) -> None:
     run = read(algorithm_folder(tmp_path / "mine", MARKS + "echo hello"))
-    assert (run.state, run.why, run.said) == ("ok", None, "hello\n")
+    assert (run.state, run.why, run.output) == ("ok", None, "hello\n")
     assert run.marks.select("case_id", "x_mm", "score").rows() == [("case-1", 1.0, 0.9)]
     assert run.measured["exit_code"] == 0
     assert 0 < run.measured["cpu_seconds"] < 20
@@ -92,10 +92,10 @@ def test_a_hostile_program_is_contained_and_named(
     hostile = HOSTILE[name]
     folder = algorithm_folder(tmp_path / "mine", hostile.program, **hostile.resources)
     run = read(folder)
-    assert run.state == hostile.state, run.said
-    assert not hostile.says_exit or run.measured["exit_code"] == hostile.exit_code, run.said
+    assert run.state == hostile.state, run.output
+    assert not hostile.says_exit or run.measured["exit_code"] == hostile.exit_code, run.output
     assert not hostile.code or (run.why is not None and run.why.code == hostile.code)
-    assert len(run.said.encode()) <= MOST_OUTPUT_BYTES
+    assert len(run.output.encode()) <= MOST_OUTPUT_BYTES
     assert left_processes() == []
 
 
@@ -120,7 +120,7 @@ def test_a_program_that_stays_reads_case_after_case(tmp_path: Path) -> None:
     in_own_thread(work)
     assert [run.state for run in runs] == ["ok", "ok"]
     assert [run.marks["case_id"][0] for run in runs] == ["case-1", "case-2"]
-    assert [run.said for run in runs] == ["1\n", "2\n"]
+    assert [run.output for run in runs] == ["1\n", "2\n"]
     assert runs[0].measured["startup_seconds"] > 0
     assert runs[1].measured["startup_seconds"] is None
 
@@ -181,7 +181,7 @@ http.server.HTTPServer(("127.0.0.1", 4743), Handler).serve_forever()
 
 def test_a_server_of_grand_challenge_is_called_in_its_own_network(tmp_path: Path) -> None:
     run = read(algorithm_folder(tmp_path / "mine", SERVER, GC))
-    assert (run.state, run.why) == ("ok", None), run.said
+    assert (run.state, run.why) == ("ok", None), run.output
     assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
     assert run.measured["startup_seconds"] > 0
 
@@ -198,8 +198,8 @@ def test_without_walls_a_program_is_given_no_variable_of_the_operator(
     monkeypatch.setenv("NODULEBENCH_DATABASE", "a-password")
     run = read(algorithm_folder(tmp_path / "mine", MARKS + "env"), Bare())
     assert run.state == "ok"
-    assert "a-password" not in run.said
-    assert f"PATH={os.environ['PATH']}\n" in run.said  # programs that were installed by the user
+    assert "a-password" not in run.output
+    assert f"PATH={os.environ['PATH']}\n" in run.output  # programs that were installed by the user
 
 
 READS_MODEL = MARKS + "cat /opt/ml/model/file ./lib/current\n"
@@ -226,7 +226,7 @@ def exchange(place: Path, target: Path) -> None:
 
 def test_a_program_follows_links_that_stay_in_its_folder(tmp_path: Path) -> None:
     run = read(algorithm_with_model(tmp_path)[0])
-    assert (run.state, run.said) == ("ok", "weights version 1")
+    assert (run.state, run.output) == ("ok", "weights version 1")
 
 
 @pytest.mark.parametrize("has_own_mounts", [True, False])
@@ -245,7 +245,7 @@ def test_a_folder_that_became_a_link_after_it_was_checked_is_not_mounted(
         with scratch_folder() as place, open_slot(algorithm, Bubblewrap(), place / "slot") as slot:
             slot.read(small_volume(), "case-1")
 
-    with pytest.raises(OSError, match="is a link, or lies behind one, since it was checked"):
+    with pytest.raises(OSError, match="has become a link, or is behind one, since it was checked"):
         in_own_thread(work)
 
 
@@ -264,7 +264,7 @@ def test_what_was_checked_is_mounted_even_if_its_path_is_exchanged_meanwhile(
     monkeypatch.setattr(scratch, "_mount_again", exchange_first)
     run = read(folder)
     assert (folder / "w").is_symlink()
-    assert (run.state, run.said) == ("ok", "weights version 1")
+    assert (run.state, run.output) == ("ok", "weights version 1")
 
 
 def test_a_sandbox_that_cannot_be_made_is_not_the_algorithm_s_fault(tmp_path: Path) -> None:

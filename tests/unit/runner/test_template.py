@@ -20,7 +20,7 @@ def test_a_template_runs_as_it_is(tmp_path: Path, language: str) -> None:
     new_algorithm(tmp_path / "mine", language)
     found = check_algorithm(read_algorithm(tmp_path / "mine"), "auto", 1)
     (case,) = found.cases
-    assert (case.run.state, case.run.notices) == ("ok", ()), case.run.said
+    assert (case.run.state, case.run.notices) == ("ok", ()), case.run.output
     assert case.run.marks["score"].to_list() == [0.9]
     assert found.is_good
     assert found.is_repeatable
@@ -43,5 +43,5 @@ def test_what_does_not_keep_to_the_contract_is_told(
     assert not found.is_good
     assert found.is_repeatable is None
     (case,) = found.cases
-    assert (case.run.state, case.run.said) == ("output_invalid", "no model\n")
+    assert (case.run.state, case.run.output) == ("output_invalid", "no model\n")
     assert 0.015 <= case.near["timeout_s"] < 1

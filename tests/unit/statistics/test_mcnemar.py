@@ -123,7 +123,7 @@ def test_one_patient_has_a_difference_but_no_interval() -> None:
     assert comparison.difference.low is None
     assert (
         in_english(comparison.difference.reason)
-        == "one patient alone has no variance between patients"
+        == "a single patient has no variance between patients"
     )
 
 

@@ -123,7 +123,7 @@ def test_nothing_on_one_side_of_the_limit_is_undefined():
         lost_fraction([1.0, 2.0], normal_error(1.0), minimum_mm=4)
     with undefined(match="no nodule is below the smallest size"):
         overestimated_share(EXPONENTIAL, normal_error(1.0), minimum_mm=4)
-    with undefined(match="there are no observed size errors"):
+    with undefined(match="no observed size errors"):
         empirical_error([])
 
 

@@ -28,7 +28,7 @@ from nodulebench.report.pages.svg import drawing, label, placed
 from nodulebench.report.pages.templates import Block
 
 MOST_BANDS = 4
-"""Beyond so many series bands would hide each other."""
+"""With more series their bands are left out, because they would hide each other."""
 TITLE, ROW = 24, 22
 """Height of the title and of each line of a legend, in a chart shown without its page."""
 PRECISION = 100_000
@@ -54,9 +54,9 @@ class Chart(Block):
     legend: tuple[tuple[str, Style | Fill], ...] = ()
     remarks: tuple[str, ...] = ()
     readings: JsonObject | None = None
-    """What the page's script needs to read values off the plot; None: a small, still plot."""
+    """Data from which the script reads values off the plot; None: a small, still plot."""
     translate: Translator | None = None
-    """The words of what the page shows to read and zoom with."""
+    """Texts of the controls for reading and zooming."""
     is_narrow: bool = False
     """Whether three of them fit side by side."""
 
@@ -88,7 +88,7 @@ def readable_chart(
 
 
 def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
-    """A small chart of one line, to look at."""
+    """A small chart of one line, without controls."""
     return Chart(title, plot(x_axis, y_axis, [line], description))
 
 

@@ -171,7 +171,7 @@ def _name(fold: int | None, translate: Translator) -> str:
 
 COSTS = ("median_seconds", "peak_memory_mb")
 WORTH = ("sensitivity", "fp_per_case")
-"""What is set against each other."""
+"""Metrics of cost and of worth that can be drawn against each other."""
 LESS_IS_BETTER = (*COSTS, "fp_per_case")
 _MARGIN = 1.12
 """How far an axis goes beyond its last value."""
@@ -224,7 +224,7 @@ def trade_off_chart(
 
 
 def front_of(points: Sequence[TradeOff], sign: float = 1.0) -> list[TradeOff]:
-    """The algorithms that no other is beyond, neither cheaper nor better, by rising cost."""
+    """The Pareto front: algorithms that no other beats in cost and worth, by rising cost."""
     front: list[TradeOff] = []
     for point in sorted(points, key=lambda point: (point.cost, -sign * point.good)):
         if not front or sign * point.good > sign * front[-1].good:

@@ -201,7 +201,7 @@ def clip(
 
 
 def bent(x: FloatArray, y: FloatArray, x_axis: Axis) -> tuple[FloatArray, FloatArray]:
-    """The line with more points, so that it is drawn as it is read.
+    """The line with more points, so that it is drawn as its values are read.
 
     Values are read along a straight line between two points; on a log axis that line is curved.
     """
@@ -294,12 +294,12 @@ def chart(width: float, height: float, parts: Iterable[str], description: str) -
 
 
 def stroke(kind: str, path: str) -> str:
-    """A line."""
+    """A path without filling."""
     return f'<path class="{kind}" d="{path}"/>'
 
 
 def text_width(text: str) -> float:
-    """About how wide a label is."""
+    """The estimated width of a label."""
     return sum(WIDE_LETTER if east_asian_width(character) in "WF" else LETTER for character in text)
 
 

@@ -50,6 +50,6 @@ def colour_variables() -> str:
 
 
 def with_colours(style: str, medium: Medium) -> str:
-    """A style sheet with its variables filled in, for readers that know none."""
+    """A style sheet with its variables filled in, for programs that do not support them."""
     known = palette(medium)
     return re.sub(r"var\(--([\w-]+)\)", lambda match: known[match[1]], style)

@@ -64,7 +64,7 @@ ITEMS = (
 
 
 def checklist_table(document: Document, translate: Translator) -> Table:
-    """Every topic with what this report says of it, or that it is not known here."""
+    """Every topic with the answer of this report, or that it is not known here."""
     rows = []
     for topic, stard, claim in ITEMS:
         answer = _answer(topic, document, translate)
@@ -165,7 +165,7 @@ STATED = (
     "design", "goal", "missing_data", "blinding_index", "hit_criterion", "metrics", "counts",
     "estimates", "protocol", "software",
 )  # fmt: skip
-"""Topics of which every evaluation says the same."""
+"""Topics with the same answer in every evaluation."""
 ANSWERS: dict[str, Answer] = {
     "title": lambda document, translate: translate(
         "answer.title", names=_names(document, translate)
@@ -193,4 +193,4 @@ ANSWERS: dict[str, Answer] = {
     "errors": _errors,
     "fairness": _fairness,
 }
-"""Topics that an evaluation answers by what it holds; others are for laboratory or developer."""
+"""Topics that the evaluation answers; the others are for the laboratory or the developer."""

@@ -1,4 +1,4 @@
-"""Comparisons in a document -> what tells algorithms apart: differences, ranks, nodules found."""
+"""Comparisons in a document -> differences, ranks, and nodules that only one algorithm found."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -126,7 +126,7 @@ def ranking_of(comparison: ComparisonDocument, rule: str, metric: str) -> Rankin
 
 
 MOST_MISSED = 20
-"""How many nodules are shown that one of two algorithms missed."""
+"""The most nodules missed by one of two algorithms that are shown."""
 MARGIN_ANSWERS = (
     ("is_superior", "superior"),
     ("is_equivalent", "equivalent"),
@@ -221,7 +221,7 @@ def _difference_sentence(
 
 
 def margin_answer(difference: DifferenceSummary, translate: Translator) -> str:
-    """What a test against a margin shows; nothing where there was none."""
+    """The result of a test against a margin as text; empty without a test."""
     test = difference.margin
     if not test:
         return ""
@@ -307,7 +307,7 @@ def _difference_table(
 
 
 def _margin_cell(difference: DifferenceSummary, notes: Notes) -> Cell:
-    """What a test against a margin shows, with the reason where it shows nothing."""
+    """The result of a test against a margin, with the reason if it has none."""
     answer, reason = (
         margin_answer(difference, notes.translate),
         difference.margin.reason if difference.margin else None,

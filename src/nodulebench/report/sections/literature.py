@@ -51,7 +51,7 @@ PUBLISHED = (
 
 
 def literature_table(document: Document, translate: Translator) -> Table | None:
-    """Our algorithms first, then the published ones; only for tests on LUNA16's terms."""
+    """Our algorithms first, then the published ones; None for other protocols than LUNA16."""
     if document.protocol.name != "luna16":
         return None
     rows = [

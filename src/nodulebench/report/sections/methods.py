@@ -37,7 +37,7 @@ def rules_table(document: Document, translate: Translator) -> Table:
 
 
 def reference_rule(reference: ReferenceSummary, translate: Translator) -> str:
-    """How the reference standard was made, by what it says itself."""
+    """How the reference standard was made, as it states itself."""
     return (
         translate.word(reference.rule) if reference.rule else translate("protocol.rule_not_stated")
     )
@@ -107,7 +107,7 @@ def terms_table(document: Document, translate: Translator) -> Table | None:
 
 
 def facts_table(document: Document, translate: Translator) -> Table | None:
-    """What is known of the algorithms beyond their marks."""
+    """The facts that are known about the algorithms."""
     rows: list[list[Cell]] = [
         [head(algorithm.name), words(translate.word(name)), words(_listed(fact, translate))]
         for algorithm in document.algorithms
@@ -119,7 +119,7 @@ def facts_table(document: Document, translate: Translator) -> Table | None:
 
 
 def interval_words(choice: IntervalChoice, translate: Translator) -> str:
-    """How intervals were made."""
+    """The method of the intervals as text."""
     method, unit = translate(f"interval.{choice.method}"), translate.word(choice.unit)
     sentence = translate("interval.over", level=percent(choice.level), method=method, unit=unit)
     if choice.method != "jackknife":
@@ -226,7 +226,7 @@ def matching_chart(document: Document, translate: Translator) -> Chart | None:
 
 
 SHOWN = 12
-"""So many signs of a digest are shown."""
+"""The number of characters of a digest that are shown."""
 
 
 def course_chart(document: Document, translate: Translator) -> Chart:

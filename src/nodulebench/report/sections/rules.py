@@ -123,7 +123,7 @@ def flip_table(flips: pl.DataFrame | None, translate: Translator) -> Table | Non
 
 
 def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
-    """As many of each algorithm and pair of rules, until there are enough."""
+    """Rows taken in turn from each algorithm and pair of rules, ``FLIPS_SHOWN`` in all."""
     return (
         flips.with_row_index("row")
         .with_columns(turn=pl.int_range(pl.len()).over("algorithm", "base_rule", "rule"))

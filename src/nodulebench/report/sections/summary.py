@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 LEADING = ("cpm", "recall")
-"""The metrics that an answer is given in: the first that is there."""
+"""The metrics for the answer; the first that is defined is used."""
 OUTCOMES = ("passed", "failed", "undecided")
 
 
 def answer(document: Document, translate: Translator) -> list[str]:
-    """What a reader wants to know, in one sentence or two; with a plan its verdict comes first."""
+    """The result in one or two sentences; with a plan its verdict comes first."""
     return [*_verdicts(document, translate), *_performance(document, translate)]
 
 
@@ -168,7 +168,7 @@ def _difference(
 
 
 def _extremes(document: Document, translate: Translator) -> Iterator[str]:
-    """The highest and the lowest algorithm by the first metric that two have."""
+    """The best and the worst algorithm by the first metric that two algorithms have."""
     for name in LEADING:
         values_by_name = [
             (algorithm.name, metric)
@@ -277,7 +277,7 @@ RANKED_STRATA = ("type", "size", "density")
 
 
 def paragraphs(document: Document, translate: Translator) -> list[str]:
-    """What the numbers say beyond the answer, one thought a paragraph."""
+    """What the numbers show in addition to the answer, one thought a paragraph."""
     texts = [
         *_not_scored(document, translate),
         *_where_read(document, translate),
@@ -301,7 +301,7 @@ def _not_scored(document: Document, translate: Translator) -> Iterator[str]:
 
 
 def _where_read(document: Document, translate: Translator) -> Iterator[str]:
-    """For one algorithm: the operating point at which all that no curve gives was read."""
+    """For one algorithm: the operating point of the metrics that are not read from a curve."""
     if len(document.algorithms) > 1:
         return
     leading = leading_result(document, document.algorithms[0])
@@ -485,7 +485,7 @@ def _misses(stratum: Stratum, translate: Translator) -> str:
 
 
 def about_intervals(document: Document, translate: Translator) -> str:
-    """What an interval means, once."""
+    """The meaning of the intervals."""
     estimates = [
         metric
         for _, _, result in document.results

@@ -45,7 +45,7 @@ def _side(width: float) -> str:
 
 
 def sources_table(document: Document, translate: Translator) -> Table:
-    """Where uncertainty comes from, and whether the intervals hold it."""
+    """The sources of uncertainty, and whether the intervals contain them."""
     protocol = document.protocol
     choice = protocol.interval
     replicates = whole(choice.bootstraps)
@@ -101,7 +101,7 @@ def _has_sweep(document: Document) -> bool:
 
 
 def traceability_table(document: Document, translate: Translator) -> Table:
-    """What each number goes back to, step by step, with the digest of each step."""
+    """The origin of each number, step by step, with the digest of each step."""
     digests = document.digests
     withheld, no_file = translate("trace.withheld"), translate("identity.no_file")
     steps = [

@@ -18,7 +18,7 @@ SIGNS = {">=": "≥", "<=": "≤"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictBlock(Block):
-    """The answer that a reader looks for first."""
+    """The verdict as a block of the report."""
 
     macro: ClassVar[str] = "verdict"
     outcome: str
@@ -147,7 +147,7 @@ def _criterion(criterion: CriterionSummary, translate: Translator) -> str:
 
 
 WARNINGS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")
-"""Notices that say that a submission is probably not what was meant."""
+"""Notices of submissions that are probably wrong."""
 About = tuple[str, str]
 """Whom a message concerns, and the message."""
 
@@ -247,7 +247,7 @@ NOT_ISSUED = Issued()
 
 
 def issued_by(document: Document, stated: Issued) -> Issued:
-    """What was stated; the laboratory is otherwise that of the plan."""
+    """The stated facts; the laboratory is that of the plan if none is stated."""
     planned = "" if document.plan is None else document.plan.laboratory
     return replace(stated, laboratory=stated.laboratory or planned)
 

@@ -1,1 +1,1 @@
-"""What an algorithm is, what it is given for a case, and what is taken of what it writes."""
+"""The contract with an algorithm: its manifest, its input per case, and its output."""

@@ -1,4 +1,4 @@
-"""A folder with ``algorithm.toml`` -> an algorithm that can be run, with its digest."""
+"""Read an algorithm from a folder with ``algorithm.toml``, with its digest."""
 
 import os
 import shutil
@@ -21,45 +21,45 @@ from nodulebench.runner.contract.image_archive import unpack_image
 from nodulebench.runner.isolation.sandbox import Mount
 
 PLACE = "/opt/algorithm"
-"""Where a program finds its own folder."""
+"""Path of the algorithm's own folder inside the sandbox."""
 MODEL = "/opt/ml/model"
 _CHEST_CT = {"slug": "chest-ct", "path": "images/chest-ct"}
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """What is run."""
+    """An algorithm that can be run."""
 
     manifest: AlgorithmManifest
     run: RunContract
     digest: str
-    """Of all its files."""
+    """Digest of all its files."""
     mounts: tuple[Mount, ...] = ()
     command: tuple[str, ...] = ()
-    """What is started; of an image it is known once that is unpacked."""
+    """The command to start; for an image, known after unpacking."""
     folder: str = PLACE
-    """Where its command is started, inside."""
+    """Working folder of the command, inside."""
     environment: tuple[tuple[str, str], ...] = ()
     archive: Path | None = None
-    """The image that it is, where it is one."""
+    """The image archive, if the algorithm is one."""
     root: Path | None = None
     """The unpacked image."""
     image_digest: str = ""
     weights: tuple[tuple[str, str], ...] = ()
-    """Files of weights that were given to it, and their digests, which are part of its own."""
+    """Given files of weights, and their digests, which are part of the algorithm's digest."""
 
     @property
     def name(self) -> str:
-        """As its manifest says."""
+        """Name in the manifest."""
         return self.manifest.name
 
 
 def read_algorithm(folder: Path) -> Algorithm:
-    """The algorithm of a folder.
+    """Read the algorithm of a folder.
 
     Raises:
-        InputError: if there is no manifest, it says nothing of how to run it, or names what is not
-            there; if anything in the folder is a link out of it, or not a file.
+        InputError: if there is no manifest, it has no [run] table, or it names missing files; if
+            anything in the folder is a link out of it, or not a regular file.
     """
     file = folder / MANIFEST
     if not os.path.lexists(file):
@@ -72,15 +72,15 @@ def read_algorithm(folder: Path) -> Algorithm:
     if run is None:
         raise InputError.at(
             file,
-            "has no table [run], which says what is started.",
-            "A template has one: nodulebench algorithm new",
+            "has no table [run] with the command to start.",
+            "Make a template with: nodulebench algorithm new",
         )
     root = folder.resolve()
     archive, mounts = None, []
     if run.image:
         archive = _path_in(root, run.image, where := f"{file} field 'run.image'")
         if not archive.is_file():
-            raise InputError.at(where, f"'{run.image}' is not there.")
+            raise InputError.at(where, f"'{run.image}' does not exist.")
     else:
         _require_program(folder, run, file)
         require_readable(folder)
@@ -96,11 +96,11 @@ def read_algorithm(folder: Path) -> Algorithm:
 
 
 def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
-    """An image archive by itself, with the usual limits; whatever ``/output`` holds are its marks.
+    """Read an image archive without a manifest, with default limits; ``/output`` has its marks.
 
     Args:
-        archive: docker save or an OCI layout.
-        profile: the layout that it knows; on grand-challenge its input is a chest CT.
+        archive: output of docker save, or an OCI layout.
+        profile: its input and output layout; on grand-challenge its input is a chest CT.
 
     Raises:
         InputError: if it is a link.
@@ -114,10 +114,10 @@ def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
 
 
 def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
-    """The algorithm as it is started: an image is unpacked into the folder, anything else is ready.
+    """Return the algorithm ready to start: an image is unpacked into the folder.
 
     Raises:
-        InputError: if the archive is no image, or not the one that was declared.
+        InputError: if the archive is not an image, or not the declared one.
     """
     if algorithm.archive is None:
         return algorithm
@@ -137,34 +137,34 @@ def _require_program(folder: Path, run: RunContract, file: Path) -> None:
     program = run.command[0]
     where = f"{file} field 'run.command'"
     if any("\0" in word for word in run.command):
-        raise InputError.at(where, "holds a null character.", "Remove it.")
+        raise InputError.at(where, "contains a null character.", "Remove it.")
     if ".." in PurePosixPath(program).parts:
         raise InputError.at(where, f"'{program}' must not have '..'.", "Write its plain path.")
     if "/" not in program:
         if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
-            what = f"'{program}' is no program of this machine."
-            raise InputError.at(where, what, f"For one of the folder write './{program}'.")
+            what = f"'{program}' is not a program on this machine."
+            raise InputError.at(where, what, f"For a program in the folder write './{program}'.")
         return
     if program.startswith("/") and not program.startswith("/usr/"):
-        remedy = "Put it into the algorithm's folder, and name it from there."
-        raise InputError.at(where, f"'{program}' would not be seen in the sandbox.", remedy)
+        remedy = "Put it into the algorithm's folder, and give its path from there."
+        raise InputError.at(where, f"'{program}' is not visible in the sandbox.", remedy)
     place = Path(program) if program.startswith("/") else _path_in(folder, program, where)
     if not place.is_file():
-        raise InputError.at(where, f"'{program}' is not there.")
+        raise InputError.at(where, f"'{program}' does not exist.")
     if not os.access(place, os.X_OK):
         raise InputError.at(where, f"'{program}' may not be executed.", f"chmod +x {place}")
 
 
 def check_files(given: Path) -> None:
-    """Refuse an algorithm or weights that bring in what lies elsewhere, or what is not a file.
+    """Refuse an algorithm or weights with links to other folders or with special files.
 
-    Links that stay in the folder are accepted: programs follow them in the sandbox, we never do.
+    Links inside the folder are accepted: programs follow them in the sandbox, we never do.
 
     Raises:
         InputError: with every such problem.
     """
     if given.is_symlink():
-        raise InputError.at(given, "is a link.", "Name what it leads to.")
+        raise InputError.at(given, "is a link.", "Give the path of its target.")
     try:
         paths = [given, *(paths_in(given) if given.is_dir() else ())]
         raise_problems(problem for path in paths for problem in _problems_of(path, given))
@@ -175,14 +175,14 @@ def check_files(given: Path) -> None:
 def _problems_of(path: Path, folder: Path) -> Iterator[Problem]:
     where, mode = in_a_line(str(path)), path.lstat().st_mode
     if path != folder and "\n" in path.name:  # the digest has a line for each name
-        yield Problem(where, "has a line end in its name.", "Rename it.")
+        yield Problem(where, "has a line break in its name.", "Rename it.")
     if stat.S_ISLNK(mode):
         target = os.readlink(path)  # noqa: PTH115 - as it stands
         way = os.path.normpath(path.parent.relative_to(folder) / target)
         is_inside = Path(os.path.realpath(path)).is_relative_to(folder.resolve())
         if target.startswith("/") or way.split("/")[0] == ".." or not is_inside:
             what = f"is a link to '{in_a_line(target)}', which leaves the folder."
-            yield Problem(where, what, "Put a copy of what it leads to in its place.")
+            yield Problem(where, what, "Replace it by a copy of its target.")
     elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         pipes = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
         kind = pipes.get(stat.S_IFMT(mode), "device")
@@ -190,32 +190,32 @@ def _problems_of(path: Path, folder: Path) -> Iterator[Problem]:
 
 
 def _path_in(folder: Path, name: str, where: str) -> Path:
-    """The path of a file or folder that a manifest names; whether it exists is not checked.
+    """Return the path of a file or folder in a manifest; whether it exists is not checked.
 
     Raises:
-        InputError: if it is a link or lies behind one.
+        InputError: if it is a link or behind one.
     """
     path = folder
     for part in PurePosixPath(name).parts:
         path /= part
         if path.is_symlink():
-            what = f"'{name}' is a link or lies behind one."
+            what = f"'{name}' is a link or behind one."
             raise InputError.at(where, what, "Put the file or folder itself there.")
     return path
 
 
 def require_readable(folder: Path) -> None:
-    """Where root runs it, the program is somebody else, who has to be able to read its files.
+    """Require files that others may read: started by root, the program runs as another user.
 
     Raises:
-        InputError: if a file or folder may not be read by others.
+        InputError: if others may not read a file or folder.
     """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return
     for path in (folder, *(paths_in(folder) if folder.is_dir() else ())):
         wanted = 0o005 if path.is_dir() else 0o004
         if not path.is_symlink() and path.stat().st_mode & wanted != wanted:
-            what = "may not be read by others, as whom the algorithm runs."
+            what = "is not readable by others, and the algorithm runs as another user."
             raise InputError.at(path, what, f"chmod -R o+rX {folder}")
 
 
@@ -228,25 +228,25 @@ def command_algorithm(
     given: tuple[Mount, ...] = (),
     weights: tuple[tuple[str, str], ...] = (),
 ) -> Algorithm:
-    """An algorithm that is a program of this installation.
+    """Return an algorithm that is a program of this installation.
 
     Args:
-        name: of the algorithm.
-        version: of the installation.
-        command: what is started.
-        folders: of the installation, which the program needs.
-        environment: of the program.
-        given: what the user gave to it: files and folders with weights.
-        weights: the files among these, and their digests.
+        name: name of the algorithm.
+        version: version of the installation.
+        command: the command to start.
+        folders: folders of the installation that the program needs.
+        environment: environment of the program.
+        given: mounts of the user's files and folders with weights.
+        weights: the files in these, and their digests.
     """
     run = RunContract(command=command)
     manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
-    told = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]
+    identity = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]
     mounts = (*(Mount(folder, str(folder)) for folder in folders), *given)
     return Algorithm(
         manifest,
         run,
-        bytes_digest("\n".join(told).encode()),
+        bytes_digest("\n".join(identity).encode()),
         mounts,
         command,
         "/tmp",  # noqa: S108

@@ -1,6 +1,6 @@
-"""An image archive (docker save, OCI layout) -> an unpacked root and what is started in it.
+"""Unpack an image archive (docker save, OCI layout) into a root folder with a start command.
 
-No engine is needed. Every digest that the archive names is checked before anything of it is run.
+No engine is needed. All digests in the archive are checked before anything in it is run.
 """
 
 import gzip
@@ -27,7 +27,7 @@ _COVERED = ("proc", "dev", "sys", "tmp")
 """Folders that every sandbox replaces with its own."""
 MOUNT_POINTS = (*_COVERED, "opt/ml/model", "opt/algorithm")
 _NAMES = ("etc/hosts", "etc/hostname", "etc/resolv.conf")
-"""Files that engines lay their own over."""
+"""Files that engines replace with their own."""
 LARGEST_IMAGE_BYTES = 64 << 30
 _ERASED, _ALL_ERASED = ".wh.", ".wh..wh..opq"
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
@@ -45,15 +45,15 @@ _UNUSABLE = (
     RecursionError,
     zlib.error,
 )
-"""What the content of an archive can raise that is not an image."""
+"""Exceptions from the content of an archive that is not an image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What an image says of how it is started."""
+    """How to start an image."""
 
     digest: str
-    """SHA-256 of its manifest; of archives that have none, of its configuration."""
+    """SHA-256 of its manifest; for archives without one, of its configuration."""
     command: tuple[str, ...]
     folder: str
     environment: dict[str, str]
@@ -63,25 +63,25 @@ def unpack_image(archive: Path, root: Path, digest: str = "", space: Path | None
     """Unpack an archive into an empty folder.
 
     Args:
-        archive: by ``docker save`` or ``podman save``, or an OCI layout in a tar; it may be packed
-            by gzip or zstd.
+        archive: output of ``docker save`` or ``podman save``, or an OCI layout in a tar; it may be
+            compressed with gzip or zstd.
         root: becomes the root of the file system.
-        digest: of its manifest or its configuration, where it has to be that very image.
-        space: a folder for its parts until they are unpacked; None: beside the root.
+        digest: required digest of the manifest or the configuration; empty: any.
+        space: a folder for its parts until they are unpacked; None: next to the root.
 
     Raises:
-        InputError: if it is no image, is another one, or a part is not as its digest says.
+        InputError: if it is not an image, is another one, or a part does not match its digest.
     """
     parts = (space or root.parent) / f"{root.name}-parts"
     parts.mkdir(parents=True)
     try:
         with _plain(archive) as stream:
             _take_apart(stream, parts, archive)
-        config_name, layers, found = _contents(parts, archive)
+        config_name, layers, manifest_digest = _contents(parts, archive)
         config = _json(parts / config_name, archive)
         config_digest = _digest(parts / config_name)
-        if digest and digest not in (found, config_digest):
-            what = f"is the image {found or config_digest}, not {digest}."
+        if digest and digest not in (manifest_digest, config_digest):
+            what = f"is the image {manifest_digest or config_digest}, not {digest}."
             raise InputError.at(archive, what, "Is it the one that was declared?")
         root.mkdir(parents=True)
         wanted = config.get("rootfs", {}).get("diff_ids", [])
@@ -91,7 +91,7 @@ def unpack_image(archive: Path, root: Path, digest: str = "", space: Path | None
         for layer, whole in zip(layers, wanted, strict=True):
             most_bytes -= _add_layer(parts / layer, root, whole, archive, most_bytes)
         _make_places(root)
-        return _started(config.get("config") or {}, found or config_digest, archive)
+        return _started(config.get("config") or {}, manifest_digest or config_digest, archive)
     except _UNUSABLE as error:
         what = f"cannot be unpacked as an image ({error})."
         raise InputError.at(archive, what, "Build the image again and save it.") from error
@@ -100,18 +100,18 @@ def unpack_image(archive: Path, root: Path, digest: str = "", space: Path | None
 
 
 def mount_target(root: Path, target: str) -> str:
-    """The path inside an unpacked image that a mount target leads to, free of links.
+    """Return the path inside an unpacked image of a mount target, with links resolved.
 
-    What makes the sandbox mounts there, and need not follow a link of the image itself.
+    The sandbox is mounted there without following a link of the image.
     """
     return f"/{_inside(root, target).relative_to(root)}"
 
 
 def _make_places(root: Path) -> None:
-    """Make the mount points in a root that nobody can write to afterwards.
+    """Create the mount points in a root, which is read-only afterwards.
 
     Raises:
-        ValueError: if links of the image lead a mount point to where nothing can be mounted.
+        ValueError: if a link in the image leads to a path where nothing can be mounted.
     """
     for name in _COVERED:
         if (root / name).is_symlink() or not (root / name).is_dir():
@@ -135,27 +135,27 @@ def _make_places(root: Path) -> None:
 def _started(config: JsonObject, digest: str, archive: Path) -> Image:
     command = (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))
     if not command:
-        raise InputError.at(archive, "does not say what is started (no Entrypoint, no Cmd).")
+        raise InputError.at(archive, "has no start command (neither Entrypoint nor Cmd).")
     variables = [entry.partition("=") for entry in config.get("Env") or ()]
     environment = {name: value for name, _, value in variables if name not in ("HOME", "TMPDIR")}
     folder = config.get("WorkingDir") or "/"
     words = (*command, folder, *environment, *environment.values())
     if "" in environment or any("\0" in word for word in words):  # would end a word early
-        raise ValueError("a word of its settings is empty or holds a null character")
+        raise ValueError("a word of its settings is empty or contains a null character")
     return Image(digest, command, folder, environment)
 
 
 @contextmanager
 def _plain(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed if it is compressed; a link is not followed.
+    """Open a file and decompress it if needed; a link is not followed.
 
     Raises:
         OSError: if it is a link.
-        ValueError: if it is not a plain file.
+        ValueError: if it is not a regular file.
     """
     with open(os.open(path, _OPEN_FLAGS), "rb") as file:  # noqa: PTH123 - Path follows links
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is not a plain file")
+            raise ValueError("it is not a regular file")
         start = os.pread(file.fileno(), 4, 0)
         if start.startswith(_GZIP):
             with gzip.GzipFile(fileobj=file) as unpacked:
@@ -163,25 +163,25 @@ def _plain(path: Path) -> Iterator[IO[bytes]]:
         elif start == _ZSTD:
             program = shutil.which("zstd")
             if program is None:
-                raise InputError.at(path, "is packed by zstd.", "Install the package zstd.")
+                raise InputError.at(path, "is compressed with zstd.", "Install the package zstd.")
             with subprocess.Popen([program, "-dcq"], stdin=file, stdout=subprocess.PIPE) as process:  # noqa: S603
                 if process.stdout is None:
-                    raise AssertionError("it was given a pipe")
+                    raise AssertionError("the process has a pipe")
                 yield process.stdout
         else:
             yield file
 
 
 def _take_apart(stream: IO[bytes], parts: Path, archive: Path) -> None:
-    """Write the plain files of an archive into a folder, under their names in it."""
-    room, links = LARGEST_IMAGE_BYTES, []
+    """Write the regular files of an archive into a folder, under their names in it."""
+    left, links = LARGEST_IMAGE_BYTES, []
     with tarfile.open(fileobj=stream, mode="r|") as tar:
         for member in tar:
             name = PurePosixPath(member.name)
             if name.is_absolute() or ".." in name.parts:
                 raise InputError.at(archive, "names files outside of itself.")
-            room -= member.size
-            if room < 0:
+            left -= member.size
+            if left < 0:
                 raise InputError.at(archive, "is larger than any image may be.")
             target = parts / name
             if member.isfile():
@@ -190,7 +190,7 @@ def _take_apart(stream: IO[bytes], parts: Path, archive: Path) -> None:
                 if source is not None:
                     with target.open("wb") as copy:
                         shutil.copyfileobj(source, copy, _CHUNK)
-            elif member.issym() or member.islnk():  # layers that are there twice
+            elif member.issym() or member.islnk():  # layers that are listed twice
                 links.append((target, str(name.parent / member.linkname)))
     for target, named in links:
         there = _inside(parts, named)
@@ -200,11 +200,11 @@ def _take_apart(stream: IO[bytes], parts: Path, archive: Path) -> None:
 
 
 def _contents(parts: Path, archive: Path) -> tuple[str, list[str], str]:
-    """The configuration, the layers in order, and the digest of the manifest, if it has one."""
+    """Return the configuration, the layers in order, and the digest of the manifest, if any."""
     if (parts / "index.json").is_file():
         listed = _json(parts / "index.json", archive)["manifests"]
         if len(listed) != 1:
-            raise InputError.at(archive, f"holds {len(listed)} images.", "Save one alone.")
+            raise InputError.at(archive, f"contains {len(listed)} images.", "Save only one.")
         manifest = listed[0]
         while True:
             content = _json(parts / _blob(parts, manifest["digest"], archive), archive)
@@ -220,26 +220,26 @@ def _contents(parts: Path, archive: Path) -> tuple[str, list[str], str]:
     config = image["Config"]
     stem = PurePosixPath(config).name.removesuffix(".json")
     if len(stem) == 64 and _digest(parts / _below(config)) != f"sha256:{stem}":
-        raise InputError.at(archive, f"{config} is not as its digest says.")
+        raise InputError.at(archive, f"{config} does not match its digest.")
     return _below(config), [_below(layer) for layer in image["Layers"]], ""
 
 
 def _below(name: str) -> str:
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        raise ValueError(f"'{name}' lies outside")
+        raise ValueError(f"'{name}' is outside of the image")
     return name
 
 
 def _blob(parts: Path, digest: str, archive: Path) -> str:
-    """The file of a part, once its digest is checked."""
+    """Return the file of a part after checking its digest."""
     kind, _, value = digest.partition(":")
     if kind != "sha256" or len(value) != 64 or not value.isalnum():
-        raise InputError.at(archive, f"names a part by '{digest[:80]}', which is no SHA-256.")
+        raise InputError.at(archive, f"names a part by '{digest[:80]}', which is not a SHA-256.")
     name = f"blobs/sha256/{value}"
     if not (parts / name).is_file():
         raise InputError.at(archive, f"lacks the part {digest}.")
     if _digest(parts / name) != digest:
-        raise InputError.at(archive, f"{digest} is not as its digest says.")
+        raise InputError.at(archive, f"{digest} does not match its digest.")
     return name
 
 
@@ -272,10 +272,10 @@ class _Hashing(io.RawIOBase):
 
 
 def _add_layer(layer: Path, root: Path, diff_id: str, archive: Path, most_bytes: int) -> int:
-    """Put the files of a layer over those of the layers below; the bytes of its files.
+    """Add the files of a layer over those of the layers below; return the bytes of its files.
 
     Raises:
-        InputError: if the layer is not as its digest says, or its files have more bytes than that.
+        InputError: if the layer does not match its digest, or its files exceed ``most_bytes``.
         ValueError: if an entry would change something outside of the root.
     """
     written = 0
@@ -287,18 +287,18 @@ def _add_layer(layer: Path, root: Path, diff_id: str, archive: Path, most_bytes:
                 if written > most_bytes:
                     raise InputError.at(archive, "is larger than any image may be.")
                 _add(tar, member, root)
-        while hashing.read(_CHUNK):  # what stands after the last file counts too
+        while hashing.read(_CHUNK):  # bytes after the last file are hashed, too
             pass
     if f"sha256:{hashing.hash.hexdigest()}" != diff_id:
-        raise InputError.at(archive, f"the layer {diff_id} is not as its digest says.")
+        raise InputError.at(archive, f"the layer {diff_id} does not match its digest.")
     return written
 
 
 def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
-    """Add an entry of a layer, or remove what it removes, always below the root.
+    """Add an entry of a layer, or remove what it deletes, always below the root.
 
     Raises:
-        ValueError: if the entry names nothing below the root.
+        ValueError: if the entry names a path outside of the root.
     """
     path = PurePosixPath(member.name)
     folder, name = _inside(root, str(path.parent)), path.name
@@ -330,15 +330,15 @@ def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
         if content is not None:
             with target.open("wb") as copy:
                 shutil.copyfileobj(content, copy, _CHUNK)
-        target.chmod(0o755 if member.mode & 0o111 else 0o644)  # for whoever runs it
-    # devices and pipes are left out: the sandbox has its own
+        target.chmod(0o755 if member.mode & 0o111 else 0o644)  # readable by any user
+    # devices and pipes are skipped: the sandbox has its own
 
 
 def _file_name(name: str, member: tarfile.TarInfo) -> str:
-    """A name that an entry of a layer gives to a file.
+    """Check the name that an entry of a layer gives to a file.
 
     Raises:
-        ValueError: if it names a folder itself or the one above, or is not a name.
+        ValueError: if it names a folder itself or its parent, or is not a file name.
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"the entry {member.name[:200]!r} of a layer does not name a file in it")
@@ -346,15 +346,15 @@ def _file_name(name: str, member: tarfile.TarInfo) -> str:
 
 
 def _erase(root: Path, path: Path) -> None:
-    """Remove a file, a link or a folder that lies below a root.
+    """Remove a file, a link or a folder below a root.
 
     Raises:
-        ValueError: if it does not, or the way to it leads through a link out of the root.
+        ValueError: if it is not below the root, also by way of links.
     """
     folder = path.parent.resolve()
     is_below = folder == root.resolve() or root.resolve() in folder.parents
     if not is_below or path.name in ("", ".", ".."):
-        raise ValueError(f"'{path}' lies outside of the image and is not removed")
+        raise ValueError(f"'{path}' is outside of the image and is not removed")
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -362,7 +362,7 @@ def _erase(root: Path, path: Path) -> None:
 
 
 def _inside(root: Path, name: str) -> Path:
-    """Where a name leads within a root, its links followed as they would be inside.
+    """Resolve a name within a root, following links as they would be followed inside.
 
     Raises:
         ValueError: if links lead in a circle.
@@ -381,7 +381,7 @@ def _inside(root: Path, name: str) -> Path:
                 raise ValueError("links lead in a circle")
             target = PurePosixPath(os.readlink(following))  # noqa: PTH115 - as it stands
             place = root if target.is_absolute() else place
-            waiting += [one for one in target.parts if one != "/"][::-1]
+            waiting += [name for name in target.parts if name != "/"][::-1]
         else:
             place = following
     return place

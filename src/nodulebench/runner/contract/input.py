@@ -1,6 +1,6 @@
-"""The image of a case -> what an algorithm finds of it in ``/input``, by the layout it knows.
+"""Write the image of a case into ``/input`` of an algorithm, in the layout of its profile.
 
-Names, UIDs and headers are new: nothing is left of the case but its voxels and where they lie.
+Names, UIDs and headers are new: only the voxels and their geometry are those of the case.
 """
 
 import json
@@ -19,12 +19,12 @@ CASE_FILE = "case.json"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Where an algorithm looks for its case and writes what it found."""
+    """Where an algorithm reads its case and writes its marks."""
 
     input: str
     output: str
     arguments: tuple[str, ...] = ()
-    """What follows its command."""
+    """Arguments after its command."""
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -44,13 +44,13 @@ PROFILES: dict[RunProfile, Profile] = {
 
 
 def write_case(volume: Volume, name: str, folder: Path, run: RunContract) -> None:
-    """Write a case into an empty folder, for everybody to read.
+    """Write a case into an empty folder, readable by all users.
 
     Args:
         volume: its image.
-        name: what it is called here; nobody can tell the case from it.
-        folder: what the algorithm finds as its input.
-        run: which layout it wants.
+        name: pseudonym of the case for the algorithm.
+        folder: the input folder of the algorithm.
+        run: the contract, which states the layout.
     """
     if run.profile == "grand-challenge":
         _write_sockets(volume, name, folder, run)
@@ -63,29 +63,29 @@ def write_case(volume: Volume, name: str, folder: Path, run: RunContract) -> Non
     folder.chmod(0o755)
 
 
-def write_image(volume: Volume, name: str, place: Path, kind: InputFormat) -> Path:
-    """Write an image in one of three forms; its file or folder.
+def write_image(volume: Volume, name: str, stem: Path, kind: InputFormat) -> Path:
+    """Write an image in one of three formats; return its file or folder.
 
     Args:
         volume: the image.
-        name: what the case is called, which UIDs are made of.
-        place: where it goes, without the ending of its form.
-        kind: the form.
+        name: name of the case, from which UIDs are derived.
+        stem: path without the suffix of the format.
+        kind: the format.
     """
     if kind == "dicom":
-        _write_dicom(volume, name, place)
-        return place
+        _write_dicom(volume, name, stem)
+        return stem
     if kind == "nifti":
-        path = place.with_name(f"{place.name}.nii.gz")
+        path = stem.with_name(f"{stem.name}.nii.gz")
         nifti.write_volume(volume, path)
         return path
-    path = place.with_name(f"{place.name}.mhd")
+    path = stem.with_name(f"{stem.name}.mhd")
     _write_metaimage(volume, path)
     return path
 
 
 def _write_metaimage(volume: Volume, path: Path) -> None:
-    """Write it at once: nobody looks for it before it is whole."""
+    """Write it directly: no other process reads it before it is complete."""
     for name, content in metaimage.volume_files(volume, path.name, is_compressed=False).items():
         path.with_name(name).write_bytes(content)
 
@@ -110,7 +110,7 @@ def _described(volume: Volume, name: str, image: str) -> JsonObject:
     return {
         "case_id": name,
         "image": image,
-        "size": [int(one) for one in volume.shape[::-1]],
+        "size": [int(count) for count in volume.shape[::-1]],
         "spacing_mm": geometry.spacing_mm.tolist(),
         "origin_mm": geometry.origin_mm.tolist(),
         "direction": geometry.direction.ravel().tolist(),
@@ -118,13 +118,13 @@ def _described(volume: Volume, name: str, image: str) -> JsonObject:
 
 
 def _write_sockets(volume: Volume, name: str, folder: Path, run: RunContract) -> None:
-    """Images by their slugs, and ``inputs.json``, as grand-challenge.org lays them out."""
+    """Write images by their slugs, and ``inputs.json``, in the layout of grand-challenge.org."""
     listed = []
     for input_ in run.inputs:
         key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name} {input_.slug}"))
-        place = folder / input_.path
-        place.mkdir(parents=True, exist_ok=True)
-        _write_metaimage(volume, place / f"{key}.mha")
+        socket = folder / input_.path
+        socket.mkdir(parents=True, exist_ok=True)
+        _write_metaimage(volume, socket / f"{key}.mha")
         interface = {
             "title": input_.slug.replace("-", " ").capitalize(),
             "description": "",

@@ -1,7 +1,7 @@
-"""Files that an algorithm wrote for one case -> MARKS and MARK_SLICES under the case's own name.
+"""Read the files that an algorithm wrote for one case as MARKS and MARK_SLICES.
 
-Places, sizes and scores are taken, whether the algorithm found lungs, and nothing else: names of
-marks are given anew and free words are dropped, so that no picture leaves in them.
+Only positions, sizes, scores and a lung warning are taken. Marks get new names and free text is
+dropped, so that no image data leaves in them.
 """
 
 from collections.abc import Iterable
@@ -24,62 +24,64 @@ from nodulebench.io.table_files import require_no_parquet
 from nodulebench.io.untrusted_files import OutputRejectedError
 
 MOST_MARKS = 5_000
-"""Per case; of more, those with the highest scores count."""
+"""Limit per case; of more marks, those with the highest scores are taken."""
 _ADAPTERS: dict[MarkAdapter, Format | None] = {
     "any": None,
     "gc-points": FORMATS["grand_challenge_json"],
     "gc-2d-boxes": FORMATS["grand_challenge_json"],
 }
-"""How a file is read -> the format it is read as; None: as its content says."""
+"""Adapter -> format of the file; None: recognised from the content."""
 _NO_SLICES = MARK_SLICES.empty()
 _CASE_TYPES = CASES.empty().schema
 WARNING_CODES = "lungs_implausible"
-"""The only state that an algorithm may give its own run, in ``runs.*``; all others are seen."""
+"""The only state that an algorithm may report itself, in ``runs.*``; all others are observed."""
 CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
 
 
 @dataclass(frozen=True, eq=False)
 class TakenMarks:
-    """The marks of a case, and what is to be told of them."""
+    """The marks of a case, with notices."""
 
     marks: pl.DataFrame
     slices: pl.DataFrame
     notices: tuple[Notice, ...] = ()
     is_doubtful: bool = False
-    """Whether the algorithm itself says that what it looked into is not as lungs are."""
+    """Whether the algorithm itself reports that the lungs are implausible."""
 
 
 def read_output(
     taken: Path, volume: Volume, name: str, images: Path | None, run: RunContract
 ) -> TakenMarks:
-    """The marks that the files of an output folder hold.
+    """Read the marks in the files of an output folder.
 
     Args:
         taken: copies of the files.
-        volume: the image that they are about.
-        name: what the case was called for the algorithm.
-        images: the DICOM images that it was given; None: it got others.
-        run: which files hold marks.
+        volume: the image of the case.
+        name: pseudonym of the case for the algorithm.
+        images: the DICOM images that it received; None: another format.
+        run: the contract, which names the files with marks.
 
     Raises:
-        OutputRefusedError: if a file cannot be read as marks of one case.
+        OutputRejectedError: if a file cannot be read as marks of one case.
     """
     wanted: list[tuple[Path, Format | None]] = [
         (taken / output.path, _ADAPTERS[output.adapter]) for output in run.outputs
-    ] or [_alone(taken)]
+    ] or [_only_file(taken)]
     marks, slices, is_doubtful = [], [], False
     for number, (path, form) in enumerate(wanted, 1):
         if not path.exists():
             raise OutputRejectedError(Notice("output_lacks", {"file": path.name}))
-        # a document of one case may have no name for it but that of its file
+        # a document of one case may name it only by its file name
         names = dict.fromkeys((name, path.name.partition(".")[0]))
         submission = _read(path, _cases(names, volume, images), form)
-        found, parts = submission.marks, submission.slices
+        table, parts = submission.marks, submission.slices
         parts = _NO_SLICES.clone() if parts is None else parts
-        if len(wanted) > 1:  # names of marks may be the same in two files
+        if len(wanted) > 1:  # two files may use the same names of marks
             prefix = pl.lit(f"{number}-")
-            found, parts = (one.with_columns(prefix + pl.col("mark_id")) for one in (found, parts))
-        marks.append(found)
+            table, parts = (
+                part.with_columns(prefix + pl.col("mark_id")) for part in (table, parts)
+            )
+        marks.append(table)
         slices.append(parts)
         is_doubtful |= submission.runs is not None and WARNING_CODES in submission.runs["state"]
     taken_marks = _plain(pl.concat(marks), pl.concat(slices), volume, name)
@@ -87,20 +89,20 @@ def read_output(
 
 
 def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.DataFrame:
-    """The case under every name that it may have in its marks."""
+    """Return the case under every name that it may have in its marks."""
     columns = geometry_columns(volume.geometry)
     cases = pl.DataFrame([{"case_id": name, **columns} for name in names], schema=_CASE_TYPES)
     return cases if images is None else cases.with_columns(pl.lit(str(images)).alias(IMAGES))
 
 
-def _alone(taken: Path) -> tuple[Path, Format | None]:
-    """The file that a folder holds, if it is but one: then its own format counts."""
+def _only_file(taken: Path) -> tuple[Path, Format | None]:
+    """Return the only file of a folder with its format; otherwise the folder."""
     inside = list(taken.iterdir())
     if len(inside) != 1 or not inside[0].is_file():
         return taken, None
     try:
         return inside[0], fitting(inside[0], "marks")
-    except InputError:  # it may be a table of ours, which is known by its name in a folder
+    except InputError:  # it may be one of our tables, recognised by its name in a folder
         return taken, None
 
 
@@ -109,12 +111,12 @@ def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
         require_no_parquet(path)
         form = form or fitting(path, "marks")
         if form.read_marks is None:
-            raise InputError.at(path, f"is {form.name}, which holds no marks.")
+            raise InputError.at(path, f"is {form.name}, which does not contain marks.")
         submission = form.read_marks(path, cases)
     except NoduleBenchError as error:
         problem = first_line(error).replace(f"{path.parent}/", "")
         raise OutputRejectedError(Notice("output_no_marks", {"problem": problem})) from error
-    except (Exception, PanicException) as error:  # a reader that a hostile file brought down
+    except (Exception, PanicException) as error:  # a hostile file crashed a reader
         why = {"problem": type(error).__name__}
         raise OutputRejectedError(Notice("output_no_marks", why)) from error
     if submission.marks["case_id"].n_unique() > 1:
@@ -123,23 +125,23 @@ def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
 
 
 def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str) -> TakenMarks:
-    """The marks under names of ours, with what is to be told of them."""
+    """Return the marks under new names, with notices."""
     notices = []
     if marks.height > MOST_MARKS:
         notices.append(Notice("run_marks_over", {"marks": marks.height, "most": MOST_MARKS}))
         by_score = marks.with_columns(pl.col("score").fill_null(float("inf")))
         first = by_score.with_row_index("row").sort("score", "row", descending=[True, False])
         marks = marks[first["row"].head(MOST_MARKS).sort()]
-    place = np.column_stack([marks[one].to_numpy().astype(np.float64) for one in PLACE])
-    outside = int((~volume.geometry.contains(place)).sum()) if len(place) else 0
+    position = np.column_stack([marks[axis].to_numpy().astype(np.float64) for axis in PLACE])
+    outside = int((~volume.geometry.contains(position)).sum()) if len(position) else 0
     if outside:
         notices.append(Notice("run_marks_outside", {"outside": outside, "marks": marks.height}))
     named = pl.lit(name).alias("case_id")
     numbers = pl.Series("mark_id", [str(number) for number in range(1, marks.height + 1)])
     if slices.height:
         new = pl.DataFrame({"mark_id": marks["mark_id"], "new": numbers})
-        kept = slices.join(new, on="mark_id", how="inner", maintain_order="left_right")
-        slices = MARK_SLICES.arrange(kept.with_columns(named, pl.col("new").alias("mark_id")))
+        joined = slices.join(new, on="mark_id", how="inner", maintain_order="left_right")
+        slices = MARK_SLICES.arrange(joined.with_columns(named, pl.col("new").alias("mark_id")))
     is_known = pl.col("category").str.contains(CATEGORY)
     plain = marks.with_columns(named, numbers, pl.when(is_known).then(pl.col("category")))
     return TakenMarks(MARKS.arrange(plain), slices, tuple(notices))

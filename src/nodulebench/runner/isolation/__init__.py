@@ -1,1 +1,1 @@
-"""Programs of others, apart from everything else: sandboxes, their limits, and the test of both."""
+"""Sandboxes for untrusted programs, with limits and a self-test."""

@@ -1,6 +1,6 @@
-"""Programs in namespaces made by bubblewrap, limited by a control group of their own.
+"""Programs in namespaces created by bubblewrap, limited by their control group.
 
-Nothing of this machine is seen inside but ``/usr``, or an unpacked image, and what is mounted.
+Inside, only ``/usr`` or an unpacked image and the mounts of the job are visible.
 """
 
 import errno
@@ -31,7 +31,7 @@ from nodulebench.runner.isolation.sandbox import (
 )
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""Machine -> how the kernel calls it (AUDIT_ARCH)."""
+"""Machine -> its identifier in the kernel (AUDIT_ARCH)."""
 DENIED = {
     "mount": (165, 40),
     "umount2": (166, 39),
@@ -72,54 +72,54 @@ DENIED = {
     "mount_setattr": (442, 442),
     "quotactl_fd": (443, 443),
 }
-"""Call -> its number on each of the machines."""
+"""System call -> its number on each of the machines."""
 CLONE, CLONE3 = (56, 220), (435, 435)
 NEW_SPACES = 0x7E020000
-"""What asks ``clone`` for name spaces; ``clone3`` hides it, and programs do without it."""
+"""Flags of ``clone`` for namespaces; ``clone3`` hides its flags, and programs work without it."""
 _LOAD, _IS, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 _OTHER_CALLS = 0x40000000
-"""The calls of x86_64 in another form (x32) begin here."""
+"""System calls of the x32 variant of x86_64 begin here."""
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 
 def filter_of(machine: str = "") -> bytes | None:
-    """The filter as the kernel takes it; None: for a machine whose numbers are not known here."""
+    """Return the filter for the kernel; None: the machine's call numbers are not known."""
     machine = machine or platform.machine()
     if machine not in MACHINES:
         return None
-    place = list(MACHINES).index(machine)
-    denied = sorted(numbers[place] for numbers in DENIED.values())
-    return b"".join(_instructions(MACHINES[machine], denied, CLONE[place], CLONE3[place]))
+    column = list(MACHINES).index(machine)
+    denied = sorted(numbers[column] for numbers in DENIED.values())
+    return b"".join(_instructions(MACHINES[machine], denied, CLONE[column], CLONE3[column]))
 
 
 def _instructions(machine: int, denied: list[int], clone: int, clone3: int) -> Iterator[bytes]:
-    def one(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+    def instruction(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
         return struct.pack("=HBBI", code, if_so, if_not, value)
 
     count = len(denied)
-    yield one(_LOAD, _MACHINE_AT)
-    yield one(_IS, machine, 1)
-    yield one(_RETURN, KILL)
-    yield one(_LOAD, _NUMBER_AT)
-    yield one(_AT_LEAST, _OTHER_CALLS, count + 5)  # refused
-    yield one(_IS, clone3, count + 5)  # unknown
+    yield instruction(_LOAD, _MACHINE_AT)
+    yield instruction(_IS, machine, 1)
+    yield instruction(_RETURN, KILL)
+    yield instruction(_LOAD, _NUMBER_AT)
+    yield instruction(_AT_LEAST, _OTHER_CALLS, count + 5)  # refused
+    yield instruction(_IS, clone3, count + 5)  # unknown
     for passed, number in enumerate(denied):
-        yield one(_IS, number, count + 3 - passed)  # refused
-    yield one(_IS, clone, 0, 2)  # allowed, unless it asks for name spaces
-    yield one(_LOAD, _FIRST_ARGUMENT_AT)
-    yield one(_HAS, NEW_SPACES, 1)  # refused
-    yield one(_RETURN, ALLOW)
-    yield one(_RETURN, REFUSE | errno.EPERM)
-    yield one(_RETURN, REFUSE | errno.ENOSYS)
+        yield instruction(_IS, number, count + 3 - passed)  # refused
+    yield instruction(_IS, clone, 0, 2)  # allowed, unless it requests namespaces
+    yield instruction(_LOAD, _FIRST_ARGUMENT_AT)
+    yield instruction(_HAS, NEW_SPACES, 1)  # refused
+    yield instruction(_RETURN, ALLOW)
+    yield instruction(_RETURN, REFUSE | errno.EPERM)
+    yield instruction(_RETURN, REFUSE | errno.ENOSYS)
 
 
 def profile_of(usual: JsonObject) -> JsonObject:
-    """A profile for an engine: the engine's usual one, without what is refused here."""
-    taken, kept = {*DENIED, "clone", "clone3"}, []
+    """Return the engine's default profile without the calls that are refused here."""
+    taken, rules = {*DENIED, "clone", "clone3"}, []
     for rule in usual["syscalls"]:
         names = [name for name in rule["names"] if name not in taken]
-        kept += [{**rule, "names": names}] if names else []
+        rules += [{**rule, "names": names}] if names else []
     refused = {"action": "SCMP_ACT_ERRNO"}
     has_none = {"index": 0, "value": NEW_SPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
     own = [
@@ -127,7 +127,7 @@ def profile_of(usual: JsonObject) -> JsonObject:
         {"names": ["clone3"], "errnoRet": errno.ENOSYS, **refused},
         {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [has_none]},
     ]
-    return {**usual, "syscalls": [*kept, *own]}
+    return {**usual, "syscalls": [*rules, *own]}
 
 
 INSIDE_ID = 65534
@@ -135,11 +135,11 @@ _ENTER = (
     'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 > "$1" || exit 125; shift; n=$((n-1)); done; '
     'exec "$@"'
 )
-"""Enters control groups, then becomes the program: nothing runs outside of them."""
+"""Enters the control groups, then executes the program: nothing runs outside of them."""
 _OWN_PROCESSES = 2
-"""Those of bwrap itself, outside and inside."""
+"""Processes of bwrap itself, outside and inside."""
 _STARTS_S = 30.0
-"""How long a sandbox may take to be made."""
+"""Time limit for creating a sandbox."""
 
 
 @dataclass
@@ -152,57 +152,58 @@ class BubblewrapRunning:
     """The first process inside, by its number outside."""
 
     def usage(self) -> Usage:
-        """What the group has used."""
+        """Resources that the group has used."""
         return self.group.usage()
 
     def kill(self) -> None:
-        """End bwrap, and with it all that is inside."""
+        """Kill bwrap and all processes inside."""
         self.process.kill()
         self.group.kill()
         self.process.wait()
 
     def network_of(self) -> tuple[str, ...]:
-        """Words that run a command in the network of the sandbox."""
+        """Return the command prefix that enters the network of the sandbox."""
         user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
         return ("nsenter", f"--target={self.child}", "--net", *user, "--")
 
 
 class Bubblewrap:
-    """Sandboxes by bwrap and a control group."""
+    """Sandboxes with bwrap and a control group."""
 
     name = "bubblewrap"
     sees_our_mounts = True
 
     def version(self) -> str:
-        """Of bwrap."""
+        """Return the version of bwrap."""
         program = shutil.which("bwrap")
         if program is None:
             raise InputError.at(self.name, "is not installed.", "Install the package bubblewrap.")
-        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
-        return told.stdout.strip()
+        words = [program, "--version"]
+        completed = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+        return completed.stdout.strip()
 
-    def fault(self, exit_code: int | None, said: str) -> str:
-        """What bwrap complains of where it could not start the program."""
-        is_own = exit_code == 1 and said.startswith("bwrap: ")
-        return said.strip() if is_own and not said.startswith("bwrap: execvp") else ""
+    def fault(self, exit_code: int | None, output: str) -> str:
+        """Return bwrap's error message if it could not start the program."""
+        is_own = exit_code == 1 and output.startswith("bwrap: ")
+        return output.strip() if is_own and not output.startswith("bwrap: execvp") else ""
 
     @contextmanager
     def start(self, job: Job) -> Iterator[BubblewrapRunning]:
-        """Start a program within namespaces of its own."""
+        """Start a program in new namespaces."""
         group = make_group(replace(job.limits, pids=job.limits.pids + _OWN_PROCESSES))
-        told, tell = os.pipe()
+        status, tell = os.pipe()
         calls, options = _filter(), os.memfd_create("options")
         try:
             entrances = group.entrances
             words = [_program("sh"), "-c", _ENTER, "sh", str(len(entrances)), *entrances]
-            words += [_program("env"), "-i", *_as_nobody()]  # the shell has set PWD
+            words += [_program("env"), "-i", *_without_root()]  # the shell has set PWD
             words += _from_file(_bwrap(job, tell, calls), len(job.command), options)
             process = subprocess.Popen(  # noqa: S603 - in the sandbox
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={},  # bwrap is the first process inside, where its own can be read
+                env={},  # bwrap is the first process inside, where its environment is readable
                 pass_fds=(tell, calls, options),
                 start_new_session=True,
                 bufsize=0,
@@ -211,13 +212,13 @@ class Bubblewrap:
             tell = -1
             running = BubblewrapRunning(process, group, 0)
             try:
-                running.child = _child_of(process, told)
+                running.child = _child_of(process, status)
                 yield running
             finally:
                 running.kill()
                 close_streams(process)
         finally:
-            os.close(told)
+            os.close(status)
             os.close(calls)
             os.close(options)
             if tell >= 0:
@@ -225,24 +226,24 @@ class Bubblewrap:
             group.remove()
 
 
-def _child_of(process: "subprocess.Popen[bytes]", told: int) -> int:
-    """The number of the first process inside, which bwrap tells when the sandbox stands."""
+def _child_of(process: "subprocess.Popen[bytes]", status: int) -> int:
+    """Return the number of the first process inside, which bwrap reports when it is ready."""
     deadline = time.monotonic() + _STARTS_S
     content = b""
     while b"\n" not in content:
         left = max(0.0, deadline - time.monotonic())
-        if not select.select([told], [], [], left)[0]:
-            raise OSError("bubblewrap makes no sandbox")
-        part = os.read(told, 4096)
+        if not select.select([status], [], [], left)[0]:
+            raise OSError("bubblewrap could not create a sandbox")
+        part = os.read(status, 4096)
         if not part:  # bwrap has ended
-            said = process.stderr.read(2000) if process.stderr is not None else b""
-            raise OSError(f"bubblewrap: {(said or b'').decode(errors='replace').strip()}")
+            message = process.stderr.read(2000) if process.stderr is not None else b""
+            raise OSError(f"bubblewrap: {(message or b'').decode(errors='replace').strip()}")
         content += part
     return int(json.loads(content.splitlines()[0])["child-pid"])
 
 
-def _as_nobody() -> list[str]:
-    """Root is nobody outside too; whoever else starts it stays who they are."""
+def _without_root() -> list[str]:
+    """Return the words that replace root by an unprivileged user outside, too."""
     if os.geteuid() != 0:
         return []
     who = (f"--reuid={SERVICE_ID}", f"--regid={SERVICE_ID}", "--clear-groups", "--inh-caps=-all")
@@ -250,7 +251,7 @@ def _as_nobody() -> list[str]:
 
 
 def _program(name: str) -> str:
-    """The path of a program, since what starts the sandbox has no PATH.
+    """Return the path of a program, since the sandbox is started without PATH.
 
     Raises:
         OSError: if it is not installed.
@@ -262,30 +263,30 @@ def _program(name: str) -> str:
 
 
 def _from_file(words: list[str], command_length: int, options: int) -> list[str]:
-    """The words for bwrap with its options in an open file: inside, its words can be read.
+    """Move the options of bwrap into an open file, since its arguments are readable inside.
 
     Raises:
-        ValueError: if an option holds the character that ends options there.
+        ValueError: if an option contains the null character, which separates options there.
     """
     end = len(words) - command_length - 1  # the options end with "--"
     if any("\0" in word for word in words):
-        raise ValueError("an option of bubblewrap holds a null character")
+        raise ValueError("an option of bubblewrap contains a null character")
     os.write(options, "\0".join(words[1:end]).encode("utf-8", "surrogateescape"))
     os.lseek(options, 0, os.SEEK_SET)
     return [_program(words[0]), "--args", str(options), *words[end:]]
 
 
 def _filter() -> int:
-    """An open file to read the filter of calls from.
+    """Return an open file with the filter of system calls.
 
     Raises:
-        OSError: if there is none for this machine.
+        OSError: if this machine has no filter.
     """
     content = filter_of()
     if content is None:
-        raise OSError(f"no filter of calls is known for {platform.machine()}")
+        raise OSError(f"there is no filter of system calls for {platform.machine()}")
     read, write = os.pipe()
-    os.write(write, content)  # less than a pipe holds
+    os.write(write, content)  # fits into the buffer of a pipe
     os.close(write)
     return read
 
@@ -319,8 +320,8 @@ def _bwrap(job: Job, tell: int, calls: int) -> list[str]:
 
 def _machine() -> list[str]:
     words: list[str] = []
-    for place in machine_parts():
-        words += ["--ro-bind", place, place]
+    for path in machine_parts():
+        words += ["--ro-bind", path, path]
     for name, target in machine_links().items():
         words += ["--symlink", target, f"/{name}"]
     return words

@@ -1,7 +1,7 @@
-"""Limits on all processes of a program together, and what they used: Linux control groups.
+"""Linux control groups: limits on all processes of a program together, and their usage.
 
-Both forms of the kernel are known: version 2 with one tree, version 1 with a tree per controller.
-A group lies below the one we are in, so that limits from outside hold too.
+Both versions are supported: version 2 with one tree, version 1 with a tree per controller. Groups
+are created below our own group, so that limits from outside apply too.
 """
 
 import os
@@ -23,23 +23,23 @@ _OLD = re.compile(r"nodulebench-(\d+-\d+)-\d+")
 _PERIOD_US = 100_000
 _NUMBERS = count(1)
 _ENDING_S = 10.0
-"""How long a killed process may take until it is gone."""
+"""Time limit for a killed process to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A control group: in version 1 a folder per controller, in version 2 one."""
+    """A control group: one folder per controller in version 1, one folder in version 2."""
 
     folders: tuple[Path, ...]
     is_second: bool
 
     @property
     def entrances(self) -> tuple[str, ...]:
-        """The files that a process writes 0 to in order to enter."""
+        """Files that a process writes 0 to in order to enter."""
         return tuple(str(folder / "cgroup.procs") for folder in self.folders)
 
     def usage(self) -> Usage:
-        """What all processes have used so far."""
+        """Return what all processes have used so far."""
         if self.is_second:
             (folder,) = self.folders
             events, forks = _fields(folder / "memory.events"), _fields(folder / "pids.events")
@@ -62,17 +62,17 @@ class Group:
         )
 
     def most_processes(self) -> int:
-        """How many processes were there at most, with those of groups below; 0: nobody tells."""
+        """Return the peak number of processes, also of groups below; 0: not known."""
         return _number(self.folders[0 if self.is_second else 1] / "pids.peak") or 0
 
     @property
     def place(self) -> str:
-        """The name of the group for others who make groups in it."""
+        """Path of the group for engines that create groups in it."""
         tree = TREE if self.is_second else TREE / CONTROLLERS[0]
         return f"/{self.folders[0].relative_to(tree)}"
 
     def inner(self) -> "dict[str, Group]":
-        """The groups that others made in it, by their names."""
+        """Return the groups that others created in it, by their names."""
         with suppress(OSError):
             names = [path.name for path in self.folders[0].iterdir() if path.is_dir()]
             return {
@@ -82,7 +82,7 @@ class Group:
         return {}
 
     def kill(self) -> None:
-        """End every process of the group, and wait until none is left."""
+        """Kill every process of the group, and wait until none is left."""
         deadline = time.monotonic() + _ENDING_S
         while pids := self.pids():
             for folder in self.folders:
@@ -97,31 +97,31 @@ class Group:
             time.sleep(0.001)
 
     def remove(self) -> None:
-        """Take the group away; it must be empty."""
+        """Remove the group; it must be empty."""
         for folder in self.folders:
             deadline = time.monotonic() + _ENDING_S
             while folder.is_dir():
                 try:
                     folder.rmdir()
-                except OSError:  # its last process is still being cleared away
+                except OSError:  # its last process is still being removed
                     if time.monotonic() > deadline:
                         return
                     time.sleep(0.001)
 
     def pids(self) -> set[int]:
-        """The numbers of all its processes."""
-        found: set[int] = set()
+        """Return the numbers of all its processes."""
+        numbers: set[int] = set()
         for folder in self.folders:
             with suppress(OSError):
-                found |= {int(one) for one in (folder / "cgroup.procs").read_text().split()}
-        return found
+                numbers |= {int(number) for number in (folder / "cgroup.procs").read_text().split()}
+        return numbers
 
 
 def make_group(limits: Limits) -> Group:
-    """A new group with these limits; groups that killed runs left behind go.
+    """Create a group with these limits; groups of killed runs are removed.
 
     Raises:
-        OSError: if this machine lets us make none, or does not take a limit.
+        OSError: if this machine does not permit a group or a limit.
     """
     parents, is_second = _parents()
     for parent in parents:
@@ -143,15 +143,15 @@ def _made(parents: tuple[Path, ...], limits: Limits, is_second: bool) -> Group:
 
 
 def make_outer_group(limits: Limits) -> Group:
-    """A new group, at one place in every tree, for an engine to make its own groups in.
+    """Create a group, at one path in every tree, for an engine to create its own groups in.
 
     Raises:
-        OSError: if this machine lets us make none, or does not take a limit.
+        OSError: if this machine does not permit a group or a limit.
     """
     parents, is_second = _parents()
-    if not is_second:  # limits on memory are what somebody outside may have set
-        place = parents[0].relative_to(TREE / CONTROLLERS[0])
-        parents = tuple(TREE / parent.relative_to(TREE).parts[0] / place for parent in parents)
+    if not is_second:  # outer limits are most likely set on memory
+        path = parents[0].relative_to(TREE / CONTROLLERS[0])
+        parents = tuple(TREE / parent.relative_to(TREE).parts[0] / path for parent in parents)
     for tree in _trees(parents[0], is_second):
         _sweep(tree)
     return _made(parents, limits, is_second)
@@ -159,13 +159,13 @@ def make_outer_group(limits: Limits) -> Group:
 
 @contextmanager
 def kill_count(group: Group) -> Iterator[Callable[[], int]]:
-    """How often memory ran out in a group or below it, even if what lay below is gone.
+    """Count how often memory ran out in a group or below it, also in groups removed since.
 
-    In version 2 a group counts that itself; in version 1 it counts its own processes alone, and
-    tells whoever asked before.
+    In version 2 a group counts this itself. In version 1 it counts only its own processes, and
+    notifies those who registered before.
 
     Raises:
-        OSError: if the system does not let us ask.
+        OSError: if the system does not permit registration.
     """
     if group.is_second:
         yield lambda: group.usage().memory_kills
@@ -187,7 +187,7 @@ def kill_count(group: Group) -> Iterator[Callable[[], int]]:
 
 
 def remove_outer_group(group: Group) -> None:
-    """End what is left in a group and those below it, and take all of them away, in every tree."""
+    """Kill all processes in a group and below it, and remove the groups, in every tree."""
     for tree in _trees(group.folders[0], group.is_second):
         _end(tree)
         for above in tree.parents:
@@ -196,7 +196,7 @@ def remove_outer_group(group: Group) -> None:
 
 
 def _trees(place: Path, is_second: bool) -> list[Path]:
-    """The same place in all trees of the system: engines make groups in every one."""
+    """Return the same path in all trees of the system: engines create groups in each of them."""
     if is_second:
         return [place]
     below = Path(*place.relative_to(TREE).parts[1:])
@@ -225,7 +225,7 @@ def _limit(group: Group, limits: Limits) -> None:
 
 
 def _parents() -> tuple[tuple[Path, ...], bool]:
-    """The folders that groups are made in, and whether they are of version 2."""
+    """Return the folders for new groups, and whether they are of version 2."""
     own: dict[str, str] = {}
     for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, place = line.split(":", 2)
@@ -233,16 +233,16 @@ def _parents() -> tuple[tuple[Path, ...], bool]:
     if (TREE / "cgroup.controllers").exists():
         return (_second_parent(TREE / own.get("", "")),), True
     places = [TREE / name / own.get(name, "") for name in CONTROLLERS]
-    # in a container the place may be named as it is seen from outside
+    # in a container the path may be the one outside of it
     return tuple(
-        one if one.is_dir() else TREE / one.relative_to(TREE).parts[0] for one in places
+        place if place.is_dir() else TREE / place.relative_to(TREE).parts[0] for place in places
     ), False
 
 
 def _second_parent(own: Path) -> Path:
-    """Our own group, made to hand its controllers on.
+    """Return our own group after delegating its controllers.
 
-    A group that hands controllers on may hold no process, so ours move into one below it.
+    A group that delegates controllers may contain no process, so ours move into a group below it.
     """
     if own.name == "nodulebench-runner":
         own = own.parent
@@ -259,7 +259,7 @@ def _second_parent(own: Path) -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the groups of runs that were killed, with what is left in them."""
+    """Remove the groups of killed runs, with their processes."""
     for folder in parent.glob("nodulebench-*-*-*"):
         known = _OLD.fullmatch(folder.name)
         if known and not is_alive(known[1]):
@@ -268,7 +268,7 @@ def _sweep(parent: Path) -> None:
 
 
 def _end(folder: Path) -> None:
-    """End all processes of a group and of those below it, and remove them."""
+    """Kill all processes of a group and of those below it, and remove the groups."""
     if not folder.is_dir():
         return
     for below in [path for path in folder.iterdir() if path.is_dir()]:

@@ -1,4 +1,4 @@
-"""The name of an isolation -> one that was tested, or why there is none."""
+"""Choose an isolation by name and test it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,35 +16,35 @@ ISOLATIONS: dict[str, Callable[[], Isolation]] = {
     "podman": Podman,
     "docker": Docker,
 }
-"""What ``auto`` tries, in this order."""
+"""Isolations that ``auto`` tries, in this order."""
 NONE = "none"
 
 
 def choose_isolation(name: str, folder: Path) -> tuple[Isolation, SelfTest | None]:
-    """An isolation whose walls and limits hold, and what its test said.
+    """Return an isolation that passed its self-test, and the result of the test.
 
     Args:
-        name: one of ``ISOLATIONS``; ``auto`` for the first of them that holds, and never ``none``;
-            or ``none``, which has nothing to test.
-        folder: where the tests may have their files.
+        name: one of ``ISOLATIONS``; ``auto`` for the first of them that passes, never ``none``; or
+            ``none``, which has nothing to test.
+        folder: folder for the files of the tests.
 
     Raises:
-        InputError: if a wall does not hold, with all that do not.
+        InputError: if protections fail, with all that do.
     """
     if name == NONE:
         return Bare(), None
     if name != "auto":
         isolation = ISOLATIONS[name]()
         tested = in_own_thread(partial(self_test, isolation, folder / f"test-{name}"))
-        tested.refuse_broken()
+        tested.require_passed()
         return isolation, tested
     problems = []
-    for one, make in ISOLATIONS.items():
+    for candidate, make in ISOLATIONS.items():
         isolation = make()
-        tested = in_own_thread(partial(self_test, isolation, folder / f"test-{one}"))
+        tested = in_own_thread(partial(self_test, isolation, folder / f"test-{candidate}"))
         if tested.is_passed:
             return isolation, tested
-        what = tested.problem or f"does not hold: {', '.join(tested.broken)}."
-        problems.append(Problem(f"isolation '{one}'", what))
-    remedy = "For a program of your own: --isolation none."
-    raise InputError([*problems, Problem("isolation", "none of them can be used.", remedy)])
+        what = tested.problem or f"fails to protect: {', '.join(tested.broken)}."
+        problems.append(Problem(f"isolation '{candidate}'", what))
+    remedy = "For your own program use --isolation none."
+    raise InputError([*problems, Problem("isolation", "none of these can be used.", remedy)])

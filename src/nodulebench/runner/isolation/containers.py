@@ -1,7 +1,7 @@
-"""Programs in containers made by podman or docker, below a control group of our own.
+"""Programs in containers of podman or docker, below our own control group.
 
-Neither pulls nor keeps an image: podman runs an unpacked one as it lies on the disk, docker gets
-its parts as mounts. All is read-only but ``/output`` and ``/tmp``.
+Neither pulls nor stores an image: podman runs an unpacked one directly from the disk, docker gets
+its parts as mounts. Everything is read-only except ``/output`` and ``/tmp``.
 """
 
 import hashlib
@@ -46,11 +46,11 @@ from nodulebench.runner.isolation.sandbox import (
 
 LABEL = "nodulebench"
 _MORE_MEMORY, _MORE_PROCESSES = 64 * MIB, 16
-"""The container's own limits lie above ours, which are met first: its group is gone with it, and
-whatever that counted."""
+"""The container's own limits are above ours, so that ours apply first: the container's group
+disappears with it, and so do its counters."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
-"""The client ends when we do; the container, when the next run sweeps."""
-_STARTS_S, _ENDS_S, _ANSWERS_S, _LOOKS_S = 300.0, 30.0, 120.0, 0.003
+"""The client ends when we do; the next run removes the container."""
+_STARTS_S, _ENDS_S, _ANSWERS_S, _POLL_S = 300.0, 30.0, 120.0, 0.003
 _CANNOT_MAKE, _CANNOT_EXECUTE = 125, (126, 127)
 _PERIOD_US = 100_000
 _CLIENT_VARIABLES = (
@@ -63,23 +63,23 @@ _CLIENT_VARIABLES = (
     "DOCKER_TLS_VERIFY",
     "DOCKER_CERT_PATH",
 )
-"""What an engine's client needs to find its programs, its settings and its service."""
+"""Variables that an engine's client needs to find its programs, settings and service."""
 _RUNTIMES = (b"runc", b"crun", b"exe\n")
 
 
 @dataclass
 class Container:
-    """A program in a container, and the client that speaks to it."""
+    """A program in a container, and the client that controls it."""
 
     process: "subprocess.Popen[bytes]"
     words: list[str]
-    """What the engine is called by."""
+    """Command prefix of the engine."""
     environment: dict[str, str]
     name: str
     group: Group
-    """With the limits, and the container's own group below it."""
+    """Our group with the limits; the container's own group is below it."""
     kills: Callable[[], int]
-    """How often memory ran out."""
+    """Returns how often memory ran out."""
     pids: int
     child: int = 0
     """The first process inside, by its number outside."""
@@ -88,10 +88,10 @@ class Container:
     _problem: str = ""
 
     def usage(self) -> Usage:
-        """What the container has used."""
+        """Return what the container has used."""
         whole = self.group.usage()
-        for one in self._inside():  # kernels that do not tell the most count what is refused there
-            self._refused_forks = max(self._refused_forks, one.usage().refused_forks)
+        for group in self._inside():  # kernels without a peak count refused processes there
+            self._refused_forks = max(self._refused_forks, group.usage().refused_forks)
         over = int(self.group.most_processes() > self.pids)
         return replace(
             whole,
@@ -101,16 +101,16 @@ class Container:
         )
 
     def kill(self) -> None:
-        """End the container, ask how it ended, and remove it.
+        """Kill the container, read how it ended, and remove it.
 
         Raises:
-            OSError: if the engine did not start it, or does not let go of it.
+            OSError: if the engine did not start it, or does not remove it.
         """
         if self._state is not None:
             return
         self.usage()
-        for one in self._inside():
-            one.kill()
+        for group in self._inside():
+            group.kill()
         try:
             self.process.wait(_ENDS_S)
         except subprocess.TimeoutExpired:
@@ -124,7 +124,7 @@ class Container:
             raise OSError(f"{self.words[0]}: {problem}")
 
     def network_of(self) -> tuple[str, ...]:
-        """Words that run a command in the network of the container."""
+        """Return the command prefix that enters the network of the container."""
         return ("nsenter", f"--target={self.child}", "--net", "--")
 
     def wait_until_started(self) -> None:
@@ -135,21 +135,21 @@ class Container:
         """
         deadline = time.monotonic() + _STARTS_S
         while (ended := _ended(self.process.pid)) is None:
-            pids = {pid for one in self._inside() for pid in one.pids() if _is_program(pid)}
+            pids = {pid for group in self._inside() for pid in group.pids() if _is_program(pid)}
             if pids:
                 self.child = min(pids)
                 return
             if time.monotonic() > deadline:
-                if any(one.pids() for one in self._inside()):
-                    return  # whatever it calls itself
+                if any(group.pids() for group in self._inside()):
+                    return  # its name is not known
                 self._problem = "the container does not start"
                 break
-            time.sleep(_LOOKS_S)
+            time.sleep(_POLL_S)
         else:
             if ended != _CANNOT_MAKE:
-                return  # it was quick
-            said = b"" if self.process.stderr is None else self.process.stderr.read(2000) or b""
-            self._problem = said.decode(errors="replace").strip()
+                return  # it has already ended
+            message = b"" if self.process.stderr is None else self.process.stderr.read(2000) or b""
+            self._problem = message.decode(errors="replace").strip()
         self.kill()
         raise OSError(f"{self.words[0]}: {self._problem}")
 
@@ -158,9 +158,9 @@ class Container:
 
     def _inspected(self) -> JsonObject:
         asked = [*self.words, "inspect", "--format", "{{json .State}}", self.name]
-        told = _call(asked, self.environment)
+        answer = _call(asked, self.environment)
         try:
-            state = json.loads(told.stdout) if told.returncode == 0 else {}
+            state = json.loads(answer.stdout) if answer.returncode == 0 else {}
         except ValueError:
             state = {}
         return state if isinstance(state, dict) else {}
@@ -172,37 +172,37 @@ class Engine(ABC):
     name: str
     package: str
     asks_version: tuple[str, ...]
-    """What it is called with to tell its version, which is the last word it says."""
+    """Arguments that print its version, which is the last word of the output."""
     sees_our_mounts: bool
 
     def version(self) -> str:
-        """Of the engine.
+        """Return the version of the engine.
 
         Raises:
             InputError: if it is not installed, or does not answer.
         """
         if shutil.which(self.name) is None:
             raise InputError.at(self.name, "is not installed.", f"Install {self.package}.")
-        told = _call([self.name, *self.asks_version], client_environment())
-        words = told.stdout.decode(errors="replace").split()
-        if told.returncode or not words:
-            raise InputError.at(self.name, f"does not answer: {_last(told)}")
+        answer = _call([self.name, *self.asks_version], client_environment())
+        words = answer.stdout.decode(errors="replace").split()
+        if answer.returncode or not words:
+            raise InputError.at(self.name, f"does not answer: {_last(answer)}")
         return f"{self.name} {words[-1]}"
 
-    def fault(self, exit_code: int | None, said: str) -> str:  # noqa: ARG002
-        """An engine that fails is told by the container's own state."""
+    def fault(self, exit_code: int | None, output: str) -> str:  # noqa: ARG002
+        """Return nothing: the failure of an engine is seen in the container's state."""
         return ""
 
     @abstractmethod
     def prepared(self, job: Job) -> "Prepared":
-        """What the engine needs to be called for a job."""
+        """Return how to call the engine for a job."""
 
     @contextmanager
     def start(self, job: Job) -> Iterator[Container]:
         """Start a program in a container."""
         ready, name = self.prepared(job), f"{LABEL}-{owner()}-{secrets.token_hex(4)}"
         limits = job.limits
-        # one process more, so that it is seen who had more than they may
+        # one more process, so that exceeding the limit is visible
         outer = make_outer_group(replace(limits, pids=limits.pids + 1, cpus=limits.cpus + 1))
         with ExitStack() as ending:
             ending.callback(remove_outer_group, outer)
@@ -232,7 +232,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """How an engine is called for a job."""
+    """How to call an engine for a job."""
 
     words: list[str]
     environment: dict[str, str]
@@ -241,19 +241,19 @@ class Prepared:
 
 
 def client_environment() -> dict[str, str]:
-    """The variables of ours that an engine is given: it hands some of all others on."""
+    """Return those of our variables that an engine receives; it would pass on others."""
     return {name: os.environ[name] for name in _CLIENT_VARIABLES if name in os.environ}
 
 
 def run_words(job: Job, group: str) -> list[str]:
-    """The walls and limits of a container, as both engines take them."""
+    """Return the options for isolation and limits that both engines take."""
     limits = job.limits
     words = ["--interactive", "--pull=never", "--network=none", "--read-only", "--ipc=none"]
     words += ["--log-driver=none", "--hostname=case", f"--label={LABEL}={owner()}"]
     words += ["--cap-drop=all", "--security-opt=no-new-privileges", f"--user={_user()}"]
     words += [*_limits(limits), f"--cgroup-parent={group}", f"--workdir={job.folder}"]
-    for place in ("/tmp", "/dev/shm"):  # noqa: S108 - those of the container
-        words += ["--tmpfs", f"{place}:rw,exec,nosuid,nodev,mode=1777,size={limits.tmp_bytes}"]
+    for path in ("/tmp", "/dev/shm"):  # noqa: S108 - those of the container
+        words += ["--tmpfs", f"{path}:rw,exec,nosuid,nodev,mode=1777,size={limits.tmp_bytes}"]
     for name, value in environment_of(job).items():
         words += ["--env", f"{name}={value}"]
     for card in cards_of(limits.gpus):
@@ -264,14 +264,14 @@ def run_words(job: Job, group: str) -> list[str]:
 
 
 def mounted(source: Path | str, target: str, *, is_writable: bool = False) -> list[str]:
-    """Words that mount a folder or file.
+    """Return the options that mount a folder or file.
 
     Raises:
-        InputError: if its path has a letter that parts words for an engine.
+        InputError: if its path has a character that is a separator for an engine.
     """
     if any(letter in f"{source}{target}" for letter in ',"\n'):
         what = "has a comma or a quotation mark in its path, which engines cannot mount."
-        raise InputError.at(source, what, "Put it elsewhere, or use --isolation bubblewrap.")
+        raise InputError.at(source, what, "Move it, or use --isolation bubblewrap.")
     kind = "" if is_writable else ",readonly"
     return ["--mount", f"type=bind,source={source},target={target}{kind}"]
 
@@ -285,34 +285,34 @@ def _limits(limits: Limits) -> list[str]:
 
 
 def _user() -> str:
-    """Root's containers are nobody's outside too; whoever else starts one stays who they are."""
+    """Return the user of a container: unprivileged outside, too, if root starts it."""
     if os.geteuid() == 0:
         return f"{SERVICE_ID}:{SERVICE_ID}"
     return f"{os.geteuid()}:{os.getegid()}"
 
 
 def _ended(pid: int) -> int | None:
-    """The exit code of a child that has ended, and stays to be waited for; None: it runs."""
-    told = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    return None if told is None else told.si_status
+    """Return the exit code of a child without reaping it; None: it still runs."""
+    result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return None if result is None else result.si_status
 
 
 def _is_program(pid: int) -> bool:
-    """Whether a process is the first inside, and no longer what makes the container."""
-    place = Path(f"/proc/{pid}")
+    """Whether a process is the first inside, and not the runtime that creates the container."""
+    folder = Path(f"/proc/{pid}")
     try:
-        name, told = ((place / file).read_bytes() for file in ("comm", "status"))
+        name, status = ((folder / file).read_bytes() for file in ("comm", "status"))
     except OSError:
         return False
-    numbers = next((line for line in told.splitlines() if line.startswith(b"NSpid:")), b"")
+    numbers = next((line for line in status.splitlines() if line.startswith(b"NSpid:")), b"")
     return numbers.endswith(b"\t1") and not name.startswith(_RUNTIMES)
 
 
 def _call(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[bytes]":
-    """Ask an engine something short.
+    """Call an engine and wait for the answer.
 
     Raises:
-        OSError: if it does not answer.
+        OSError: if it does not answer in time.
     """
     try:
         return subprocess.run(  # noqa: S603
@@ -327,13 +327,13 @@ def _call(words: list[str], environment: dict[str, str]) -> "subprocess.Complete
         raise OSError(f"{words[0]} does not answer within {_ANSWERS_S:g} s") from error
 
 
-def _last(told: "subprocess.CompletedProcess[bytes]") -> str:
-    lines = told.stderr.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"it ended with {told.returncode}"
+def _last(answer: "subprocess.CompletedProcess[bytes]") -> str:
+    lines = answer.stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"it ended with {answer.returncode}"
 
 
 def _seconds(state: JsonObject) -> float | None:
-    """How long a container ran; None: it did not, or does still."""
+    """Return how long a container ran; None: it did not run, or still runs."""
     began, ended = _moment(state, "StartedAt"), _moment(state, "FinishedAt")
     if began is None or ended is None:
         return None
@@ -341,7 +341,7 @@ def _seconds(state: JsonObject) -> float | None:
 
 
 def _moment(state: JsonObject, name: str) -> datetime | None:
-    """A time that an engine tells; the first year stands for one that never was."""
+    """Return a time from an engine's state; year 1 means that it did not happen."""
     try:
         moment = datetime.fromisoformat(state[name])
     except (KeyError, ValueError, TypeError):
@@ -355,7 +355,7 @@ _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
 
 
 class Docker(Engine):
-    """Sandboxes by docker."""
+    """Sandboxes with docker."""
 
     name = "docker"
     package = "the package docker.io, and start its service"
@@ -367,23 +367,23 @@ class Docker(Engine):
         self._lock = threading.Lock()
 
     def prepared(self, job: Job) -> Prepared:
-        """An image that has the links of the root, and its folders as mounts."""
+        """Return an image that has the links of the root, and its folders as mounts."""
         if job.root is None:
-            links, parts = machine_links(), {place: place for place in machine_parts()}
+            links, parts = machine_links(), {path: path for path in machine_parts()}
         else:
             links, parts = _parts(job.root, {mount.target for mount in job.mounts})
         own: list[str] = []
         for target, source in parts.items():
             own += mounted(source, target)
-        for name in _PROXIES:  # else its client adds those of the operator's settings
+        for name in _PROXIES:  # otherwise its client adds those of the operator's settings
             own += ["--env", f"{name}=", "--env", f"{name.upper()}="]
         return Prepared([self.name], client_environment(), [*own, self._image(links)])
 
     def _image(self, links: dict[str, str]) -> str:
-        """The image with these links; where it is new, what killed runs left is removed first.
+        """Return the image with these links; before the first one, remove leftover containers.
 
         Raises:
-            OSError: if the service does not take it.
+            OSError: if the service does not accept it.
         """
         content = _archive(links)
         with self._lock:
@@ -396,28 +396,28 @@ class Docker(Engine):
             return self._images[content]
 
     def _sweep(self) -> None:
-        """Remove the containers of runs that were killed."""
-        told = self._ask("ps", "--all", f"--filter=label={LABEL}", "--format={{.Names}}")
-        for name in told.split():
+        """Remove the containers of killed runs."""
+        names = self._ask("ps", "--all", f"--filter=label={LABEL}", "--format={{.Names}}")
+        for name in names.split():
             known = name.removeprefix(f"{LABEL}-").rpartition("-")[0]
             if not is_alive(known):
                 self._ask("rm", "--force", name)
 
     def _ask(self, *words: str, given: bytes = b"") -> str:
-        told = subprocess.run(  # noqa: S603
+        answer = subprocess.run(  # noqa: S603
             [self.name, *words],
             input=given,
             capture_output=True,
             check=False,
             env=client_environment(),
         )
-        if told.returncode:
-            raise OSError(f"docker {words[0]}: {told.stderr.decode(errors='replace').strip()}")
-        return told.stdout.decode(errors="replace")
+        if answer.returncode:
+            raise OSError(f"docker {words[0]}: {answer.stderr.decode(errors='replace').strip()}")
+        return answer.stdout.decode(errors="replace")
 
 
 def _parts(root: Path, targets: set[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Links at the top of an unpacked image, and what else lies there as mounts."""
+    """Return the links at the top of an unpacked image, and its other entries as mounts."""
     links, parts = {}, {}
     for path in sorted(root.iterdir()):
         target = f"/{path.name}"
@@ -429,12 +429,12 @@ def _parts(root: Path, targets: set[str]) -> tuple[dict[str, str], dict[str, str
 
 
 def _archive(links: dict[str, str]) -> bytes:
-    """A root file system with links and a place for what is written, as a tar file."""
+    """Return a root file system with links and a writable folder, as a tar file."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
-        place = tarfile.TarInfo("tmp")
-        place.type, place.mode = tarfile.DIRTYPE, 0o1777
-        tar.addfile(place)
+        folder = tarfile.TarInfo("tmp")
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o1777
+        tar.addfile(folder)
         for name, target in sorted(links.items()):
             link = tarfile.TarInfo(name)
             link.type, link.linkname = tarfile.SYMTYPE, target
@@ -457,7 +457,7 @@ _PROFILE = "seccomp.json"
 
 
 class Podman(Engine):
-    """Sandboxes by podman."""
+    """Sandboxes with podman."""
 
     name = "podman"
     package = "the package podman"
@@ -465,14 +465,14 @@ class Podman(Engine):
     sees_our_mounts = True
 
     def prepared(self, job: Job) -> Prepared:
-        """A store of its own, and the root file system as it lies on the disk."""
+        """Return a call with a private store, and the root file system on the disk."""
         if job.space is None:
             raise AssertionError("a slot has a space")
         space, root = job.space, job.root or job.space / "root"
         settings = space / "containers.conf"
         if not settings.exists():
             runtime = 'runtime = "runc"' if _is_first_version() else ""
-            if _USUAL.exists():  # without, its test says that calls are let through
+            if _USUAL.exists():  # without it, the self-test reports that calls are not filtered
                 calls = profile_of(json.loads(_USUAL.read_bytes()))
                 (space / _PROFILE).write_text(json.dumps(calls), encoding="utf-8")
             settings.write_text(_SETTINGS.format(space=space, runtime=runtime), encoding="utf-8")
@@ -487,14 +487,14 @@ class Podman(Engine):
         if job.root is None:
             if not root.exists():
                 _make_root(root)
-            for place in machine_parts():
-                own += mounted(place, place)
+            for path in machine_parts():
+                own += mounted(path, path)
         environment = {**client_environment(), "CONTAINERS_CONF": str(settings)}
         return Prepared(words, environment, [*own, "--rootfs", str(root)])
 
 
 def _make_root(root: Path) -> None:
-    """A root file system with nothing but places for mounts, and links."""
+    """Create a root file system that has only mount points and links."""
     root.mkdir(mode=0o755)
     (root / "tmp").mkdir()
     (root / "tmp").chmod(0o1777)
@@ -503,7 +503,7 @@ def _make_root(root: Path) -> None:
 
 
 def _processes() -> str:
-    """A limit on processes that we may set: podman's own is one that only a full root may."""
+    """Return a limit on processes that we may set: podman's default needs full root rights."""
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
@@ -512,5 +512,5 @@ def _processes() -> str:
 
 
 def _is_first_version() -> bool:
-    """Whether control groups are of version 1, of which crun knows no mixture with the second."""
+    """Whether control groups are of version 1; crun does not support both versions mixed."""
     return not Path("/sys/fs/cgroup/cgroup.controllers").exists()

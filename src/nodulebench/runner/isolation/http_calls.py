@@ -1,6 +1,6 @@
-"""Lines on standard input -> calls of a server at 127.0.0.1:4743, as grand-challenge.org does.
+"""Call a server at 127.0.0.1:4743 for each line on standard input, as grand-challenge.org does.
 
-Runs as a program of its own in the network of a sandbox, and needs nothing but Python: "ready" when
+Runs as a separate program in the network of a sandbox, and needs only Python. Prints "ready" when
 ``GET /health`` answers 200, then for every line one ``POST /invoke``: "done" if it answers 201.
 """
 
@@ -23,9 +23,9 @@ def _answer(method: str, path: str, seconds: float | None) -> int:
 
 
 def main() -> None:
-    """Serve until nobody writes any more."""
+    """Serve until standard input ends."""
     parent = os.getppid()
-    while os.getppid() == parent:  # who started us has the clock, and may have been killed
+    while os.getppid() == parent:  # the parent keeps the time, and may have been killed
         try:
             if _answer("GET", "/health", 10.0) == http.client.OK:
                 break
@@ -37,10 +37,10 @@ def main() -> None:
     for _ in sys.stdin:
         try:
             status = _answer("POST", "/invoke", None)
-            told = "done" if status == http.client.CREATED else f"failed: status {status}"
+            answer = "done" if status == http.client.CREATED else f"failed: status {status}"
         except (OSError, http.client.HTTPException) as error:
-            told = f"failed: {type(error).__name__}"
-        sys.stdout.write(f"{told}\n")
+            answer = f"failed: {type(error).__name__}"
+        sys.stdout.write(f"{answer}\n")
         sys.stdout.flush()
 
 

@@ -1,6 +1,6 @@
-"""What a hostile program would try, as a program of its own: prints what it could do, as JSON.
+"""Separate program that tries what a hostile program would try, and prints the outcome as JSON.
 
-Needs nothing but Python. Arguments: what to try, then the addresses that the tester listens on.
+Needs only Python. Arguments: what to try, then the addresses that the tester listens on.
 """
 
 import json
@@ -16,9 +16,9 @@ CHUNK = b"x" * (1 << 20)
 
 def _connects(family: int, address: object, kind: int = socket.SOCK_STREAM) -> bool:
     try:
-        with socket.socket(family, kind) as one:
-            one.settimeout(0.5)
-            one.connect(address)  # type: ignore[arg-type]
+        with socket.socket(family, kind) as client:
+            client.settimeout(0.5)
+            client.connect(address)  # type: ignore[arg-type]
             return True
     except OSError:
         return False
@@ -42,7 +42,7 @@ def _reads(path: str) -> bool:
 
 
 def _fills(path: str, most: int) -> bool:
-    """Whether more than so many bytes can be written."""
+    """Whether more than ``most`` bytes can be written."""
     written = 0
     try:
         with open(path, "wb", buffering=0) as file:  # noqa: PTH123
@@ -57,7 +57,7 @@ def _fills(path: str, most: int) -> bool:
 
 
 def _forks() -> int:
-    """How many processes could be started at the same time."""
+    """Return how many processes could be started at the same time."""
     started = []
     try:
         for _ in range(FORKS):
@@ -75,24 +75,24 @@ def _forks() -> int:
 
 
 def _makes_spaces() -> bool:
-    """Whether it can be root in a name space of its own, where many walls were climbed."""
+    """Whether it can become root in a new namespace, as in many known escapes."""
     import ctypes
 
     return bool(ctypes.CDLL(None).unshare(NEW_USERS) == 0)
 
 
 def _rights() -> "list[str]":
-    """What the system says of the rights of a process, where that is more than none."""
+    """Return the fields of the process status that show rights it should not have."""
     wanted = {"CapEff": "0000000000000000", "NoNewPrivs": "1", "Seccomp": "2"}
     with open("/proc/self/status", encoding="utf-8") as file:  # noqa: PTH123
-        told = dict(line.split(":", 1) for line in file if ":" in line)
-    return [name for name, value in wanted.items() if told.get(name, "").strip() != value]
+        status = dict(line.split(":", 1) for line in file if ":" in line)
+    return [name for name, value in wanted.items() if status.get(name, "").strip() != value]
 
 
 def _seen_of_others(allowed: "list[str]", folder: str) -> "list[str]":
-    """Variables that were not given to this program, and words of others that name a folder.
+    """Return names of variables that are not ours, and arguments of others that name a folder.
 
-    Both in all processes that can be seen, of variables their names.
+    Both are searched in all visible processes.
     """
     seen = []
     for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
@@ -106,7 +106,7 @@ def _seen_of_others(allowed: "list[str]", folder: str) -> "list[str]":
 
 
 def _entries(path: str) -> "list[str]":
-    """The entries of a file that a null character ends; none where it cannot be read."""
+    """Return the entries of a file, which null characters end; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return os.fsdecode(file.read()).split("\0")
@@ -115,7 +115,7 @@ def _entries(path: str) -> "list[str]":
 
 
 def reach(given: dict[str, object]) -> dict[str, object]:
-    """Try everything that ends by itself."""
+    """Try all attacks that end by themselves."""
     lo4, lo6 = given["lo4"], given["lo6"]
     output, most = str(given["output"]), given["output_bytes"]
     return {
@@ -127,7 +127,7 @@ def reach(given: dict[str, object]) -> dict[str, object]:
         "writes_input": _writes(f"{given['input']}/probe"),
         "writes_system": any(map(_writes, ("/probe", "/usr/probe", "/etc/probe"))),
         "reads_host": _reads(str(given["host_file"])),
-        "sees_processes": len([one for one in os.listdir("/proc") if one.isdigit()]) > 8,  # noqa: PTH208
+        "sees_processes": len([entry for entry in os.listdir("/proc") if entry.isdigit()]) > 8,  # noqa: PTH208
         "sees_of_others": _seen_of_others(given["environment"], str(given["host_folder"])),  # type: ignore[arg-type]
         "fills_output": most is not None and _fills(f"{output}/probe", int(str(most))),
         "fills_tmp": _fills("/tmp/probe", int(str(given["tmp_bytes"]))),  # noqa: S108
@@ -139,7 +139,7 @@ def reach(given: dict[str, object]) -> dict[str, object]:
 
 
 def eat(megabytes: int) -> None:
-    """Use memory in a child, and say that all went well."""
+    """Use memory in a child, and end normally."""
     pid = os.fork()
     if pid == 0:
         held = [bytearray(CHUNK) for _ in range(megabytes)]
@@ -148,7 +148,7 @@ def eat(megabytes: int) -> None:
 
 
 def fill(path: str, most: int) -> None:
-    """Write more than so many bytes, and leave them there for a while."""
+    """Write more than ``most`` bytes, and wait."""
     with open(path, "wb", buffering=0) as file:  # noqa: PTH123
         for _ in range(most // len(CHUNK) + 2):
             file.write(CHUNK)
@@ -156,7 +156,7 @@ def fill(path: str, most: int) -> None:
 
 
 def hang() -> None:
-    """Leave a grandchild behind that has nothing to do with us any more, and never end."""
+    """Leave a detached grandchild behind, and never end."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

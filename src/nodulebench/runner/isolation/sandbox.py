@@ -1,4 +1,4 @@
-"""What a sandbox is given and what it gives back, whichever program makes it."""
+"""Interface of sandboxes: jobs, limits, usage, and the protocol of an isolation."""
 
 import os
 import signal
@@ -14,18 +14,18 @@ from nodulebench.core.errors import InputError
 
 MIB = 1 << 20
 SERVICE_ID = 1_987_654_321
-"""Who the program is for the machine where root starts it: nobody that exists."""
+"""User of the program on this machine if root starts it: an id that no account has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder or file of this machine, and where the program finds it."""
+    """A folder or file of this machine, and its path in the sandbox."""
 
     source: Path
     target: str
     is_writable: bool = False
     below: Path | None = None
-    """A folder above the source; from there on no part of its path may be a link."""
+    """A folder above the source; below it, no part of the path may be a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ class Limits:
     pids: int
     output_bytes: int
     gpus: tuple[int, ...] = ()
-    """The graphics cards that it may use, by their numbers."""
+    """Numbers of the graphics cards that it may use."""
 
     @property
     def tmp_bytes(self) -> int:
-        """What ``/tmp`` holds: it is memory."""
+        """Size of ``/tmp``, which is in memory."""
         return max(self.memory_bytes // 2, MIB)
 
 
 def limits_of(resources: RunResources, gpus: tuple[int, ...] = ()) -> Limits:
-    """The limits that a manifest asks for."""
+    """Return the limits in a manifest."""
     return Limits(
         cpus=resources.cpus,
         memory_bytes=int(resources.memory_gb * (1 << 30)),
@@ -58,34 +58,34 @@ def limits_of(resources: RunResources, gpus: tuple[int, ...] = ()) -> Limits:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is started in a sandbox."""
+    """A command to start in a sandbox."""
 
     command: tuple[str, ...]
     mounts: tuple[Mount, ...]
     limits: Limits
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
-    """Where it is started, inside."""
+    """Working folder, inside."""
     environment: Mapping[str, str] = field(default_factory=dict)
     root: Path | None = None
     """An unpacked image; None: the programs of this machine (``/usr``)."""
     space: Path | None = None
-    """A folder where whoever makes the sandbox may keep what it needs; it goes with the slot."""
+    """A folder for the files of the isolation; it is removed with the slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a program and all that it started have used so far; None: it was not measured."""
+    """Resources that a program and its children have used so far; None: not measured."""
 
     cpu_seconds: float | None = None
     peak_bytes: int | None = None
-    """With the files that it read, as the system keeps them in memory."""
+    """Including files in the page cache."""
     anonymous_bytes: int | None = None
-    """Now, without files."""
+    """At present, without files."""
     memory_kills: int = 0
-    """Processes that were ended for want of memory, whatever the program said of it."""
+    """Processes that were killed for lack of memory."""
     refused_forks: int = 0
     seconds: float | None = None
-    """How long it ran, where whoever made the sandbox says so."""
+    """Run time, if the isolation reports it."""
 
 
 class Running(Protocol):
@@ -94,48 +94,48 @@ class Running(Protocol):
     process: "subprocess.Popen[bytes]"
 
     def usage(self) -> Usage:
-        """What it has used so far."""
+        """Return what it has used so far."""
         ...
 
     def kill(self) -> None:
-        """End it with all that it started, and wait until nothing of it is left."""
+        """Kill it with its children, and wait until all have ended."""
         ...
 
     def network_of(self) -> tuple[str, ...]:
-        """The words before a command that is to run in the network of the sandbox."""
+        """Return the command prefix that enters the network of the sandbox."""
         ...
 
 
 class Isolation(Protocol):
-    """One way to keep a program apart."""
+    """A way to isolate a program."""
 
     name: str
     sees_our_mounts: bool
-    """Whether file systems that this thread mounts for itself are seen by what makes sandboxes."""
+    """Whether the isolation sees file systems that this thread mounts for itself."""
 
     def version(self) -> str:
-        """What makes the sandbox, as it calls itself.
+        """Return the name and version of the program that creates sandboxes.
 
         Raises:
-            InputError: if it is not there.
+            InputError: if it is not installed.
         """
         ...
 
-    def fault(self, exit_code: int | None, said: str) -> str:
-        """Why the sandbox itself failed, by how it ended; nothing: it was the program's own end."""
+    def fault(self, exit_code: int | None, output: str) -> str:
+        """Return why the sandbox itself failed; empty: the program ended by itself."""
         ...
 
     def start(self, job: Job) -> AbstractContextManager[Running]:
-        """Start a program; when the context is left, nothing of it runs any more.
+        """Start a program; when the context is left, none of its processes is left.
 
         Raises:
-            OSError: if the sandbox cannot be made; the program is not to blame.
+            OSError: if the sandbox cannot be created; the program is not to blame.
         """
         ...
 
 
 def close_streams(process: "subprocess.Popen[bytes]") -> None:
-    """Give back what a program was spoken to by, broken or not."""
+    """Close the streams of a program, even broken ones."""
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with suppress(OSError):
@@ -147,34 +147,34 @@ _SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "local
 
 
 def environment_of(job: Job) -> dict[str, str]:
-    """What a program finds in its environment: nothing of ours."""
+    """Return the environment of a program, without any of our variables."""
     plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
     folders = {"HOME": "/tmp", "TMPDIR": "/tmp"}  # noqa: S108
-    cards = {"CUDA_VISIBLE_DEVICES": ",".join(str(one) for one in job.limits.gpus)}
+    cards = {"CUDA_VISIBLE_DEVICES": ",".join(str(gpu) for gpu in job.limits.gpus)}
     return plain | folders | cards | dict(job.environment)
 
 
 def machine_links() -> dict[str, str]:
-    """The links of this machine's root that lead to its programs and libraries."""
-    places = (Path("/") / name for name in _SYSTEM)
-    return {place.name: str(place.readlink()) for place in places if place.is_symlink()}
+    """Return the links in this machine's root folder to its programs and libraries."""
+    paths = (Path("/") / name for name in _SYSTEM)
+    return {path.name: str(path.readlink()) for path in paths if path.is_symlink()}
 
 
 def machine_parts() -> list[str]:
-    """The programs and libraries of this machine, without its settings and its people's files."""
-    places = (Path("/") / name for name in _SYSTEM)
-    folders = [str(place) for place in places if place.is_dir() and not place.is_symlink()]
+    """Return the folders of this machine's programs and libraries, without users' files."""
+    paths = (Path("/") / name for name in _SYSTEM)
+    folders = [str(path) for path in paths if path.is_dir() and not path.is_symlink()]
     settings = (Path("/etc") / name for name in _SETTINGS)
     return ["/usr", *folders, *(str(setting) for setting in settings if setting.exists())]
 
 
 def cards_of(gpus: tuple[int, ...]) -> list[str]:
-    """The device files of graphics cards."""
+    """Return the device files of graphics cards."""
     if not gpus:
         return []
     shared = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
-    found = [*(f"/dev/nvidia{one}" for one in gpus), *shared]
-    return [one for one in found if Path(one).exists()]
+    devices = [*(f"/dev/nvidia{gpu}" for gpu in gpus), *shared]
+    return [device for device in devices if Path(device).exists()]
 
 
 @dataclass
@@ -184,46 +184,46 @@ class BareRunning:
     process: "subprocess.Popen[bytes]"
 
     def usage(self) -> Usage:
-        """Nobody measures."""
+        """Return nothing: usage is not measured."""
         return Usage()
 
     def kill(self) -> None:
-        """End it and its group; what left the group goes on."""
+        """Kill it and its group; processes that left the group continue."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def network_of(self) -> tuple[str, ...]:
-        """It has that of this machine."""
+        """Return nothing: it uses the network of this machine."""
         return ()
 
 
 class Bare:
-    """No isolation at all."""
+    """No isolation."""
 
     name = "none"
     sees_our_mounts = True
 
     def version(self) -> str:
-        """There is nothing that has one."""
+        """Return nothing."""
         return ""
 
-    def fault(self, exit_code: int | None, said: str) -> str:  # noqa: ARG002
-        """There is no sandbox that could fail."""
+    def fault(self, exit_code: int | None, output: str) -> str:  # noqa: ARG002
+        """Return nothing: there is no sandbox that could fail."""
         return ""
 
     @contextmanager
     def start(self, job: Job) -> Iterator[BareRunning]:
-        """Start a program where it lies; arguments that name a mount name its folder instead."""
+        """Start a program directly; arguments that name a mount get its folder instead."""
         if job.root is not None:
             raise InputError.at("isolation 'none'", "cannot run an image.", "Use bubblewrap.")
-        places = {mount.target: str(mount.source) for mount in job.mounts}
+        sources = {mount.target: str(mount.source) for mount in job.mounts}
         process = subprocess.Popen(  # noqa: S603 - asked for by name
-            [places.get(word, word) for word in job.command],
+            [sources.get(word, word) for word in job.command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=places.get(job.folder, job.folder),
+            cwd=sources.get(job.folder, job.folder),
             env={**environment_of(job), "PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
             bufsize=0,

@@ -1,7 +1,7 @@
-"""A place for one sandbox's files that is gone with its thread, killed or not.
+"""Scratch folder for one sandbox's files that disappears with its thread, even if killed.
 
-Where the system lets us, a thread gets mounts of its own: a file system in memory that nobody else
-sees, with a part of fixed size for what the program writes. Elsewhere it is a plain folder.
+If the system permits, the thread gets private mounts: a file system in memory that no other process
+sees, with a part of fixed size for the program's output. Otherwise it is an ordinary folder.
 """
 
 import ctypes
@@ -29,50 +29,50 @@ _SLAVE, _ALL_BELOW = 1 << 19, 1 << 14
 _AGAIN = 1 << 12
 _NO_SUID, _NO_DEVICES = 2, 4
 _DETACH = 2
-_OPEN_TO_ALL = Path("/tmp")  # noqa: S108 - what lies there has a name that nobody knows
+_OPEN_TO_ALL = Path("/tmp")  # noqa: S108 - the folder there has an unpredictable name
 _MOST_NAMES = 20_000
-"""Files and folders that a program may write for one case."""
+"""Number of files and folders that a program may write for one case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Folders of one sandbox: what it is given, and what it writes."""
+    """Input and output folders of one sandbox."""
 
     folder: Path
     output_bytes: int
     is_capped: bool
-    """Whether the file system itself stops what is written at the limit."""
+    """Whether the file system itself enforces the limit on output."""
 
     @property
     def input(self) -> Path:
-        """What the program finds, and cannot change."""
+        """Input of the program, which it cannot change."""
         return self.folder / "input"
 
     @property
     def output(self) -> Path:
-        """What the program writes."""
+        """Output of the program."""
         return self.folder / "output"
 
     @property
     def space(self) -> Path:
-        """For whoever makes the sandbox."""
+        """Files of the isolation."""
         return self.folder / "s"
 
     @property
     def taken(self) -> Path:
-        """For copies of what was written: every thread sees it, so that any reader can read it."""
+        """Copies of the output, visible to every thread, so that any reader can read them."""
         return self.folder.with_name(f"{self.folder.name}-taken")
 
     def renew(self) -> None:
         """Empty both folders, for the next case."""
-        for place in (self.input, self.output):
-            _empty(place)
+        for folder in (self.input, self.output):
+            _empty(folder)
 
     def reachable(self, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
-        """The same mounts from places that the program's user can come to, whatever lies above.
+        """Return the same mounts from paths that the program's user can reach.
 
         Raises:
-            OSError: if one cannot be made, or its source is a link by now.
+            OSError: if a mount cannot be created, or its source has become a link.
         """
         return tuple(map(self._reachable, mounts))
 
@@ -80,55 +80,54 @@ class Scratch:
         if mount.source.is_relative_to(self.folder):
             return mount
         name = hashlib.sha256(os.fsencode(mount.source)).hexdigest()[:16]
-        place = self.folder / "mounts" / name
-        if self.is_capped and place.exists():
-            return replace(mount, source=place)
+        target = self.folder / "mounts" / name
+        if self.is_capped and target.exists():
+            return replace(mount, source=target)
         with _opened(mount) as source:
             if not self.is_capped:
                 return mount
-            place.parent.mkdir(mode=0o755, exist_ok=True)
-            place.mkdir() if stat.S_ISDIR(os.fstat(source).st_mode) else place.touch()
-            # what is open is mounted, whatever lies at its path by now
-            _mount_again(Path(f"/proc/self/fd/{source}"), place, mount.source)
-        return replace(mount, source=place)
+            target.parent.mkdir(mode=0o755, exist_ok=True)
+            target.mkdir() if stat.S_ISDIR(os.fstat(source).st_mode) else target.touch()
+            # the open file is mounted, even if its path has been replaced since
+            _mount_again(Path(f"/proc/self/fd/{source}"), target, mount.source)
+        return replace(mount, source=target)
 
     def discard(self, folder: Path) -> None:
-        """Remove a folder of ours."""
         shutil.rmtree(folder, ignore_errors=True)
 
     def is_over(self) -> bool:
-        """Whether more was written than may be, where only looking tells."""
+        """Whether the output exceeds the limit, if the file system does not enforce it."""
         if self.is_capped:
             return False
         total = 0
-        for place, _, names in os.walk(self.output):  # links are not followed
+        for folder, _, names in os.walk(self.output):  # links are not followed
             for name in names:
-                with suppress(OSError):  # gone meanwhile
-                    total += os.lstat(f"{place}/{name}").st_blocks * 512
+                with suppress(OSError):  # removed meanwhile
+                    total += os.lstat(f"{folder}/{name}").st_blocks * 512
         return total > self.output_bytes
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for the places of sandboxes, which whoever runs in them can come through."""
+    """Provide a folder for the files of sandboxes, which users inside them can traverse."""
     usual = Path(tempfile.gettempdir()).resolve()
     is_open = all(parent.stat().st_mode & 0o001 for parent in (usual, *usual.parents))
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     above = _OPEN_TO_ALL if is_root and not is_open else usual
-    with process_folder(above) as place:
-        for one in (place, place.parent):
-            one.chmod(0o711)
-        yield place
+    with process_folder(above) as private:
+        for folder in (private, private.parent):
+            folder.chmod(0o711)
+        yield private
 
 
 def in_own_thread(work: Callable[[], Result]) -> Result:
-    """What some work gives, done where mounts of its own leave those of everybody else alone."""
-    found: list[Result] = []
+    """Run work in a new thread, whose private mounts do not affect other threads."""
+    results: list[Result] = []
     failed: list[BaseException] = []
 
     def call() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:
             failed.append(error)
 
@@ -137,11 +136,11 @@ def in_own_thread(work: Callable[[], Result]) -> Result:
     thread.join()
     if failed:
         raise failed[0]
-    return found[0]
+    return results[0]
 
 
 def make_scratch(folder: Path, output_bytes: int, isolation: Isolation) -> Scratch:
-    """The place of the sandboxes of this thread, in an empty folder."""
+    """Create the scratch folder of this thread's sandboxes."""
     folder.mkdir(mode=0o700, parents=True)
     is_capped = isolation.sees_our_mounts and _own_mounts() and _mount_memory(folder, 0)
     scratch = Scratch(folder, output_bytes, is_capped)
@@ -159,25 +158,25 @@ def make_scratch(folder: Path, output_bytes: int, isolation: Isolation) -> Scrat
 
 
 def remove_scratch(scratch: Scratch) -> None:
-    """Take the place away, of the thread that made it."""
-    if scratch.is_capped:  # with all that is mounted below it
+    """Remove a scratch folder, in the thread that created it."""
+    if scratch.is_capped:  # with all mounts below it
         _libc().umount2(os.fsencode(scratch.folder), _DETACH)
     shutil.rmtree(scratch.folder, ignore_errors=True)
 
 
-def _empty(place: Path) -> None:
-    for one in os.scandir(place):
-        if one.is_dir(follow_symlinks=False):
-            shutil.rmtree(one.path, ignore_errors=True)
+def _empty(folder: Path) -> None:
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
         else:
-            Path(one.path).unlink(missing_ok=True)
+            Path(entry.path).unlink(missing_ok=True)
 
 
 def _own_mounts() -> bool:
-    """Give this thread mounts of its own; whether the system let us."""
+    """Give this thread private mounts; return whether the system permitted it."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return False
-    # threads of polars that begin later would share our mounts and working folder for ever
+    # threads of polars that start later would share our mounts and working folder permanently
     pl.LazyFrame({"begun": [True]}).collect(engine="streaming")
     libc = _libc()
     if libc.unshare(_NEW_MOUNTS) != 0:
@@ -185,15 +184,15 @@ def _own_mounts() -> bool:
     return bool(libc.mount(b"none", b"/", None, _SLAVE | _ALL_BELOW, None) == 0)
 
 
-def _mount_memory(place: Path, size: int) -> bool:
+def _mount_memory(target: Path, size: int) -> bool:
     options = f"size={size},nr_inodes={_MOST_NAMES},mode=0700" if size else "mode=0700"
     flags = _NO_SUID | _NO_DEVICES
-    made = _libc().mount(b"tmpfs", os.fsencode(place), b"tmpfs", flags, options.encode())
+    made = _libc().mount(b"tmpfs", os.fsencode(target), b"tmpfs", flags, options.encode())
     return bool(made == 0)
 
 
-def _mount_again(source: Path, place: Path, name: Path) -> None:
-    names = os.fsencode(source), os.fsencode(place)
+def _mount_again(source: Path, target: Path, name: Path) -> None:
+    names = os.fsencode(source), os.fsencode(target)
     if _libc().mount(*names, None, _AGAIN | _ALL_BELOW, None) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(name))
@@ -201,10 +200,10 @@ def _mount_again(source: Path, place: Path, name: Path) -> None:
 
 @contextmanager
 def _opened(mount: Mount) -> Iterator[int]:
-    """The source of a mount, opened without following a link below its folder.
+    """Open the source of a mount without following a link below its folder.
 
     Raises:
-        OSError: if it does not exist, or is a link or lies behind one.
+        OSError: if it does not exist, or is a link or behind one.
     """
     folder = mount.below or mount.source
     source = os.open(folder, os.O_PATH)
@@ -214,7 +213,7 @@ def _opened(mount: Mount) -> Iterator[int]:
             os.close(source)
             source = inner
             if stat.S_ISLNK(os.fstat(source).st_mode):
-                what = "is a link, or lies behind one, since it was checked"
+                what = "has become a link, or is behind one, since it was checked"
                 raise OSError(errno.ELOOP, what, str(mount.source))
         yield source
     finally:

@@ -1,4 +1,4 @@
-"""A sandbox -> which of its walls and limits hold, tried from inside before the first case."""
+"""Self-test of a sandbox from inside, before the first case: which protections work."""
 
 import json
 import os
@@ -32,52 +32,52 @@ PROTECTIONS = (
     "pids",
     "time",
 )
-"""What has to hold."""
+"""The protections that must work."""
 _LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
 _EATEN_MB = 160
 _INPUT, _OUTPUT, _PROGRAM = "/input", "/output", "/opt/probe.py"
 _MAKERS_VARIABLES = ("PWD=/tmp", "HOSTNAME=case", "TERM=xterm", "container")
 _NETWORK = ("tcp4", "tcp6", "route", "abstract", "socket_file")
 _PATIENCE_S, _HANGS_S, _ENDS_S = 60.0, 0.3, 60.0
-"""A machine may be busy; what hangs would do so for ten minutes."""
+"""A machine may be busy; a hanging program would hang for ten minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """What a sandbox held when it was tried."""
+    """Result of the self-test of a sandbox."""
 
     isolation: str
     version: str
     holds: dict[str, bool]
-    """Wall -> whether it holds."""
+    """Protection -> whether it works."""
     problem: str = ""
-    """Why nothing could be tried."""
+    """Why the test could not run."""
 
     @property
     def is_passed(self) -> bool:
-        """Whether all walls hold."""
-        return not self.problem and all(self.holds.get(wall, False) for wall in PROTECTIONS)
+        """Whether all protections work."""
+        return not self.problem and all(self.holds.get(name, False) for name in PROTECTIONS)
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The walls that do not."""
-        return tuple(wall for wall in PROTECTIONS if not self.holds.get(wall, False))
+        """Protections that do not work."""
+        return tuple(name for name in PROTECTIONS if not self.holds.get(name, False))
 
-    def refuse_broken(self) -> None:
-        """Refuse to go on with a sandbox that does not hold.
+    def require_passed(self) -> None:
+        """Require that all protections work.
 
         Raises:
-            InputError: with the walls that do not hold.
+            InputError: with the protections that do not.
         """
         if self.problem:
             raise InputError(Problem(f"isolation '{self.isolation}'", self.problem))
         if not self.is_passed:
-            what = f"does not hold: {', '.join(self.broken)}."
-            raise InputError.at(f"isolation '{self.isolation}'", what, "No case was given to it.")
+            what = f"fails to protect: {', '.join(self.broken)}."
+            raise InputError.at(f"isolation '{self.isolation}'", what, "No case was run in it.")
 
 
 def self_test(isolation: Isolation, folder: Path) -> SelfTest:
-    """Try a sandbox from inside; in a folder that is not there yet, and is gone afterwards."""
+    """Test a sandbox from inside, in a new folder that is removed afterwards."""
     try:
         version = isolation.version()
         scratch = make_scratch(folder, _LIMITS.output_bytes, isolation)
@@ -104,41 +104,41 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
             "environment": _variables(),
         }
         (scratch.folder / "secret").write_text("secret")
-        told, _ = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
-    found: JsonObject = json.loads(told.text) if told.text.startswith("{") else {}
-    if not found:
-        raise ValueError(f"no program runs in it: {told.text.strip()[:300]}")
+        output, _ = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
+    reached: JsonObject = json.loads(output.text) if output.text.startswith("{") else {}
+    if not reached:
+        raise ValueError(f"no program runs in it: {output.text.strip()[:300]}")
     is_watched = scratch.is_capped or _is_seen(isolation, scratch)
     _, ate = _run(isolation, scratch, ("eat", str(_EATEN_MB)), _PATIENCE_S)
     start = time.monotonic()
     _, hung = _run(isolation, scratch, ("hang",), _HANGS_S)
     took = time.monotonic() - start
     return {
-        "network": not any(found[one] for one in _NETWORK),
-        "input": not found["writes_input"],
-        "files": not found["writes_system"] and not found["reads_host"],
-        "processes": not found["sees_processes"],
-        "environment": not found["sees_of_others"],
-        "kernel": not found["makes_spaces"] and not found["rights"],
-        "output": bool(found["writes_output"]) and not found["fills_output"] and is_watched,
-        "tmp": not found["fills_tmp"],
+        "network": not any(reached[way] for way in _NETWORK),
+        "input": not reached["writes_input"],
+        "files": not reached["writes_system"] and not reached["reads_host"],
+        "processes": not reached["sees_processes"],
+        "environment": not reached["sees_of_others"],
+        "kernel": not reached["makes_spaces"] and not reached["rights"],
+        "output": bool(reached["writes_output"]) and not reached["fills_output"] and is_watched,
+        "tmp": not reached["fills_tmp"],
         "memory": ate.usage.memory_kills > 0,
-        "pids": found["forks"] <= _LIMITS.pids,
+        "pids": reached["forks"] <= _LIMITS.pids,
         "time": hung.is_late and took < _ENDS_S,
     }
 
 
 def _variables() -> list[str]:
-    """Variables that a process inside may have: those of its job and of who made the sandbox.
+    """Return variables that a process inside may have: those of its job and of the isolation.
 
-    Of the latter some are known by name only; no value of them is the operator's.
+    Some of the latter are known only by name; none has a value of the operator.
     """
     given = environment_of(Job((), (), _LIMITS))
     return [*(f"{name}={value}" for name, value in given.items()), *_MAKERS_VARIABLES]
 
 
 def _is_seen(isolation: Isolation, scratch: Scratch) -> bool:
-    """Whether a program that writes too much is ended, where no disk stops it."""
+    """Whether a program that writes too much is ended, if the file system has no limit."""
     given = ("fill", f"{_OUTPUT}/probe", str(_LIMITS.output_bytes))
     return _run(isolation, scratch, given, _PATIENCE_S)[1].is_over_output
 
@@ -157,25 +157,25 @@ def _run(
         mounts.append(Mount(base, str(base)))
     command = (python, "-I", _PROGRAM, *arguments)
     job = Job(command, scratch.reachable(mounts), _LIMITS, space=scratch.space)
-    said = ProgramOutput()
+    output = ProgramOutput()
     scratch.renew()
     with isolation.start(job) as running:
-        ended = watch(running, seconds, said, scratch.is_over)
-    return said, ended
+        ended = watch(running, seconds, output, scratch.is_over)
+    return output, ended
 
 
 @contextmanager
 def _listening(folder: Path) -> Iterator[JsonObject]:
-    """Listeners that no program in a sandbox may reach."""
+    """Open listeners that no program in a sandbox may reach."""
     name = f"nodulebench-{secrets.token_hex(8)}"
     file = str(folder / "socket")
     with ExitStack() as stack:
 
         def listen(family: int, address: Any) -> socket.socket:
-            one = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
-            one.bind(address)
-            one.listen()
-            return one
+            listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            listener.bind(address)
+            listener.listen()
+            return listener
 
         lo4 = listen(socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1]
         try:

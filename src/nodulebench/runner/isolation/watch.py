@@ -1,4 +1,4 @@
-"""A program in its sandbox and a time -> how it ended, what it used, what it said at first."""
+"""Watch a program in its sandbox: time limit, usage, first output, and how it ended."""
 
 import os
 import selectors
@@ -13,34 +13,34 @@ from pathlib import Path
 from nodulebench.runner.isolation.sandbox import Running, Usage
 
 MOST_OUTPUT_BYTES = 64 << 10
-"""What is kept of the words of a program; the rest is read and forgotten."""
+"""Stored bytes of a program's output; the rest is read and dropped."""
 POLL_S = 0.05
-"""How often it is looked how much memory and disk a program uses."""
+"""Interval of checks of a program's memory and disk use."""
 
 
 @dataclass
 class ProgramOutput:
-    """The first words of a program on both its streams, as they came."""
+    """The first output of a program on both streams, in order of arrival."""
 
     content: bytearray = field(default_factory=bytearray)
 
     def take(self, part: bytes) -> None:
-        """More words; those over the cap are dropped."""
-        room = MOST_OUTPUT_BYTES - len(self.content)
-        self.content += part[: max(0, room)]
+        """Add output; bytes over the limit are dropped."""
+        left = MOST_OUTPUT_BYTES - len(self.content)
+        self.content += part[: max(0, left)]
 
     @property
     def text(self) -> str:
-        """Whatever it was, as text."""
+        """The output decoded as UTF-8, with replacement characters."""
         return bytes(self.content).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended, or was ended."""
+    """How a program ended."""
 
     exit_code: int | None
-    """None: a signal ended it."""
+    """None: it was ended by a signal."""
     signal: int | None
     seconds: float
     usage: Usage
@@ -52,16 +52,16 @@ class Ended:
 def watch(
     running: Running,
     seconds: float,
-    said: ProgramOutput,
+    output: ProgramOutput,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Wait for a program until its time is over; what still runs then is ended.
+    """Wait for a program until its time limit; then it is killed.
 
     Args:
         running: the program.
-        seconds: how long it may take.
-        said: gets its words.
-        is_over: whether it has written more than it may.
+        seconds: time limit.
+        output: receives its output.
+        is_over: returns whether it has written more than permitted.
     """
     process, start = running.process, time.monotonic()
     if process.stdin is not None:
@@ -77,24 +77,24 @@ def watch(
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     ready.register(stream, selectors.EVENT_READ)
-            next_look = start + POLL_S / 5
+            next_poll = start + POLL_S / 5
             while not (is_late or is_over_output):
                 now = time.monotonic()
-                found = ready.select(max(0.0, min(end, next_look) - now))
-                keys = {key.fd for key, _ in found}
+                events = ready.select(max(0.0, min(end, next_poll) - now))
+                keys = {key.fd for key, _ in events}
                 for fd in keys - {ended}:
-                    _hear(ready, fd, said)
+                    _hear(ready, fd, output)
                 if ended in keys:
                     break
                 now = time.monotonic()
-                if now >= next_look:
+                if now >= next_poll:
                     peak = higher(peak, running.usage().anonymous_bytes)
                     is_over_output = is_over()
-                    next_look = now + POLL_S
+                    next_poll = now + POLL_S
                 is_late = now >= end
             taken = time.monotonic() - start
             running.kill()
-            _hear_rest(ready, ended, said)
+            _hear_rest(ready, ended, output)
         finally:
             os.close(ended)
     usage = running.usage()
@@ -111,27 +111,27 @@ def watch(
     )
 
 
-def _hear(ready: selectors.BaseSelector, fd: int, said: ProgramOutput) -> None:
+def _hear(ready: selectors.BaseSelector, fd: int, output: ProgramOutput) -> None:
     part = os.read(fd, 1 << 16)
     if part:
-        said.take(part)
+        output.take(part)
     else:
         ready.unregister(fd)
 
 
-def _hear_rest(ready: selectors.BaseSelector, ended: int, said: ProgramOutput) -> None:
-    """What is left in the pipes; nobody writes to them any more, or nobody waits for them."""
+def _hear_rest(ready: selectors.BaseSelector, ended: int, output: ProgramOutput) -> None:
+    """Read the rest in the pipes after the program has ended."""
     ready.unregister(ended)
-    while found := ready.select(0):
-        for key, _ in found:
-            _hear(ready, key.fd, said)
-        if len(said.content) >= MOST_OUTPUT_BYTES:
+    while events := ready.select(0):
+        for key, _ in events:
+            _hear(ready, key.fd, output)
+        if len(output.content) >= MOST_OUTPUT_BYTES:
             return
 
 
-def higher(one: int | None, other: int | None) -> int | None:
-    """The higher of two numbers, of those that are known."""
-    return other if one is None else one if other is None else max(one, other)
+def higher(first: int | None, other: int | None) -> int | None:
+    """Return the higher of two numbers, ignoring None."""
+    return other if first is None else first if other is None else max(first, other)
 
 
 _LONGEST_LINE = 4096
@@ -140,10 +140,10 @@ READY, DONE, CALL = b"ready", b"done", b"read\n"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one call."""
+    """Answer to one call."""
 
     line: bytes | None
-    """None: the program ended, or its time was over."""
+    """None: the program ended, or its time limit was reached."""
     seconds: float
     peak_anonymous_bytes: int | None
     is_late: bool = False
@@ -152,19 +152,19 @@ class Answer:
 
 @dataclass
 class Calls:
-    """Lines to and from a program in its sandbox, or what speaks to it in its name."""
+    """Exchange lines with a program in its sandbox, directly or through a helper process."""
 
     running: Running
     speaker: "subprocess.Popen[bytes]"
-    said: ProgramOutput = field(default_factory=ProgramOutput)
+    output: ProgramOutput = field(default_factory=ProgramOutput)
     _heard: bytearray = field(default_factory=bytearray)
 
     def call(self, seconds: float, is_over: Callable[[], bool] = lambda: False) -> Answer:
-        """Let the program read the case that lies in its input."""
+        """Ask the program to read the case in its input folder."""
         if self.speaker.stdin is None:
-            raise AssertionError("it was given a pipe")
-        self.said, start = ProgramOutput(), time.monotonic()
-        with suppress(OSError):  # it has ended, which the answer tells
+            raise AssertionError("the process has a pipe")
+        self.output, start = ProgramOutput(), time.monotonic()
+        with suppress(OSError):  # it has ended, which the answer shows
             self.speaker.stdin.write(CALL)
         return self.answer(seconds, is_over, start)
 
@@ -174,9 +174,9 @@ class Calls:
         is_over: Callable[[], bool] = lambda: False,
         start: float | None = None,
     ) -> Answer:
-        """The next line of the program, whose time began at a start, or begins now."""
+        """Return the next line of the program; its time starts at ``start``, or now."""
         process, start = self.running.process, time.monotonic() if start is None else start
-        end, next_look, peak = start + seconds, start + POLL_S / 5, None
+        end, next_poll, peak = start + seconds, start + POLL_S / 5, None
         lines = self.speaker.stdout
         streams = {process.stdout, process.stderr, lines} - {None}
         with selectors.DefaultSelector() as ready:
@@ -187,19 +187,19 @@ class Calls:
                 now = time.monotonic()
                 if now >= end:
                     return Answer(None, now - start, peak, is_late=True)
-                if now >= next_look:
+                if now >= next_poll:
                     peak = higher(peak, self.running.usage().anonymous_bytes)
-                    next_look = now + POLL_S
+                    next_poll = now + POLL_S
                     if is_over():
                         return Answer(None, now - start, peak, is_over_output=True)
-                for key, _ in ready.select(max(0.0, min(end, next_look) - now)):
+                for key, _ in ready.select(max(0.0, min(end, next_poll) - now)):
                     part = os.read(key.fd, 1 << 16)
                     if lines is not None and key.fd == lines.fileno():
                         self._heard += part
                         if not part or len(self._heard) > _LONGEST_LINE:
                             return Answer(None, time.monotonic() - start, peak)
                     elif part:
-                        self.said.take(part)
+                        self.output.take(part)
                     else:
                         ready.unregister(key.fd)
         line, _, rest = bytes(self._heard).partition(b"\n")
@@ -209,7 +209,7 @@ class Calls:
 
 @contextmanager
 def calls_of(running: Running, *, by_http: bool) -> Iterator[Calls]:
-    """The calls of a program: on its own lines, or by HTTP in the network of its sandbox."""
+    """Open the calls of a program: by lines, or by HTTP in the network of its sandbox."""
     if not by_http:
         yield Calls(running, running.process)
         return

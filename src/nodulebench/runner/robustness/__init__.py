@@ -1,1 +1,1 @@
-"""A scan and its variants -> whether an algorithm's marks change as they must."""
+"""Robustness tests: whether marks change as expected on variants of a scan."""

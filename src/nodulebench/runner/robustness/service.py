@@ -1,7 +1,7 @@
-"""Algorithm and one case -> a table of relations that its marks must keep, each passed or failed.
+"""Test the robustness of an algorithm on one case: relations that its marks must satisfy.
 
-No reference is needed: the same scan stored otherwise has the same marks, and nodules that are
-drawn into it are known.
+No reference is needed: the same scan stored differently must have the same marks, and inserted
+nodules are known.
 """
 
 import csv
@@ -55,27 +55,27 @@ from nodulebench.runner.robustness.variants import (
 
 @dataclass(frozen=True, slots=True)
 class RobustnessChoice:
-    """What is inserted, and how strict the relations are."""
+    """Inserted nodules, and the strictness of the relations."""
 
     tolerance_mm: float = 3.0
-    """How far apart the same mark may be."""
+    """Maximum distance of the same mark."""
     noise_hu: float = 10.0
     diameters_mm: tuple[float, ...] = (4, 4, 6, 6, 8, 8, 12, 12)
     nodule_hu: float = 20.0
     large_mm: float = 10.0
-    """Inserted nodules from this size on have to be found."""
+    """Inserted nodules of at least this diameter must be found."""
     exact_share: float = 0.99
-    """Least agreement where not a single voxel's value changes."""
+    """Minimum agreement if no voxel value changes."""
     near_share: float = 0.9
-    """Least agreement where the surroundings change."""
+    """Minimum agreement if the surroundings change."""
     highest_share: float = 0.8
-    """Least share of the highest-scored marks that stay under noise and on another grid."""
+    """Minimum share of the highest-scored marks that remain under noise and on another grid."""
     chance: int = 1
-    """How many more nodules may be found at a lower dose or in thicker slices."""
+    """Number of additional nodules that may be found at a lower dose or in thicker slices."""
     most_times: float = 2.0
-    """How many times more or fewer marks there may be in denser or noisier lungs."""
+    """Maximum ratio of the numbers of marks in denser or noisier lungs."""
     few: int = 10
-    """Numbers of marks that differ by no more than this are alike."""
+    """Numbers of marks that differ by at most this are similar."""
     seed: int = 0
 
 
@@ -84,10 +84,10 @@ AS_IT_IS, WITH_NODULES = Notice("variant_none"), Notice("variant_nodules")
 
 
 class Bench:
-    """One algorithm and one case; runs are made when a relation asks for them, and once."""
+    """One algorithm and one case; each variant is run once, when a relation needs it."""
 
     def __init__(self, algorithm: Algorithm, volume: Volume, choice: RobustnessChoice) -> None:
-        """Look at the lungs of the case."""
+        """Segment the lungs of the case."""
         self.choice = choice
         self.volume = to_patient_axes(volume, "case")
         self.lungs: Lungs = segment_lungs(self.volume, "case")
@@ -96,55 +96,55 @@ class Bench:
 
     @property
     def before(self) -> Marks:
-        """Marks of the case as it is."""
+        """Marks of the unchanged case."""
         return self.run(AS_IT_IS, self.volume)
 
     @cached_property
     def nodules(self) -> tuple[InsertedNodule, ...]:
-        """What is inserted: where the lungs are free of marks."""
+        """Inserted nodules, at positions in the lungs without marks."""
         marks, sizes = self.before.center_mm, self.choice.diameters_mm
         return place_nodules(self.volume, self.lungs.mask, sizes, marks, self.random(0))
 
     @cached_property
     def with_nodules(self) -> Volume:
-        """The case with the nodules drawn into it."""
+        """The case with inserted nodules."""
         return insert_nodules(self.volume, self.nodules, self.choice.nodule_hu)
 
     @property
-    def found(self) -> BoolArray:
+    def is_found(self) -> BoolArray:
         """Which inserted nodules are found at full dose."""
-        return self.found_in(WITH_NODULES, self.with_nodules)
+        return self.is_found_in(WITH_NODULES, self.with_nodules)
 
     def run(self, name: Notice, volume: Volume) -> Marks:
-        """Marks of a volume, made once for each name."""
+        """Return the marks of a volume, computed once for each name."""
         if name not in self.marks:
             self.marks[name] = self._algorithm(volume)
         return self.marks[name]
 
     def moved(self, variant: Variant) -> tuple[Marks, Marks]:
-        """Where the marks of the case should be in a variant, and where they are."""
+        """Return the expected and the observed marks of a variant."""
         before = self.before
         expected = Marks(variant.move(before.center_mm.copy()), before.score)
         return expected, self.run(variant.name, variant.volume)
 
-    def found_in(self, name: Notice, volume: Volume) -> BoolArray:
-        """Which inserted nodules are found in a variant of the case with nodules."""
+    def is_found_in(self, name: Notice, volume: Volume) -> BoolArray:
+        """Return which inserted nodules are found in a variant of the case with nodules."""
         return is_found(self.nodules, self.run(name, volume), self.choice.tolerance_mm)
 
     def random(self, purpose: int) -> np.random.Generator:
-        """Chance that does not depend on which tests are run."""
+        """Return a random generator that does not depend on the selection of tests."""
         return np.random.default_rng([self.choice.seed, purpose])
 
 
 SHIFT_MM = (37.0, -21.0, 143.0)
 CROP_LOW_MM, CROP_HIGH_MM = 15.0, 25.0
-"""Kept around the lungs; unequal, so that the middle of the image moves too."""
+"""Margins around the lungs; unequal, so that the centre of the image moves too."""
 SCORE_TOLERANCE = 0.05
 TOP_MARKS = 10
 DOSE_SHARES = (1 / 2, 1 / 4, 1 / 8)
 BLUR_MM, SHARPENING = 0.8, 0.8
 MEDIANS_HU = (-900.0, -750.0)
-"""From lungs full of air to dense ones."""
+"""From well-aerated lungs to dense ones."""
 NOISY_SHARE = 1 / 4
 """The dose at which noise is twice as strong."""
 
@@ -159,7 +159,7 @@ class RobustnessOutcome:
 
     @property
     def word(self) -> str:
-        """Pass, FAIL, or that nothing can be said."""
+        """Outcome: pass, FAIL or not tested."""
         return {True: "pass", False: "FAIL", None: "not tested"}[self.verdict.is_passed]
 
 
@@ -236,16 +236,16 @@ def _density(bench: Bench) -> RelationVerdict:
 
 
 def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
-    names, found = [AS_IT_IS], [int(bench.found.sum())]
+    names, counts = [AS_IT_IS], [int(bench.is_found.sum())]
     for variant in worse:
         names.append(variant.name)
-        found.append(int(bench.found_in(variant.name, variant.volume).sum()))
-    return never_rising(names, found, len(bench.nodules), bench.choice.chance)
+        counts.append(int(bench.is_found_in(variant.name, variant.volume).sum()))
+    return never_rising(names, counts, len(bench.nodules), bench.choice.chance)
 
 
 def _kernel(bench: Bench, variant: Variant) -> RelationVerdict:
-    after = bench.found_in(variant.name, variant.volume)
-    return still_found(bench.nodules, bench.found, after, bench.choice.large_mm)
+    after = bench.is_found_in(variant.name, variant.volume)
+    return still_found(bench.nodules, bench.is_found, after, bench.choice.large_mm)
 
 
 TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
@@ -295,7 +295,7 @@ TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
         lambda bench: _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING)),
     ),
 }
-"""Name -> the relation, and its test. One line adds a test, and one its words."""
+"""Name -> the relation and its test. A new test needs one entry here and one text."""
 
 
 def check_case(
@@ -306,15 +306,15 @@ def check_case(
     image_format: InputFormat = "metaimage",
     weights: Sequence[Path] = (),
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
-    """Test an algorithm, by its name or command, on the image of a case in any form.
+    """Test an algorithm, by its name or command, on the image of a case in any format.
 
     Args:
-        name_or_command: what is tested.
+        name_or_command: the algorithm.
         case: the image.
-        choice: how strictly.
-        names: of the tests.
-        image_format: what a command is given.
-        weights: of built-in detectors and networks: files, and folders of them.
+        choice: strictness of the tests.
+        names: names of the tests.
+        image_format: format of the image for a command.
+        weights: files, and folders of them, for built-in detectors and networks.
 
     Raises:
         InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
@@ -346,7 +346,7 @@ def check_robustness(
 
 
 def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: Bench) -> None:
-    """Write ``robustness.csv``, the marks of every variant, and the nodules that were drawn in."""
+    """Write ``robustness.csv``, the marks of every variant, and the inserted nodules."""
     rows = [
         (
             outcome.name,
@@ -359,8 +359,10 @@ def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: B
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
     marks = [
         (in_english(name), *center, score)
-        for name, found in bench.marks.items()
-        for center, score in zip(found.center_mm.tolist(), found.score.tolist(), strict=True)
+        for name, found_marks in bench.marks.items()
+        for center, score in zip(
+            found_marks.center_mm.tolist(), found_marks.score.tolist(), strict=True
+        )
     ]
     _write_csv(folder / "marks.csv", ("variant", "x_mm", "y_mm", "z_mm", "score"), marks)
     if WITH_NODULES in bench.marks:

@@ -1,4 +1,4 @@
-"""Volume -> the same scan stored, placed or made otherwise, and where its points are then."""
+"""Variants of a scan: stored, positioned or acquired differently, and how its points move."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +12,11 @@ from nodulebench.core.notices import Notice
 from nodulebench.imaging.volume import Volume, VoxelArray
 
 Move = Callable[[FloatArray], FloatArray]
-"""Points of the scan (n x 3, mm) -> where they are in the variant."""
+"""Points of the scan (n x 3, mm) -> their positions in the variant."""
 NOISE_GRAIN_PIXELS = 0.8
 """Noise of CT is correlated over about a pixel."""
 LUNG_HU, TISSUE_HU = -500.0, 0.0
-"""What is less dense than the first moves with the lung, what is denser than the second stays."""
+"""Voxels below the first change with the lung; voxels above the second do not change."""
 LOWEST_HU = -1024.0
 FLIPS = (
     Notice("variant_flip_columns"),
@@ -26,7 +26,7 @@ FLIPS = (
 
 
 def stay(point_mm: FloatArray) -> FloatArray:
-    """Where points are that a variant does not move."""
+    """Return points unchanged."""
     return point_mm
 
 
@@ -40,14 +40,14 @@ class Variant:
 
 
 def shifted(volume: Volume, offset_mm: FloatArray) -> Variant:
-    """The patient lies elsewhere in the scanner: only the origin changes."""
+    """Move the patient in the scanner: only the origin changes."""
     geometry = replace(volume.geometry, origin_mm=volume.geometry.origin_mm + offset_mm)
     moved = replace(volume, geometry=geometry)
     return Variant(Notice("variant_shift"), moved, lambda point: point + offset_mm)
 
 
 def flipped(volume: Volume, axis: int) -> Variant:
-    """The same patient with one image axis (0: columns, 1: rows, 2: slices) stored backwards."""
+    """Store one image axis (0: columns, 1: rows, 2: slices) backwards."""
     geometry = volume.geometry
     last = np.zeros((1, 3))
     last[0, axis] = volume.hu.shape[2 - axis] - 1
@@ -59,7 +59,7 @@ def flipped(volume: Volume, axis: int) -> Variant:
 
 
 def mirrored(volume: Volume) -> Variant:
-    """The patient's mirror image: columns exchanged, the grid stays."""
+    """Mirror the patient: columns are reversed on the same grid."""
     columns = volume.hu.shape[2]
 
     def move(point_mm: FloatArray) -> FloatArray:
@@ -72,13 +72,13 @@ def mirrored(volume: Volume) -> Variant:
 
 
 def cropped(volume: Volume, box: tuple[slice, ...]) -> Variant:
-    """A part of the scan; ``box`` has slices, rows and columns."""
+    """Crop the scan; ``box`` has slices, rows and columns."""
     part = volume.part(box)
     return Variant(Notice("variant_crop"), replace(part, hu=np.ascontiguousarray(part.hu)))
 
 
 def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Variant:
-    """Noise of a given standard deviation added, correlated within slices."""
+    """Add noise of a given standard deviation, correlated within slices."""
     from scipy import ndimage
 
     hu = np.empty(volume.hu.shape, dtype=np.float32)
@@ -93,17 +93,17 @@ def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Var
 def with_dose(
     volume: Volume, share: float, noise_sd_hu: float, random: np.random.Generator
 ) -> Variant:
-    """The scan at a share of its dose: quantum noise grows with the square root of its inverse."""
+    """Simulate a share of the dose: quantum noise grows with the square root of its inverse."""
     added = noise_sd_hu * float(np.sqrt(1 / share - 1))
     name = Notice("variant_dose", {"part": round(1 / share)})
     return replace(with_noise(volume, added, random), name=name)
 
 
 def with_median(volume: Volume, lungs: BoolArray, median_hu: float) -> Variant:
-    """The lungs as dense as their median is to be; vessels and what is solid stay as they are.
+    """Change the density of the lungs to a median; vessels and solid tissue do not change.
 
-    Voxels of the lungs up to ``LUNG_HU`` move by one and the same number, so that noise and texture
-    stay; from there to ``TISSUE_HU`` they move less and less.
+    Lung voxels up to ``LUNG_HU`` are shifted by the same number, so that noise and texture remain;
+    from there to ``TISSUE_HU`` the shift decreases to 0.
     """
     hu = volume.hu.astype(np.float32)
     inside = hu[lungs]
@@ -115,7 +115,7 @@ def with_median(volume: Volume, lungs: BoolArray, median_hu: float) -> Variant:
 
 
 def thicker(volume: Volume, factor: int) -> Variant:
-    """Slices averaged in groups of ``factor``; those left over at the end are dropped."""
+    """Average slices in groups of ``factor``; remaining slices at the end are dropped."""
     count = len(volume.hu) // factor
     groups = volume.hu[: count * factor].reshape(count, factor, *volume.hu.shape[1:])
     geometry = volume.geometry
@@ -131,14 +131,14 @@ def thicker(volume: Volume, factor: int) -> Variant:
 
 
 def smoother(volume: Volume, width_mm: float) -> Variant:
-    """As with a softer kernel: slices blurred by a Gaussian of that standard deviation."""
+    """Simulate a softer kernel: blur slices with a Gaussian of that standard deviation."""
     return Variant(
         Notice("variant_smooth_kernel"), replace(volume, hu=whole_hu(_blurred(volume, width_mm)))
     )
 
 
 def sharper(volume: Volume, width_mm: float, gain: float) -> Variant:
-    """As with a harder kernel: what a blur takes away is added again, ``gain`` times."""
+    """Simulate a harder kernel: add the difference to a blurred image, ``gain`` times."""
     hu = volume.hu.astype(np.float32)
     hu += np.float32(gain) * (hu - _blurred(volume, width_mm))
     return Variant(Notice("variant_sharp_kernel"), replace(volume, hu=whole_hu(hu)))
@@ -152,24 +152,24 @@ def _blurred(volume: Volume, width_mm: float) -> VoxelArray:
 
 
 def whole_hu(hu: VoxelArray) -> VoxelArray:
-    """Densities as a scanner stores them: whole numbers of 16 bits."""
+    """Round densities to 16-bit integers, as a scanner stores them."""
     limits = np.iinfo(np.int16)
     return np.clip(np.rint(hu), limits.min, limits.max).astype(np.int16)
 
 
 EDGE_MM = 0.8
-"""Over what width the density falls off."""
+"""Width of the density transition at the surface."""
 TO_PLEURA_MM = 5.0
 APART_MM = 30.0
 CLEAR_MM = (10.0, 5.0, 0.0)
-"""How far from other marks a nodule's surface lies: as far as there is room for."""
+"""Distances of a nodule's surface from other marks, in order of preference."""
 VESSEL_HU = -500.0
 TRIES = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class InsertedNodule:
-    """A ball in the lung."""
+    """A spherical nodule in the lung."""
 
     x_mm: float
     y_mm: float
@@ -178,7 +178,7 @@ class InsertedNodule:
 
     @property
     def center_mm(self) -> FloatArray:
-        """Its place."""
+        """Its center as an array."""
         return np.array([self.x_mm, self.y_mm, self.z_mm])
 
 
@@ -189,17 +189,17 @@ def place_nodules(
     marks_mm: FloatArray,
     random: np.random.Generator,
 ) -> tuple[InsertedNodule, ...]:
-    """Places in clear lung, apart from each other and from the marks that are there, large first.
+    """Choose positions in clear lung, apart from each other and from marks, large nodules first.
 
     Args:
         volume: the scan.
-        lungs: which voxels are lung.
-        diameters_mm: one nodule each.
-        marks_mm: what the algorithm marks without them (n x 3).
-        random: where chance comes from.
+        lungs: mask of the lung voxels.
+        diameters_mm: diameters of the nodules.
+        marks_mm: marks of the algorithm on the scan without nodules (n x 3).
+        random: random generator.
 
     Raises:
-        InputError: if the lungs have no room.
+        InputError: if the lungs have too little space.
     """
     inside = np.flatnonzero(lungs)
     order = random.choice(inside, size=min(TRIES, len(inside)), replace=False)
@@ -211,7 +211,7 @@ def place_nodules(
         if chosen is None:
             raise InputError.at(
                 f"a nodule of {diameter:g} mm",
-                f"finds no clear place in the lungs beside {len(placed)} others.",
+                f"has no clear position in the lungs next to {len(placed)} others.",
                 "Ask for fewer or smaller nodules.",
             )
         x, y, z = chosen.tolist()
@@ -228,20 +228,20 @@ def _first_clear(
     placed: Sequence[InsertedNodule],
     marks_mm: FloatArray,
 ) -> FloatArray | None:
-    others = np.array([one.center_mm for one in placed]).reshape(-1, 3)
+    others = np.array([nodule.center_mm for nodule in placed]).reshape(-1, 3)
     is_apart = _nearest_mm(points, others) > APART_MM + diameter
     to_mark = _nearest_mm(points, marks_mm)
     for clear in CLEAR_MM:
         is_fit = is_apart & (to_mark > diameter / 2 + clear)
         for number in np.flatnonzero(is_fit).tolist():
             if _is_clear_lung(volume, lungs, index[number], diameter / 2):
-                place: FloatArray = points[number]
-                return place
+                position: FloatArray = points[number]
+                return position
     return None
 
 
 def _nearest_mm(points: FloatArray, others: FloatArray) -> FloatArray:
-    """The distance of each point to the nearest of the others."""
+    """Return the distance of each point to the nearest of the others."""
     from scipy.spatial import cKDTree
 
     if not len(others):
@@ -264,7 +264,7 @@ def _is_clear_lung(volume: Volume, lungs: BoolArray, center: IntArray, radius_mm
 
 
 def insert_nodules(volume: Volume, nodules: Sequence[InsertedNodule], hu: float) -> Volume:
-    """Draw balls of a density; noise and texture of the lung go on within them."""
+    """Insert spheres of a density; noise and texture of the lung continue inside them."""
     drawn = volume.hu.astype(np.float32)
     for nodule in nodules:
         _draw(drawn, volume, nodule, hu)

@@ -1,1 +1,1 @@
-"""What a test shall show -> how many nodules, cases or readers it needs."""
+"""The aim of a test -> the nodules, cases or readers that it needs."""

@@ -103,7 +103,11 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
         problems.append(Problem("difference", "is 0.", "Give a margin, or a difference to find."))
     if margin is not None and not difference + margin > 0:
         problems.append(
-            Problem("margin", f"{margin:g} does not exceed the expected loss {-difference:g}.")
+            Problem(
+                "margin",
+                f"{margin:g} does not exceed the expected loss {-difference:g}.",
+                "Give a larger margin.",
+            )
         )
     raise_problems(problems)
     return abs(difference) if margin is None else difference + margin
@@ -207,9 +211,15 @@ def _check(options: PilotOptions) -> None:
     check_between("power", options.power)
     problems = []
     if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
-        problems.append(Problem("sizes", f"{sizes} are not ascending positive numbers."))
+        problems.append(
+            Problem(
+                "sizes",
+                f"{sizes} are not ascending positive numbers.",
+                "Give whole numbers from 1 up, each once and in order.",
+            )
+        )
     if simulations < 100:
-        problems.append(Problem("simulations", f"{simulations} is below 100."))
+        problems.append(Problem("simulations", f"{simulations} is below 100.", "Give 100 or more."))
     if margin < 0:
-        problems.append(Problem("margin", f"{margin:g} is negative."))
+        problems.append(Problem("margin", f"{margin:g} is negative.", "Give 0 or more."))
     raise_problems(problems)

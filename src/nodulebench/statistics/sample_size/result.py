@@ -14,7 +14,7 @@ LARGEST_SIZE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """One size and what it gives."""
+    """One size and its power or half-width."""
 
     size: int
     value: float
@@ -22,7 +22,7 @@ class PlanPoint:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How large a test has to be."""
+    """The answer of a sample-size calculation."""
 
     question: Notice
     answer: int | None

@@ -56,16 +56,16 @@ def test_false_positives_are_taken_from_the_top_up_to_the_rate() -> None:
         ),
         case("b", ignored(10), mark(0.95), mark(0.1, (100, 0, 0))),
     )
-    truth, said = reference(*cases), submission(*cases)
-    assert false_positives(truth, said, protocol(), 1)["mark_id"].to_list() == ["m1", "m2"]
-    assert false_positives(truth, said, protocol(), 1.5).height == 3
-    assert false_positives(truth, said, protocol(), 8).height == 4
+    truth, marks_file = reference(*cases), submission(*cases)
+    assert false_positives(truth, marks_file, protocol(), 1)["mark_id"].to_list() == ["m1", "m2"]
+    assert false_positives(truth, marks_file, protocol(), 1.5).height == 3
+    assert false_positives(truth, marks_file, protocol(), 8).height == 4
 
 
 def test_false_positives_tied_across_the_cut_are_left_out() -> None:
-    one = case("a", mark(0.9), mark(0.5, (90, 0, 0)), mark(0.5, (180, 0, 0)))
-    found = false_positives(reference(one), submission(one), protocol(), 2)
-    assert found["mark_id"].to_list() == ["m0"]
+    marked_case = case("a", mark(0.9), mark(0.5, (90, 0, 0)), mark(0.5, (180, 0, 0)))
+    marks = false_positives(reference(marked_case), submission(marked_case), protocol(), 2)
+    assert marks["mark_id"].to_list() == ["m0"]
 
 
 def test_a_quarter_per_scan_of_888_scans_is_222() -> None:
@@ -74,9 +74,9 @@ def test_a_quarter_per_scan_of_888_scans_is_222() -> None:
 
 
 def test_false_positives_without_a_score_are_refused() -> None:
-    one = case("a", mark(None))
+    marked_case = case("a", mark(None))
     with pytest.raises(InputError, match="has false positives without a score"):
-        false_positives(reference(one), submission(one), protocol(), 1)
+        false_positives(reference(marked_case), submission(marked_case), protocol(), 1)
 
 
 def test_obvious_annotated_and_read_marks_need_no_reading() -> None:
@@ -93,7 +93,7 @@ def test_obvious_annotated_and_read_marks_need_no_reading() -> None:
         ("a", 399.0, 0.0, 0.0, "r2", "non_nodule", None),
         ("b", 300.0, 0.0, 0.0, "r1", "nodule", 6.0),
     ]
-    found = select(
+    selection = select(
         marks,
         reference(case("a"), case("b")),
         prescreen=PRESCREEN.conform(screen, "screen"),
@@ -106,19 +106,19 @@ def test_obvious_annotated_and_read_marks_need_no_reading() -> None:
         ),
     )
     # m1 is 4 mm from a lesion, m2 12 mm from one of radius 15; m3 exactly 5 mm, so not on it
-    assert found.suspects["mark_id"].to_list() == ["m3"]
-    assert found.flow == {
+    assert selection.suspects["mark_id"].to_list() == ["m3"]
+    assert selection.flow == {
         "false_positives": 5,
         "obvious": 1,
         "already_annotated": 2,
         "read_before": 1,
         "to_read": 1,
     }
-    assert found.reused.rows() == [
+    assert selection.reused.rows() == [
         ("a", "m4", "r1", "nodule", 7.0),  # the nearer of two
         ("a", "m4", "r2", "non_nodule", None),
     ]
-    both = pl.concat([found.suspects, found.reused_suspects])
+    both = pl.concat([selection.suspects, selection.reused_suspects])
     assert both["mark_id"].to_list() == ["m3", "m4"]
 
 
@@ -136,12 +136,12 @@ def test_the_table_of_luna16_counts_by_agreement() -> None:
         for number in range(count):
             names.append(f"{letters}{number}")
             calls[names[-1]] = letters
-    found = conclude(reference(case("a")), listed(*names), called(**calls))
-    assert found.levels["at_least"].to_list() == [108, 91, 69, 41]
-    assert found.levels["exactly"].to_list() == [17, 22, 28, 41]
-    assert (found.small, found.rejected, found.added) == (6, 13, 69)
-    assert found.after.nodules["is_ignored"].sum() == 17 + 22 + 6
-    assert found.before.nodules.height == 0
+    conclusion = conclude(reference(case("a")), listed(*names), called(**calls))
+    assert conclusion.levels["at_least"].to_list() == [108, 91, 69, 41]
+    assert conclusion.levels["exactly"].to_list() == [17, 22, 28, 41]
+    assert (conclusion.small, conclusion.rejected, conclusion.added) == (6, 13, 69)
+    assert conclusion.after.nodules["is_ignored"].sum() == 17 + 22 + 6
+    assert conclusion.before.nodules.height == 0
 
 
 def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> None:
@@ -149,12 +149,12 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
         diameter_mm=pl.Series([4.0, 5.0, 9.0, None], dtype=pl.Float64)
     )
     truth = reference(case("a", nodule(8, (500, 0, 0))))
-    found = conclude(truth, listed("m0"), calls)
-    added = found.after.nodules.row(1, named=True)
+    conclusion = conclude(truth, listed("m0"), calls)
+    added = conclusion.after.nodules.row(1, named=True)
     assert added["size_definition"] == "mean of readers"
     assert (added["nodule_id"], added["diameter_mm"], added["agreement"]) == ("observer-m0", 6.0, 3)
     assert not added["is_ignored"]
-    assert sentences(found.after.notices) == (
+    assert sentences(conclusion.after.notices) == (
         "1 nodules were added and 0 findings ignored after an observer study of false positives.",
     )
     strict = conclude(truth, listed("m0"), calls, minimum_agreement=4, ignores_others=False)
@@ -177,17 +177,17 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
     ],
 )
 def test_calls_that_are_incomplete_or_contradict_themselves_are_refused(calls, what: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         conclude(reference(case("a")), listed("m0"), calls)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
 
 
-def test_the_effect_on_an_algorithm_is_shown_beside_the_old_metric() -> None:
-    one = case("a", nodule(10), nodule(10, (500, 0, 0)), mark(0.9), mark(0.8, (100, 0, 0)))
-    truth, said = reference(one), submission(one)
-    marks = false_positives(truth, said, LUNA16, 8)
-    found = conclude(truth, marks, called(m1="NNNN"))
-    rows = effect(found, [said], LUNA16)
+def test_the_effect_on_an_algorithm_is_shown_with_the_old_metric() -> None:
+    marked_case = case("a", nodule(10), nodule(10, (500, 0, 0)), mark(0.9), mark(0.8, (100, 0, 0)))
+    truth, marks_file = reference(marked_case), submission(marked_case)
+    marks = false_positives(truth, marks_file, LUNA16, 8)
+    conclusion = conclude(truth, marks, called(m1="NNNN"))
+    rows = effect(conclusion, [marks_file], LUNA16)
     changed = {name: (before, after) for _, name, before, after in rows.rows()}
     assert changed["recall"] == (1 / 2, 2 / 3)
     assert changed["precision"] == (1 / 2, 1.0)

@@ -51,13 +51,13 @@ def test_every_reader_gets_every_place_in_an_order_of_their_own(study: OpenStudy
 
 @given(st.sets(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=20), st.integers())
 @settings(max_examples=60, deadline=None)
-def test_an_order_follows_from_names_alone(places: set[tuple[str, str]], seed: int) -> None:
-    one = Study(reader_ids=("ann",), seed=seed)
+def test_an_order_depends_only_on_names(places: set[tuple[str, str]], seed: int) -> None:
+    study = Study(reader_ids=("ann",), seed=seed)
     there, back = sorted(places), sorted(places, reverse=True)
-    assert shuffled(one, "ann", there) == shuffled(one, "ann", back)
+    assert shuffled(study, "ann", there) == shuffled(study, "ann", back)
     left = there[1:]  # of those that stay, none changes its place among the others
-    kept = [place for place in shuffled(one, "ann", there) if place in left]
-    assert kept == shuffled(one, "ann", left)
+    remaining = [place for place in shuffled(study, "ann", there) if place in left]
+    assert remaining == shuffled(study, "ann", left)
 
 
 def test_a_call_is_there_when_the_study_is_opened_again(study: OpenStudy) -> None:
@@ -77,7 +77,7 @@ def test_a_call_is_there_when_the_study_is_opened_again(study: OpenStudy) -> Non
 
 
 @pytest.mark.parametrize(
-    ("call", "diameter", "told"),
+    ("call", "diameter", "message"),
     [
         ("nodule", None, "is called 'nodule' and is not measured"),
         ("nodule", 2.99, "is called 'nodule' and measures 2.99 mm"),
@@ -85,9 +85,9 @@ def test_a_call_is_there_when_the_study_is_opened_again(study: OpenStudy) -> Non
     ],
 )
 def test_a_size_that_contradicts_the_call_is_refused(
-    study: OpenStudy, call, diameter: float | None, told: str
+    study: OpenStudy, call, diameter: float | None, message: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         study.call("ann", ("a", "1"), call, diameter)
     assert study.calls("ann") == {}
 
@@ -107,7 +107,7 @@ def test_a_call_is_final_and_only_for_readers_of_the_study(study: OpenStudy) -> 
         study.call("bo", ("a", "9"), "non_nodule")
 
 
-def test_a_call_that_was_changed_on_the_disk_is_told(study: OpenStudy) -> None:
+def test_a_changed_call_is_reported(study: OpenStudy) -> None:
     study.call("ann", ("a", "1"), "non_nodule")
     study.call("ann", ("a", "2"), "non_nodule")
     file = study.folder / "calls" / "ann" / "00000001.json"
@@ -140,11 +140,11 @@ def test_a_table_is_asked_for_filled_in_and_handed_in_twice(
     asked = pl.read_csv(file, schema_overrides={"mark_id": pl.String})
     assert asked.select("case_id", "mark_id").rows() == study.places("ann")
     assert asked.columns == ["case_id", "mark_id", "x_mm", "y_mm", "z_mm", "call", "diameter_mm"]
-    said = asked.with_columns(
+    answers = asked.with_columns(
         call=pl.Series(["nodule", None, "small_nodule", "non_nodule"]),
         diameter_mm=pl.Series([5.25, None, 2.0, None]),
     )
-    said.write_csv(file)
+    answers.write_csv(file)
     assert answer(study, "ann", file) == 3
     assert answer(study, "ann", file) == 0
     assert [call.diameter_mm for call in study.calls("ann").values()] == [5.25, 2.0, None]
@@ -153,7 +153,7 @@ def test_a_table_is_asked_for_filled_in_and_handed_in_twice(
     assert add_to_queue(study, "ann", tmp_path / "rest.csv") == 1
 
 
-def test_of_a_table_with_wrong_rows_nothing_is_kept(study: OpenStudy, tmp_path: Path) -> None:
+def test_nothing_of_a_table_with_wrong_rows_is_stored(study: OpenStudy, tmp_path: Path) -> None:
     file = tmp_path / "ann.csv"
     file.write_text(
         "case_id,mark_id,call,diameter_mm\na,1,non_nodule,\na,2,nodule,\nz,1,nodule,4\n"
@@ -167,7 +167,7 @@ def test_of_a_table_with_wrong_rows_nothing_is_kept(study: OpenStudy, tmp_path: 
     assert study.calls("ann") == {}
 
 
-def test_a_study_has_its_readers_once_and_something_to_judge(tmp_path: Path) -> None:
+def test_a_study_needs_places_and_keeps_its_readers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no places"):
         begin_study(tmp_path, ["ann"])
     with pytest.raises(InputError, match="holds no place to classify"):

@@ -10,7 +10,10 @@ from nodulebench.annotation.readings.consistency import Box, ConsistencyRule, ch
 
 def three(*findings):
     """The same case read by three readers; each given the findings of that reader."""
-    return [reading(f"r{number}", "a", *found) for number, found in enumerate(findings, 1)]
+    return [
+        reading(f"r{number}", "a", *drawn_findings)
+        for number, drawn_findings in enumerate(findings, 1)
+    ]
 
 
 def test_a_nodule_that_all_readers_drew_on_the_same_slices_is_consistent() -> None:
@@ -22,12 +25,12 @@ def test_a_nodule_that_all_readers_drew_on_the_same_slices_is_consistent() -> No
         )
     )
     assert check.is_consistent
-    (found,) = check.candidates
-    assert found.findings == (("r1", "x"), ("r2", "y"), ("r3", "z"))
+    (candidate,) = check.candidates
+    assert candidate.findings == (("r1", "x"), ("r2", "y"), ("r3", "z"))
     # x from 10 - 8/2 to 12 + 6/2; y from 10 - 8/2 to 10 + 8/2
-    assert found.boxes[0] == Box(4, 10.5, 10.0, 9.0, 8.0)
-    assert found.boxes[1] == Box(5, 10.0, 11.0, 6.0, 8.0)
-    assert not found.is_disputed
+    assert candidate.boxes[0] == Box(4, 10.5, 10.0, 9.0, 8.0)
+    assert candidate.boxes[1] == Box(5, 10.0, 11.0, 6.0, 8.0)
+    assert not candidate.is_disputed
 
 
 def test_a_slice_that_one_reader_left_out_is_highlighted() -> None:
@@ -44,7 +47,7 @@ def test_a_slice_that_one_reader_left_out_is_highlighted() -> None:
     assert not lenient.candidates[0].is_disputed
 
 
-def test_a_nodule_that_one_reader_alone_drew_is_disputed() -> None:
+def test_a_nodule_of_only_one_reader_is_disputed() -> None:
     check = check_consistency(three([drawn("x", (4, 10, 10, 6))], [], []))
     assert check.inconsistent_slices == (4,)
     assert check.candidates[0].reader_ids == ("r1",)
@@ -56,7 +59,7 @@ def test_nothing_drawn_by_anybody_is_consistent() -> None:
     assert check.candidates == ()
 
 
-def test_boxes_that_only_touch_are_two_unless_a_centre_lies_in_the_other() -> None:
+def test_touching_boxes_are_two_unless_a_centre_is_in_the_other() -> None:
     apart = [
         reading("r1", "a", drawn("x", (4, 10, 10, 4))),
         reading("r2", "a", drawn("y", (4, 14, 10, 4))),
@@ -83,9 +86,9 @@ def test_the_threshold_of_overlap_is_exceeded_not_reached() -> None:
 
 
 def test_two_findings_of_one_reader_are_not_joined_by_themselves() -> None:
-    alone = [reading("r1", "a", drawn("x", (4, 10, 10, 6)), drawn("y", (4, 11, 10, 6)))]
-    assert len(check_consistency(alone).candidates) == 2
-    bridged = [*alone, reading("r2", "a", drawn("z", (4, 10.5, 10, 6)))]
+    readings = [reading("r1", "a", drawn("x", (4, 10, 10, 6)), drawn("y", (4, 11, 10, 6)))]
+    assert len(check_consistency(readings).candidates) == 2
+    bridged = [*readings, reading("r2", "a", drawn("z", (4, 10.5, 10, 6)))]
     assert len(check_consistency(bridged).candidates) == 1
 
 
@@ -96,8 +99,8 @@ def test_findings_join_over_any_slice_they_share() -> None:
             reading("r2", "a", drawn("y", (5, 10, 10, 6), (6, 10, 10, 6))),
         ]
     )
-    (found,) = check.candidates
-    assert [box.slice_index for box in found.boxes] == [4, 5, 6]
+    (candidate,) = check.candidates
+    assert [box.slice_index for box in candidate.boxes] == [4, 5, 6]
     assert check.inconsistent_slices == (4, 6)
 
 
@@ -108,23 +111,25 @@ findings = st.lists(
 
 
 @given(st.lists(findings, min_size=1, max_size=4), st.randoms())
-def test_every_finding_is_in_one_candidate_whatever_the_order(drawn_by, shuffle) -> None:
+def test_every_finding_is_in_one_candidate_in_any_order(drawn_by, shuffle) -> None:
     readings = [
-        reading(f"r{number}", "a", *(drawn(f"f{place}", *one) for place, one in enumerate(found)))
-        for number, found in enumerate(drawn_by)
+        reading(f"r{number}", "a", *(drawn(f"f{place}", *box) for place, box in enumerate(boxes)))
+        for number, boxes in enumerate(drawn_by)
     ]
     check = check_consistency(readings)
     named = [name for candidate in check.candidates for name in candidate.findings]
     assert sorted(named) == sorted(
-        (reading.reader_id, found.finding_id) for reading in readings for found in reading.findings
+        (reading.reader_id, finding.finding_id)
+        for reading in readings
+        for finding in reading.findings
     )
     shuffle.shuffle(readings)
     assert check_consistency(readings) == check
 
 
 @given(findings)
-def test_identical_readings_are_consistent(found) -> None:
-    marks = [drawn(f"f{place}", *one) for place, one in enumerate(found)]
+def test_identical_readings_are_consistent(boxes) -> None:
+    marks = [drawn(f"f{place}", *box) for place, box in enumerate(boxes)]
     assert check_consistency(three(marks, marks, marks)).is_consistent
 
 
@@ -145,9 +150,9 @@ def plainly_linked(a, b) -> bool:
     )
 )
 def test_two_boxes_are_one_candidate_as_a_plain_test_says(pair) -> None:
-    readings = [reading(f"r{n}", "a", drawn("f", (1, *one))) for n, one in enumerate(pair)]
-    found = check_consistency(readings).candidates
-    assert (len(found) == 1) is plainly_linked(*pair)
+    readings = [reading(f"r{n}", "a", drawn("f", (1, *box))) for n, box in enumerate(pair)]
+    candidates = check_consistency(readings).candidates
+    assert (len(candidates) == 1) is plainly_linked(*pair)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

@@ -17,12 +17,12 @@ from nodulebench.annotation.readings.quality import (
 from nodulebench.core.errors import InputError
 
 
-def checked(case_id: str, **found: str):
+def checked(case_id: str, **places_of: str):
     """A case; for each reader the places, as letters, where something was drawn."""
     return check_consistency(
         [
             reading(name, case_id, *(drawn(place, (1, 20 * ord(place), 0, 8)) for place in places))
-            for name, places in found.items()
+            for name, places in places_of.items()
         ]
     )
 
@@ -70,7 +70,7 @@ def test_nothing_drawn_is_undefined_not_zero() -> None:
         positive_agreement(0, 0, 0)
     empty = [checked("c", r1="", r2="")]
     assert pairwise_agreement(empty)[0].agreement is None
-    with undefined(match="nobody drew anything"):
+    with undefined(match="no reader drew anything"):
         group_agreement(empty)
     with undefined(match="no case has two readers"):
         group_agreement([checked("c", r1="u")])
@@ -82,9 +82,14 @@ def test_a_reader_is_compared_with_the_own_repeated_readings() -> None:
 
     first = read("a", (1, 0, 0, 8), (1, 50, 0, 8))
     again = read("a", (1, 1, 0, 8))
-    found = repeat_agreement([(first, again), (read("b"), read("b", (2, 0, 0, 4)))])
-    assert (found.cases, found.both, found.first_only, found.second_only) == (2, 1, 1, 1)
-    assert found.agreement == 0.5
+    agreement = repeat_agreement([(first, again), (read("b"), read("b", (2, 0, 0, 4)))])
+    assert (agreement.cases, agreement.both, agreement.first_only, agreement.second_only) == (
+        2,
+        1,
+        1,
+        1,
+    )
+    assert agreement.agreement == 0.5
     assert repeat_agreement([(read("b"), read("b"))]).agreement is None
     with pytest.raises(InputError, match="does not repeat the reading of 'r1' of case 'a'"):
         repeat_agreement([(first, read("b"))])
@@ -94,14 +99,14 @@ def test_drift_is_the_trend_test_of_statsmodels() -> None:
     rates = [(9, 10), (7, 10), (6, 10), (3, 10)]
     periods = [
         [
-            checked(f"{period}-{number}", r1="u" if number < found else "", r2="u", r3="u")
+            checked(f"{period}-{number}", r1="u" if number < hits else "", r2="u", r3="u")
             for number in range(backed)
         ]
-        for period, (found, backed) in enumerate(rates)
+        for period, (hits, backed) in enumerate(rates)
     ]
     trend = drift(periods, "r1")
     assert (trend.found, trend.backed) == ((9, 7, 6, 3), (10, 10, 10, 10))
-    table = Table(np.array([[backed - found, found] for found, backed in rates]), shift_zeros=False)
+    table = Table(np.array([[backed - hits, hits] for hits, backed in rates]), shift_zeros=False)
     outside = table.test_ordinal_association()
     # statsmodels conditions on the margins: its variance has N - 1 where Cochran-Armitage has N
     assert trend.z == pytest.approx(outside.zscore * np.sqrt(40 / 39), rel=1e-12)

@@ -11,20 +11,20 @@ CASES = small_cases("a", "b")
 
 
 def test_a_submission_becomes_a_reading_for_every_case() -> None:
-    said = submission(
+    marks_file = submission(
         case("a", mark(None, (5, 5, 0), Slice(3, 5, 5, 4, 4, contour="3 3;7 3;7 7"), type="solid"))
     )
-    first, second = readings_of(said, CASES, "r1")
+    first, second = readings_of(marks_file, CASES, "r1")
     assert (first.case_id, first.findings[0].type) == ("a", "solid")
     assert first.findings[0].slices[0].outline.tolist() == [[3, 3], [7, 3], [7, 7]]
     assert (second.case_id, second.findings) == ("b", ())
 
 
 def test_marks_in_other_cases_and_without_slices_are_refused() -> None:
-    said = submission(case("z", mark(None)), case("a", mark(None)))
-    with pytest.raises(InputError) as told:
-        readings_of(said, CASES, "r1")
-    assert str(told.value).splitlines() == [
+    marks_file = submission(case("z", mark(None)), case("a", mark(None)))
+    with pytest.raises(InputError) as caught:
+        readings_of(marks_file, CASES, "r1")
+    assert str(caught.value).splitlines() == [
         "reader 'r1': marks case 'z', which is not among the 2 cases to be read. "
         "Remove the marks, or submit the reading to the batch it was made for.",
         "reader 'r1' case 'z' mark 'm0': has no slice.",
@@ -52,9 +52,9 @@ def test_a_reading_inside_the_image_passes() -> None:
     ],
 )
 def test_an_outline_outside_the_image_or_given_twice_is_refused(finding, what) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         check_reading(reading("r1", "a", finding), CASES)
-    assert str(told.value).startswith(f"reader 'r1' case 'a' finding 'f' {what}")
+    assert str(caught.value).startswith(f"reader 'r1' case 'a' finding 'f' {what}")
 
 
 def test_unknown_cases_and_repeated_findings_are_refused() -> None:

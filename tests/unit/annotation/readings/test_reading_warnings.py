@@ -65,9 +65,12 @@ def images(tmp_path_factory) -> Path:
     return folder
 
 
-def told(reading_, images, table=None) -> list[tuple[str, str, str]]:
-    found = warn_of([reading_], cases() if table is None else table, images)
-    return [(one.finding_id, one.notice.code, in_english(one.notice)) for one in found]
+def texts_of(reading_, images, table=None) -> list[tuple[str, str, str]]:
+    warnings = warn_of([reading_], cases() if table is None else table, images)
+    return [
+        (warning.finding_id, warning.notice.code, in_english(warning.notice))
+        for warning in warnings
+    ]
 
 
 def test_density_and_lungs_are_looked_at_in_the_image(images: Path) -> None:
@@ -78,19 +81,19 @@ def test_density_and_lungs_are_looked_at_in_the_image(images: Path) -> None:
         nodule_at("soft", SOFT, "calcified"),
         nodule_at("wall", WALL, "solid"),
     )
-    assert told(drawing, images) == [
+    assert texts_of(drawing, images) == [
         ("soft", "calcified_density", "called calcified, but its mean is 60 HU, not above 100"),
-        ("wall", "outside_lung", "100% of it lies outside the lungs"),
+        ("wall", "outside_lung", "100% of it is outside the lungs"),
     ]
-    assert told(drawing, None) == []
+    assert texts_of(drawing, None) == []
 
 
 def test_a_pleural_nodule_may_lie_at_the_lungs_but_not_far_from_them(images: Path) -> None:
     # the lungs end at x = 228.5; with their slack of 10 mm about 238
-    assert told(reading("r1", "a", nodule_at("near", (233.0, 120.0), "pleural")), images) == []
+    assert texts_of(reading("r1", "a", nodule_at("near", (233.0, 120.0), "pleural")), images) == []
     assert [
         kind
-        for _, kind, _ in told(
+        for _, kind, _ in texts_of(
             reading(
                 "r1",
                 "a",
@@ -112,7 +115,7 @@ def test_an_image_stored_from_the_head_is_read_the_same_way(tmp_path: Path) -> N
     )
     write_volume(turned, tmp_path / "a.mha")
     drawing = reading("r1", "a", nodule_at("soft", SOFT, "calcified"))
-    assert [kind for _, kind, _ in told(drawing, tmp_path)] == ["calcified_density"]
+    assert [kind for _, kind, _ in texts_of(drawing, tmp_path)] == ["calcified_density"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,7 @@ def test_the_image_of_another_series_is_refused(images: Path, change, what: str)
     assert what in str(refused.value)
 
 
-def test_every_missing_image_and_scan_without_lungs_is_told_at_once(images: Path) -> None:
+def test_all_missing_images_and_scans_without_lungs_are_reported(images: Path) -> None:
     write_volume(replace(chest(), hu=np.full(SIZE[::-1], 40, dtype=np.int16)), images / "solid.mhd")
     table = pl.concat([cases(case_id=name) for name in ("solid", "gone", "empty")])
     drawing = [
@@ -154,10 +157,10 @@ def test_every_missing_image_and_scan_without_lungs_is_told_at_once(images: Path
 def test_without_a_table_the_image_says_where_pixels_are(images: Path) -> None:
     table = CASES.arrange(pl.DataFrame({"case_id": ["a"]}))
     drawing = reading("r1", "a", nodule_at("soft", SOFT, "calcified"))
-    assert [kind for _, kind, _ in told(drawing, images, table)] == ["calcified_density"]
+    assert [kind for _, kind, _ in texts_of(drawing, images, table)] == ["calcified_density"]
 
 
-def test_the_reviewer_is_told_with_the_types_that_were_given(
+def test_the_reviewer_sees_warnings_by_the_given_types(
     tmp_path: Path, images: Path, capsys
 ) -> None:
     handle = tmp_path / "handle"
@@ -203,8 +206,8 @@ def test_a_real_scan_tells_a_soft_nodule_called_calcified_and_a_mark_in_the_medi
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / series).symlink_to(plain_scan(tmp_path_factory, "LIDC-IDRI-0407"))
     nodules = pl.read_csv(ANNOTATIONS).filter(pl.col("seriesuid") == series)
-    found = nodules.sort("coordX").select("coordX", "coordY", "coordZ", "diameter_mm").rows()
-    calcified, soft, mediastinum = found[0], found[-1], (20.0, -200.0, 800.0, 12.0)
+    rows = nodules.sort("coordX").select("coordX", "coordY", "coordZ", "diameter_mm").rows()
+    calcified, soft, mediastinum = rows[0], rows[-1], (20.0, -200.0, 800.0, 12.0)
     marks = [
         mark(None, place[:3], *boxes_around(*place), type=kind)
         for place, kind in ((calcified, "calcified"), (soft, "calcified"), (mediastinum, "solid"))
@@ -217,12 +220,14 @@ def test_a_real_scan_tells_a_soft_nodule_called_calcified_and_a_mark_in_the_medi
     assert not stopped.value.code
     lines = capsys.readouterr().err.splitlines()
     warned = [line for line in lines if line.startswith("warning: ")]
-    told = [line.removeprefix(f"warning: {series} ") for line in warned]
-    assert [line.split(" HU")[0].split(" of it")[0] for line in told if line.startswith("r1")] == [
+    messages = [line.removeprefix(f"warning: {series} ") for line in warned]
+    assert [
+        line.split(" HU")[0].split(" of it")[0] for line in messages if line.startswith("r1")
+    ] == [
         "r1 m1: called calcified, but its mean is 12",
         "r1 m2: 100%",
     ]
-    assert len(told) == 4  # the same of the second reader
+    assert len(messages) == 4  # the same of the second reader
 
 
 def boxes_around(x: float, y: float, z: float, diameter: float) -> list[Slice]:

@@ -14,7 +14,7 @@ from nodulebench.annotation.readings.quality import (
 from nodulebench.core.errors import InputError
 
 
-def test_repeats_are_drawn_from_the_cases_whatever_their_order() -> None:
+def test_repeats_do_not_depend_on_the_order_of_cases() -> None:
     names = [f"s{number}" for number in range(20)]
     drawn_cases = draw_repeats(names, 0.25, seed=4)
     assert len(drawn_cases) == 5

@@ -31,7 +31,7 @@ def outlined(contour: str, *levels: int, **more) -> DrawnFinding:
 
 
 def kinds(finding, place=PLACE, **more) -> list[str]:
-    return [one.notice.code for one in warn(reading("r", "a", finding), place, **more)]
+    return [warning.notice.code for warning in warn(reading("r", "a", finding), place, **more)]
 
 
 def test_an_ordinary_nodule_gives_no_warning() -> None:
@@ -42,12 +42,12 @@ def test_an_ordinary_nodule_gives_no_warning() -> None:
 def test_a_long_diameter_is_more_than_30_mm() -> None:
     assert kinds(outlined("10 10;40 10;40 12;10 12", 3, 4)) == ["long_diameter"] * 2  # hypot(30, 2)
     assert kinds(outlined("10 10;40 10;25 12", 3, 4)) == []  # exactly 30 mm
-    (told,) = warn(reading("r", "a", drawn("f", (3, 50, 50, 31))))
-    assert in_english(told.notice) == "long diameter 31.0 mm on slice 3, more than 30 mm"
+    (warning,) = warn(reading("r", "a", drawn("f", (3, 50, 50, 31))))
+    assert in_english(warning.notice) == "long diameter 31.0 mm on slice 3, more than 30 mm"
     assert kinds(drawn("f", (3, 50, 50, 30), (4, 50, 50, 30))) == []  # a box has no diagonal
 
 
-def test_a_nodule_on_one_thin_slice_is_told_and_on_thick_slices_not() -> None:
+def test_a_nodule_on_one_slice_is_unusual_only_on_thin_slices() -> None:
     assert kinds(drawn("f", (3, 50, 50, 8))) == ["single_slice"]
     assert kinds(drawn("f", (3, 50, 50, 8)), limits=WarningLimits(thin_slice_mm=0.9)) == []
     assert kinds(drawn("f", (3, 50, 50, 8)), place=None) == []
@@ -62,18 +62,18 @@ def test_a_calcified_nodule_has_a_mean_above_100_hu(level: int, expected: list[s
     assert kinds(drawn("f", (3, 50, 50, 8), (4, 50, 50, 8), type="solid"), hu=hu) == []
 
 
-def test_an_outline_mostly_outside_the_lungs_is_told() -> None:
+def test_an_outline_mostly_outside_the_lungs_is_reported() -> None:
     lung = np.zeros(SHAPE, dtype=bool)
     lung[:, :, :48] = True
     finding = drawn("f", (3, 50, 50, 8.2), (4, 50, 50, 8.2))  # columns 46 to 54: two of nine
-    (told,) = warn(reading("r", "a", finding), PLACE, lung=lung)
-    assert (told.notice.code, in_english(told.notice)) == (
+    (warning,) = warn(reading("r", "a", finding), PLACE, lung=lung)
+    assert (warning.notice.code, in_english(warning.notice)) == (
         "outside_lung",
-        "78% of it lies outside the lungs",
+        "78% of it is outside the lungs",
     )
 
 
-def test_an_outline_that_crosses_itself_is_told() -> None:
+def test_an_outline_that_crosses_itself_is_reported() -> None:
     assert kinds(outlined("10 10;20 20;20 10;10 20", 3, 4)) == ["crossing_outline"] * 2
     assert not crosses_itself(np.array([[0, 0], [4, 0], [4, 4], [2, 1], [0, 4.0]]))
     assert not crosses_itself(np.array([[0, 0], [1, 1.0]]))
@@ -86,9 +86,9 @@ def test_a_star_shaped_outline_never_crosses_itself(radii: list[float]) -> None:
     assert not crosses_itself(around)
 
 
-def test_pixels_are_those_whose_centre_lies_inside() -> None:
+def test_pixels_are_those_with_the_centre_inside() -> None:
     (only,) = drawn("f", (3, 50, 50, 2.5)).slices
-    found = {tuple(row) for row in voxels_of([only.as_drawn], PLACE).tolist()}
-    assert found == {(x, y, 3) for x in (49, 50, 51) for y in (49, 50, 51)}
+    pixels = {tuple(row) for row in voxels_of([only.as_drawn], PLACE).tolist()}
+    assert pixels == {(x, y, 3) for x in (49, 50, 51) for y in (49, 50, 51)}
     (edge,) = drawn("f", (3, 0, 0, 2.5)).slices
     assert len(voxels_of([edge.as_drawn], PLACE)) == 4  # the rest lies outside the image

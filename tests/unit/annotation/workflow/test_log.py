@@ -37,8 +37,8 @@ def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
 
 def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "00000001.json").write_text('{"number": 1}')
-    told = r"00000001.json: was changed: NoduleBench did not write it like this. Restore the log"
-    with pytest.raises(InputError, match=told):
+    message = r"00000001.json: was changed: NoduleBench did not write it like this. Restore the log"
+    with pytest.raises(InputError, match=message):
         annotation_log(FolderStore(tmp_path), "root").read()
 
 

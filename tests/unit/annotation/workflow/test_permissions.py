@@ -61,13 +61,15 @@ from nodulebench.core.errors import InputError
         ),
     ],
 )
-def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step, what: str) -> None:
+def test_what_is_wrong_is_reported_and_changes_nothing(
+    driver: WorkflowDriver, step, what: str
+) -> None:
     driver.opens()
     driver.reads("r1", SHARED)
     before = driver.store.read()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         step(driver)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
     assert driver.store.read() == before
 
 
@@ -83,9 +85,9 @@ def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step,
 def test_only_the_leader_of_another_team_reviews(
     driver: WorkflowDriver, reviewer, what: str
 ) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         driver.opens(reviewer=reviewer)
-    assert str(told.value).startswith(f"batch 'b1': {what}")
+    assert str(caught.value).startswith(f"batch 'b1': {what}")
     assert driver.store.read() == []
 
 
@@ -218,7 +220,7 @@ def test_what_a_review_cannot_be_changes_nothing(driver: WorkflowDriver, step, w
     driver.finishes("lead2", "b")
     driver.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
     before = driver.store.read()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         step(driver)
-    assert str(told.value).startswith(what)
+    assert str(caught.value).startswith(what)
     assert driver.store.read() == before

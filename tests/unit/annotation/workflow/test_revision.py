@@ -45,9 +45,9 @@ def revises(driver: WorkflowDriver, reader: str, *findings, case: str = "a") -> 
 
 def others(driver: WorkflowDriver, actor: str) -> list[tuple[str, int]]:
     """Case and number of findings of everything that somebody sees of others."""
-    found = driver.workflow.seen_of_others(driver.batch, actor)
-    assert not {one.reader_id for one in found} & {*READERS}
-    return sorted((one.case_id, len(one.findings)) for one in found)
+    seen = driver.workflow.seen_of_others(driver.batch, actor)
+    assert not {reading.reader_id for reading in seen} & {*READERS}
+    return sorted((reading.case_id, len(reading.findings)) for reading in seen)
 
 
 def test_a_case_is_open_when_all_have_read_it_and_no_other(driver: WorkflowDriver) -> None:
@@ -77,7 +77,9 @@ def test_with_batches_nothing_is_open_before_all_cases_are_read() -> None:
     revises(driver, "r1", SHARED)
 
 
-def test_how_others_revised_is_never_shown_and_both_phases_are_kept(driver: WorkflowDriver) -> None:
+def test_revisions_of_others_are_never_shown_and_both_phases_are_stored(
+    driver: WorkflowDriver,
+) -> None:
     all_read(driver, "a")
     revises(driver, "r1", SHARED)
     revises(driver, "r2", SHARED, MORE)
@@ -115,12 +117,12 @@ def test_what_was_revised_is_compared_and_released_without_a_consensus(
         revises(driver, "r3", SHARED, case=case)
     driver.checks()
     batch = driver.batch
-    found = {
+    seen = {
         key: len(candidate.reader_ids)
         for key, candidate in batch.candidates.items()
         if key[0] == "a"
     }
-    assert found == {("a", "candidate-1"): 3, ("a", "candidate-2"): 1}  # r1's lone one is gone
+    assert seen == {("a", "candidate-1"): 3, ("a", "candidate-2"): 1}  # r1's lone one is gone
     assert batch.open_disputes == []
     assert batch.state == "arbitration"
     with pytest.raises(InputError, match="'r1' is not an organiser"):
@@ -145,7 +147,7 @@ def test_who_may_object_is_not_left_without_a_ruling() -> None:
         WorkflowRules(has_review=True, has_arbitration=False)
 
 
-def test_letters_cannot_be_worked_out_from_names_alone() -> None:
+def test_letters_cannot_be_derived_from_names() -> None:
     """Whoever knows the batch and its readers would know who drew what."""
     orders, batch = set(), made().batch
     for number in range(30):

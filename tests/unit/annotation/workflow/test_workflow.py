@@ -161,19 +161,19 @@ def test_who_approves_is_of_the_commission_and_inspects_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("years", "trainings", "told"),
+    ("years", "trainings", "message"),
     [
         (9.5, (TRAINED,), "has 9.5 years of reading. The workflow asks for at least 10"),
         (10, (), "has no training on record. Add when, about what and by whom"),
     ],
 )
-def test_experts_of_the_itu_have_ten_years_and_a_training(years, trainings, told) -> None:
-    with pytest.raises(InputError, match=told) as refused:
+def test_experts_of_the_itu_have_ten_years_and_a_training(years, trainings, message) -> None:
+    with pytest.raises(InputError, match=message) as refused:
         Workflow(experts(years, trainings), small_cases("a"), ITU)
     assert len(refused.value.problems) == 3  # not of the office, nor of the commission
 
 
-def test_cases_in_which_nobody_found_anything_are_reviewed_too(driver: WorkflowDriver) -> None:
+def test_cases_without_findings_are_reviewed_too(driver: WorkflowDriver) -> None:
     in_review(driver, cases=("a", "b"))
     assert (driver.batch.state, driver.batch.unfinished) == ("review", ["a", "b"])
     with pytest.raises(InputError, match="'release' is a step of 'arbitration'"):
@@ -184,7 +184,7 @@ def test_cases_in_which_nobody_found_anything_are_reviewed_too(driver: WorkflowD
     assert driver.batch.state == "arbitration"
     driver.releases("judge1")
     assert driver.batch.nodules == []
-    assert [one.change for one in driver.store.read() if one.step == "finish"] == [
+    assert [event.change for event in driver.store.read() if event.step == "finish"] == [
         "review finished"
     ] * 2
 
@@ -210,7 +210,7 @@ def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(
     assert driver.batch.nodules == [("a", "candidate-1"), key]
     assert driver.batch.nodule_type(key) == "part_solid"
     assert driver.batch.candidates[key].reader_ids == ("lead2",)
-    (event,) = (one for one in driver.store.read() if one.step == "add")
+    (event,) = (event for event in driver.store.read() if event.step == "add")
     assert (event.actor_id, event.case_id) == ("lead2", "a")
     assert event.change == "candidate-2 added, solid, on 2 slices"
     assert event.payload["finding"]["slices"][1]["slice_index"] == 6
@@ -225,11 +225,11 @@ def test_what_an_arbitrator_does_not_accept_is_not_added(driver: WorkflowDriver)
     assert driver.batch.nodules == []
 
 
-ANEW = (drawn("x", (3, 51, 50, 6), (4, 51, 50, 6))).slices
+CORRECTED = (drawn("x", (3, 51, 50, 6), (4, 51, 50, 6))).slices
 
 
 def corrects(
-    driver: WorkflowDriver, actor: str, name="candidate-1", slices=ANEW, comment="too wide"
+    driver: WorkflowDriver, actor: str, name="candidate-1", slices=CORRECTED, comment="too wide"
 ) -> None:
     driver.act(
         actor,
@@ -239,7 +239,9 @@ def corrects(
     )
 
 
-def test_the_reviewer_corrects_an_outline_and_every_version_is_kept(driver: WorkflowDriver) -> None:
+def test_the_reviewer_corrects_an_outline_and_every_version_is_stored(
+    driver: WorkflowDriver,
+) -> None:
     in_review(driver, SHARED)
     key = ("a", "candidate-1")
     assert driver.batch.corrected(key) is None
@@ -247,16 +249,16 @@ def test_the_reviewer_corrects_an_outline_and_every_version_is_kept(driver: Work
     corrects(driver, "lead2")
     with pytest.raises(InputError, match="already has this outline"):
         corrects(driver, "lead2")
-    assert [one.by for one in driver.batch.corrections[key]] == ["lead2", "lead2"]
+    assert [correction.by for correction in driver.batch.corrections[key]] == ["lead2", "lead2"]
     last = driver.batch.corrected(key)
     assert last is not None
-    assert last.step.slices == ANEW
+    assert last.step.slices == CORRECTED
     assert driver.batch.readings["a", "r1"].findings == (SHARED,)
     assert driver.batch.dispute(key) == ()
     driver.reviews("lead2", "candidate-1", True)
     driver.finishes("lead2")
-    told = [one.change for one in driver.store.read() if one.step == "correct"]
-    assert told == [
+    changes = [event.change for event in driver.store.read() if event.step == "correct"]
+    assert changes == [
         "candidate-1 corrected on 1 slices",
         "candidate-1 corrected on 2 slices: too wide",
     ]
@@ -280,9 +282,9 @@ def test_an_arbitrator_corrects_what_is_in_dispute_and_nothing_else(driver: Work
 @pytest.mark.parametrize(
     ("actor", "name", "slices", "what"),
     [
-        ("lead1", "candidate-1", ANEW, "'lead1' is not the reviewer 'lead2'"),
-        ("r1", "candidate-1", ANEW, "'r1' is not the reviewer 'lead2'"),
-        ("lead2", "candidate-9", ANEW, "'candidate-9': is not among the candidates"),
+        ("lead1", "candidate-1", CORRECTED, "'lead1' is not the reviewer 'lead2'"),
+        ("r1", "candidate-1", CORRECTED, "'r1' is not the reviewer 'lead2'"),
+        ("lead2", "candidate-9", CORRECTED, "'candidate-9': is not among the candidates"),
         (
             "lead2",
             "candidate-1",
@@ -290,7 +292,7 @@ def test_an_arbitrator_corrects_what_is_in_dispute_and_nothing_else(driver: Work
             "'candidate-1': has a correction at another position",
         ),
         ("lead2", "candidate-1", drawn("x", (40, 50, 50, 8)).slices, "slice 40: is outside the im"),
-        ("lead2", "candidate-1", ANEW * 2, "slice 3: occurs more than once"),
+        ("lead2", "candidate-1", CORRECTED * 2, "slice 3: occurs more than once"),
     ],
 )
 def test_a_correction_that_cannot_be_changes_nothing(

@@ -46,7 +46,7 @@ def test_air_that_leaves_the_body_through_other_slices_stays_lung():
     assert enclosed_air(hu, -400.0).sum() == 10 * 20 * 30 + 5 * 16
 
 
-def test_small_gas_beside_large_lungs_does_not_count():
+def test_small_gas_next_to_large_lungs_does_not_count():
     hu = body()
     hu[17:19, 42:46, 42:46] = -900.0
     assert enclosed_air(hu, -400.0).sum() == 10 * 20 * 30
@@ -91,7 +91,7 @@ def test_what_is_no_chest_shows_no_lung(name):
 @pytest.mark.parametrize(
     "name", [no_chest for no_chest in NO_CHESTS if no_chest != "water phantom"]
 )
-def test_air_within_what_is_no_chest_would_be_enough_for_one(name):
+def test_air_outside_of_a_chest_would_be_enough_for_one(name):
     """What is enclosed in each is more than half a litre: volume alone would admit it."""
     body = NO_CHESTS[name]()
     assert enclosed_air(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000 > 500
@@ -130,10 +130,10 @@ def test_padding_outside_the_field_of_view_does_not_count():
 @given(arrays(np.float32, (3, 5, 5), elements=st.floats(-1000, 1000, width=32)))
 def test_the_threshold_parts_best_of_all(values):
     """Otsu's threshold, against trying every cut of the same histogram."""
-    kept = without_padding(values)
-    if np.ptp(kept) < 1:
+    unpadded = without_padding(values)
+    if np.ptp(unpadded) < 1:
         return
-    counts, edges = np.histogram(kept, bins=256)
+    counts, edges = np.histogram(unpadded, bins=256)
     middles = (edges[1:] + edges[:-1]) / 2
 
     def spread(cut):
@@ -143,6 +143,6 @@ def test_the_threshold_parts_best_of_all(values):
         means = (low @ middles[:cut] / low.sum(), high @ middles[cut:] / high.sum())
         return low.sum() * high.sum() * (means[1] - means[0]) ** 2
 
-    chosen = int(np.argmin(np.abs(edges - best_threshold(kept))))
+    chosen = int(np.argmin(np.abs(edges - best_threshold(unpadded))))
     best = max(spread(cut) for cut in range(1, 256))
     assert spread(chosen) == pytest.approx(best, rel=1e-6)

@@ -13,7 +13,7 @@ from nodulebench.curation.admission.reasons import Limits, Subject
 from nodulebench.i18n.translator import in_english
 
 
-def told(code, slices, image=None, **limits):
+def reasons_of(code, slices, image=None, **limits):
     reason = CHECKS[code](Subject(series_of(*slices), image, Limits(**limits)))
     return None if reason is None else in_english(reason.notice)
 
@@ -39,7 +39,7 @@ def chest(count=24, side=64, shift=0.0, scale=1.0):
 
 @pytest.mark.parametrize("code", CHECKS)
 def test_a_series_without_defect_passes_every_check(code):
-    assert told(code, even_series(), chest()) is None
+    assert reasons_of(code, even_series(), chest()) is None
 
 
 @pytest.mark.parametrize("code", CHECKS)
@@ -60,8 +60,8 @@ def test_codes_decide_in_the_order_of_their_list():
 
 HEADER_DEFECTS = [
     ("not_ct", even_series(modality="MR"), "its modality is MR"),
-    ("not_ct", even_series(modality=""), "its modality is not said"),
-    ("not_ct", even_series(sop_class="1.2.3"), "its objects are no CT images (SOP class 1.2.3)"),
+    ("not_ct", even_series(modality=""), "its modality is not stated"),
+    ("not_ct", even_series(sop_class="1.2.3"), "its objects are not CT images (SOP class 1.2.3)"),
     (
         "localizer",
         even_series(image_type=("ORIGINAL", "PRIMARY", "LOCALIZER")),
@@ -149,12 +149,12 @@ HEADER_DEFECTS = [
     ),
     (
         "missing_slice",
-        [one for number, one in enumerate(even_series()) if number not in (4, 5)],
+        [header for number, header in enumerate(even_series()) if number not in (4, 5)],
         "2 slices are missing: 0003.dcm and 0006.dcm are 7.50 mm apart, others 2.50 mm",
     ),
     (
         "missing_slice",
-        [one for number, one in enumerate(even_series()) if number not in (4, 9)],
+        [header for number, header in enumerate(even_series()) if number not in (4, 9)],
         "2 slices are missing, in 2 places: 0003.dcm and 0005.dcm are 5.00 mm apart, "
         "others 2.50 mm",
     ),
@@ -171,12 +171,12 @@ HEADER_DEFECTS = [
     (
         "uneven_spacing",
         with_slice(4, position_mm=(-175.0, -180.0, 10.0)),
-        "0004.dcm lies 5.0 mm beside the others",
+        "0004.dcm is displaced sideways by 5.0 mm",
     ),
     (
         "contradicting_spacing",
         even_series(slice_spacing_mm=5.0),
-        "its header says 5 mm between slices, their positions 2.50 mm",
+        "its header states 5 mm between slices, their positions 2.50 mm",
     ),
     ("too_few_slices", even_series(19), "19 slices; the limit is 20"),
     ("small_matrix", even_series(pixels={"rows": 256}), "256 x 512 pixels; the limit is 512 x 512"),
@@ -189,8 +189,8 @@ HEADER_DEFECTS = [
 
 
 @pytest.mark.parametrize(("code", "slices", "text"), HEADER_DEFECTS)
-def test_a_defect_of_headers_is_told_in_words(code, slices, text):
-    assert told(code, slices) == text
+def test_a_defect_of_headers_is_reported_as_text(code, slices, text):
+    assert reasons_of(code, slices) == text
 
 
 def test_a_slice_of_another_patient_is_named():
@@ -203,51 +203,62 @@ def test_a_slice_of_another_patient_is_named():
 
 def test_a_reformatted_axial_series_is_no_projection():
     assert (
-        told("secondary_capture", even_series(image_type=("DERIVED", "SECONDARY", "MPR"))) is None
+        reasons_of("secondary_capture", even_series(image_type=("DERIVED", "SECONDARY", "MPR")))
+        is None
     )
 
 
 def test_positions_and_cosines_may_be_rounded():
-    assert told("uneven_spacing", with_slice(4, position_mm=(-179.9, -180.0, 10.0))) is None
+    assert reasons_of("uneven_spacing", with_slice(4, position_mm=(-179.9, -180.0, 10.0))) is None
     assert (
-        told("no_geometry", even_series(orientation=(0.999, 0.04, 0.0, -0.04, 0.999, 0.0))) is None
+        reasons_of("no_geometry", even_series(orientation=(0.999, 0.04, 0.0, -0.04, 0.999, 0.0)))
+        is None
     )
-    assert told("thick_slices", even_series(thickness_mm=3.0000001)) is None
+    assert reasons_of("thick_slices", even_series(thickness_mm=3.0000001)) is None
 
 
 def test_a_thickness_below_nothing_makes_no_gap():
-    assert told("missing_slice", even_series(thickness_mm=-3.0)) is None
+    assert reasons_of("missing_slice", even_series(thickness_mm=-3.0)) is None
 
 
-def test_a_slice_there_twice_is_told_by_its_object_its_place_or_its_pixels():
+def test_a_duplicate_slice_is_known_by_object_position_or_pixels():
     slices = even_series()
     again = replace(slices[3], path="/archive/scan/copy.dcm")
-    assert told("duplicate_slice", [*slices, again]) == "0003.dcm is there twice"
+    assert reasons_of("duplicate_slice", [*slices, again]) == "0003.dcm is there twice"
     placed = slice_header(40, position_mm=slices[3].position_mm)
-    assert told("duplicate_slice", [*slices, placed]) == "0003.dcm and 0040.dcm lie at 7.50 mm"
+    assert (
+        reasons_of("duplicate_slice", [*slices, placed]) == "0003.dcm and 0040.dcm lie at 7.50 mm"
+    )
     image = chest()
     image.hu[9] = image.hu[4]
-    assert told("duplicate_slice", slices, image) == "0004.dcm and 0009.dcm show the same pixels"
+    assert (
+        reasons_of("duplicate_slice", slices, image) == "0004.dcm and 0009.dcm show the same pixels"
+    )
 
 
 def test_spacing_within_the_tolerance_is_even():
     moved = with_slice(4, position_mm=(-180.0, -180.0, 10.04))
-    assert told("uneven_spacing", moved) is None
-    assert told("uneven_spacing", moved, spacing_tolerance_mm=0.02) is not None
+    assert reasons_of("uneven_spacing", moved) is None
+    assert reasons_of("uneven_spacing", moved, spacing_tolerance_mm=0.02) is not None
 
 
 def test_limits_can_be_widened():
-    assert told("thick_slices", even_series(thickness_mm=5.0), largest_thickness_mm=5) is None
-    assert told("small_matrix", even_series(pixels={"rows": 256}), smallest_matrix=256) is None
+    assert reasons_of("thick_slices", even_series(thickness_mm=5.0), largest_thickness_mm=5) is None
+    assert (
+        reasons_of("small_matrix", even_series(pixels={"rows": 256}), smallest_matrix=256) is None
+    )
 
 
-def test_faults_of_pixels_are_told_by_kind():
+def test_faults_of_pixels_are_reported_by_kind():
     broken = Notice("pixels_undecoded", {"error": "no marker"})
     faults = (Fault("/a", Notice("pixels_cut_off"), True), Fault("/b", broken, False))
     image = replace(chest(), faults=faults)
-    assert told("truncated_pixels", even_series(), image) == "a slice was cut off while it was read"
     assert (
-        told("unreadable", even_series(), image)
+        reasons_of("truncated_pixels", even_series(), image)
+        == "a slice was cut off while it was read"
+    )
+    assert (
+        reasons_of("unreadable", even_series(), image)
         == "a slice has pixels that cannot be decoded (no marker)"
     )
 
@@ -260,15 +271,15 @@ def test_faults_of_pixels_are_told_by_kind():
         (chest(scale=2.0), "air and lung are at -1995 HU, soft tissue at 62 HU"),
     ],
 )
-def test_values_that_are_no_hounsfield_units_are_told(image, text):
+def test_values_that_are_not_hounsfield_units_are_reported(image, text):
     """An even lowest value counts as padding, so lung (-849 HU) may stand for air."""
-    assert told("wrong_rescale", even_series(), image) == text
+    assert reasons_of("wrong_rescale", even_series(), image) == text
 
 
 def test_a_slice_unlike_its_neighbours_is_out_of_place():
     image = chest()
     image.hu[9] += 300
-    assert told("slice_out_of_place", even_series(), image) == (
+    assert reasons_of("slice_out_of_place", even_series(), image) == (
         "1 slices do not fit between their neighbours"
     )
 
@@ -287,7 +298,7 @@ def test_exchanged_neighbours_are_in_the_wrong_order():
     growing = np.arange(24, dtype=np.float32)[:, None, None]
     image.hu[:] = np.where(np.arange(64) < 10 + growing, -850, 30)
     image.hu[[9, 10]] = image.hu[[10, 9]]
-    assert told("slice_out_of_place", even_series(), image) == (
+    assert reasons_of("slice_out_of_place", even_series(), image) == (
         "neighbouring slices are in the wrong order"
     )
 
@@ -296,14 +307,16 @@ def test_too_little_lung_is_no_chest():
     image = chest()
     image.hu[image.hu < -500] = 30
     image.hu[:, :6] = -1000
-    assert told("not_chest", even_series(), image) == ("it shows 0 ml of lung; the limit is 500")
+    assert reasons_of("not_chest", even_series(), image) == (
+        "it shows 0 ml of lung; the limit is 500"
+    )
 
 
 def test_lung_on_the_last_slice_is_cut():
     image = chest()
     image.hu[-2:, 16:48, 10:28] = -850
     # 32 x 18 voxels of 5.6 mm
-    assert told("cut_lungs", even_series(), image) == (
+    assert reasons_of("cut_lungs", even_series(), image) == (
         "it ends towards the head where lung still covers 181 cm²"
     )
 
@@ -311,5 +324,7 @@ def test_lung_on_the_last_slice_is_cut():
 def test_lung_at_the_edge_of_the_field_of_view_is_cut():
     whole = chest()
     cut = replace(whole, hu=whole.hu[:, :, 16:])
-    assert told("cut_lungs", even_series(), cut).startswith("its edge runs through lung along ")
-    assert told("not_chest", even_series(), cut) is None
+    assert reasons_of("cut_lungs", even_series(), cut).startswith(
+        "its edge runs through lung along "
+    )
+    assert reasons_of("not_chest", even_series(), cut) is None

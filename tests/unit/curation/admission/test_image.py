@@ -84,13 +84,13 @@ def test_images_are_turned_into_the_patients_axes(tmp_path):
     assert read_image(series_of(*headers)).hu[0].tolist() == [[4, 3], [2, 1]]
 
 
-def test_slices_that_cannot_be_read_are_told_and_leave_no_digest(tmp_path):
+def test_unreadable_slices_are_reported_and_leave_no_digest(tmp_path):
     headers = write_slices(tmp_path, [np.zeros((4, 4), np.int16)] * 3)
     cut = replace(headers[1], pixels=replace(headers[1].pixels, available=10))
     image = read_image(series_of(headers[0], cut, headers[2]))
     assert [(fault.path, fault.is_truncated) for fault in image.faults] == [(cut.path, True)]
-    told = Notice("pixels_too_few", {"bytes": 10, "size": "4 x 4", "needed": 32})
-    assert image.faults[0].notice == told
+    notice = Notice("pixels_too_few", {"bytes": 10, "size": "4 x 4", "needed": 32})
+    assert image.faults[0].notice == notice
     assert image.is_read.tolist() == [True, False, True]
     assert image.pixel_sha256 == ""
 

@@ -13,16 +13,16 @@ def test_a_design_changes_what_it_names_and_may_hold_other_tables(tmp_path):
     assert limits.waived == ("gantry_tilt",)
 
 
-def test_unknown_limits_and_values_out_of_range_are_all_told(tmp_path):
+def test_all_unknown_limits_and_values_out_of_range_are_reported(tmp_path):
     path = tmp_path / "design.toml"
     path.write_text("[limits]\nlargest_thicknes_mm = 5\nsmallest_matrix = 0\n")
     with pytest.raises(InputError) as caught:
         load_design(str(path))
-    told = [str(problem).removeprefix(f"{path} ") for problem in caught.value.problems]
-    assert told[0] == (
+    messages = [str(problem).removeprefix(f"{path} ") for problem in caught.value.problems]
+    assert messages[0] == (
         "field 'limits.smallest_matrix': Input should be greater than or equal to 1, got 0."
     )
-    assert told[1] == (
+    assert messages[1] == (
         "field 'limits.largest_thicknes_mm': is unknown. Did you mean 'largest_thickness_mm'?"
     )
 
@@ -36,7 +36,7 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path):
         load_design(str(tmp_path / "nothing.toml"))
 
 
-def test_a_slip_in_the_name_of_a_table_or_of_a_waived_code_is_told(tmp_path):
+def test_a_misspelt_table_or_waived_code_is_reported(tmp_path):
     path = tmp_path / "design.toml"
     path.write_text('[limts]\nsmallest_matrix = 128\n[limits]\nwaived = ["gantry_tlit"]\n')
     with pytest.raises(InputError) as caught:

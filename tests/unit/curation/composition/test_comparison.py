@@ -21,22 +21,25 @@ HARD = reference(
 )
 
 
-def test_shares_are_beside_each_other_and_the_most_different_comes_first() -> None:
-    found = compare_sets(EASY, HARD)
-    by_column = {difference.column: difference for difference in found.differences}
+def test_shares_are_compared_and_the_most_different_comes_first() -> None:
+    comparison = compare_sets(EASY, HARD)
+    by_column = {difference.column: difference for difference in comparison.differences}
     # vendors: all GE against half: half of the cases would have to change
     assert by_column["vendor"].shares == {"GE": (1.0, 0.5), "Canon": (0.0, 0.5)}
     assert by_column["vendor"].distance == pytest.approx(0.5)
     # types: 3/4 solid and 1/4 part-solid against halves of solid and ground-glass
     assert by_column["type"].distance == pytest.approx((0.25 + 0.25 + 0.5) / 2)
-    distances = [difference.distance for difference in found.differences]
+    distances = [difference.distance for difference in comparison.differences]
     assert distances == sorted(distances, reverse=True)
-    assert found.one_sided == ("sex",)
-    assert found.totals["nodules"] == (4, 2)
+    assert comparison.one_sided == ("sex",)
+    assert comparison.totals["nodules"] == (4, 2)
 
 
-def test_what_makes_nodules_hard_is_told_of_both() -> None:
-    hard = {one.name: (one.first, one.second) for one in compare_sets(EASY, HARD).difficulty}
+def test_difficulty_is_measured_for_both() -> None:
+    hard = {
+        measure.name: (measure.first, measure.second)
+        for measure in compare_sets(EASY, HARD).difficulty
+    }
     assert hard["nodules_per_case"] == (2.0, 1.0)
     assert hard["median_diameter_mm"] == (7.5, 6.5)
     assert hard["small_share"] == (0.25, 0.5)
@@ -47,9 +50,9 @@ def test_what_makes_nodules_hard_is_told_of_both() -> None:
 @pytest.mark.slow
 @given(st.lists(st.sampled_from(["GE", "Canon", None]), min_size=1, max_size=8))
 def test_a_set_does_not_differ_from_itself_and_distances_are_symmetric(vendors) -> None:
-    one = reference(*(case(f"c{at}", vendor=name) for at, name in enumerate(vendors)))
-    assert all(part.distance == 0 for part in compare_sets(one, one).differences)
-    first, second = compare_sets(one, EASY), compare_sets(EASY, one)
+    single = reference(*(case(f"c{at}", vendor=name) for at, name in enumerate(vendors)))
+    assert all(part.distance == 0 for part in compare_sets(single, single).differences)
+    first, second = compare_sets(single, EASY), compare_sets(EASY, single)
     assert {part.column: part.distance for part in first.differences} == pytest.approx(
         {part.column: part.distance for part in second.differences}
     )
@@ -64,6 +67,6 @@ def test_the_page_shows_both(tmp_path, name) -> None:
     text = page.read_text(encoding="utf-8")
     assert "harder" in text
     assert "50.0%" in text
-    kept = json.loads(data.read_text())["against"]
-    assert kept["totals"]["cases"] == [2, 2]
-    assert kept["difficulty"][2] == {"name": "small_share", "first": 0.25, "second": 0.5}
+    stored = json.loads(data.read_text())["against"]
+    assert stored["totals"]["cases"] == [2, 2]
+    assert stored["difficulty"][2] == {"name": "small_share", "first": 0.25, "second": 0.5}

@@ -38,21 +38,21 @@ POOL = reference(
 
 def outcome(**rule: object) -> RuleOutcome:
     design = DesignInput(name="test", rules=(CoverageRule.model_validate({"name": "r", **rule}),))
-    (found,) = check_coverage(design, POOL)
-    return found
+    (rule_outcome,) = check_coverage(design, POOL)
+    return rule_outcome
 
 
-said = translator("en").messages
+messages = translator("en").messages
 
 
-def missing(found: RuleOutcome) -> tuple[str, ...]:
-    return tuple(in_english(one) for one in found.missing)
+def missing(rule_outcome: RuleOutcome) -> tuple[str, ...]:
+    return tuple(in_english(notice) for notice in rule_outcome.missing)
 
 
 def test_rows_are_counted() -> None:
     assert outcome(minimum_rows=4).is_met
     missed = outcome(minimum_rows=6)
-    assert (said(missed.required), said(missed.found)) == ("at least 6 cases", "4")
+    assert (messages(missed.required), messages(missed.found)) == ("at least 6 cases", "4")
     assert missing(missed) == ("2 more cases",)
     assert missed.answer == "not met"
 
@@ -72,48 +72,62 @@ def test_different_values_are_counted_without_empty_ones() -> None:
 
 
 def test_every_listed_value_must_be_there() -> None:
-    found = outcome(column="vendor", values=["GE", "Canon", "Philips"], rows_each=2)
-    assert said(found.found) == "GE 2, Canon 1, Philips 0"
-    assert missing(found) == ("1 cases of Canon", "2 cases of Philips")
+    rule_outcome = outcome(column="vendor", values=["GE", "Canon", "Philips"], rows_each=2)
+    assert messages(rule_outcome.found) == "GE 2, Canon 1, Philips 0"
+    assert missing(rule_outcome) == ("1 cases of Canon", "2 cases of Philips")
 
 
 def test_bins_hold_their_lower_bound_and_not_their_upper() -> None:
     bins = [{"name": "small", "below": 800}, {"name": "large", "at_least": 800}]
-    assert said(outcome(column="beds", bins=bins).found) == "small 1, large 2"
+    assert messages(outcome(column="beds", bins=bins).found) == "small 1, large 2"
 
 
 def test_shares_may_differ_by_the_tolerance() -> None:
     shares = {"solid": 0.8, "pleural": 0.2}  # found 3 and 1 of 4
     assert outcome(table="nodules", column="type", shares=shares, tolerance=0.05).is_met
     off = outcome(table="nodules", column="type", shares=shares, tolerance=0.04)
-    assert said(off.found) == "solid 75.0%, pleural 25.0%"
+    assert messages(off.found) == "solid 75.0%, pleural 25.0%"
     assert missing(off) == ("solid: 5.0% too few", "pleural: 5.0% too many")
 
 
 def test_rows_can_be_chosen_by_several_columns() -> None:
     where = [{"column": "vendor", "values": ["GE"]}, {"column": "beds", "at_least": 500}]
-    found = outcome(where=where, minimum_share=0.5)
-    assert said(found.required) == "at least 50% of the cases with vendor GE and beds from 500"
-    assert (said(found.found), missing(found)) == ("1 of 4 (25.0%)", ("25.0% of the cases",))
+    rule_outcome = outcome(where=where, minimum_share=0.5)
+    assert (
+        messages(rule_outcome.required)
+        == "at least 50% of the cases with vendor GE and beds from 500"
+    )
+    assert (messages(rule_outcome.found), missing(rule_outcome)) == (
+        "1 of 4 (25.0%)",
+        ("25.0% of the cases",),
+    )
 
 
 def test_every_row_must_have_a_value() -> None:
-    found = outcome(column="vendor", is_complete=True)
-    assert (said(found.found), missing(found)) == ("3 of 4 stated", ("vendor of 1 cases",))
+    rule_outcome = outcome(column="vendor", is_complete=True)
+    assert (messages(rule_outcome.found), missing(rule_outcome)) == (
+        "3 of 4 stated",
+        ("vendor of 1 cases",),
+    )
 
 
 def test_spaces_are_no_value() -> None:
     blank = POOL.cases.with_columns(pl.Series("vendor", ["GE ", " ", "", None]))
     rule = CoverageRule(name="r", column="vendor", is_complete=True, values=("GE",))
-    (found,) = check_coverage(DesignInput(name="x", rules=(rule,)), replace(POOL, cases=blank))
-    assert missing(found) == ("vendor of 3 cases",)
+    (rule_outcome,) = check_coverage(
+        DesignInput(name="x", rules=(rule,)), replace(POOL, cases=blank)
+    )
+    assert missing(rule_outcome) == ("vendor of 3 cases",)
     shares = {share.column: share.counts for share in compose(replace(POOL, cases=blank)).shares}
     assert shares["vendor"] == {"GE": 1, NOT_STATED: 3}
 
 
 def test_a_column_that_is_not_there_fails_the_rule_by_name() -> None:
-    found = outcome(column="country", minimum_distinct=5)
-    assert (found.is_met, said(found.found)) == (False, "the cases have no column 'country'")
+    rule_outcome = outcome(column="country", minimum_distinct=5)
+    assert (rule_outcome.is_met, messages(rule_outcome.found)) == (
+        False,
+        "the cases have no column 'country'",
+    )
 
 
 def test_a_rule_that_asks_for_nothing_is_refused() -> None:
@@ -123,7 +137,7 @@ def test_a_rule_that_asks_for_nothing_is_refused() -> None:
         parse_design('name = "x"\n[[rules]]\nname = "v"\nvalues = ["GE"]', "x.toml")
 
 
-def test_a_slip_in_a_design_is_told_with_its_place() -> None:
+def test_a_mistake_in_a_design_is_reported_with_its_position() -> None:
     with pytest.raises(InputError, match="colour"):
         parse_design('name = "x"\ncolour = 1', "x.toml")
     with pytest.raises(InputError, match="is not valid TOML"):
@@ -164,14 +178,14 @@ def test_planned_equipment_is_checked_like_a_rule() -> None:
     cases = replace(POOL, cases=POOL.cases.with_columns(thick))
     vendors, thickness = check_coverage(design, cases)
     assert missing(vendors) == ("50.0% of the cases", "1 cases of Philips")
-    assert said(vendors.required) == (
+    assert messages(vendors.required) == (
         "vendor: GE, Philips; at least 100% of the cases with vendor GE or Philips"
     )
-    assert (said(thickness.found), missing(thickness)) == (
+    assert (messages(thickness.found), missing(thickness)) == (
         "2 of 4 (50.0%)",
         ("50.0% of the cases",),
     )
-    assert said(thickness.required).endswith("with slice_thickness_mm from 1 to 2")
+    assert messages(thickness.required).endswith("with slice_thickness_mm from 1 to 2")
     assert thickness.rule.name == "planned slice thickness mm"
     with pytest.raises(InputError, match="from its smaller to its larger end"):
         parse_design('name = "x"\n[equipment]\ntube_voltage_kv = [140, 100]', "x.toml")
@@ -190,7 +204,7 @@ def test_the_page_shows_the_design_in_words_and_strata_that_no_table_tells() -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_published_designs_are_readable_and_told_by_every_set(name: str) -> None:
+def test_published_designs_apply_to_every_set(name: str) -> None:
     design = load_design(name)
     outcomes = check_coverage(design, POOL)
     assert len(outcomes) == len(design.all_rules)
@@ -198,24 +212,24 @@ def test_published_designs_are_readable_and_told_by_every_set(name: str) -> None
 
 
 def test_composition_by_hand() -> None:
-    found = compose(POOL)
-    assert found.totals == {"cases": 4, "patients": 4, "nodules": 4, "ignored findings": 1}
-    shares = {share.column: share.counts for share in found.shares}
+    composition = compose(POOL)
+    assert composition.totals == {"cases": 4, "patients": 4, "nodules": 4, "ignored findings": 1}
+    shares = {share.column: share.counts for share in composition.shares}
     assert shares["vendor"] == {"GE": 2, "Canon": 1, NOT_STATED: 1}
     assert shares["size"] == {"<4 mm": 1, "[4, 6) mm": 1, "[6, 10) mm": 1, "≥10 mm": 1}
     assert shares["type"]["solid"] == 3
     assert shares["type"]["calcified"] == 0
 
 
-def test_the_pathology_of_nodules_is_told() -> None:
+def test_the_pathology_of_nodules_is_counted() -> None:
     known = reference(case("a", nodule(8), nodule(9, at=(50, 0, 0)), nodule(5, at=(90, 0, 0))))
     nodules = known.nodules.with_columns(
         truth=pl.Series(["pathology", "follow_up", "pathology"]),
         pathology_type=pl.Series(["adenocarcinoma", None, "hamartoma"]),
         pathology_method=pl.Series(["fine-needle aspiration", None, "fine-needle aspiration"]),
     )
-    found = compose(replace(known, nodules=nodules))
-    shares = {share.column: share.counts for share in found.shares}
+    composition = compose(replace(known, nodules=nodules))
+    shares = {share.column: share.counts for share in composition.shares}
     assert shares["truth"] == {"pathology": 2, "follow_up": 1}
     assert shares["pathology_type"] == {"adenocarcinoma": 1, "hamartoma": 1, NOT_STATED: 1}
     assert shares["pathology_method"] == {"fine-needle aspiration": 2, NOT_STATED: 1}
@@ -225,7 +239,7 @@ def test_a_stratum_is_thin_where_its_interval_would_be_wide() -> None:
     # 3 solid nodules at a sensitivity of 0.8: Wilson 0.2877 to 0.9754 reaches 0.5123 down
     assert reach_to_one_side(0.8, 3) == pytest.approx(0.5123, abs=1e-4)
     thin = thin_strata(POOL, ("type",), reach_to_one_side, expected=0.8, largest=0.52)
-    assert [one.value for one in thin] == [
+    assert [stratum.value for stratum in thin] == [
         "part_solid", "pure_ground_glass", "calcified", "pleural", "pleural_calcified",
     ]  # fmt: skip
     assert thin[0].half_width == 1.0
@@ -233,7 +247,7 @@ def test_a_stratum_is_thin_where_its_interval_would_be_wide() -> None:
 
 def test_the_document_has_what_the_commission_inspects() -> None:
     document = cover(POOL, None)
-    topics = [in_english(one["topic"]) for one in document["commission"]]
+    topics = [in_english(row["topic"]) for row in document["commission"]]
     assert topics == ["Sufficiency", "Heterogeneity", "Quality of labels", "Ethics and law"]
     assert "ethics approval not stated" in in_english(document["commission"][3]["evidence"])
 
@@ -244,7 +258,7 @@ def test_what_is_not_stated_is_no_hospital_and_no_country() -> None:
     )
     document = cover(replace(POOL, cases=stated), None)
     assert document["totals"]["hospitals"] == 2
-    evidence = said(document["commission"][1]["evidence"])
+    evidence = messages(document["commission"][1]["evidence"])
     assert evidence == "2 hospitals; 1 country; vendors GE, Canon, not stated"
 
 
@@ -281,12 +295,12 @@ def test_a_patient_is_drawn_once() -> None:
 
 
 @given(seed=st.integers(0, 1000), order=st.integers(0, 1000), count=st.integers(1, 60))
-def test_the_draw_depends_on_the_seed_alone(seed: int, order: int, count: int) -> None:
+def test_the_draw_depends_only_on_the_seed(seed: int, order: int, count: int) -> None:
     plan = SamplingPlan(shares={"vendor": {"GE": 0.7, "Canon": 0.3}})
-    one = draw_cases(CASES, plan, count, seed)
+    sample = draw_cases(CASES, plan, count, seed)
     other = draw_cases(CASES.sample(fraction=1, shuffle=True, seed=order), plan, count, seed)
-    assert sorted(one.case_ids) == sorted(other.case_ids)
-    assert sum(stratum.planned for stratum in one.strata) == count
+    assert sorted(sample.case_ids) == sorted(other.case_ids)
+    assert sum(stratum.planned for stratum in sample.strata) == count
 
 
 def test_wrong_plans_are_refused_together() -> None:

@@ -13,18 +13,18 @@ from nodulebench.curation.composition.header_facts import (
 
 def test_the_dose_of_a_scan_follows_from_ctdi_and_length() -> None:
     # 5 mGy along 30 cm: 150 mGy cm, times 0.014 mSv
-    found = dose_of(5.0, 300.0, 60)
-    assert found.dlp_mgy_cm == pytest.approx(150.0)
-    assert (found.dlp_source, found.dose_factor) == ("header", 0.014)
-    assert found.dose_msv == pytest.approx(2.1)
-    assert found.dose_class == "low"
+    dose = dose_of(5.0, 300.0, 60)
+    assert dose.dlp_mgy_cm == pytest.approx(150.0)
+    assert (dose.dlp_source, dose.dose_factor) == ("header", 0.014)
+    assert dose.dose_msv == pytest.approx(2.1)
+    assert dose.dose_class == "low"
 
 
 def test_a_report_counts_more_than_the_header() -> None:
-    found = dose_of(5.0, 300.0, 60, 250.0)
-    assert (found.dlp_mgy_cm, found.dlp_source) == (250.0, "report")
-    assert found.dose_msv == pytest.approx(3.5)
-    assert found.dose_class == "normal"
+    dose = dose_of(5.0, 300.0, 60, 250.0)
+    assert (dose.dlp_mgy_cm, dose.dlp_source) == (250.0, "report")
+    assert dose.dose_msv == pytest.approx(3.5)
+    assert dose.dose_class == "normal"
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_children_have_factors_of_their_own(age: float | None, factor: float) ->
 
 
 @pytest.mark.parametrize(("ctdi", "length"), [(None, 300.0), (5.0, None), (None, None)])
-def test_what_is_not_said_gives_no_dose(ctdi: float | None, length: float | None) -> None:
-    found = dose_of(ctdi, length, 60)
-    assert found == (ctdi, None, None, None, None, None)
+def test_missing_values_give_no_dose(ctdi: float | None, length: float | None) -> None:
+    dose = dose_of(ctdi, length, 60)
+    assert dose == (ctdi, None, None, None, None, None)
 
 
 @given(st.floats(0.01, 20))
 def test_classes_are_those_of_the_design(dose_msv: float) -> None:
-    (rule,) = [one for one in load_design("fg-ai4h").rules if one.name == "dose"]
-    spans = {one.name: (one.at_least or 0, one.below or 99) for one in rule.bins}
+    (rule,) = [rule for rule in load_design("fg-ai4h").rules if rule.name == "dose"]
+    spans = {bin_.name: (bin_.at_least or 0, bin_.below or 99) for bin_ in rule.bins}
     named = [name for name, (low, high) in spans.items() if low <= dose_msv < high]
     assert dose_class(dose_msv) == (named[0] if named else "other")
 

@@ -46,14 +46,14 @@ from nodulebench.curation.composition.header_facts import KERNEL_WORDS as WORDS
         ("Philips", None, None),
     ],
 )
-def test_kernels_are_told_by_the_classes_that_designs_name(
+def test_kernels_have_the_classes_that_designs_name(
     vendor: str | None, kernel: str | None, kind: str | None
 ) -> None:
     assert kernel_class_of(kernel, vendor) == kind
 
 
 def test_no_kernel_is_of_two_classes_and_every_class_is_one_that_designs_know() -> None:
-    (rule,) = [one for one in load_design("fg-ai4h").rules if one.name == "kernels"]
+    (rule,) = [rule for rule in load_design("fg-ai4h").rules if rule.name == "kernels"]
     assert set(rule.values) == set(WORDS)
     for family in FAMILIES.values():
         named = [
@@ -66,5 +66,5 @@ def test_no_kernel_is_of_two_classes_and_every_class_is_one_that_designs_know() 
         ]
         assert len(named) == len(set(named))
     for classes in LETTERS.values():
-        letters = [one for several in classes.values() for one in several]
+        letters = [letter for several in classes.values() for letter in several]
         assert len(letters) == len(set(letters))

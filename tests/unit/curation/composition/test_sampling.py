@@ -9,7 +9,11 @@ from nodulebench.curation.composition.sampling import draw_cases
 
 
 def scans_of_patients(kernels: list[set[str]]) -> pl.DataFrame:
-    rows = [(f"{n}{one}", f"p{n}", one) for n, some in enumerate(kernels) for one in sorted(some)]
+    rows = [
+        (f"{n}{kernel}", f"p{n}", kernel)
+        for n, some in enumerate(kernels)
+        for kernel in sorted(some)
+    ]
     return pl.DataFrame(rows, schema=["case_id", "patient_id", "kernel"], orient="row")
 
 

@@ -2,17 +2,17 @@ from nodulebench.curation.composition.header_facts import scan_kinds
 
 
 def test_of_several_days_the_earliest_is_the_first_and_words_count_more() -> None:
-    found = scan_kinds(
+    kinds = scan_kinds(
         ["p", "p", "p", "q", "r", "r", None],
         ["20250301", "20240301", "20240301", "20240301", "20240101", "20250101", "20240101"],
         ["", "", "chest", "Initials AB", "", "CT chest baseline", "Thorax Follow-Up"],
     )
-    assert found == ["follow_up", "first", "first", None, "first", "first", "follow_up"]
+    assert kinds == ["follow_up", "first", "first", None, "first", "first", "follow_up"]
 
 
 def test_chinese_words_are_read() -> None:
     assert scan_kinds(["p"], [None], ["胸部CT复查"]) == ["follow_up"]
 
 
-def test_without_days_nothing_is_said() -> None:
+def test_without_days_the_kind_is_unknown() -> None:
     assert scan_kinds(["p", "p"], [None, "20240101"], ["", ""]) == [None, None]

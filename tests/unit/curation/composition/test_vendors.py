@@ -19,12 +19,10 @@ from nodulebench.curation.composition.header_facts import VENDORS, vendor_of
         ("Neusoft Medical Systems", "Neusoft Medical Systems"),
     ],
 )
-def test_manufacturers_are_told_by_the_vendors_that_designs_name(
-    manufacturer: str, vendor: str
-) -> None:
+def test_manufacturers_have_the_vendors_that_designs_name(manufacturer: str, vendor: str) -> None:
     assert vendor_of(manufacturer) == vendor
 
 
 def test_every_vendor_of_a_published_design_is_known() -> None:
-    (rule,) = [one for one in load_design("fg-ai4h").rules if one.name == "vendors"]
+    (rule,) = [rule for rule in load_design("fg-ai4h").rules if rule.name == "vendors"]
     assert set(rule.values) == set(VENDORS)

@@ -47,11 +47,11 @@ def written(
 
 @pytest.mark.parametrize("value", [3071, 1000, 200])
 @pytest.mark.parametrize(("row", "scale"), [(4, 1), (4, 3), (150, 1)])
-def test_sharp_text_beside_the_body_is_found(value: int, scale: int, row: int) -> None:
-    found = find_text(written(slice_of(), "HLO", row, 5, value, scale=scale), 1, 0)
-    assert found is not None
-    assert found.letters >= 3
-    assert (found.row, found.column) == (row, 5)
+def test_sharp_text_outside_the_body_is_found(value: int, scale: int, row: int) -> None:
+    text = find_text(written(slice_of(), "HLO", row, 5, value, scale=scale), 1, 0)
+    assert text is not None
+    assert text.letters >= 3
+    assert (text.row, text.column) == (row, 5)
 
 
 def test_smoothed_text_is_found_by_its_brightness() -> None:
@@ -96,7 +96,7 @@ def test_values_without_a_meaning_are_searched_too() -> None:
     assert find_text((slice_of() + 1024).astype(np.uint16), 1, 0) is None
 
 
-def said(data: Any) -> str:
+def message_of(data: Any) -> str:
     """Why a header is refused; empty: it is not."""
     try:
         check_header(data)
@@ -107,14 +107,14 @@ def said(data: Any) -> str:
 
 def test_the_header_can_say_so() -> None:
     data = Dataset()
-    assert said(data) == ""
+    assert message_of(data) == ""
     data.ImageType = ["ORIGINAL", "PRIMARY", "AXIAL"]
     data.BurnedInAnnotation = "NO"
-    assert said(data) == ""
+    assert message_of(data) == ""
     data.ImageType = ["DERIVED", "PRIMARY", "SCREEN SAVE"]
-    assert said(data) == "it is no original picture (DERIVED PRIMARY)"
+    assert message_of(data) == "it is not an original image (DERIVED PRIMARY)"
     data.ImageType, data.SeriesDescription = ["ORIGINAL", "PRIMARY"], "Dose Report"
-    assert said(data) == "it is a screen of the scanner (dose page)"
+    assert message_of(data) == "it is a screen of the scanner (dose page)"
 
 
 def test_frames_of_enhanced_ct_can_say_so_and_have_their_own_scale() -> None:
@@ -128,6 +128,6 @@ def test_frames_of_enhanced_ct_can_say_so_and_have_their_own_scale() -> None:
     data.SharedFunctionalGroupsSequence = [shared]
     data.PerFrameFunctionalGroupsSequence = [frame, Dataset()]
     assert scales_of(data, 2) == [(1, -24), (2, -1000)]
-    assert said(data) == ""
+    assert message_of(data) == ""
     frame.CTImageFrameTypeSequence = [kind]
-    assert said(data) == "it is no original picture (DERIVED SECONDARY)"
+    assert message_of(data) == "it is not an original image (DERIVED SECONDARY)"

@@ -61,7 +61,7 @@ def test_what_a_test_set_needs_stays(tmp_path: Path) -> None:
     assert reference.PurposeOfReferenceCodeSequence[0].CodeMeaning == "Localizer"
 
 
-def test_what_was_done_stands_in_the_header(tmp_path: Path) -> None:
+def test_the_header_declares_what_was_done(tmp_path: Path) -> None:
     data = pydicom.dcmread(cleaned(tmp_path))
     assert data.PatientIdentityRemoved == "YES"
     assert data.LongitudinalTemporalInformationModified == "MODIFIED"
@@ -106,10 +106,10 @@ def test_slices_of_a_patient_stay_together_and_intervals_stay(tmp_path: Path) ->
 
 
 def test_another_key_gives_other_pseudonyms(tmp_path: Path) -> None:
-    one = pydicom.dcmread(cleaned(tmp_path))
+    dataset = pydicom.dcmread(cleaned(tmp_path))
     two = pydicom.dcmread(cleaned(tmp_path, key=Pseudonyms(bytes(32), "SITE7")))
-    assert one.SOPInstanceUID != two.SOPInstanceUID
-    assert one.PatientID != two.PatientID
+    assert dataset.SOPInstanceUID != two.SOPInstanceUID
+    assert dataset.PatientID != two.PatientID
     assert re.fullmatch(r"SITE7-[0-9A-F]{10}", two.PatientID)
 
 
@@ -187,13 +187,16 @@ def test_the_table_has_the_actions_of_the_standard() -> None:
     ("change", "reason"),
     [
         (lambda d: setattr(d, "BurnedInAnnotation", "YES"), "its header says that text is burned"),
-        (lambda d: setattr(d, "ImageType", ["DERIVED", "SECONDARY"]), "it is no original picture"),
+        (
+            lambda d: setattr(d, "ImageType", ["DERIVED", "SECONDARY"]),
+            "it is not an original image",
+        ),
         (
             lambda d: setattr(d, "SOPClassUID", "1.2.840.10008.5.1.4.1.1.88.34"),
-            "is no CT picture (class 1.2.840.10008.5.1.4.1.1.88.34)",
+            "is not a CT image (class 1.2.840.10008.5.1.4.1.1.88.34)",
         ),
         (lambda d: delattr(d, "PixelData"), "has no pixels"),
-        (lambda d: delattr(d, "SeriesInstanceUID"), "has no UIDs of its own"),
+        (lambda d: delattr(d, "SeriesInstanceUID"), "has no UIDs"),
     ],
 )
 def test_what_cannot_be_cleaned_is_left_out_with_the_reason(
@@ -240,7 +243,11 @@ def test_a_file_changed_at_any_byte_is_cleaned_or_left_out_but_never_leaks(tmp_p
 
 
 LEFT: list[tuple[str, object, str]] = [
-    ("name", lambda d: setattr(d, "PatientName", "Smith^J"), "(0010,0010) PatientName is no pseu"),
+    (
+        "name",
+        lambda d: setattr(d, "PatientName", "Smith^J"),
+        "(0010,0010) PatientName is not a pseu",
+    ),
     (
         "private",
         lambda d: d.private_block(0x11, "X", create=True).add_new(1, "LO", "y"),
@@ -273,13 +280,13 @@ LEFT: list[tuple[str, object, str]] = [
     (
         "text",
         lambda d: setattr(d, "PulseSequenceName", "X"),
-        "PulseSequenceName is text that nobody has looked at",
+        "PulseSequenceName is text that has not been reviewed",
     ),
     ("unknown", lambda d: d.add_new(0x00091001, "UN", b"x"), "(0009,1001) is private"),
     (
         "nested",
         lambda d: setattr(d.ReferencedImageSequence[0], "PatientName", "Smith"),
-        "ReferencedImageSequence item 1 (0010,0010) PatientName is no pseudonym",
+        "ReferencedImageSequence item 1 (0010,0010) PatientName is not a pseudonym",
     ),
     (
         "sequence",
@@ -295,22 +302,22 @@ LEFT: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), [one[1:] for one in LEFT], ids=[o[0] for o in LEFT])
+@pytest.mark.parametrize(("change", "message"), [row[1:] for row in LEFT], ids=[o[0] for o in LEFT])
 def test_the_check_finds_what_is_left(tmp_path: Path, change: object, message: str) -> None:
     path = cleaned(tmp_path)
     assert check_file(path) == []
     data = pydicom.dcmread(path)
     change(data)  # type: ignore[operator]
     pydicom.dcmwrite(path, data, enforce_file_format=True)
-    found = check_file(path)
-    assert len(found) >= 1
-    assert any(message in in_english(one) for one in found), found
+    notices = check_file(path)
+    assert len(notices) >= 1
+    assert any(message in in_english(notice) for notice in notices), notices
 
 
 def test_the_originals_are_found_to_identify(tmp_path: Path) -> None:
-    found = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
-    assert len(found) > 25
-    named = " ".join(map(in_english, found))
+    notices = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
+    assert len(notices) > 25
+    named = " ".join(map(in_english, notices))
     assert PATIENT not in named  # the report itself names nobody
     for name in ("PatientBirthDate", "InstitutionName", "is private", "StudyInstanceUID"):
         assert name in named

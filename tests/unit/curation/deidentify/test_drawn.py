@@ -93,7 +93,7 @@ def test_an_even_picture_holds_nothing() -> None:
 
 def by_hand(stored: npt.NDArray[Any], value: int, least: float) -> set[tuple[int, int, int]]:
     """Row, first column and column after the last of runs of a value, pixel by pixel."""
-    found = set()
+    boxes = set()
     for number, row in enumerate(stored.astype(int).tolist()):
         for first in range(1, len(row)):
             after = first
@@ -101,8 +101,8 @@ def by_hand(stored: npt.NDArray[Any], value: int, least: float) -> set[tuple[int
                 after += 1
             is_run = first < after < len(row) and row[first - 1] != value
             if is_run and min(abs(row[first - 1] - value), abs(row[after] - value)) >= least:
-                found.add((number, first, after))
-    return found
+                boxes.add((number, first, after))
+    return boxes
 
 
 @pytest.mark.parametrize("kind", ["i2", "<u2", ">i2", ">u2", "u1"])
@@ -119,8 +119,10 @@ def test_sharp_runs_are_those_that_are_counted_pixel_by_pixel(
                 steps = _steps(stored, 1.0, max(values))
                 runs = _sharp_within(stored, steps, value, least)
                 row = runs.start // runs.width
-                found = zip(row, runs.start % runs.width, runs.stop - row * runs.width, strict=True)
-                assert set(found) == by_hand(stored, value, least)
+                run_bounds = zip(
+                    row, runs.start % runs.width, runs.stop - row * runs.width, strict=True
+                )
+                assert set(run_bounds) == by_hand(stored, value, least)
 
 
 def test_steps_of_values_that_two_bytes_hardly_hold() -> None:
@@ -131,7 +133,7 @@ def test_steps_of_values_that_two_bytes_hardly_hold() -> None:
 
 
 @pytest.mark.parametrize("least", [-1024, 0, 30000])
-def test_values_stand_out_that_do_so_counted_one_by_one(least: int) -> None:
+def test_outstanding_values_equal_those_of_a_plain_count(least: int) -> None:
     random = np.random.default_rng(least % 97)
     for _ in range(40):
         values = least + 1 + random.integers(0, 60, random.integers(0, 900))

@@ -67,7 +67,7 @@ def test_a_file_is_what_pydicom_would_write(tmp_path: Path, syntax: str) -> None
 
 @pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
 @pytest.mark.parametrize("contexts", [0, 12])
-def test_a_series_lies_in_one_folder_of_its_new_name_and_its_old_one_is_told(
+def test_a_series_is_in_one_folder_of_its_new_name(
     tmp_path: Path, syntax: str, contexts: int
 ) -> None:
     memory, folders = Memory(contexts), set()
@@ -149,14 +149,12 @@ def test_nothing_stays_behind_the_picture(tmp_path: Path) -> None:
     made = pydicom.dcmread(BytesIO(content))
     made.PixelData = original + b"Zacharias^Quentin "
     made.save_as(path)
-    assert [one.code for one in check_file(path)] == ["left_in_pixels"]
+    assert [notice.code for notice in check_file(path)] == ["left_in_pixels"]
 
 
 @pytest.mark.parametrize("is_signed", [False, True])
 @pytest.mark.parametrize("high", [11, 13])
-def test_nothing_stays_in_bits_beside_the_values(
-    tmp_path: Path, high: int, is_signed: bool
-) -> None:
+def test_nothing_stays_in_unused_bits(tmp_path: Path, high: int, is_signed: bool) -> None:
     data = identified_slice()
     low = high - 11
     values = np.random.default_rng(2).integers(0, 4096, (64, 64)).astype("<u2")
@@ -174,8 +172,8 @@ def test_nothing_stays_in_bits_beside_the_values(
     made = pydicom.dcmread(path)
     made.PixelData = drawn.tobytes()
     made.save_as(path)
-    found = check_file(path, has_pixel_check=False)
-    assert [one.code for one in found] == ["left_in_pixels"]
+    notices = check_file(path, has_pixel_check=False)
+    assert [notice.code for notice in notices] == ["left_in_pixels"]
 
 
 def test_pixels_that_are_not_what_the_syntax_says_are_refused(tmp_path: Path) -> None:

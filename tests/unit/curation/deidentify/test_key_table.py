@@ -20,7 +20,7 @@ SECRET = Secret("key file", bytes(range(32)))
 TESTS = Path(__file__).parents[3]
 
 
-def test_a_run_within_a_run_loses_nobody(tmp_path: Path) -> None:
+def test_a_run_within_a_run_loses_no_one(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_slice(identified_slice(1, patient=name), tmp_path / name / "1.dcm")
     keys = tmp_path / "keys"
@@ -52,14 +52,14 @@ def test_a_run_within_a_run_loses_nobody(tmp_path: Path) -> None:
     assert {row["patient"] for row in read_key_table(keys, SECRET)} == {"one", "a", "b"}
 
 
-def test_a_table_is_made_once_whoever_comes_at_the_same_time(tmp_path: Path) -> None:
+def test_a_table_is_created_once_by_concurrent_runs(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: open_key_table(tmp_path / "keys", SECRET), range(16)))
-    assert len({one.vault.data_key for one in made}) == 1
+    assert len({table.vault.data_key for table in made}) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["keys"]
 
 
-def test_rows_added_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_rows_added_at_the_same_time_are_all_stored(tmp_path: Path) -> None:
     table = open_key_table(tmp_path / "keys", SECRET)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: table.add([{"series": str(number)}]), range(24)))

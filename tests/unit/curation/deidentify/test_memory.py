@@ -38,17 +38,19 @@ class Asked:
         return tag, element.value
 
 
-def looks(memory: Memory, *elements: RawDataElement, context: Hashable = "c") -> int:
+def inspections(memory: Memory, *elements: RawDataElement, context: Hashable = "c") -> int:
     asked = Asked()
-    found = dict(memory.each([(int(element.tag), element) for element in elements], asked, context))
-    assert found == {int(element.tag): (int(element.tag), element.value) for element in elements}
+    results = dict(
+        memory.each([(int(element.tag), element) for element in elements], asked, context)
+    )
+    assert results == {int(element.tag): (int(element.tag), element.value) for element in elements}
     return asked.times
 
 
 def test_an_element_is_looked_at_once() -> None:
     memory = Memory()
-    assert looks(memory, raw(KERNEL, b"B30f")) == 1
-    assert looks(memory, raw(KERNEL, b"B30f")) == 0
+    assert inspections(memory, raw(KERNEL, b"B30f")) == 1
+    assert inspections(memory, raw(KERNEL, b"B30f")) == 0
 
 
 @pytest.mark.parametrize(
@@ -58,20 +60,20 @@ def test_an_element_is_looked_at_once() -> None:
 )
 def test_an_element_that_differs_in_anything_is_looked_at(other: RawDataElement) -> None:
     memory = Memory()
-    looks(memory, raw(KERNEL, b"B30f"))
-    assert looks(memory, other) == 1
+    inspections(memory, raw(KERNEL, b"B30f"))
+    assert inspections(memory, other) == 1
 
 
 def test_another_context_knows_nothing() -> None:
     memory = Memory()
-    looks(memory, raw(KERNEL, b"B30f"), context="one patient")
-    assert looks(memory, raw(KERNEL, b"B30f"), context="another") == 1
+    inspections(memory, raw(KERNEL, b"B30f"), context="one patient")
+    assert inspections(memory, raw(KERNEL, b"B30f"), context="another") == 1
 
 
 def test_without_contexts_nothing_is_remembered() -> None:
     memory = Memory(0)
-    looks(memory, raw(KERNEL, b"B30f"))
-    assert looks(memory, raw(KERNEL, b"B30f")) == 1
+    inspections(memory, raw(KERNEL, b"B30f"))
+    assert inspections(memory, raw(KERNEL, b"B30f")) == 1
 
 
 def test_large_converted_and_endless_elements_and_pixels_are_not_remembered() -> None:
@@ -87,32 +89,32 @@ def test_memory_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> No
     memory = Memory(2)
     values = [raw(KERNEL, str(number).encode()) for number in range(5)]
     for value in values:
-        looks(memory, value)
-    assert looks(memory, values[0]) == 1  # begun anew
+        inspections(memory, value)
+    assert inspections(memory, values[0]) == 1  # begun anew
     for context in ("a", "b"):
-        looks(memory, raw(KERNEL, b"B30f"), context=context)
-    assert looks(memory, values[0]) == 1  # the oldest context went
-    assert looks(memory, raw(KERNEL, b"B30f"), context="b") == 0
+        inspections(memory, raw(KERNEL, b"B30f"), context=context)
+    assert inspections(memory, values[0]) == 1  # the oldest context went
+    assert inspections(memory, raw(KERNEL, b"B30f"), context="b") == 0
 
 
 class Careless(Memory):
     """A memory that takes all patients for one."""
 
     def each(
-        self, elements: Iterable[tuple[int, Any]], look: Any, *context: Hashable
+        self, elements: Iterable[tuple[int, Any]], inspect: Any, *context: Hashable
     ) -> Iterator[tuple[int, Any]]:
-        return super().each(elements, look, context[0])
+        return super().each(elements, inspect, context[0])
 
 
 def written(folder: Path, slices: list[Dataset], memory: Memory | None) -> list[bytes | str]:
     """What is written of each slice, or why nothing is."""
-    found: list[bytes | str] = []
+    results: list[bytes | str] = []
     for number, data in enumerate(slices):
         path = write_slice(data, folder / "in" / f"{number}.dcm")
         outcome = deidentify_file(path, folder / "out", KEYED, memory=memory)
         place = folder / "out" / outcome.written
-        found.append(place.read_bytes() if outcome.written else str(outcome.refused))
-    return found
+        results.append(place.read_bytes() if outcome.written else str(outcome.refused))
+    return results
 
 
 def two_patients() -> list[Dataset]:
@@ -157,17 +159,17 @@ def test_another_key_shares_nothing(tmp_path: Path) -> None:
     assert len(names) == len(dates) == 3
 
 
-def test_one_slice_that_tells_more_than_its_neighbours_is_cleaned_too(tmp_path: Path) -> None:
+def test_a_slice_that_reveals_more_than_its_neighbours_is_cleaned_too(tmp_path: Path) -> None:
     slices = [identified_slice(number) for number in range(1, 6)]
     slices[2].OperatorsName = "Siemens^Hans"
     slices[3].ConvolutionKernel = "Quentin"
     slices[4].ImageComments = "call Ottilie"
-    found = written(tmp_path, slices, Memory())
-    made = [pydicom.dcmread(pydicom.filebase.DicomBytesIO(one)) for one in found]
+    contents = written(tmp_path, slices, Memory())
+    made = [pydicom.dcmread(pydicom.filebase.DicomBytesIO(content)) for content in contents]
     # a name that stands elsewhere in the same slice takes that along, in this slice alone
-    assert ["Manufacturer" in one for one in made] == [True, True, False, True, True]
-    assert ["ConvolutionKernel" in one for one in made] == [True, True, True, False, True]
-    assert not any("ImageComments" in one for one in made)
+    assert ["Manufacturer" in dataset for dataset in made] == [True, True, False, True, True]
+    assert ["ConvolutionKernel" in dataset for dataset in made] == [True, True, True, False, True]
+    assert not any("ImageComments" in dataset for dataset in made)
 
 
 def cleaned(tmp_path: Path) -> Dataset:
@@ -181,7 +183,7 @@ def identity(**more: Any) -> Identity:
     return Identity(**{"patient": "x", "words": nothing, "uids": nothing, "dates": nothing} | more)
 
 
-def told(*given: Any) -> list[str]:
+def messages_of(*given: Any) -> list[str]:
     return [in_english(leftover) for leftover in leftovers(*given)]
 
 
@@ -191,12 +193,12 @@ def test_what_was_clean_for_one_patient_is_checked_for_another(tmp_path: Path) -
     made = cleaned(tmp_path)
     date = str(made.StudyDate)
     made = cleaned(tmp_path)
-    assert told(made, identity(words=frozenset({"siemens"})), memory) == [
+    assert messages_of(made, identity(words=frozenset({"siemens"})), memory) == [
         "(0008,0070) Manufacturer holds the word 'siemens'"
     ]
-    assert told(cleaned(tmp_path), identity(dates=frozenset({("StudyDate", date)})), memory) == [
-        "(0008,0020) StudyDate holds the date of the original"
-    ]
+    assert messages_of(
+        cleaned(tmp_path), identity(dates=frozenset({("StudyDate", date)})), memory
+    ) == ["(0008,0020) StudyDate holds the date of the original"]
 
 
 def test_a_uid_that_was_clean_is_found_where_it_is_the_original_one(tmp_path: Path) -> None:
@@ -204,8 +206,8 @@ def test_a_uid_that_was_clean_is_found_where_it_is_the_original_one(tmp_path: Pa
     assert leftovers(made, identity(), memory) == []
     inner = KEYED.uid(f"{ROOT}3.77")
     instance = KEYED.uid(f"{ROOT}3.1")
-    found = told(cleaned(tmp_path), identity(uids=frozenset({inner, instance})), memory)
-    assert found == [
+    messages = messages_of(cleaned(tmp_path), identity(uids=frozenset({inner, instance})), memory)
+    assert messages == [
         "(0008,0018) holds a UID of the original",
         "(0008,1140) holds a UID of the original",
         "file meta information MediaStorageSOPInstanceUID is the UID of the original",
@@ -218,4 +220,4 @@ def test_a_uid_that_only_begins_like_the_standard_s_is_replaced_and_found(tmp_pa
     made = cleaned(tmp_path)
     made.add_new(0x00200052, "UI", "")
     made[0x00200052]._value = own
-    assert told(made) == ["(0020,0052) FrameOfReferenceUID is a UID of its maker"]
+    assert messages_of(made) == ["(0020,0052) FrameOfReferenceUID is a UID of its maker"]

@@ -12,7 +12,7 @@ from nodulebench.curation.deidentify.allowed_values import (
 
 
 @pytest.mark.parametrize(
-    ("keyword", "texts", "is_kept"),
+    ("keyword", "texts", "is_allowed"),
     [
         ("SeriesNumber", ["3"], True),
         ("SeriesNumber", ["9999"], True),
@@ -32,8 +32,8 @@ from nodulebench.curation.deidentify.allowed_values import (
         ("RadiationMachineName", ["1"], False),
     ],
 )
-def test_numbers_stay_within_their_limits(keyword: str, texts: list[str], is_kept: bool) -> None:
-    assert is_allowed_number(keyword, texts) == is_kept
+def test_numbers_stay_within_their_limits(keyword: str, texts: list[str], is_allowed: bool) -> None:
+    assert is_allowed_number(keyword, texts) == is_allowed
 
 
 @pytest.mark.parametrize("text", ["-166.778213", "778.213", "0.7782130", "0.00778213"])

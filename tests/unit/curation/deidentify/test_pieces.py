@@ -46,8 +46,8 @@ def test_pieces_are_those_of_scipy(mask: npt.NDArray[np.bool_], over_corners: bo
     expected, count = ndimage.label(mask, np.ones((3, 3)) if over_corners else None)
     assert np.array_equal(made, expected)
     if count:
-        found = [tuple(slice(*side) for side in pairs(box)) for box in boxes_of(runs, piece)]
-        assert found == ndimage.find_objects(expected)
+        boxes = [tuple(slice(*side) for side in pairs(box)) for box in boxes_of(runs, piece)]
+        assert boxes == ndimage.find_objects(expected)
 
 
 def pairs(box: npt.NDArray[np.int64]) -> Any:

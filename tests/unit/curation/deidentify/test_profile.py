@@ -100,9 +100,9 @@ def test_every_row_is_done_as_the_table_says(made: tuple[Dataset, Dataset], floo
         keyword, kind = keyword_for_tag(tag), dictionary_VR(tag).split()[0]
         if tag in OPTIONS or keyword in OWN | {"PatientID", "PatientName"} or action == "X/Z/U*":
             continue
-        told = wrong_with(action, made[floor].get(tag), kind)
-        if told:
-            wrong[f"{keyword} {action}"] = told
+        message = wrong_with(action, made[floor].get(tag), kind)
+        if message:
+            wrong[f"{keyword} {action}"] = message
     assert wrong == {}
 
 
@@ -123,9 +123,9 @@ def test_only_attributes_of_claimed_options_are_treated_otherwise() -> None:
         "113107": SHIFTED_DATES,
         "113108": CHARACTERISTICS,
     }
-    for code, kept in by_option.items():
+    for code, keywords in by_option.items():
         assert {keyword_for_tag(tag) for tag, option in OPTIONS.items() if option == code} == set(
-            kept
+            keywords
         )
     assert set(OPTIONS) <= set(ACTIONS)
 

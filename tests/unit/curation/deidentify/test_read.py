@@ -15,9 +15,9 @@ NOT_DICOM = (NotCleanableError, pydicom.errors.InvalidDicomError)
 CHARACTER_SET = 0x00080005
 
 
-def told(data: Any) -> list[Any]:
+def identifiers_of(data: Any) -> list[Any]:
     """All that is taken from a dataset: raw elements with their places, and how to read them."""
-    raw = [(int(tag), one) for tag, one in data.items() if tag != CHARACTER_SET]
+    raw = [(int(tag), element) for tag, element in data.items() if tag != CHARACTER_SET]
     meta = [(element.tag, element.VR, element.value) for element in data.file_meta]
     characters = data.original_character_set, data.get("SpecificCharacterSet")
     return [raw, meta, data.original_encoding, characters, data.preamble]
@@ -36,7 +36,7 @@ def plain_slice(folder: Path, **changes: Any) -> Path:
 def test_a_plain_slice_is_read_as_pydicom_reads_it(tmp_path: Path, character_set: Any) -> None:
     path = plain_slice(tmp_path, SpecificCharacterSet=character_set)
     assert read._plainly_written(path) is not None
-    assert told(read_dataset(path)) == told(pydicom.dcmread(path))
+    assert identifiers_of(read_dataset(path)) == identifiers_of(pydicom.dcmread(path))
 
 
 def implicit(path: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_is_written_otherwise_is_left_to_pydicom(tmp_path: Path, name: str)
     path = plain_slice(tmp_path)
     ODD[name](path)
     assert read._plainly_written(path) is None
-    assert told(read_dataset(path)) == told(pydicom.dcmread(path))
+    assert identifiers_of(read_dataset(path)) == identifiers_of(pydicom.dcmread(path))
 
 
 def test_a_file_that_is_no_dicom_is_refused(tmp_path: Path) -> None:
@@ -133,6 +133,6 @@ def test_no_changed_byte_makes_it_read_otherwise(tmp_path: Path) -> None:
 def tried(work: Callable[[Path], Any], path: Path) -> Any:
     """What is told of a file; the kind of error, where there is one."""
     try:
-        return told(work(path))
+        return identifiers_of(work(path))
     except Exception as error:
         return "not DICOM" if isinstance(error, NOT_DICOM) else type(error)

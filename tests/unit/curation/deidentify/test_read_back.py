@@ -34,7 +34,7 @@ def header_of(syntax: str = EXPLICIT, **values: Any) -> bytes:
     data.StudyDate, data.AcquisitionTime, data.InstanceNumber = "20010101", "101500.5", 3
     for keyword, value in values.items():
         setattr(data, keyword, value)
-    elements = {int(one.tag): encoded(one, (syntax == IMPLICIT, True)) for one in data}
+    elements = {int(element.tag): encoded(element, (syntax == IMPLICIT, True)) for element in data}
     return file_of(elements, [], CT, UIDS[7], syntax)[0]
 
 
@@ -55,11 +55,15 @@ def taught(header: bytes, known: Identity) -> Memory:
 def test_the_elements_are_those_that_pydicom_reads(syntax: str) -> None:
     header = header_of(syntax)
     data = pydicom.dcmread(BytesIO(header))
-    expected = [(int(tag), one.VR, one.value) for tag, one in data.items() if one.is_raw]
-    found = elements_in(header)
-    assert found is not None
-    assert [one[:3] for one in found if one.tag > 0x0002FFFF] == expected
-    assert [one.tag for one in found if one.tag <= 0x0002FFFF] == sorted(data.file_meta.keys())
+    expected = [
+        (int(tag), element.VR, element.value) for tag, element in data.items() if element.is_raw
+    ]
+    elements = elements_in(header)
+    assert elements is not None
+    assert [element[:3] for element in elements if element.tag > 0x0002FFFF] == expected
+    assert [element.tag for element in elements if element.tag <= 0x0002FFFF] == sorted(
+        data.file_meta.keys()
+    )
 
 
 @given(place=st.integers(0, 700), value=st.integers(0, 255))
@@ -105,7 +109,7 @@ def test_only_what_is_plain_may_be_new(change: dict[str, Any], is_clean: bool) -
     assert is_known_clean(elements_in(header_of(**change)), identity(), memory) == is_clean
 
 
-def test_what_is_clean_for_one_patient_is_looked_at_for_another() -> None:
+def test_what_is_clean_for_one_patient_is_checked_for_another() -> None:
     header = header_of()
     memory = taught(header, identity())
     for other in (
@@ -147,7 +151,7 @@ def test_what_a_broken_cleaner_would_leave_is_found_in_every_slice(
     leak.InstitutionName = "Mercyfield General"
 
     def broken(dataset: Any, *given: Any) -> dict[int, bytes]:
-        more = {int(one.tag): encoded(one, (False, True)) for one in leak}
+        more = {int(element.tag): encoded(element, (False, True)) for element in leak}
         return real(dataset, *given) | (more if dataset.InstanceNumber >= 3 else {})
 
     monkeypatch.setattr(files, "cleaned_elements", broken)
@@ -156,6 +160,6 @@ def test_what_a_broken_cleaner_would_leave_is_found_in_every_slice(
     for number in range(1, 6):
         path = write_slice(identified_slice(number), tmp_path / f"{number}.dcm")
         outcome = deidentify_file(path, tmp_path / "out", KEYED, memory=memory)
-        told = in_english(outcome.refused) if outcome.refused else ""
-        refused.append("(0008,0080) InstitutionName is removed" in told)
+        message = in_english(outcome.refused) if outcome.refused else ""
+        refused.append("(0008,0080) InstitutionName is removed" in message)
     assert refused == [False, False, True, True, True]

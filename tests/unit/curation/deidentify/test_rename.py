@@ -56,14 +56,14 @@ def reference(**columns: list[str]) -> Reference:
 
 
 def test_series_studies_patients_and_dates_are_those_of_the_clean_slices() -> None:
-    found = rename_reference(reference(), ROWS)
-    kept = ("case_id", "patient_id", "study_uid", "study_date")
-    assert found.reference.cases.select(kept).rows() == [
+    renamed = rename_reference(reference(), ROWS)
+    columns = ("case_id", "patient_id", "study_uid", "study_date")
+    assert renamed.reference.cases.select(columns).rows() == [
         ("2.25.11", "P-1", "2.25.10", "20240130"),
         ("2.25.21", "P-2", "2.25.20", "2024-01-30"),
     ]
-    assert found.reference.nodules.select("case_id", "nodule_id").rows() == [("2.25.21", "n1")]
-    assert found.left_out == 1
+    assert renamed.reference.nodules.select("case_id", "nodule_id").rows() == [("2.25.21", "n1")]
+    assert renamed.left_out == 1
 
 
 def test_cases_of_another_name_are_known_by_their_series() -> None:
@@ -71,12 +71,12 @@ def test_cases_of_another_name_are_known_by_their_series() -> None:
     uids = named.cases["case_id"]
     cases = named.cases.with_columns(case_id=pl.Series(["a", "b", "c"]), series_uid=uids)
     nodules = named.nodules.with_columns(case_id=pl.Series(["b", "c"]))
-    found = rename_reference(replace(named, cases=cases, nodules=nodules), ROWS).reference
-    assert found.cases.select("case_id", "series_uid").rows() == [
+    renamed = rename_reference(replace(named, cases=cases, nodules=nodules), ROWS).reference
+    assert renamed.cases.select("case_id", "series_uid").rows() == [
         ("2.25.11", "2.25.11"),
         ("2.25.21", "2.25.21"),
     ]
-    assert found.nodules["case_id"].to_list() == ["2.25.21"]
+    assert renamed.nodules["case_id"].to_list() == ["2.25.21"]
 
 
 def test_a_column_that_still_names_an_original_is_refused() -> None:
@@ -85,7 +85,7 @@ def test_a_column_that_still_names_an_original_is_refused() -> None:
         rename_reference(hidden, ROWS)
 
 
-def test_a_reference_that_the_table_does_not_know_is_told() -> None:
+def test_a_reference_that_the_table_does_not_know_is_refused() -> None:
     with pytest.raises(InputError, match="has no case of the reference"):
         rename_reference(reference(), [row(5)])
 
@@ -96,12 +96,12 @@ def test_files_are_written_with_their_provenance_renamed_and_need_the_secret(
     secret, table = Secret("key file", bytes(range(32))), tmp_path / "who.keys"
     open_key_table(table, secret).add(ROWS)
     write_reference(reference(), tmp_path / "named")
-    said = {"rule": "majority", "events": [{"case_id": "1.2.2.1", "change": "drew in 1.2.2.1: 3"}]}
-    (tmp_path / "named" / "provenance.json").write_text(json.dumps(said))
+    types = {"rule": "majority", "events": [{"case_id": "1.2.2.1", "change": "drew in 1.2.2.1: 3"}]}
+    (tmp_path / "named" / "provenance.json").write_text(json.dumps(types))
     made = rename_files(tmp_path / "named", tmp_path / "clean", table, secret)
     assert made.reference.cases.equals(read_reference(tmp_path / "clean").cases)
-    told = json.loads((tmp_path / "clean" / "provenance.json").read_text())
-    assert told["events"] == [{"case_id": "2.25.21", "change": "drew in 2.25.21: 3"}]
+    provenance = json.loads((tmp_path / "clean" / "provenance.json").read_text())
+    assert provenance["events"] == [{"case_id": "2.25.21", "change": "drew in 2.25.21: 3"}]
     with pytest.raises(InputError, match="does not open"):
         rename_files(tmp_path / "named", tmp_path / "x", table, Secret("key file", bytes(32)))
     assert not (tmp_path / "x").exists()

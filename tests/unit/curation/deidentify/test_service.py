@@ -63,7 +63,7 @@ def run(
 def test_one_bad_file_does_not_stop_the_rest(incoming: Path) -> None:
     made = run(incoming)
     assert (made.written, made.patients, made.repeated) == (3, 1, 0)
-    assert [(Path(one.source).name, one.refused) for one in made.refused] == [
+    assert [(Path(outcome.source).name, outcome.refused) for outcome in made.refused] == [
         ("letter.txt", Notice("not_dicom"))
     ]
     assert check_folder(incoming.parent / "out") == []
@@ -111,11 +111,11 @@ def test_an_interrupted_run_is_completed_with_the_same_pseudonyms(incoming: Path
 def test_two_processes_write_what_one_writes(incoming: Path, tmp_path: Path) -> None:
     run(incoming)
     out = tmp_path / "out"
-    one = {path.name: path.read_bytes() for path in out.rglob("*.dcm")}
+    first = {path.name: path.read_bytes() for path in out.rglob("*.dcm")}
     for path in out.rglob("*.dcm"):
         path.unlink()
     run(incoming, executor=LocalExecutor(2))
-    assert {path.name: path.read_bytes() for path in out.rglob("*.dcm")} == one
+    assert {path.name: path.read_bytes() for path in out.rglob("*.dcm")} == first
 
 
 def test_a_changed_key_table_is_refused(incoming: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_changed_key_table_is_refused(incoming: Path) -> None:
         run(incoming)
 
 
-def test_the_key_table_is_kept_apart(incoming: Path, tmp_path: Path) -> None:
+def test_the_key_table_is_stored_elsewhere(incoming: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Store the key table elsewhere"):
         deidentify_folder(
             DeidentifyOptions(
@@ -168,13 +168,15 @@ def test_real_slices_lose_what_identifies_and_keep_their_pictures(
     if not archive.is_file():
         pytest.skip(f"no CT data at {archive}; set NODULEBENCH_TEST_DATA")
     with zipfile.ZipFile(archive) as file:
-        wanted = sorted(one for one in file.namelist() if one.endswith(".dcm"))
-        chosen = [*wanted[:4], *(one for one in wanted if "SR" in one)]
+        wanted = sorted(name for name in file.namelist() if name.endswith(".dcm"))
+        chosen = [*wanted[:4], *(name for name in wanted if "SR" in name)]
         file.extractall(tmp_path / "in", chosen)
     (tmp_path / "in").mkdir(exist_ok=True)
     made = run(tmp_path / "in")
     assert made.written == 4
-    assert {one.refused.code for one in made.refused if one.refused} <= {"no_ct_picture"}
+    assert {outcome.refused.code for outcome in made.refused if outcome.refused} <= {
+        "no_ct_picture"
+    }
     assert check_folder(tmp_path / "out") == []
     assert check_folder(tmp_path / "in") != []
     originals = {
@@ -207,37 +209,42 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     assert made.written == 2
     assert in_english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
-    found = [
-        in_english(one.why)
-        for one in check_folder(incoming.parent / "out", executor=LocalExecutor(2))
+    leftovers = [
+        in_english(leftover.why)
+        for leftover in check_folder(incoming.parent / "out", executor=LocalExecutor(2))
     ]
-    assert found == ["cannot be read (its reader died (exit -9))"]
+    assert leftovers == ["cannot be read (its reader died (exit -9))"]
 
 
 def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
     words: list[Any] = ["a", "die", *"b" * deidentify_files.BATCH, "c"]
-    found = dict(deidentify_files._each(behave, words, LocalExecutor(2)))
-    assert found.pop(1) == FailedTask("died", -9)
-    assert found == {number: word.upper() for number, word in enumerate(words) if number != 1}
+    results = dict(deidentify_files._each(behave, words, LocalExecutor(2)))
+    assert results.pop(1) == FailedTask("died", -9)
+    assert results == {number: word.upper() for number, word in enumerate(words) if number != 1}
 
 
 def test_two_processes_check_what_one_checks(incoming: Path) -> None:
     assert check_folder(incoming, executor=LocalExecutor(2)) == check_folder(incoming) != []
 
 
-def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Path) -> None:
+def test_files_behind_a_link_are_not_skipped(incoming: Path, tmp_path: Path) -> None:
     elsewhere = incoming.rename(tmp_path / "archive")
     incoming.mkdir()
     (incoming / "linked").symlink_to(elsewhere)
     (incoming / "lost.dcm").symlink_to(tmp_path / "nothing.dcm")
     made = run(incoming)
     assert made.written == 3
-    assert {Path(one.source).name for one in made.refused} == {"letter.txt", "lost.dcm"}
-    told = check_folder(incoming)
-    assert {Path(one.where).name for one in told} >= {"0.dcm", "1.dcm", "2.dcm", "lost.dcm"}
+    assert {Path(outcome.source).name for outcome in made.refused} == {"letter.txt", "lost.dcm"}
+    leftovers = check_folder(incoming)
+    assert {Path(leftover.where).name for leftover in leftovers} >= {
+        "0.dcm",
+        "1.dcm",
+        "2.dcm",
+        "lost.dcm",
+    }
 
 
-def test_a_folder_that_cannot_be_looked_into_is_told(
+def test_a_folder_that_cannot_be_read_is_reported(
     incoming: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def closed(_folder: Path, unread: Any, **_: object) -> Iterator[str]:
@@ -245,8 +252,8 @@ def test_a_folder_that_cannot_be_looked_into_is_told(
         return iter(())
 
     monkeypatch.setattr(deidentify_files, "files_below", closed)
-    assert [one.source for one in run(incoming).refused] == ["/archive/closed"]
-    assert [(one.where, one.why.code) for one in check_folder(incoming)] == [
+    assert [outcome.source for outcome in run(incoming).refused] == ["/archive/closed"]
+    assert [(leftover.where, leftover.why.code) for leftover in check_folder(incoming)] == [
         ("/archive/closed", "folder_closed")
     ]
 
@@ -270,7 +277,7 @@ def test_what_is_left_out_is_listed_with_its_code_until_it_is_not(incoming: Path
     )
     assert len(pl.read_csv(quarantine)) == 2  # of another folder
     run(incoming)
-    assert [Path(one).name for one in pl.read_csv(quarantine)["file"]] == ["=cmd"]
+    assert [Path(file).name for file in pl.read_csv(quarantine)["file"]] == ["=cmd"]
     (incoming / "letter.txt").rename(incoming.parent / "more" / "=cmd")
     deidentify_folder(
         DeidentifyOptions(
@@ -299,7 +306,7 @@ def test_names_of_files_and_folders_are_looked_at(incoming: Path) -> None:
     assert check_folder(out) == []
     (patient,) = out.iterdir()
     patient.rename(out / "Zacharias")
-    assert {one.why.code for one in check_folder(out)} == {"left_name"}
+    assert {leftover.why.code for leftover in check_folder(out)} == {"left_name"}
     (out / f".{'0' * 16}-run").mkdir()
     half = out / f".{'0' * 16}-run" / "half.dcm"
     half.write_bytes(b"")

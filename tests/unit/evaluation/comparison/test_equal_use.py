@@ -57,7 +57,7 @@ def test_groups_are_told(evaluated: Evaluated) -> None:
     assert [group.algorithms for group in found.groups] == [("a", "b"), ("c", "d"), ("e",)]
     assert found.groups[1].use == "Screening of smokers"
     assert set(found.groups[2].types) == set(FOUR)
-    assert "3 of another use (c, d, e) stand beside them" in in_english(found.notices[0])
+    assert "3 of another use (c, d, e) are listed without tests" in in_english(found.notices[0])
 
 
 def test_the_numbers_are_those_of_a_comparison_without_the_others(evaluated: Evaluated) -> None:

@@ -36,14 +36,14 @@ def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
     # one-sided at .025: the gate is .01; Holm of .004 and .02 is .008 and .02, none below .01
     found = judged(outcome("primary", 0.01), outcome("more", 0.004), outcome("more", 0.02))
     assert found == [(True, 0.01), (True, 0.01), (True, 0.02)]
-    # Holm of .015 and .02 is .03 twice: both are met alone, neither may be claimed
+    # Holm of .015 and .02 is .03 twice: both are met when tested separately, neither may be claimed
     late = list(
         by_family([outcome("primary", 0.01), outcome("more", 0.015), outcome("more", 0.02)], 0.95)
     )
     assert [one.is_met for one in late] == [True, False, False]
     assert in_english(late[1].reason) == (
-        "met alone (P 0.015), but not beside the others of its family (adjusted P 0.03, "
-        "allowed 0.025)"
+        "met when tested separately (P 0.015), but not with the adjustment for its family "
+        "(adjusted P 0.03, allowed 0.025)"
     )
 
 

@@ -127,7 +127,7 @@ def test_a_value_without_an_interval_has_no_bound_to_compare() -> None:
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
     judged = criterion_outcome(criterion(bound="low"), found.algorithms[0])
     assert judged.is_met is None
-    assert in_english(judged.reason) == "there is no low bound"
+    assert in_english(judged.reason) == "the low bound does not exist"
     assert judged.value == pytest.approx(2 / 3)
 
 

@@ -129,13 +129,14 @@ def test_what_a_user_never_sees_is_left_out_and_told(axial: pl.DataFrame, tmp_pa
     found = read_submission(path, axial)
     assert found.marks.height == 2
     assert sentences(found.notices) == (
-        "cad.dcm: findings that are no nodules were passed over: 1 Non-lesion.",
+        "cad.dcm: findings other than nodules were skipped: 1 Non-lesion.",
         "1 finding(s) that are not for presentation to a user were left out.",
-        "1 finding(s) whose presentation is optional were kept.",
+        "1 finding(s) whose presentation is optional were included.",
     )
     everything = read_marks(path, axial, includes_hidden=True)
     assert everything.marks["score"].to_list() == pytest.approx([0.85, 0.3, 0.405])
-    assert sentences(everything.notices)[1].endswith("not for presentation to a user were kept.")
+    _, hidden, *_ = sentences(everything.notices)
+    assert hidden.endswith("not for presentation to a user were included.")
 
 
 def test_hidden_parts_do_not_place_a_finding_that_is_shown(
@@ -199,7 +200,7 @@ def test_a_modifier_decides_what_an_opacity_is(axial: pl.DataFrame, tmp_path: Pa
     report = cad_report(series_of(axial), *findings, images=(4,))
     found = read_submission(save(report, tmp_path / "cad.dcm"), axial)
     assert found.marks["type"].to_list() == ["pure_ground_glass", None]
-    assert sentences(found.notices)[0].endswith("were passed over: 1 Abnormal opacity.")
+    assert sentences(found.notices)[0].endswith("were skipped: 1 Abnormal opacity.")
 
 
 def test_runs_tell_what_failed(axial: pl.DataFrame, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -
     found = read_submission(path, axial)
     assert found.marks["mark_id"].to_list() == ["whole"]
     assert sentences(found.notices) == (
-        "one.dcm: findings that are no nodules were passed over: 1 Lung.",
+        "one.dcm: findings other than nodules were skipped: 1 Lung.",
     )
 
 

@@ -378,8 +378,8 @@ def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
     ("uid", "what"),
     [
         ("", "names no series (SeriesInstanceUID)"),
-        ("a/../../b", "names its series 'a/../../b', which is no UID (SeriesInstanceUID)"),
-        ("1.2..3", "names its series '1.2..3', which is no UID (SeriesInstanceUID)"),
+        ("a/../../b", "names its series 'a/../../b', which is not a UID (SeriesInstanceUID)"),
+        ("1.2..3", "names its series '1.2..3', which is not a UID (SeriesInstanceUID)"),
     ],
 )
 def test_a_series_whose_name_is_no_uid_is_not_read(file, uid, what):

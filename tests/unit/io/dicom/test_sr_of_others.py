@@ -171,7 +171,7 @@ def test_findings_that_are_no_nodules_are_passed_over(axial: pl.DataFrame, tmp_p
     found = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
     assert found.marks["mark_id"].to_list() == ["b"]
     assert sentences(found.notices) == (
-        "sr.dcm: findings that are no nodules were passed over: 1 Lymph Node.",
+        "sr.dcm: findings other than nodules were skipped: 1 Lymph Node.",
     )
 
 
@@ -420,8 +420,8 @@ def test_without_geometry_there_are_marks_but_no_slices(
     assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
     assert found.slices is None
     assert sentences(found.notices) == (
-        "The geometry of 1 case(s) is not known, so outlines are not laid on slices; rules that "
-        "judge slices cannot be used. Give the folder of the images as cases.",
+        "The geometry of 1 case(s) is not known, so outlines are not assigned to slices; rules "
+        "that work on slices cannot be used. Give the folder of the images as cases.",
     )
 
 

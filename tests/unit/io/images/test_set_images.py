@@ -6,7 +6,7 @@ import pytest
 
 from builders.sealed import make_lab
 from nodulebench.core.errors import InputError
-from nodulebench.custody.bundle import write_bundle
+from nodulebench.custody.bundle import BundleOptions, write_bundle
 from nodulebench.io.images.case_images import images_folder, images_of_set
 
 pytest.importorskip("cryptography")
@@ -14,7 +14,9 @@ pytest.importorskip("cryptography")
 
 def test_bundle_bag_and_sealed_set_show_the_same_images(tmp_path: Path) -> None:
     lab = make_lab(tmp_path, cases=2)
-    write_bundle(lab.bundle, tmp_path / "bag", images=lab.bundle / "images")
+    write_bundle(
+        BundleOptions(reference=lab.bundle, out=tmp_path / "bag", images=lab.bundle / "images")
+    )
     lab.seal()
     for folder in (lab.bundle, tmp_path / "bag", lab.sealed):
         found = images_of_set(folder)

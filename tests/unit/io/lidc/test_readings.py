@@ -139,7 +139,7 @@ def test_points_and_slices_beyond_the_image_are_kept_and_told_of() -> None:
     found = pixel_readings("set", [reading(marks)], cases())
     assert found.findings.height == 3
     assert sentences(found.notices) == (
-        "2 finding(s) lie outside their image and were kept: s.xml.",
+        "2 finding(s) are outside their image and were included: s.xml.",
     )
 
 

@@ -36,7 +36,7 @@ def ignored(reference: Reference) -> list[str]:
     return reference.nodules.filter("is_ignored")["findings"].to_list()
 
 
-THREE_TWO_ONE = readings(
+DRAWN_BY_3_2_1 = readings(
     read(
         "a",
         spot("1", 0),
@@ -53,7 +53,7 @@ THREE_TWO_ONE = readings(
 
 
 def test_luna16_accepts_three_of_four_and_ignores_every_other_finding() -> None:
-    reference = built(THREE_TWO_ONE, "luna16")
+    reference = built(DRAWN_BY_3_2_1, "luna16")
     assert accepted(reference) == ["f0 f1 f2"]
     # not f0, the first finding of the accepted nodule; all others in the order of reading
     assert ignored(reference) == ["f1", "f2", "f3", "f4", "f5", "f6", "f7"]
@@ -63,7 +63,7 @@ def test_luna16_accepts_three_of_four_and_ignores_every_other_finding() -> None:
 
 
 def test_luna16_measures_no_single_points() -> None:
-    table = built(THREE_TWO_ONE, "luna16").nodules
+    table = built(DRAWN_BY_3_2_1, "luna16").nodules
     points = table.filter(pl.col("kind") != "nodule")
     assert points["diameter_mm"].to_list() == [None, None]
     assert points.select("x_mm", "y_mm", "z_mm").rows() == [(7.0, 8.0, 9.0), (1.0, 1.0, 1.0)]
@@ -80,7 +80,7 @@ def test_luna16_leaves_places_as_the_merge_left_them() -> None:
     assert mean["size_definition"][0] == "mean of readers' diameters"
 
 
-def test_luna16_counts_findings_unless_told_to_count_readers() -> None:
+def test_luna16_counts_findings_by_default() -> None:
     # reader 2 has two findings within reach of reader 1's; a merge with each makes three findings
     drawn = readings(read("a", spot("1", 0, 10), spot("2", 6, 10), spot("2", -2, 10), readers=FOUR))
     assert accepted(built(drawn, "luna16")) == ["f0 f2 f1"]
@@ -91,24 +91,24 @@ def test_luna16_counts_findings_unless_told_to_count_readers() -> None:
 @pytest.mark.parametrize(("level", "count"), [(1, 3), (2, 2), (3, 1), (4, 0)])
 def test_the_threshold_of_agreement_can_be_chosen(level: int, count: int) -> None:
     for rule in ("luna16", "majority", "staple"):
-        assert len(accepted(built(THREE_TWO_ONE, rule, minimum_agreement=level))) == count
+        assert len(accepted(built(DRAWN_BY_3_2_1, rule, minimum_agreement=level))) == count
 
 
 def test_majority_is_more_than_half_of_those_who_read_the_case() -> None:
-    assert accepted(built(THREE_TWO_ONE, "majority")) == ["f0 f1 f2"]
-    assert ignored(built(THREE_TWO_ONE, "majority")) == ["f3 f4", "f5", "f6", "f7"]
+    assert accepted(built(DRAWN_BY_3_2_1, "majority")) == ["f0 f1 f2"]
+    assert ignored(built(DRAWN_BY_3_2_1, "majority")) == ["f3 f4", "f5", "f6", "f7"]
     three_readers = readings(read("a", spot("1", 0), spot("2", 0), readers="123"))
     assert accepted(built(three_readers, "majority")) == ["f0 f1"]
 
 
 def test_union_accepts_what_anyone_drew() -> None:
-    reference = built(THREE_TWO_ONE, "union", grouping="recursive")
+    reference = built(DRAWN_BY_3_2_1, "union", grouping="recursive")
     assert accepted(reference) == ["f0 f1 f2", "f3 f4", "f5"]
     assert ignored(reference) == ["f6", "f7"]
 
 
 def test_unanimous_needs_everyone_who_read_the_case() -> None:
-    assert accepted(built(THREE_TWO_ONE, "unanimous")) == []
+    assert accepted(built(DRAWN_BY_3_2_1, "unanimous")) == []
     everyone = readings(read("a", spot("1", 0), spot("2", 0), spot("3", 50), readers="12"))
     assert accepted(built(everyone, "unanimous")) == []
     both = readings(read("a", spot("1", 0), spot("2", 0)), read("b", spot("1", 0), spot("2", 40)))
@@ -133,13 +133,13 @@ def test_the_arbitrator_decides_what_the_others_dispute() -> None:
     assert ignored(reference) == ["f4", "f5"]
     adding = built(drawn, "arbitrated", arbitrator="judge", arbitrator_adds=True)
     assert accepted(adding) == ["f0 f1", "f2 f3", "f5"]
-    one_is_enough = built(drawn, "arbitrated", arbitrator="judge", minimum_agreement=1)
-    assert accepted(one_is_enough) == ["f0 f1", "f2 f3", "f4"]
+    any_reader = built(drawn, "arbitrated", arbitrator="judge", minimum_agreement=1)
+    assert accepted(any_reader) == ["f0 f1", "f2 f3", "f4"]
 
 
 def test_an_unknown_arbitrator_is_refused() -> None:
     with pytest.raises(InputError) as caught:
-        built(THREE_TWO_ONE, "arbitrated", arbitrator="judge")
+        built(DRAWN_BY_3_2_1, "arbitrated", arbitrator="judge")
     assert str(caught.value) == (
         "arbitrator 'judge': has read no case of 'test'. Readers: 1, 2, 3, 4."
     )
@@ -156,7 +156,7 @@ OVERLAPPING = readings(
 )
 
 
-def test_the_union_outline_holds_all_and_is_measured_anew() -> None:
+def test_the_union_outline_holds_all_and_is_measured() -> None:
     reference = built(OVERLAPPING, "union")
     (row,) = reference.nodules.rows(named=True)
     assert row["diameter_mm"] == pytest.approx((6 * 24 * 0.5 / math.pi) ** (1 / 3))
@@ -206,16 +206,16 @@ def test_staple_outlines_where_nodule_is_likely() -> None:
     assert reference.slices is not None
     # the readers are alike but for a shift, and the one in the middle is found to be right
     assert reference.slices.select("center_x_mm", "length_mm").rows() == [(1.25, 2.0)]
-    alone = readings(read("a", block("1", (0, 0), (3, 3)), readers="1"))
-    single = built(alone, "staple").slices
+    single_reader = readings(read("a", block("1", (0, 0), (3, 3)), readers="1"))
+    single = built(single_reader, "staple").slices
     assert single is not None
     assert single["length_mm"].to_list() == [4.0]
 
 
 def test_ignored_findings_keep_box_and_outline() -> None:
-    one = readings(read("a", block("1", (0, 0), (3, 3)), readers=FOUR))
+    drawn_alike = readings(read("a", block("1", (0, 0), (3, 3)), readers=FOUR))
     for rule in ("luna16", "majority"):
-        reference = built(one, rule)
+        reference = built(drawn_alike, rule)
         assert reference.slices is not None
         (row,) = reference.slices.rows(named=True)
         assert (row["nodule_id"], row["length_mm"], row["long_mm"]) == ("ignored-1", 4.0, None)
@@ -260,7 +260,9 @@ def test_a_case_without_findings_stays() -> None:
 def test_parameters_are_checked_together() -> None:
     with pytest.raises(InputError) as caught:
         build_reference(
-            THREE_TWO_ONE, "luna16", {"minimum_agreement": "many", "colour": 1, "average": "median"}
+            DRAWN_BY_3_2_1,
+            "luna16",
+            {"minimum_agreement": "many", "colour": 1, "average": "median"},
         )
     assert [str(problem) for problem in caught.value.problems] == [
         "reference rule 'luna16': cannot take minimum_agreement = 'many': Input should be a valid "
@@ -271,11 +273,11 @@ def test_parameters_are_checked_together() -> None:
         "Input should be 'recursive' or 'mean'.",
     ]
     with pytest.raises(InputError, match="needs the parameter 'arbitrator'"):
-        build_reference(THREE_TWO_ONE, "arbitrated")
+        build_reference(DRAWN_BY_3_2_1, "arbitrated")
 
 
 def test_unknown_rules_and_groupings_suggest_known_ones() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'majority'"):
-        build_reference(THREE_TWO_ONE, "majorty")
+        build_reference(DRAWN_BY_3_2_1, "majorty")
     with pytest.raises(UnknownNameError, match="Did you mean 'recursive'"):
-        build_reference(THREE_TWO_ONE, "majority", {"grouping": "recursiv"})
+        build_reference(DRAWN_BY_3_2_1, "majority", {"grouping": "recursiv"})

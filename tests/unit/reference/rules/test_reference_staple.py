@@ -25,29 +25,31 @@ def discs(*circles: tuple[float, float, float]) -> BoolArray:
     return np.array([(np.hypot(y - dy, x - dx) < r).ravel() for dy, dx, r in circles])
 
 
-def test_three_readers_are_judged_as_itk_judges_them() -> None:
-    found = estimate_truth(np.array([mask(text) for text in THREE_READERS]))
-    assert found.sensitivity.tolist() == pytest.approx([0.9441562, 0.8444707, 1.0], abs=1e-6)
-    assert found.specificity.tolist() == pytest.approx([0.9796159, 0.9796188, 0.9434252], abs=1e-6)
-    levels = np.unique(found.probability.round(5)).tolist()
+def test_three_readers_are_estimated_as_by_itk() -> None:
+    estimate = estimate_truth(np.array([mask(text) for text in THREE_READERS]))
+    assert estimate.sensitivity.tolist() == pytest.approx([0.9441562, 0.8444707, 1.0], abs=1e-6)
+    assert estimate.specificity.tolist() == pytest.approx(
+        [0.9796159, 0.9796188, 0.9434252], abs=1e-6
+    )
+    levels = np.unique(estimate.probability.round(5)).tolist()
     assert levels == pytest.approx([0.0, 0.05923, 0.94263, 0.98083, 0.99992], abs=2e-5)
-    assert int((found.probability >= 0.5).sum()) == 20
+    assert int((estimate.probability >= 0.5).sum()) == 20
 
 
-def test_four_discs_are_judged_as_itk_judges_them() -> None:
-    found = estimate_truth(discs((0, 0, 4.2), (0.6, -0.4, 3.6), (-0.8, 0.5, 4.9), (0, 1.2, 2.9)))
+def test_four_discs_are_estimated_as_by_itk() -> None:
+    estimate = estimate_truth(discs((0, 0, 4.2), (0.6, -0.4, 3.6), (-0.8, 0.5, 4.9), (0, 1.2, 2.9)))
     expected = [1.0, 0.66666671, 0.98245614, 0.42105266]
-    assert found.sensitivity.tolist() == pytest.approx(expected, abs=1e-6)
+    assert estimate.sensitivity.tolist() == pytest.approx(expected, abs=1e-6)
     expected = [0.99999996, 0.99107143, 0.80357140, 1.0]
-    assert found.specificity.tolist() == pytest.approx(expected, abs=1e-6)
-    assert found.probability.sum() == pytest.approx(56.999999, abs=1e-5)
+    assert estimate.specificity.tolist() == pytest.approx(expected, abs=1e-6)
+    assert estimate.probability.sum() == pytest.approx(56.999999, abs=1e-5)
 
 
 def test_readers_who_agree_are_right() -> None:
-    one = discs((0, 0, 3))[0]
-    found = estimate_truth(np.array([one, one, one]))
-    assert ((found.probability > 0.5) == one).all()
-    assert found.sensitivity.tolist() == pytest.approx([1, 1, 1])
+    disc = discs((0, 0, 3))[0]
+    estimate = estimate_truth(np.array([disc, disc, disc]))
+    assert ((estimate.probability > 0.5) == disc).all()
+    assert estimate.sensitivity.tolist() == pytest.approx([1, 1, 1])
 
 
 @given(st.permutations(range(4)))

@@ -164,4 +164,4 @@ def test_missing_intervals_are_explained() -> None:
         for metric in result.get("metrics", {}).values():
             metric.pop("low", None)
     text = about_intervals(typed(content), translator())
-    assert text.startswith("The numbers stand without intervals")
+    assert text.startswith("The numbers have no intervals")

@@ -89,7 +89,7 @@ def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
 def test_undecided_criterion_is_neither_met_nor_missed() -> None:
     undecided = criterion(
         "recall", "low", ">=", 0.7, met=None, value=None, low=None, high=None,
-        reason=sentence_json("there are no nodules to find"),
+        reason=sentence_json("no nodules to find"),
     )  # fmt: skip
     assert rows(criteria=[undecided])[0][-2:] == ["–", "? undecided"]
 

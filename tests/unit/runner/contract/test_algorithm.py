@@ -36,9 +36,9 @@ def test_any_changed_file_is_another_algorithm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "instead", "told"),
     [
-        ('["./run.sh"]', '["./other.sh"]', r"'\./other\.sh' is not there"),
-        ('["./run.sh"]', '["no-such-program"]', r"no program of this machine\. For one of"),
-        ('["./run.sh"]', '["/opt/x"]', "would not be seen in the sandbox"),
+        ('["./run.sh"]', '["./other.sh"]', r"'\./other\.sh' does not exist"),
+        ('["./run.sh"]', '["no-such-program"]', r"not a program on this machine\. For a program"),
+        ('["./run.sh"]', '["/opt/x"]', "is not visible in the sandbox"),
         ('["./run.sh"]', '["./algorithm.toml"]', r"may not be executed\. chmod \+x"),
         ("[run]", '[run]\nmodel = "none"', r"'none' is not a folder of the algorithm\. Name the"),
     ],
@@ -53,7 +53,7 @@ def test_what_cannot_be_run_is_told(tmp_path: Path, written: str, instead: str, 
 
 def test_a_manifest_of_marks_alone_cannot_be_run(tmp_path: Path) -> None:
     (tmp_path / "algorithm.toml").write_text('name = "x"')
-    with pytest.raises(InputError, match=r"has no table \[run\], which says what is started"):
+    with pytest.raises(InputError, match=r"has no table \[run\] with the command to start"):
         read_algorithm(tmp_path)
 
 
@@ -67,7 +67,7 @@ def test_files_that_others_cannot_read_are_named(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine")
     (folder / "key").write_text("1")
     (folder / "key").chmod(0o600)
-    with pytest.raises(InputError, match=r"key: may not be read by others.*chmod -R o\+rX"):
+    with pytest.raises(InputError, match=r"key: is not readable by others.*chmod -R o\+rX"):
         read_algorithm(folder)
 
 
@@ -153,7 +153,7 @@ LINKS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a socket": (make_socket, "is a socket"),
     "a line end in a name": (
         lambda folder: (folder / "lib" / "a sha256:0\nb").write_text(""),
-        "has a line end in its name",
+        "has a line break in its name",
     ),
 }
 
@@ -214,11 +214,11 @@ def test_a_path_that_leaves_the_folder_is_refused(
 def test_an_algorithm_or_archive_that_is_itself_a_link_is_refused(tmp_path: Path) -> None:
     folder = with_model(tmp_path)
     (tmp_path / "current").symlink_to(folder)
-    with pytest.raises(InputError, match=r"current: is a link\. Name what it leads to"):
+    with pytest.raises(InputError, match=r"current: is a link\. Give the path of its target"):
         read_algorithm(tmp_path / "current")
     (tmp_path / "image.tar").write_bytes(b"1")
     (tmp_path / "latest.tar").symlink_to("image.tar")
-    with pytest.raises(InputError, match=r"latest\.tar: is a link\. Name what it leads to"):
+    with pytest.raises(InputError, match=r"latest\.tar: is a link\. Give the path of its target"):
         read_archive(tmp_path / "latest.tar", "map")
     (tmp_path / "above").symlink_to(tmp_path)  # folders above are the operator's own
     assert read_algorithm(tmp_path / "above" / "mine").mounts[0].source == folder

@@ -1,4 +1,4 @@
-"""An image archive runs without an engine, and not if any byte of it is not as its digest says."""
+"""An image archive runs without an engine, and not if any byte of it does not match its digest."""
 
 import json
 import stat
@@ -51,7 +51,7 @@ def test_an_image_of_grand_challenge_runs_unchanged_without_an_executor(
                 return slot.read(small_volume(), "case-1")
 
     run = in_own_thread(read)
-    assert (run.state, run.why) == ("ok", None), run.said
+    assert (run.state, run.why) == ("ok", None), run.output
     assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
 
 
@@ -96,7 +96,7 @@ def test_any_changed_part_is_noticed(tmp_path: Path, made) -> None:
         content[len(content) // 2] ^= 1
         changed[name] = bytes(content)
         path = archive(changed, tmp_path / f"{number}.tar")
-        with pytest.raises(InputError, match=r"as its digest says|cannot be|can be unpacked"):
+        with pytest.raises(InputError, match=r"match its digest|cannot be|can be unpacked"):
             unpack_image(path, tmp_path / f"root-{number}")
 
 
@@ -118,8 +118,8 @@ def test_the_image_s_id_may_be_declared_too(tmp_path: Path) -> None:
     ("files", "told"),
     [
         ({"x": b""}, "neither an index.json nor a manifest.json"),
-        ({"index.json": b'{"manifests": []}'}, "holds 0 images"),
-        ({"index.json": b'{"manifests": [{"digest": "md5:1"}]}'}, "which is no SHA-256"),
+        ({"index.json": b'{"manifests": []}'}, "contains 0 images"),
+        ({"index.json": b'{"manifests": [{"digest": "md5:1"}]}'}, "which is not a SHA-256"),
         ({"index.json": b'{"manifests": [{"digest": 5}]}'}, "cannot be unpacked"),
         ({"manifest.json": b'[{"Config": "x", "Layers": [5]}]', "x": b"{}"}, "cannot be unpacked"),
         ({"index.json": b"[" * 100_000}, "cannot be"),

@@ -193,7 +193,7 @@ def test_a_hostile_program_is_contained(
     run = read(folder, engine())
     assert not list(here.iterdir())
     code, is_capped = run.measured["exit_code"], engine.sees_our_mounts
-    assert hostile.is_contained(run.state, code, is_capped=is_capped), (run.state, code, run.said)
+    assert hostile.is_contained(run.state, code, is_capped=is_capped), (run.state, code, run.output)
     assert left_groups() == []
 
 
@@ -210,7 +210,7 @@ def test_an_image_of_grand_challenge_runs_as_it_is(
     archive(files, folder / "image.tar", "gzip")
     (folder / "algorithm.toml").write_text(MANIFEST.format(digest=digest))
     run = read(folder, starts(isolation)())
-    assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.said
+    assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.output
     assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
 
 
@@ -247,7 +247,7 @@ def test_mounts_follow_no_link_of_an_image_out_of_it(
     change = {"opt/app/detect.sh": program.encode(), **LINKED[links]}
     files, digest = oci([*layers(), layer(change)])
     run = read(image_with_model(tmp_path / "mine", files, digest), starts(isolation)())
-    assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.said
+    assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.output
     assert run.marks.height == 1
 
 
@@ -285,10 +285,10 @@ def test_a_program_reads_no_variable_and_no_path_of_the_operator(
     monkeypatch.chdir(here)
     run = read(algorithm_folder(here / "mine", MARKS + SHOWS_PROCESSES), isolation())
     assert run.state == "ok"
-    assert "HOME=/tmp" in run.said
-    assert secret not in run.said
-    assert "nodulebench" not in run.said  # of the folder for the sandbox's files
-    assert "folder-of-the-operator" not in run.said
+    assert "HOME=/tmp" in run.output
+    assert secret not in run.output
+    assert "nodulebench" not in run.output  # of the folder for the sandbox's files
+    assert "folder-of-the-operator" not in run.output
 
 
 def test_a_program_that_cannot_be_executed_is_its_own_fault(

@@ -131,4 +131,4 @@ def test_inside_a_sandbox_every_one_of_them_is_refused_by_name(tmp_path: Path) -
             return slot.read(small_volume(), "case-1")
 
     run = in_own_thread(read)
-    assert (run.state, run.said) == ("ok", "")
+    assert (run.state, run.output) == ("ok", "")

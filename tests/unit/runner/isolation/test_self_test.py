@@ -64,8 +64,8 @@ def test_a_flag_that_is_left_out_is_noticed(
     monkeypatch.setattr(bubblewrap, "_bwrap", weaker)
     found = outcome()
     assert wall in found.broken
-    with pytest.raises(InputError, match=f"does not hold: .*{wall}"):
-        found.refuse_broken()
+    with pytest.raises(InputError, match=f"fails to protect: .*{wall}"):
+        found.require_passed()
 
 
 def _with_second(words: list[str]) -> list[tuple[str, str]]:
@@ -107,8 +107,8 @@ def test_what_a_sandbox_shows_of_the_operator_is_noticed(
         monkeypatch.setattr(bubblewrap, "_from_file", lambda words, *_: words)
     found = outcome()
     assert found.broken == ("environment",), found.problem
-    with pytest.raises(InputError, match="does not hold: environment"):
-        found.refuse_broken()
+    with pytest.raises(InputError, match="fails to protect: environment"):
+        found.require_passed()
 
 
 def test_where_none_holds_auto_says_why_and_takes_none(
@@ -117,10 +117,10 @@ def test_where_none_holds_auto_says_why_and_takes_none(
     broken = SelfTest("bubblewrap", "1", dict.fromkeys(PROTECTIONS, True) | {"pids": False})
     monkeypatch.setattr(choose, "self_test", lambda *_: broken)
     with pytest.raises(
-        InputError, match=r"(.*does not hold: pids.\n){3}.*none of them can be used"
+        InputError, match=r"(.*fails to protect: pids.\n){3}.*none of these can be used"
     ):
         choose_isolation("auto", tmp_path)
-    with pytest.raises(InputError, match="does not hold: pids"):
+    with pytest.raises(InputError, match="fails to protect: pids"):
         choose_isolation("bubblewrap", tmp_path)
     assert choose_isolation("none", tmp_path)[0].name == "none"
 

@@ -68,7 +68,7 @@ def test_only_the_highest_scores_have_to_stay():
     verdict = unchanged_marks(before, after, tolerance_mm=1.0, count=3, least=0.8)
     assert verdict.is_passed is False
     assert in_english(verdict.measured) == (
-        "2 of the 3 highest-scored marks stay (0.67), at least 0.8; of all marks 0.67"
+        "2 of the 3 marks with the highest scores remain (0.67), at least 0.8; of all marks 0.67"
     )
 
 
@@ -140,7 +140,7 @@ def test_denser_lungs_have_the_nodules_and_about_as_many_marks(after, kept, is_p
     verdict = as_many([NODULE, SMALL], runs, **limits)
     assert verdict.is_passed is is_passed
     assert in_english(verdict.measured) == (
-        f"{kept} of 1 large nodules that were found stay found; marks with nodules: 3, "
+        f"{kept} of 1 large nodules that were found are found again; marks with nodules: 3, "
         f"median -750 HU: {len(after)}; at most 2 times more or fewer"
     )
     assert read_notice(json.loads(json.dumps(verdict.measured.to_json()))) == verdict.measured

@@ -158,4 +158,4 @@ def test_too_many_nodules_for_a_lung_are_told():
         place_nodules(
             lung, np.ones(lung.shape, bool), (12,) * 20, np.empty((0, 3)), np.random.default_rng(0)
         )
-    assert "a nodule of 12 mm: finds no clear place in the lungs beside" in str(error.value)
+    assert "a nodule of 12 mm: has no clear position in the lungs next to" in str(error.value)

@@ -135,9 +135,10 @@ def test_all_wrong_settings_are_reported_at_once() -> None:
     with pytest.raises(InputError) as error:
         planned(recall, NEW, OLD, sizes=(9, 3), simulations=10, margin=-1)
     assert str(error.value) == (
-        "sizes: (9, 3) are not ascending positive numbers.\n"
-        "simulations: 10 is below 100.\n"
-        "margin: -1 is negative."
+        "sizes: (9, 3) are not ascending positive numbers. "
+        "Give whole numbers from 1 up, each once and in order.\n"
+        "simulations: 10 is below 100. Give 100 or more.\n"
+        "margin: -1 is negative. Give 0 or more."
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from starlette.testclient import TestClient
 
 from builders.attacked import HANGING
 from builders.reading import ball, write_scans
-from nodulebench.web.viewer.app import LocalAuth, workbench_app
+from nodulebench.cli.read import command
+from nodulebench.web.viewer.app import LocalAuth, ServeOptions, workbench_app
 from nodulebench.web.viewer.findings import MOST_CORNERS, OutlinedSlice
 from nodulebench.web.viewer.routes import readings as outlines
 from nodulebench.web.viewer.session import ReadingSession, open_session
@@ -239,3 +241,9 @@ def test_the_page_requests_all_modules_at_once(reader: TestClient) -> None:
     assert "evaluation.js" not in asked
     for name in asked:
         assert reader.get(f"/static/viewer/{name}").status_code == 200
+
+
+def test_the_command_line_fills_all_options_of_the_server() -> None:
+    own = {"place", "images", "key", "own_key", "key_passphrase_file", "browser"}
+    options = {field.name for field in fields(ServeOptions)} - {"on_ready"}
+    assert {parameter.name for parameter in command.params} == own | options

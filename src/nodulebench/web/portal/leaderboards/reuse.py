@@ -86,7 +86,7 @@ def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[TestSetUse]:
         account = session.get(Account, use.developer.removeprefix(DEVELOPER))
         who = use.developer if account is None else account.name or account.id
         answers = answers_of(reuse, use.developer, events)
-        yield _use(benchmark, who, len(use.looks), use.allowed, answers)
+        yield _use(benchmark, who, len(use.evaluations), use.allowed, answers)
 
 
 def _use(

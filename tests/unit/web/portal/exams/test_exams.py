@@ -83,7 +83,7 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     files = {"key": ("key.csv", ball_key("b").encode())}
     where = office.post("/exams/new", "/exams/new", files=files, **given).headers["location"]
     exam = where.rpartition("/")[2]
-    assert "Nobody has handed in" in office.get(where).text
+    assert "No reader has submitted" in office.get(where).text
     reader = signed_in(site, "rea")
     assert "not begun" in reader.get("/projects").text
     assert "Begin the exam" in reader.get(where).text

@@ -100,7 +100,7 @@ def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
     site = any_site
     organiser = make_person(site, "olga", "organiser")
     olga = signed_in(site, "olga")
-    assert "No folder of scans" in olga.get("/projects/new").text
+    assert "This machine has no folder of scans" in olga.get("/projects/new").text
     made = make_ball_project(site, organiser, "a")
     files = {"roster": ("people.toml", roster_text().encode())}
     given = {"title": "By form", "images": SCANS, "workflow": "nifdc-2022"}

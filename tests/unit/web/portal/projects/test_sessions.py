@@ -157,7 +157,7 @@ def test_a_reader_who_becomes_organiser_stays_blind(
     for name in ("project.zip", "reference.zip"):
         assert browser.get(f"/projects/{projects[0]}/{name}").status_code == 403
     page = browser.get(f"/projects/{projects[0]}")
-    assert "Readings handed in" not in page.text
+    assert "Readings submitted" not in page.text
     handle = browser.get("/dashboard").text
     line = handle.partition(f'href="/projects/{projects[0]}"')[2].partition("</tr>")[0]
     assert "You read in it" in line

@@ -90,7 +90,7 @@ def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, seal
     assert use.optimism == pytest.approx(0.5642, abs=1e-4)  # the larger of two
     # 103 answers for each of a value and its bound: 1 + 103² hypotheses at the second look
     assert use.needed == pytest.approx(-NormalDist().inv_cdf(0.025 / (1 + 103**2)), abs=1e-4)
-    assert "look" in as_ada.get(pages[-1]).text
+    assert "2 of 2 evaluations" in as_ada.get(pages[-1]).text
 
 
 @pytest.mark.slow
