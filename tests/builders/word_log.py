@@ -42,10 +42,10 @@ class Word:
 def word(content: bytes) -> Word | None:
     """The event in some bytes."""
     try:
-        found = Word(*json.loads(content))
+        document = Word(*json.loads(content))
     except (ValueError, TypeError):
         return None
-    return None if found.text == "unreadable" else found
+    return None if document.text == "unreadable" else document
 
 
 def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> EventLog[Word]:

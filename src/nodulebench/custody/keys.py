@@ -8,7 +8,6 @@ that its person had at that point of the log.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.executor import Progress, no_progress
@@ -268,7 +267,7 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_pro
 
 def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     where = opened.folder / layout.VAULT
-    header: Any = read_json(where)
+    header: JsonObject = read_json(where)
     _require_personal_keys(isinstance(opened.vault, CompartmentVault), opened.folder)
     policy = _changed(opened.policy, step, facts)
     if policy == opened.policy:  # as after a run that was killed at its very end

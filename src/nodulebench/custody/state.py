@@ -5,9 +5,9 @@ Everything that opens or checks a set begins here. Nothing is written, and nothi
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, PolicySeal
 from nodulebench.custody.changes import (
@@ -48,7 +48,7 @@ class Examined:
     """Files that differ from the manifest; None: removed."""
     policy: CustodyPolicy
     """The policy after all events: current roles and keys."""
-    header: Any
+    header: JsonObject
     """Header of the vault."""
     log: EventLog[Event]
     check: LogCheck[Event]
@@ -124,7 +124,7 @@ def vault_seal(vault: Vault) -> EventSigner:
     return SharedSecretSigner(lambda content: vault.authenticator(content, LOG_PURPOSE))
 
 
-def opened_vault(header: Any, secret: Secret, where: str) -> Vault:
+def opened_vault(header: JsonObject, secret: Secret, where: str) -> Vault:
     """Open what a secret opens of a vault.
 
     Raises:
@@ -196,7 +196,9 @@ def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> 
     return PolicySeal(policy, key)
 
 
-def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | None, list[Problem]]:
+def _opened(
+    header: JsonObject, secret: Secret | None, where: str
+) -> tuple[Vault | None, list[Problem]]:
     if secret is None or (secret.key is not None and not has_compartments(header)):
         return None, []  # a personal key means nothing to a set without personal keys
     try:

@@ -1,4 +1,4 @@
-"""A lost key is replaced or taken back by an event; what it signs from then on is told."""
+"""A lost key is replaced or revoked by an event; signatures after that are reported."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def changed(panel: Panel, by: str, person: str, new: str | None = "new", key: st
     change_key(handle, by, person, file, reason="laptop stolen")
 
 
-def hands_in(panel: Panel, key: str, person: str = "r1") -> None:
+def submits(panel: Panel, key: str, person: str = "r1") -> None:
     handle = open_project(panel.project, panel.folder / key)
     submit_case(handle, "b1", person, panel.file(person, {"a": [SHARED]}))
 
@@ -50,10 +50,10 @@ def test_a_replaced_key_signs_no_more_and_the_new_one_does(
     panel.reads("r2", {"a": [SHARED]})
     changed(panel, "office", "r1")
     with pytest.raises(
-        InputError, match=r"person 'r1': has the key SHA256:\S+, but SHA256:\S+ was"
+        InputError, match=r"person 'r1': has the key SHA256:\S+, but SHA256:\S+ was given"
     ):
-        hands_in(panel, "r1")
-    hands_in(panel, "new")
+        submits(panel, "r1")
+    submits(panel, "new")
     panel.reads("r3", {"a": [SHARED]})
     assert list(panel.handle().batches()) == ["b1"]
     assert panel.handle().batch("b1").state == "typing"
@@ -63,15 +63,15 @@ def test_a_replaced_key_signs_no_more_and_the_new_one_does(
 def test_a_key_that_was_taken_back_signs_no_more(panel: Panel) -> None:
     changed(panel, "office", "r1", None)
     with pytest.raises(InputError, match=r"has no key, so cannot sign\. It was revoked"):
-        hands_in(panel, "r1")
+        submits(panel, "r1")
     changed(panel, "office", "r1")  # and the person comes back with another
-    hands_in(panel, "new")
+    submits(panel, "new")
     assert problems(panel) == []
 
 
 def test_a_person_replaces_their_key_with_the_old_one(panel: Panel) -> None:
     changed(panel, "r1", "r1")
-    hands_in(panel, "new")
+    submits(panel, "new")
     new_person_key(panel.folder / "other")
     changed(panel, "office", "office", "other")
     with pytest.raises(InputError, match=r"but SHA256:\S+ was given"):
@@ -101,7 +101,7 @@ def test_what_may_not_be_changed(
 
 
 def forged(panel: Panel, actor: str, key: str, action: ChangeKey | OpenBatch) -> None:
-    """Write an event with another program, which asks nobody and signs with any key."""
+    """Write an event with another program, which checks nothing and signs with any key."""
     handle = panel.handle()
     events, private = handle.log.read(), read_private_key(panel.folder / key)
     seal = PersonSigner({actor: private.public}, private)

@@ -116,7 +116,7 @@ def test_everybody_can_draw_the_reviewer_again_from_the_seeds_in_the_log() -> No
 
 @pytest.mark.parametrize("mine", [0, 1, 2, 3])
 def test_no_one_can_choose_the_reviewer(mine: int) -> None:
-    """Whatever seed one of four people adds, the others' chance draws either with equal odds."""
+    """For any seed of one of four people, the others' seeds draw either with equal odds."""
     drawn = []
     for _ in range(2000):
         seeds = [new_seed() for _ in range(4)]

@@ -1,4 +1,4 @@
-"""What somebody who can write to the folder of a project can do unseen: the walls, one by one."""
+"""What a person with write access to a project folder can do unseen: one test per defence."""
 
 import json
 import shutil
@@ -52,7 +52,7 @@ def events_of(panel: Panel) -> list[Event]:
 
 
 def write(panel: Panel, events: list[Event]) -> None:
-    """Write a log anew with everything that needs no key: digests, chain and head."""
+    """Rewrite a log with everything that needs no key: digests, chain and head."""
     folder = panel.project / "events"
     for path in folder.glob("*.json"):
         path.unlink()
@@ -112,7 +112,7 @@ def test_a_forged_chain_is_found_by_signature_or_checkpoint(
         assert any("was not signed by 'judge1'" in str(problem) for problem in audit.problems)
         with pytest.raises(InputError, match="was not signed by 'judge1'"):
             panel.handle().batch("b1")
-    else:  # and that is said
+    else:  # which is reported
         assert not audit.problems
         assert {notice.code for notice in audit.notices} == {
             "log_unsigned",
@@ -169,7 +169,7 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
         "its signature is invalid": {"events": 10, "digest": events_of(panel)[9].digest},
         "its signature is invalid.": {"code": "xx"},
         "its signature does not match its statement": {"signed": None},
-        "its signature does not match its statement": {"code": ""},
+        "does not match its statement about the signer": {"code": ""},
     }
     for words, change in changes.items():
         path.write_bytes(checkpoint.model_copy(update=change).to_bytes())
@@ -293,7 +293,7 @@ def test_opening_a_batch_reads_only_that_batch(
 
 
 def forge(panel: Panel, person: str, **payload: object) -> None:
-    """Write an event that nobody asks whether it is allowed, signed by who writes it."""
+    """Write an event without a check whether it is allowed, signed by its author."""
     action, handle = step_of({"batch_id": "b1", "case_id": "a", **payload}), panel.handle(person)
     handle.log.append(
         lambda view: event_of(

@@ -1,4 +1,4 @@
-"""What waits for somebody is asked in a table, and the answers are handed in as one event."""
+"""Open questions are exported as a table, and the answers are submitted as one event."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ SHARED, LONE = Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6)
 
 
 def read_batch(folder: Path) -> ProjectHandle:
-    """A batch of the case 'a' that three have read; all saw one thing, ann saw another too."""
+    """A batch of the case 'a' that three have read; all drew one finding, ann drew another too."""
     (folder / "people.toml").write_text(PEOPLE)
     small_cases("a", "b").write_csv(folder / "cases.csv")
     (folder / "drawn.csv").write_text("case_id\na\n")
@@ -75,7 +75,7 @@ def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
         ("a", "3", 50.0, 8.0, ""),
         ("a", "9", 20.0, 6.0, ""),
     ]
-    assert request_answers(handle, "b1", "bo").height == 1  # nobody is asked of what another drew
+    assert request_answers(handle, "b1", "bo").height == 1  # only what the person drew
     event = answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
     assert handle.log.read()[-1].number == event.number
     assert handle.batch("b1").state == "review"

@@ -1,4 +1,4 @@
-"""What a released batch gives: a corrected outline counts, and what readers drew is kept."""
+"""The output of a released batch: a corrected outline counts, and readings are exported."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def panel(tmp_path: Path) -> Panel:
 def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     panel: Panel, tmp_path: Path
 ) -> None:
-    correction = panel.file("anew", {"a": [Slice(3, 51, 50, 6, 4)]})
+    correction = panel.file("corrected", {"a": [Slice(3, 51, 50, 6, 4)]})
     arguments = ["correct", panel.project, "b1", *KEY, correction, "--comment", "too wide"]
     with pytest.raises(SystemExit) as stopped:
         main(["annotate", "review", *map(str, arguments), "--by", "lead2"])
@@ -54,6 +54,6 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
 
 def test_a_file_of_no_or_several_nodules_corrects_nothing(panel: Panel) -> None:
     for drawn in ([], [SHARED, LONE]):
-        path = panel.file("anew", {"a": drawn})
+        path = panel.file("corrected", {"a": drawn})
         with pytest.raises(InputError, match=f"holds {len(drawn)} nodules in case 'a', not the"):
             correct_outline(panel.handle(), "b1", "lead2", KEY, path)

@@ -1,4 +1,4 @@
-"""Who reviews is drawn by a promise of the office: nobody can compute, aim at or choose a reviewer.
+"""The reviewer is drawn after a commitment: no one can compute, influence or choose the reviewer.
 
 What is tried here is tried with another program, which knows the whole log and the whole folder.
 """
@@ -104,7 +104,7 @@ def read_by(panel: Panel, *readers: str) -> None:
 
 
 def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
-    """The last reader hands in with another program, which tries seeds until a friend is drawn."""
+    """The last reader submits with another program, which tries seeds until a friend is drawn."""
     handle = panel.handle("r3")
     cases = handle.workflow.cases.filter(case_id="a")
     file = panel.file("r3", {"a": [SHARED]})
@@ -118,7 +118,7 @@ def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
 
 
 def forged(panel: Panel, actor: str, action: OpenBatch | DrawReviewer) -> None:
-    """Write an event with another program, which asks nobody."""
+    """Write an event with another program, which checks nothing."""
     handle = panel.handle(actor)
     events, seal = handle.log.read(), handle.log.log.signer
     assert isinstance(seal, PersonSigner | None)
@@ -201,7 +201,7 @@ def test_who_reads_cannot_be_the_office(tmp_path: Path) -> None:
     open_batch(panel.handle("r3"), "r3", "b2", "two", ["b"])
 
 
-def test_a_seed_that_is_known_from_the_start_is_no_part_of_the_order() -> None:
+def test_a_seed_that_is_known_from_the_start_does_not_affect_the_order() -> None:
     order = {"batch_id": "b1", "team_id": "one", "case_ids": ("a",), "seed": new_seed()}
     with pytest.raises(InputError, match="seed"):
         step_of({"step": "open", **order})
@@ -236,7 +236,7 @@ def test_a_withheld_commitment_and_a_reopened_batch_are_reported(panel: Panel) -
     assert "draw_waits" not in notices_of(panel)
 
 
-def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
+def test_a_lost_commitment_can_be_replaced_and_the_audit_reports_it(panel: Panel) -> None:
     panel.opens("a")
     with pytest.raises(InputError, match="is not read by all"):
         draw_again(panel.handle("judge1"), "judge1", "b1", "lost")
@@ -315,7 +315,7 @@ def test_without_keys_the_commitment_is_a_private_file_next_to_the_project(
 
 
 def test_a_commitment_that_no_batch_was_opened_with_gives_way_to_a_new_one(tmp_path: Path) -> None:
-    """Of a run that was killed, or of a project of this name whose log has told it."""
+    """From a killed run, or from a project of this name whose log has revealed it."""
     panel = started(tmp_path)
     panel.opens("a")
     old = commitment_file(panel.project, "b1").read_text()

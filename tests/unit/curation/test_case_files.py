@@ -1,4 +1,4 @@
-"""case_files.csv is read back: where the slices of admitted cases lie, and laid out tidily."""
+"""case_files.csv is read back, and the slices of admitted cases are exported."""
 
 from pathlib import Path
 

@@ -46,7 +46,7 @@ WRITTEN = {
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory) -> Path:
-    """Two patients; the second also reconstructed anew, and as a copy; and files of other kinds."""
+    """Two patients; the second also reconstructed again and copied; and files of other kinds."""
     folder = tmp_path_factory.mktemp("archive")
     for case in make_cases(2, 5, matrix=96):
         write_volume(case.scan.volume, folder / case.case_id, case.header)
@@ -238,7 +238,7 @@ def test_scans_in_a_list_of_another_set_are_excluded(archive, curation):
     assert decided(again)["phantom-0001"] == "listed_uid"
 
 
-def test_what_is_no_folder_or_is_read_and_written_is_refused(tmp_path):
+def test_a_file_and_the_output_folder_are_refused_as_input(tmp_path):
     with pytest.raises(InputError, match=r"is not a folder\. Give a folder of DICOM files\."):
         curate(tmp_path / "nothing", tmp_path / "out")
     with pytest.raises(InputError, match="is the folder that is read"):
@@ -272,7 +272,7 @@ def test_links_are_followed_once_and_unreachable_folders_are_reported(tmp_path, 
     assert "No such file or directory" in exclusions[2][2]
 
 
-def test_a_series_whose_file_is_gone_meanwhile_has_a_key_of_its_own(tmp_path):
+def test_a_series_whose_file_is_gone_has_a_different_key(tmp_path):
     volume = make_volume(np.zeros((2, 16, 16), dtype=np.int16), spacing_mm=(0.7, 0.7, 1.0))
     write_volume(volume, tmp_path, SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient"))
     (series,) = group_series(header for path in tmp_path.iterdir() for header in slices_of(path))
@@ -416,7 +416,7 @@ def journal_lines(out: Path) -> int:
     return path.read_bytes().count(b"\n") if path.is_file() else 0
 
 
-def test_names_that_are_no_text_are_shown_by_their_bytes(archive, tmp_path):
+def test_names_that_are_not_text_are_shown_by_their_bytes(archive, tmp_path):
     source = archive / "smoothed"
     place = tmp_path / "archive"
     place.mkdir()

@@ -27,7 +27,7 @@ def reasons_of(scans, known=()):
     ]
 
 
-def test_scans_that_differ_are_no_duplicates():
+def test_scans_that_differ_are_not_duplicates():
     assert reasons_of([Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(2))]) == [
         [],
         [],

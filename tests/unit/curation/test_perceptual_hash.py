@@ -91,6 +91,6 @@ def test_a_hash_survives_being_written_down():
         ("something else", "invalid literal"),
     ],
 )
-def test_a_text_that_is_no_hash_is_refused(text, message):
+def test_a_text_that_is_not_a_hash_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         PerceptualHash.from_text(text)

@@ -82,7 +82,7 @@ def test_groups_keep_the_mean_of_their_members() -> None:
 
 
 def test_the_closest_pair_is_joined_first() -> None:
-    # 1 and 2 are closest; their mean at 8.5 is out of reach of 0, which 1 alone was not
+    # 1 and 2 are closest; their mean at 8.5 is out of reach of 0, but 1 was not
     drawn = [at("1", 0, 8), at("2", 7.5, 8), at("3", 9.5, 8)]
     assert members("closest_pair", *drawn) == [(0,), (1, 2)]
     # in the order of reading 0 and 1 are joined at 3.75, from where 2 is within reach

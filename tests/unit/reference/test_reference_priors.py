@@ -19,7 +19,7 @@ a,n2,2026-01-01,2025-07-01,6.5
 def test_the_command_classifies_nodules_and_leaves_the_others(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text(TRUTH)
     (tmp_path / "priors.csv").write_text(PRIORS)
-    out = tmp_path / "judged"
+    out = tmp_path / "classified"
     files = [str(tmp_path / name) for name in ("truth.csv", "priors.csv")]
     ran = CliRunner().invoke(nodulebench, ["reference", "priors", *files, "--out", str(out)])
     assert ran.exit_code == 0

@@ -231,7 +231,7 @@ def test_the_command_lists_marks_with_another_label(findings: Path, tmp_path: Pa
     ]
 
 
-def test_variants_have_names_of_their_own() -> None:
+def test_variants_have_different_names() -> None:
     names = [name for name, _ in reference_variants(DRAWN)]
     assert len(names) == len(set(names)) == 4 + 4 + 9
 

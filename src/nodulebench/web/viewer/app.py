@@ -223,11 +223,11 @@ class ServeOptions:
     """Called with the address as soon as it can be opened."""
 
 
-def serve_folder(place: Path, options: ServeOptions, exam: Exam | None = None) -> None:
+def serve_folder(images: Path, options: ServeOptions, exam: Exam | None = None) -> None:
     """Serve a folder of scans until the server is stopped.
 
     Args:
-        place: the scans.
+        images: the scans.
         options: how to serve them.
         exam: the exam that the reader takes with these scans.
 
@@ -236,9 +236,9 @@ def serve_folder(place: Path, options: ServeOptions, exam: Exam | None = None) -
             is taken.
     """
     opening = (
-        open_session(place, options.reader, options.folder)
+        open_session(images, options.reader, options.folder)
         if exam is None
-        else open_exam_session(place, options.reader, exam, options.folder)
+        else open_exam_session(images, options.reader, exam, options.folder)
     )
     with opening as session:
         _serve(session, options)

@@ -1,4 +1,4 @@
-"""Readers of an observer study judge in orders of their own, blind, and no call is lost."""
+"""Readers of an observer study classify blindly, each in a different order; no call is lost."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def study(tmp_path: Path) -> OpenStudy:
     return begin_study(selected(tmp_path / "study"), ["ann", "bo", "cy"], seed=7)
 
 
-def test_every_reader_gets_every_place_in_an_order_of_their_own(study: OpenStudy) -> None:
+def test_every_reader_gets_every_place_in_a_different_order(study: OpenStudy) -> None:
     orders = [study.places(name) for name in study.study.reader_ids]
     assert all(sorted(order) == NAMES for order in orders)
     many = [("case", str(number)) for number in range(50)]
@@ -132,7 +132,7 @@ def test_calls_of_one_reader_are_not_those_of_another(study: OpenStudy) -> None:
         study.calls("bo")
 
 
-def test_a_table_is_asked_for_filled_in_and_handed_in_twice(
+def test_a_table_is_exported_filled_in_and_submitted_twice(
     study: OpenStudy, tmp_path: Path
 ) -> None:
     file = tmp_path / "ann.csv"

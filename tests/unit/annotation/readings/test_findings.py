@@ -70,8 +70,8 @@ def test_rules_hear_the_readers_and_files_keep_them(tmp_path: Path) -> None:
         CASES,
         [reading("r1", "a", BOX, lone), reading("r2", "a", BOX), reading("r3", "a", BOX)],
     )
-    write_findings(tables, tmp_path / "kept")
-    again = read_findings(tmp_path / "kept")
+    write_findings(tables, tmp_path / "written")
+    again = read_findings(tmp_path / "written")
     assert again.findings.equals(tables.findings)
     nodules = build_reference(again, "majority").nodules
     assert nodules.select("agreement", "is_ignored", "type").rows() == [

@@ -67,7 +67,7 @@ def test_between_a_case_and_its_repeat_lie_many_others(count: int, again: int, s
         assert order.index(name) - order.index(case_id) - 1 >= max(0, least)
 
 
-def test_repeats_do_not_all_stand_at_the_end_and_orders_differ() -> None:
+def test_repeats_are_spread_and_orders_differ() -> None:
     names = [f"s{number}" for number in range(100)]
     repeats = draw_repeats(names, 0.1, seed=1)
     first, second = (

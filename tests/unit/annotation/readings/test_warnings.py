@@ -91,4 +91,4 @@ def test_pixels_are_those_with_the_centre_inside() -> None:
     pixels = {tuple(row) for row in voxels_of([only.as_drawn], PLACE).tolist()}
     assert pixels == {(x, y, 3) for x in (49, 50, 51) for y in (49, 50, 51)}
     (edge,) = drawn("f", (3, 0, 0, 2.5)).slices
-    assert len(voxels_of([edge.as_drawn], PLACE)) == 4  # the rest lies outside the image
+    assert len(voxels_of([edge.as_drawn], PLACE)) == 4  # the rest is outside the image

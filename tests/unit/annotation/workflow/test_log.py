@@ -67,7 +67,7 @@ def test_of_two_simultaneous_steps_the_second_sees_the_first(tmp_path: Path) -> 
     log = annotation_log(FolderStore(tmp_path), "root")
 
     class Raced(FolderStore):
-        """Somebody else opens a batch just before."""
+        """Another person opens a batch just before."""
 
         def append(self, number: int, content: bytes) -> bool:
             if number == 1:

@@ -195,8 +195,8 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
             "batch 'b1' case 'a': finding 'x' is candidate-2 already. Agree with it, or object",
         ),
         (
-            lambda d: d.adds("lead2", drawn("kept", (9, 90, 90, 4), type="solid")),
-            "reader 'lead2' case 'a' finding 'kept': occurs more than once.",
+            lambda d: d.adds("lead2", drawn("drawn", (9, 90, 90, 4), type="solid")),
+            "reader 'lead2' case 'a' finding 'drawn': occurs more than once.",
         ),
         (
             lambda d: d.adds("lead2", drawn("x", (3, 300, 50, 8), type="solid")),
@@ -218,7 +218,7 @@ def test_what_a_review_cannot_be_changes_nothing(driver: WorkflowDriver, step, w
         "lead2", ReviewNodule(batch_id="b1", case_id="b", candidate_id="candidate-1", agrees=True)
     )
     driver.finishes("lead2", "b")
-    driver.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
+    driver.adds("lead2", drawn("drawn", (2, 20, 20, 4), type="solid"))
     before = driver.store.read()
     with pytest.raises(InputError) as caught:
         step(driver)

@@ -44,7 +44,7 @@ def revises(driver: WorkflowDriver, reader: str, *findings, case: str = "a") -> 
 
 
 def others(driver: WorkflowDriver, actor: str) -> list[tuple[str, int]]:
-    """Case and number of findings of everything that somebody sees of others."""
+    """Case and number of findings of everything that a person sees of others."""
     seen = driver.workflow.seen_of_others(driver.batch, actor)
     assert not {reading.reader_id for reading in seen} & {*READERS}
     return sorted((reading.case_id, len(reading.findings)) for reading in seen)
@@ -148,7 +148,7 @@ def test_who_may_object_is_not_left_without_a_ruling() -> None:
 
 
 def test_letters_cannot_be_derived_from_names() -> None:
-    """Whoever knows the batch and its readers would know who drew what."""
+    """Otherwise a person who knows the batch and its readers would know who drew what."""
     orders, batch = set(), made().batch
     for number in range(30):
         drawn_by = replace(batch, seeds=(f"{number:064x}",))

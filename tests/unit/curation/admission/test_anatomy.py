@@ -34,7 +34,7 @@ def test_lung_volume_is_the_air_within_the_body():
     assert (seen.air_hu, seen.tissue_hu) == (-860.0, 40.0)
 
 
-def test_air_that_a_slice_connects_with_the_outside_is_no_lung():
+def test_air_that_a_slice_connects_with_the_outside_is_not_lung():
     hu = body()
     hu[5:15, 0:21, 30] = -1000.0
     assert not enclosed_air(hu, -400.0).any()
@@ -64,7 +64,7 @@ def test_lung_that_a_round_field_of_view_cuts_is_found():
     assert see_anatomy(hu, np.array([5.0, 4.0, 4.0])).cut_mm == pytest.approx(50.0)
 
 
-def test_a_table_below_the_body_is_no_cut_lung():
+def test_a_table_below_the_body_is_not_a_cut_lung():
     hu = body()
     hu[:, 53:54] = 100.0
     hu[:, 54:] = -900.0
@@ -83,7 +83,7 @@ def test_lungs_of_every_kind_are_found(name):
 
 
 @pytest.mark.parametrize("name", NO_CHESTS)
-def test_what_is_no_chest_shows_no_lung(name):
+def test_other_body_parts_show_no_lung(name):
     body = NO_CHESTS[name]()
     assert see_anatomy(*body.seen()).lung_ml == 0.0
 
@@ -92,7 +92,7 @@ def test_what_is_no_chest_shows_no_lung(name):
     "name", [no_chest for no_chest in NO_CHESTS if no_chest != "water phantom"]
 )
 def test_air_outside_of_a_chest_would_be_enough_for_one(name):
-    """What is enclosed in each is more than half a litre: volume alone would admit it."""
+    """Each encloses more than half a litre of air: by volume it would be admitted."""
     body = NO_CHESTS[name]()
     assert enclosed_air(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000 > 500
 

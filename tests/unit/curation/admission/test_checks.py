@@ -201,7 +201,7 @@ def test_a_slice_of_another_patient_is_named():
     assert reason.files == ("/archive/scan/0003.dcm",)
 
 
-def test_a_reformatted_axial_series_is_no_projection():
+def test_a_reformatted_axial_series_is_not_a_projection():
     assert (
         reasons_of("secondary_capture", even_series(image_type=("DERIVED", "SECONDARY", "MPR")))
         is None
@@ -272,7 +272,7 @@ def test_faults_of_pixels_are_reported_by_kind():
     ],
 )
 def test_values_that_are_not_hounsfield_units_are_reported(image, text):
-    """An even lowest value counts as padding, so lung (-849 HU) may stand for air."""
+    """An even lowest value counts as padding, so lung (-849 HU) may count as air."""
     assert reasons_of("wrong_rescale", even_series(), image) == text
 
 
@@ -303,7 +303,7 @@ def test_exchanged_neighbours_are_in_the_wrong_order():
     )
 
 
-def test_too_little_lung_is_no_chest():
+def test_too_little_lung_is_not_a_chest():
     image = chest()
     image.hu[image.hu < -500] = 30
     image.hu[:, :6] = -1000

@@ -27,7 +27,7 @@ def test_all_unknown_limits_and_values_out_of_range_are_reported(tmp_path):
     )
 
 
-def test_a_file_that_is_no_toml_is_refused(tmp_path):
+def test_a_file_that_is_not_toml_is_refused(tmp_path):
     path = tmp_path / "design.toml"
     path.write_text("[limits\n")
     with pytest.raises(InputError, match="is not valid TOML"):

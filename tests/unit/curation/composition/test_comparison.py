@@ -1,4 +1,4 @@
-"""Two test sets beside each other."""
+"""The comparison of two test sets."""
 
 import json
 from dataclasses import asdict

@@ -57,7 +57,7 @@ def test_rows_are_counted() -> None:
     assert missed.answer == "not met"
 
 
-def test_ignored_findings_are_no_nodules_of_the_plan() -> None:
+def test_ignored_findings_do_not_count_for_the_plan() -> None:
     assert outcome(table="nodules", minimum_rows=4).is_met
     assert not outcome(table="nodules", minimum_rows=5).is_met
 
@@ -111,7 +111,7 @@ def test_every_row_must_have_a_value() -> None:
     )
 
 
-def test_spaces_are_no_value() -> None:
+def test_spaces_are_not_a_value() -> None:
     blank = POOL.cases.with_columns(pl.Series("vendor", ["GE ", " ", "", None]))
     rule = CoverageRule(name="r", column="vendor", is_complete=True, values=("GE",))
     (rule_outcome,) = check_coverage(
@@ -122,7 +122,7 @@ def test_spaces_are_no_value() -> None:
     assert shares["vendor"] == {"GE": 1, NOT_STATED: 3}
 
 
-def test_a_column_that_is_not_there_fails_the_rule_by_name() -> None:
+def test_a_missing_column_fails_the_rule_by_name() -> None:
     rule_outcome = outcome(column="country", minimum_distinct=5)
     assert (rule_outcome.is_met, messages(rule_outcome.found)) == (
         False,
@@ -252,7 +252,7 @@ def test_the_document_has_what_the_commission_inspects() -> None:
     assert "ethics approval not stated" in in_english(document["commission"][3]["evidence"])
 
 
-def test_what_is_not_stated_is_no_hospital_and_no_country() -> None:
+def test_missing_values_are_not_a_hospital_or_country() -> None:
     stated = POOL.cases.with_columns(
         hospital=pl.Series(["h1", "h2", "h1", None]), country=pl.Series(["CN", "", " ", None])
     )

@@ -31,7 +31,7 @@ def test_a_report_counts_more_than_the_header() -> None:
     ("age", "factor"),
     [(0.1, 0.039), (1, 0.026), (5, 0.018), (10, 0.013), (15, 0.014), (80, 0.014), (None, 0.014)],
 )
-def test_children_have_factors_of_their_own(age: float | None, factor: float) -> None:
+def test_children_have_different_factors(age: float | None, factor: float) -> None:
     assert chest_factor(age) == factor
 
 

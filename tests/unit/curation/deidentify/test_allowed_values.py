@@ -1,4 +1,4 @@
-"""Texts that scanners write stay; names and numbers of people do not, whatever is beside them."""
+"""Texts that scanners write stay; names and numbers of people do not, in any context."""
 
 import pytest
 

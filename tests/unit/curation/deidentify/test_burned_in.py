@@ -63,7 +63,7 @@ def test_smoothed_text_is_found_by_its_brightness() -> None:
     assert find_text(picture, 1, 0) is not None
 
 
-def test_body_table_and_wires_are_no_text() -> None:
+def test_body_table_and_wires_are_not_text() -> None:
     assert find_text(slice_of(), 1, 0) is None
 
 

@@ -318,6 +318,6 @@ def test_the_originals_are_found_to_identify(tmp_path: Path) -> None:
     notices = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
     assert len(notices) > 25
     named = " ".join(map(in_english, notices))
-    assert PATIENT not in named  # the report itself names nobody
+    assert PATIENT not in named  # the report itself identifies no one
     for name in ("PatientBirthDate", "InstitutionName", "is private", "StudyInstanceUID"):
         assert name in named

@@ -25,7 +25,7 @@ def picture(seed: int = 1, side: int = 128, noise: float = 12) -> npt.NDArray[An
 
 
 def corners(stored: npt.NDArray[Any], value: int) -> npt.NDArray[Any]:
-    """The same, what lies outside of a round field of view filled with a value."""
+    """The same with a value outside of a round field of view."""
     y, x = np.mgrid[: len(stored), : len(stored)] - (len(stored) - 1) / 2
     return np.where(np.hypot(x, y) > len(stored) / 2, value, stored).astype(stored.dtype)
 
@@ -64,10 +64,10 @@ def test_nothing_was_drawn_into_what_a_scanner_sees(name: str) -> None:
 
 @pytest.mark.parametrize("name", NATURAL)
 @pytest.mark.parametrize("value", [100, 500, 3000, 9000])
-@pytest.mark.parametrize("place", [(10, 60), (60, 40)], ids=["beside", "over the body"])
+@pytest.mark.parametrize("place", [(10, 60), (60, 40)], ids=["next to the body", "over the body"])
 def test_two_small_letters_are_found(name: str, value: int, place: tuple[int, int]) -> None:
     boxes = drawn_boxes(letters(NATURAL[name](), *place, value), 1)
-    if value < 9000 or name != "metal cut off":  # there the metal stands out first
+    if value < 9000 or name != "metal cut off":  # there the metal is outstanding first
         assert [place[0], place[0] + 5] in boxes[:, :2].tolist()
     assert len(boxes) >= 1
 

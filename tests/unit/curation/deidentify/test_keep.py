@@ -47,7 +47,7 @@ def test_dates_are_shifted_over_years_and_leap_days() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "2020", "20201301", "2020.03.01", "JOHN1948", "00010101"])
-def test_what_is_no_date_becomes_empty(text: str) -> None:
+def test_an_invalid_date_becomes_empty(text: str) -> None:
     assert shifted_date(text, 10) == ""
     assert shifted_date_time(text, 10) == ""
 
@@ -56,5 +56,5 @@ def test_what_is_no_date_becomes_empty(text: str) -> None:
     ("text", "expected"),
     [("101500", "101500"), ("1015", "1015"), ("235959.999999", "235959.999"), ("SMITH", "")],
 )
-def test_what_is_no_time_becomes_empty(text: str, expected: str) -> None:
+def test_an_invalid_time_becomes_empty(text: str, expected: str) -> None:
     assert plain_time(text) == expected

@@ -1,4 +1,4 @@
-"""A key table is shared: runs at the same time lose nobody, and it is made once."""
+"""A key table is shared: concurrent runs lose no one, and it is created once."""
 
 import json
 import subprocess

@@ -90,7 +90,7 @@ def test_memory_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> No
     values = [raw(KERNEL, str(number).encode()) for number in range(5)]
     for value in values:
         inspections(memory, value)
-    assert inspections(memory, values[0]) == 1  # begun anew
+    assert inspections(memory, values[0]) == 1  # cleared
     for context in ("a", "b"):
         inspections(memory, raw(KERNEL, b"B30f"), context=context)
     assert inspections(memory, values[0]) == 1  # the oldest context went
@@ -166,7 +166,7 @@ def test_a_slice_that_reveals_more_than_its_neighbours_is_cleaned_too(tmp_path: 
     slices[4].ImageComments = "call Ottilie"
     contents = written(tmp_path, slices, Memory())
     made = [pydicom.dcmread(pydicom.filebase.DicomBytesIO(content)) for content in contents]
-    # a name that stands elsewhere in the same slice takes that along, in this slice alone
+    # a name elsewhere in the same slice removes that too, only in this slice
     assert ["Manufacturer" in dataset for dataset in made] == [True, True, False, True, True]
     assert ["ConvolutionKernel" in dataset for dataset in made] == [True, True, True, False, True]
     assert not any("ImageComments" in dataset for dataset in made)

@@ -78,7 +78,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Dataset]:
 
 
 def wrong_with(action: str, element: Any, kind: str) -> str:
-    """Why what stands in the place of an attribute is not what the table asks for."""
+    """Why the replacement of an attribute is not what the table requires."""
     value = None if element is None else element.value
     is_empty = value is None or value == "" or value == []
     if element is None or action == "X":
@@ -107,7 +107,7 @@ def test_every_row_is_done_as_the_table_says(made: tuple[Dataset, Dataset], floo
 
 
 def test_dummies_are_put_where_the_table_asks_for_them(made: tuple[Dataset, Dataset]) -> None:
-    """Removing is no dummy: text that has action D keeps its place."""
+    """Removing is not a dummy: an attribute with action D is still present."""
     asked = [tag for tag, action in ROWS.items() if action == "D"]
     texts = [tag for tag in asked if dictionary_VR(tag) in ("CS", "LO", "PN", "SH", "ST", "UT")]
     assert len(texts) > 30
@@ -115,7 +115,7 @@ def test_dummies_are_put_where_the_table_asks_for_them(made: tuple[Dataset, Data
 
 
 def test_only_attributes_of_claimed_options_are_treated_otherwise() -> None:
-    """What is kept against the basic profile is what table E.1-1 lets an option keep."""
+    """Exceptions to the basic profile are those that an option of table E.1-1 allows."""
     codes = {code for code, _ in METHOD_CODES}
     assert set(OPTIONS.values()) <= codes
     by_option = {
@@ -133,7 +133,7 @@ def test_only_attributes_of_claimed_options_are_treated_otherwise() -> None:
 def test_options_are_done_as_they_say(made: tuple[Dataset, Dataset]) -> None:
     clean = made[0]
     assert clean.PatientAge == "047Y"
-    assert "PatientWeight" not in clean  # 5,512,907 kg is somebody's number
+    assert "PatientWeight" not in clean  # 5,512,907 kg is a number of a person
     assert clean.SeriesDate != "19480229"
     assert clean.SeriesDate < "19480229"
     assert clean.get("StudyDescription", "") == ""

@@ -109,7 +109,7 @@ def test_what_is_written_otherwise_is_left_to_pydicom(tmp_path: Path, name: str)
     assert identifiers_of(read_dataset(path)) == identifiers_of(pydicom.dcmread(path))
 
 
-def test_a_file_that_is_no_dicom_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_dicom_is_refused(tmp_path: Path) -> None:
     for number, content in enumerate((b"", b"DICM", bytes(4000), b"x" * 128 + b"DICN" + bytes(99))):
         path = tmp_path / str(number)
         path.write_bytes(content)
@@ -131,7 +131,7 @@ def test_no_changed_byte_makes_it_read_otherwise(tmp_path: Path) -> None:
 
 
 def tried(work: Callable[[Path], Any], path: Path) -> Any:
-    """What is told of a file; the kind of error, where there is one."""
+    """What identifies the patient of a file; the kind of error, where there is one."""
     try:
         return identifiers_of(work(path))
     except Exception as error:

@@ -122,26 +122,26 @@ def test_the_arbitrator_decides_what_the_others_dispute() -> None:
             spot("1", 0),
             spot("2", 0),  # both readers agree
             spot("1", 50),
-            spot("judge", 50),  # disputed, and the arbitrator drew it too
+            spot("referee", 50),  # disputed, and the arbitrator drew it too
             spot("2", 100),  # disputed, and the arbitrator did not
-            spot("judge", 150),  # nobody else
-            readers=("1", "2", "judge"),
+            spot("referee", 150),  # no one else
+            readers=("1", "2", "referee"),
         )
     )
-    reference = built(drawn, "arbitrated", arbitrator="judge")
+    reference = built(drawn, "arbitrated", arbitrator="referee")
     assert accepted(reference) == ["f0 f1", "f2 f3"]
     assert ignored(reference) == ["f4", "f5"]
-    adding = built(drawn, "arbitrated", arbitrator="judge", arbitrator_adds=True)
+    adding = built(drawn, "arbitrated", arbitrator="referee", arbitrator_adds=True)
     assert accepted(adding) == ["f0 f1", "f2 f3", "f5"]
-    any_reader = built(drawn, "arbitrated", arbitrator="judge", minimum_agreement=1)
+    any_reader = built(drawn, "arbitrated", arbitrator="referee", minimum_agreement=1)
     assert accepted(any_reader) == ["f0 f1", "f2 f3", "f4"]
 
 
 def test_an_unknown_arbitrator_is_refused() -> None:
     with pytest.raises(InputError) as caught:
-        built(DRAWN_BY_3_2_1, "arbitrated", arbitrator="judge")
+        built(DRAWN_BY_3_2_1, "arbitrated", arbitrator="referee")
     assert str(caught.value) == (
-        "arbitrator 'judge': has read no case of 'test'. Readers: 1, 2, 3, 4."
+        "arbitrator 'referee': has read no case of 'test'. Readers: 1, 2, 3, 4."
     )
 
 
@@ -197,7 +197,7 @@ def test_where_no_voxel_has_enough_readers_the_most_shared_ones_count() -> None:
     )
     reference = built(apart, "majority", outline_share=1.0, grouping="linkage")
     assert reference.slices is not None
-    # nobody's pixel is everybody's; columns 3..8 are shared by two
+    # no pixel is shared by all; columns 3..8 are shared by two
     assert reference.slices["length_mm"].to_list() == [6.0]
 
 
