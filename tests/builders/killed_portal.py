@@ -43,15 +43,15 @@ def trial(
         number, until = 0, time.monotonic() + PATIENCE_S
         while len(receipts) < submissions and time.monotonic() < until:
             is_sending.set()
-            status, told = portal.send(number)
+            status, answer = portal.send(number)
             is_sending.clear()
             if status == 201:
-                receipts[told["id"]] = told["receipt"]["receipt"]
+                receipts[answer["id"]] = answer["receipt"]["receipt"]
                 number += 1
             elif status in (0, 503):
                 left.unanswered += 1
             else:
-                left.wrong.append(f"answered {status}: {told}")
+                left.wrong.append(f"answered {status}: {answer}")
                 return
             time.sleep(PAUSE_S)
 
@@ -76,5 +76,5 @@ def trial(
         left.wrong.append(f"{submissions - left.receipts} could not be sent in")
     left.wrong += list(portal.wrong(receipts))
     with portal.site.database.reading() as session:
-        left.repeated = sum(one > 1 for one in session.scalars(select(Job.attempts)))
+        left.repeated = sum(scalar > 1 for scalar in session.scalars(select(Job.attempts)))
     return left

@@ -45,7 +45,7 @@ BROKEN = "\n".join([HEADER, "1.2.3.1,10,20,thirty,0.9", "1.2.3.2,37,-5,12,", "1.
 def write_test_set(folder: Path) -> None:
     """A LUNA16 folder of three scans."""
     folder.mkdir(parents=True)
-    (folder / "seriesuids.csv").write_text("".join(f"{one}\n" for one in SERIES))
+    (folder / "seriesuids.csv").write_text("".join(f"{series}\n" for series in SERIES))
     head = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
     (folder / "annotations.csv").write_text(head + "".join(f"{nodule}\n" for nodule in NODULES))
     (folder / "annotations_excluded.csv").write_text(head)
@@ -85,8 +85,8 @@ def make_person(site: Site, login: str, *roles: str) -> User:
     link = make_link(site, roles, "")  # type: ignore[arg-type]
     account = use_link(site, link, login, login.title(), PASSWORD)
     with site.database.reading() as session:
-        found = session.get_one(Account, account)
-    return User(account, found.login, found.name, frozenset({*roles, "public"}))
+        row = session.get_one(Account, account)
+    return User(account, row.login, row.name, frozenset({*roles, "public"}))
 
 
 def make_tiny_benchmark(site: Site, by: User, **more: object) -> str:
@@ -121,9 +121,9 @@ class Browser:
 
     def secret(self, path: str) -> str:
         """What the first form of a page holds."""
-        found = re.search(r'name="csrf" value="([^"]+)"', self.get(path).text)
-        assert found, path
-        return found[1]
+        match = re.search(r'name="csrf" value="([^"]+)"', self.get(path).text)
+        assert match, path
+        return match[1]
 
     def post(self, path: str, page: str = "/sign-in", /, files: object = None, **given: object):
         """Send a form that stands on a page."""

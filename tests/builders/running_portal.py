@@ -96,7 +96,7 @@ class RunningPortal:
             time.sleep(chance.random() * 0.3)
             self.server.start()
             return
-        killed = [one for one in self.names if target == "database" or one.startswith(target)]
+        killed = [name for name in self.names if target == "database" or name.startswith(target)]
         chosen = killed if target == "database" else [chance.choice(killed)]
         for name in chosen:
             self._kill(name)
@@ -173,8 +173,8 @@ class RunningPortal:
 
     def wrong(self, receipts: dict[str, dict[str, Any]]) -> Iterator[str]:
         with self.site.database.reading() as session:
-            entries = {one.id: one for one in session.scalars(select(Entry))}
-            jobs = {one.entry_id: one for one in session.scalars(select(Job))}
+            entries = {scalar.id: scalar for scalar in session.scalars(select(Entry))}
+            jobs = {scalar.entry_id: scalar for scalar in session.scalars(select(Job))}
             results = list(session.scalars(select(Result)))
             log = check_log(session, self.site.key)
         for entry, receipt in receipts.items():
@@ -182,13 +182,13 @@ class RunningPortal:
                 yield f"{entry} has a receipt and is lost"
             elif entries[entry].digest != receipt["digest"]:
                 yield f"{entry} is not what its receipt says"
-        for entry, found in entries.items():
-            file = self.site.upload(entry) / found.file
-            if not file.is_file() or file_digest(file) != found.digest:
+        for entry, row in entries.items():
+            file = self.site.upload(entry) / row.file
+            if not file.is_file() or file_digest(file) != row.digest:
                 yield f"{entry}: what was sent is lost"
             if entry not in jobs or jobs[entry].state != "done":
                 yield f"{entry} is not scored: {jobs[entry].problems if entry in jobs else ''}"
-        counted = Counter(one.entry_id for one in results)
+        counted = Counter(result.entry_id for result in results)
         scored = Counter(
             dict(event.facts)["entry"] for event in log.events if event.action == "scored"
         )

@@ -55,13 +55,13 @@ def make_ball_project(site: Site, by: User, *cases: str) -> str:
 def with_accounts(site: Site, project_id: str, by: User, *names: str) -> dict[str, User]:
     """Accounts for people of a project, each named as the person."""
     access = open_project_access(site, project_id, by.account)
-    found = {}
+    files = {}
     for name in names:
         person = access.base.workflow.roster.person(name)
         made = make_person(site, f"{name}.x", *(NEEDS[role] for role in person.roles))
         assign(access, by.account, name, made.account)
-        found[name] = made
-    return found
+        files[name] = made
+    return files
 
 
 def at_work(site: Site, project_id: str, name: str) -> Person:
