@@ -8,7 +8,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.web.portal import serve as module
 from nodulebench.web.portal.serve import _web, _worker, run_alongside
 from nodulebench.web.portal.site import Settings
-from nodulebench.web.viewer.app import LOOPBACK, listening
+from nodulebench.web.viewer.app import LOOPBACK, open_listener
 
 
 class Process:
@@ -68,7 +68,7 @@ def test_process_lists_show_no_secret(started: list[Process], tmp_path) -> None:
 
 
 def test_a_used_port_is_reported() -> None:
-    with listening(LOOPBACK, 0) as taken:
+    with open_listener(LOOPBACK, 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match="cannot be listened on"):
-            listening(LOOPBACK, port)
+            open_listener(LOOPBACK, port)
