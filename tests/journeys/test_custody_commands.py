@@ -48,7 +48,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run(*SEAL, *key) == 0
     shown = capsys.readouterr()
     assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
-    assert "one secret opens this set for all" in shown.err
+    assert "one shared secret opens this set" in shown.err
     assert "the policy names neither plans nor protocols" in shown.err
     assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
     out = capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_the_same_with_a_key_for_each_person(
     lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
     assert run(*score, "--bootstraps", "20", "--key", "bo.key", "--as", "Cem") == 1
-    assert "is that of 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
+    assert "belongs to 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
     monkeypatch.setenv("NODULEBENCH_KEY", "bo.key")
     assert run(*score, "--bootstraps", "20") == 0
     assert "evaluation 1 of 2" in capsys.readouterr().out
