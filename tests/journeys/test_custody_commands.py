@@ -63,7 +63,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert "evaluation 1 of 2" in out
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
     out = capsys.readouterr().out
-    assert "evaluated  Bo (operator)" in out
+    assert "evaluated           Bo (operator)" in out
     assert "developer example: 1 of 2 evaluations" in out
     assert "wrote small.checkpoint: 3 events" in out
 
@@ -105,7 +105,7 @@ def test_the_same_with_a_key_for_each_person(
     capsys.readouterr()
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
     out = capsys.readouterr().out
-    assert "evaluated  Bo (operator)" in out
+    assert "evaluated           Bo (operator)" in out
     assert "one secret" not in out
     verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
     assert run(*verify, "--public-key", "ada.key.pub") == 0
@@ -246,7 +246,7 @@ def test_a_set_loses_a_patient(
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
-    assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
+    assert "withdrawn           Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
     assert "evaluation 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
