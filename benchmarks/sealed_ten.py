@@ -46,7 +46,7 @@ def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
 
 
 def _evaluations(lab: StudyLab) -> None:
-    order = lab.look_order(protocol=PROTOCOL, bootstraps=None)
+    order = lab.roster_options(protocol=PROTOCOL, bootstraps=None)
     problems = [entry.problem for entry in evaluate_roster(lab.roster, order) if entry.problem]
     if problems:
         raise problems[0]

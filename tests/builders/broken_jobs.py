@@ -341,14 +341,14 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
         command = f"annotate review {arguments}{signed}"
         if name:
             out = f"panel {WRITTEN.get(name, '')}".strip()
-            told = f"annotate review {name}{', with keys' if has_keys else ''}"
-            jobs[told] = Job(command, out, before, "annotate review audit panel", folder)
+            title = f"annotate review {name}{', with keys' if has_keys else ''}"
+            jobs[title] = Job(command, out, before, "annotate review audit panel", folder)
         before = (*before, command)
     return jobs
 
 
 STARTED = (f"annotate review {STEPS[0][1]}",)
-READ = tuple(f"annotate review read panel b1 r{one}.csv --by r{one}" for one in (1, 2, 3))
+READ = tuple(f"annotate review read panel b1 r{number}.csv --by r{number}" for number in (1, 2, 3))
 
 
 def of_a_draw(command: str, *before: str) -> Job:

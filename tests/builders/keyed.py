@@ -1,4 +1,4 @@
-"""A small sealed test set whose people have keys of their own."""
+"""A small sealed test set whose people have personal keys."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class KeyedLab(SealedLab):
-    """The folder in which a test works; everybody's key lies in it under their name."""
+    """The folder in which a test works; with all keys under the names of their owners."""
 
     def key_file(self, person: str) -> Path:
         return self.folder / f"{person.lower()}.key"
@@ -46,7 +46,7 @@ class KeyedLab(SealedLab):
     def seal(self, **more: object) -> SealReport:
         return seal_bundle(replace(self.order(), **more))  # type: ignore[arg-type]
 
-    def look(
+    def evaluate_options(
         self, name: str, *hits: str, person: str = "Bo", **more: object
     ) -> SealedEvaluateOptions:
         order = SealedEvaluateOptions(

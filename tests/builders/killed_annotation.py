@@ -87,9 +87,9 @@ def prepare(folder: Path) -> None:
 
 def give(arguments: list[str]) -> int:
     """Give a command; its exit status."""
-    told = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             command_line(
                 [
                     "annotate",
@@ -99,7 +99,7 @@ def give(arguments: list[str]) -> int:
             )
     except SystemExit as stopped:
         if stopped.code:
-            sys.stderr.write(told.getvalue())
+            sys.stderr.write(output.getvalue())
         return int(stopped.code or 0)
 
 

@@ -1,13 +1,13 @@
-"""Desk folder -> how sealing and scoring end when the process is killed at operations on files.
+"""Kill sealing and scoring at operations on files, and print how each attempt ended.
 
-A program of its own, because it forks: in a process that has used polars, forks wait for threads
+A separate program, because it forks: in a process that has used polars, forks wait for threads
 that they do not have.
 
 ``python -m builders.killed_sealing FOLDER`` and one of
 
     every NUMBER   kill at operation 0, complete, verify; the same at NUMBER, 2 NUMBER, ...
     at NUMBER ...  kill at these operations one after the other
-    look NUMBER    as every, while mine.csv is scored on the sealed set
+    score NUMBER   as every, while mine.csv is scored on the sealed set
 """
 
 import json
@@ -33,7 +33,7 @@ WATCHED = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """Do something in a process of its own; how it ended."""
+    """Do something in a separate process; return how it ended."""
     process = os.fork()
     if process == 0:
         code = 3
@@ -49,7 +49,7 @@ def in_child(work: Callable[[], None]) -> int:
 
 
 def is_killed_at(lab: SealedLab, operation: int, job: Callable[[SealedLab], object]) -> bool:
-    """Do a job, and be killed at an operation on files of the desk; False: it ended before."""
+    """Do a job, and be killed at an operation on files of the folder; False: it ended before."""
     left = operation
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
@@ -70,33 +70,33 @@ def is_killed_at(lab: SealedLab, operation: int, job: Callable[[SealedLab], obje
 
 
 def complete(lab: SealedLab) -> dict[str, Any]:
-    """Seal to the end, verify, and say what came of it."""
+    """Seal to the end, verify, and return the outcome."""
     answer = lab.folder / "answer.json"
 
     def work() -> None:
         report = lab.seal()
-        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
         files = sorted(
             path.relative_to(lab.sealed).as_posix()
             for path in lab.sealed.rglob("*")
             if path.is_file()
         )
-        told = {
+        outcome = {
             "taken_over": report.taken_over,
-            "problems": [str(problem) for problem in found.problems],
+            "problems": [str(problem) for problem in verified.problems],
             "files": files,
             "left": [path.name for path in lab.folder.glob(".*")],
         }
-        answer.write_text(json.dumps(told))
+        answer.write_text(json.dumps(outcome))
 
     if in_child(work):
         return {"problems": ["it could not be completed"]}
-    told: dict[str, Any] = json.loads(answer.read_text())
-    return told
+    outcome: dict[str, Any] = json.loads(answer.read_text())
+    return outcome
 
 
 def score(lab: SealedLab) -> dict[str, Any]:
-    """Score mine.csv on the sealed set; what the developer is told."""
+    """Score mine.csv on the sealed set; return the feedback."""
     order = SealedEvaluateOptions(
         lab.folder / "mine.csv", lab.sealed, SECRET, "Bo", "Example", bootstraps=0
     )
@@ -104,20 +104,20 @@ def score(lab: SealedLab) -> dict[str, Any]:
 
 
 def score_again(lab: SealedLab) -> dict[str, Any]:
-    """Verify what a killed look left, score again, and say what came of it."""
+    """Verify what a killed evaluation left, score again, and return the outcome."""
     answer = lab.folder / "answer.json"
 
     def work() -> None:
         left = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-        look = score(lab)["budget"]["used"]
-        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-        problems = [str(problem) for problem in (*left.problems, *found.problems)]
-        answer.write_text(json.dumps({"problems": problems, "look": look}))
+        used = score(lab)["budget"]["used"]
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        problems = [str(problem) for problem in (*left.problems, *verified.problems)]
+        answer.write_text(json.dumps({"problems": problems, "used": used}))
 
     if in_child(work):
         return {"problems": ["it could not be completed"]}
-    told: dict[str, Any] = json.loads(answer.read_text())
-    return told
+    outcome: dict[str, Any] = json.loads(answer.read_text())
+    return outcome
 
 
 def main(folder: str, how: str, *numbers: str) -> None:
@@ -128,7 +128,7 @@ def main(folder: str, how: str, *numbers: str) -> None:
         while is_killed_at(lab, len(outcomes) * int(numbers[0]), SealedLab.seal):
             outcomes.append(complete(lab))
             shutil.rmtree(lab.sealed, ignore_errors=True)
-    elif how == "look":
+    elif how == "score":
         fresh = lab.folder / "fresh"
         shutil.copytree(lab.sealed, fresh)
         while is_killed_at(lab, len(outcomes) * int(numbers[0]), score):

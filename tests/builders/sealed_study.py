@@ -23,7 +23,7 @@ DEVELOPERS = ("Alphacorp", "Betamed", "Gammalung", "Deltascan")
 
 @dataclass(frozen=True)
 class StudyLab(SealedLab):
-    """A desk with a roster."""
+    """The folder in which a test works, with a roster."""
 
     reference: Reference
 
@@ -31,12 +31,17 @@ class StudyLab(SealedLab):
     def roster(self) -> Path:
         return self.folder / "roster.csv"
 
-    def look_order(self, **more: object) -> SealedEvaluateOptions:
-        given = {"protocol": "nifdc-2022", "bootstraps": 20, "out": self.folder / "told", **more}
-        return SealedEvaluateOptions(Path(), self.sealed, SECRET, "Bo", "", **given)  # type: ignore[arg-type]
+    def roster_options(self, **more: object) -> SealedEvaluateOptions:
+        options = {
+            "protocol": "nifdc-2022",
+            "bootstraps": 20,
+            "out": self.folder / "feedback",
+            **more,
+        }
+        return SealedEvaluateOptions(Path(), self.sealed, SECRET, "Bo", "", **options)  # type: ignore[arg-type]
 
-    def study_options(self, *looks: str, person: str = "Dee") -> StudyOptions:
-        return StudyOptions(self.sealed, SECRET, person, looks)
+    def study_options(self, *evaluations: str, person: str = "Dee") -> StudyOptions:
+        return StudyOptions(self.sealed, SECRET, person, evaluations)
 
 
 def made_up_study(
@@ -60,8 +65,8 @@ def made_up_study(
         developer = DEVELOPERS[number % len(DEVELOPERS)]
         secret = f"{developer}-finder-{number}"
         skill = Skill(secret, 0.6 + 0.03 * number, 0.4, 1.0, 3.0 + number)
-        said = made_up_submission(reference, skill, seed=3)
-        declared = replace(said, facts={"version": f"9.8.{number}", "developer": developer})
+        submission = made_up_submission(reference, skill, seed=3)
+        declared = replace(submission, facts={"version": f"9.8.{number}", "developer": developer})
         write_marks(declared, folder / f"file-{secret}")
         use = uses[number] if uses else ""
         row = (f"file-{secret}", developer, f"A{number + 1}", use)
@@ -73,7 +78,7 @@ def made_up_study(
 def evaluated_study(folder: Path, reuse: str, **more: object) -> StudyLab:
     """The same with every algorithm of the roster evaluated."""
     lab = made_up_study(folder, reuse, **more)  # type: ignore[arg-type]
-    found = list(evaluate_roster(lab.roster, lab.look_order()))
-    problems = [str(one.problem) for one in found if one.problem is not None]
+    results = list(evaluate_roster(lab.roster, lab.roster_options()))
+    problems = [str(result.problem) for result in results if result.problem is not None]
     assert not problems, problems
     return lab

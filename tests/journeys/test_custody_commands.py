@@ -202,7 +202,7 @@ def test_keys_come_are_replaced_and_go(
     out = capsys.readouterr().out
     assert "event 2: the key of 'Bo' was replaced" in out
     assert "event 3: 'Dee' was admitted as auditor" in out
-    assert "event 4: the key of 'Cem' counts no more" in out
+    assert "event 4: the key of 'Cem' was revoked" in out
     assert run(*custody, "keys", "sealed") == 0
     lines = capsys.readouterr().out.splitlines()
     assert "Cem (auditor), since event 4: no key, or revoked" in lines
@@ -225,7 +225,7 @@ def test_keys_come_are_replaced_and_go(
     assert run("audit", "sealed", "--checkpoint", "set.checkpoint") == 0
     Path("sealed/audit/00000005.json").unlink()
     assert run(*check) == 1
-    assert "could NOT take the set's place" in capsys.readouterr().out
+    assert "could NOT replace the set" in capsys.readouterr().out
 
 
 def test_a_set_loses_a_patient(
@@ -241,13 +241,13 @@ def test_a_set_loses_a_patient(
     ada = ["sealed", "--key", "ada.key"]
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
+        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 stored result(s) deleted"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
-    assert "look 2 was made with scan1, withdrawn since" in out
+    assert "evaluation 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

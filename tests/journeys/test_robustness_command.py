@@ -55,10 +55,12 @@ def test_any_program_is_tested_by_its_command(tmp_path, case, capsys, image):
     command = detector(tmp_path, "faithful")
     code = run("robustness", command, case, "--out", out, "--test", "shift", "--image", image)
     assert code == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "pass        shift          the patient is moved: marks move with the patient"
-    assert told[1].strip() == "4 of 4 and 4 marks agree (1.00), at least 0.99"
-    assert told[-1] == f"1 of 1 relations hold for {command}"
+    lines = capsys.readouterr().out.splitlines()
+    assert (
+        lines[0] == "pass        shift          the patient is moved: marks move with the patient"
+    )
+    assert lines[1].strip() == "4 of 4 and 4 marks agree (1.00), at least 0.99"
+    assert lines[-1] == f"1 of 1 relations hold for {command}"
     assert pl.read_csv(out / "robustness.csv")["verdict"].to_list() == ["pass"]
 
 
@@ -149,10 +151,10 @@ def not_a_number(folder):
 def test_an_image_that_is_no_chest_ct_is_refused_with_the_reason(tmp_path, capsys, make, message):
     pytest.importorskip("pydicom")
     assert run("robustness", "isicad", make(tmp_path)) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("error: ")
-    assert message in told
-    assert told.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith("error: ")
+    assert message in errors
+    assert errors.count("\n") == 1
 
 
 def test_a_path_that_is_no_image_is_told(tmp_path, capsys):

@@ -22,7 +22,7 @@ from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import locked, make_folder, replace_whole
 from nodulebench.io.json_files import read_json
-from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.keys import PrivateKey, read_private_key
 from nodulebench.security.vault import decrypted_by, encrypted_for
 
@@ -171,8 +171,8 @@ def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str)
 
 def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
     """A seed, encrypted for the organisers, except members of the team that reads."""
-    seal, roster = handle.log.log.seal, handle.workflow.roster
-    known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+    seal, roster = handle.log.log.signer, handle.workflow.roster
+    known = seal.keys_now() if isinstance(seal, PersonSigner) else {}
     members = roster.team(team_id).member_ids
     keys = [
         key
@@ -183,8 +183,8 @@ def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
 
 
 def _own(handle: ProjectHandle) -> PrivateKey | None:
-    seal = handle.log.log.seal
-    return seal.own if isinstance(seal, PersonSeal) else None
+    seal = handle.log.log.signer
+    return seal.own if isinstance(seal, PersonSigner) else None
 
 
 def _opened(order: OpenBatch, key: PrivateKey | None) -> str:

@@ -1,8 +1,8 @@
-"""nodulebench run: an algorithm on a test set, apart from everything else."""
+"""nodulebench run: an isolated algorithm on a test set."""
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,7 @@ from nodulebench.core.executor import ExecutorChoice
 if TYPE_CHECKING:
     from nodulebench.core.algorithm import RunProfile
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
 PROFILES = ["native", "grand-challenge", "medperf", "map"]
 
@@ -40,40 +40,40 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
     "--isolation",
     ISOLATIONS,
     "auto",
-    "What keeps the algorithm apart; none: nothing, for a program of your own.",
+    "How to isolate the algorithm; none: not at all, for your own program.",
 )
 @executor_options("1", "Cases at the same time.", before="--processes")
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
-    help="What an image archive finds and writes, where it is given by itself.",
+    help="Input and output layout of an image archive without algorithm.toml.",
 )
 @weights_option
-@option("--repeat", COUNT, 1, "Read each case so often: are the marks the same?")
-@click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
-@click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
+@option("--repeat", COUNT, 1, "Read each case this often, and compare the marks.", to="repeats")
+@click.option(
+    "--only-failed", "is_only_failed", is_flag=True, help="Run cases again that did not end well."
+)
+@click.option("--dry-run", is_flag=True, help="Print what a run would need, and run nothing.")
 @opening_options
 def command(
     algorithm: str,
     test_set: Path,
     out: Path,
-    isolation: str,
     profile: "RunProfile | None",
     weights: tuple[Path, ...],
-    repeat: int,
-    only_failed: bool,
     dry_run: bool,
     opening: Opening,
     executor: ExecutorChoice,
+    **options: Any,
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
     ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or a
     built-in detector's name, several joined by '+', as for `detect`; --weights are those of its
-    networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. Cases are given
-    to it one at a time, under names that say nothing, without network, within its limits. A case
-    that fails is a result. A run that was stopped goes on with the same command. Ends with 1 if the
-    machine, and not the algorithm, kept a case from its result.
+    networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. The algorithm
+    receives one case at a time, under a pseudonym, without network and within its limits. A case
+    that fails is a result. The same command continues a stopped run. Ends with 1 if a case has no
+    result because of the machine, and not because of the algorithm.
 
     \b
     nodulebench run my_cad/ phantoms/ --out marks/
@@ -89,12 +89,12 @@ def command(
     from nodulebench.runner.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm, profile, weights)
-    choice = RunChoice(isolation, executor.workers or 1, only_failed, repeat)
+    choice = RunChoice(slots=executor.workers or 1, **options)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:
         needs = needs_of(chosen, test_set, choice, secret, opening.person)
-        for name, words in needs.lines:
-            click.echo(f"  {name:<12} {words}")
+        for name, text in needs.lines:
+            click.echo(f"  {name:<12} {text}")
         return 0 if needs.is_met else 1
     require_local_workers(test_set, is_ours=executor.is_ours)
     try:
@@ -112,18 +112,20 @@ def command(
                 progress=line.tell,
             )
     except KeyboardInterrupt:
-        click.echo(f"{out} keeps what was done; the same command goes on from there.", err=True)
+        click.echo(
+            f"{out} has the results so far; the same command continues from there.", err=True
+        )
         raise
-    for case_id, state, why in summary.problems[:MOST_TOLD]:
+    for case_id, state, why in summary.problems[:MOST_SHOWN]:
         click.echo(f"{case_id}: {state}: {why}", err=True)
-    if len(summary.problems) > MOST_TOLD:
-        click.echo(f"... and {len(summary.problems) - MOST_TOLD} more", err=True)
-    told = ", ".join(f"{count} {state}" for state, count in summary.states.items())
+    if len(summary.problems) > MOST_SHOWN:
+        click.echo(f"... and {len(summary.problems) - MOST_SHOWN} more", err=True)
+    states = ", ".join(f"{count} {state}" for state, count in summary.states.items())
     before = f" ({summary.was_known} from before)" if summary.was_known else ""
-    click.echo(f"{sum(summary.states.values())} cases{before}: {told}")
+    click.echo(f"{sum(summary.states.values())} cases{before}: {states}")
     same, repeated = summary.reproduced
     if repeated:
-        click.echo(f"{same} of {repeated} cases gave the same marks {repeat} times")
+        click.echo(f"{same} of {repeated} cases gave the same marks {choice.repeats} times")
     print_written(summary.folder)
     as_whom = " --key … --developer …" if summary.is_sealed else ""
     print_next(f"nodulebench evaluate {out} --reference {test_set} --protocol …{as_whom}")

@@ -19,7 +19,7 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 
 def known_detectors() -> list[str]:
-    """The names of all that finds nodules: systems, detectors, networks."""
+    """The names of systems, detectors and detection networks."""
     return [*SYSTEMS, *DETECTORS, *DETECTION_NETWORKS]
 
 

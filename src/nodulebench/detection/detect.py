@@ -37,12 +37,12 @@ from nodulebench.io.marks.submission_folder import write_marks
 from nodulebench.matching.combine import MergedPosition
 
 LUNA16 = "blocks and scans of LUNA16"
-"""What all weights of the package were trained on."""
+"""The training data of the package's weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingProvenance:
-    """What some of the weights that scored a scan were trained on."""
+    """The training data of some of the weights that scored a scan."""
 
     data: str
     """A description, with the network or detector of the weights unless they are the package's."""
@@ -70,12 +70,12 @@ def require_known_fold(system: System, fold: Fold) -> None:
 def training_provenance(
     system: System, fold: Fold, series: Sequence[str]
 ) -> tuple[TrainingProvenance, ...]:
-    """What the weights that scored a scan were trained on, each kind once.
+    """The training data of the weights that scored a scan, each kind once.
 
     Args:
         system: detectors and networks.
         fold: as for ``candidates_in``.
-        series: what the scan may be called in the data of the weights.
+        series: possible names of the scan in the data of the weights.
     """
     provenance = [*_provenance_of_classifiers(system, held_out_fold(fold, series))]
     for name in (*system.detection_networks, *system.scoring_networks):
@@ -159,9 +159,7 @@ class ImageSource(Protocol):
     """Images that exist only while a case is read, such as those of a sealed set."""
 
     @property
-    def case_ids(self) -> list[str]:
-        """The cases that have images."""
-        ...
+    def case_ids(self) -> list[str]: ...
 
     def take(self, case_id: str) -> Path:
         """Make the image of a case available, and return its path."""
@@ -208,13 +206,13 @@ class Detection:
     """Why the case could not be read; empty: it was."""
     state: str = "ok"
     lung_warnings: tuple[Notice, ...] = ()
-    """What is unusual about its lungs."""
+    """Unusual properties of its lungs."""
     remarks: tuple[Notice, ...] = ()
     """Other warnings about its marks."""
     fold: int | None = None
     """The packaged classifiers never saw this fold of LUNA16."""
     provenance: tuple[TrainingProvenance, ...] = ()
-    """What the weights that scored it were trained on."""
+    """The training data of the weights that scored it."""
 
     @property
     def is_parallel(self) -> bool:
@@ -230,7 +228,6 @@ def fold_named(text: str) -> Fold:
 
 
 def is_test_set(path: Path) -> bool:
-    """Whether a folder holds the images of many cases."""
     return path.is_dir() and images_folder(path) is not None
 
 
@@ -298,7 +295,7 @@ def detect_set(
     """Read every case of a test set; a case that fails is reported and the others go on.
 
     Args:
-        system: who looks for nodules.
+        system: detectors and networks.
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
         executor: reads the cases.
         most_marks: per case.
@@ -365,7 +362,7 @@ def submission_of(system: System, detections: Sequence[Detection]) -> Submission
 
 
 def training_data(detections: Sequence[Detection]) -> str:
-    """What the weights that scored the cases were trained on, as their cards state."""
+    """The training data of the weights that scored the cases, from their cards."""
     scan_counts = Counter(
         provenance for case in detections for provenance in case.provenance if not case.problem
     )

@@ -1,8 +1,8 @@
-"""Detectors by name and a chest -> candidates: what a detector's name means, wherever it is run.
+"""Detectors by name and a chest -> candidates, the same wherever a detector runs.
 
 A detector's candidates are those in the lungs or at most a slack from them, with the score of the
 false-positive reduction, the most likely first. Several detectors run at once, on as many cores
-as there are; what they found is merged, the two nearest first.
+as there are; their candidates are merged, the two nearest first.
 """
 
 import os
@@ -24,7 +24,7 @@ from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.matching.combine import MergedPosition, is_near_lungs, merge_candidates
 
 Stage = Callable[[str], AbstractContextManager[None]]
-"""What is being done, by name."""
+"""Called with the name of each step."""
 MOST_THREADS = 2
 """More would wait for M5L, and would need more memory."""
 
@@ -44,7 +44,6 @@ def detect_nodules(
 
 
 def candidates_of(name: str, chest: Chest, fold: int | None = None) -> Candidates:
-    """The candidates of one detector, the most likely first."""
     return detect_nodules((name,), chest, fold)
 
 
@@ -100,7 +99,7 @@ def cores() -> int:
 def proposals_near_lungs(
     name: str, chest: Chest, fold: int | None = None, weights: Path | None = None
 ) -> Candidates:
-    """What a detector proposes in the lungs or at most a slack from them, by its own score."""
+    """The proposals of a detector near the lungs, by its own score."""
     return near_lungs(proposals(name, chest, fold, weights), chest)
 
 

@@ -93,7 +93,6 @@ class BlockTask:
 
 
 def of_block(task: BlockTask) -> CaseExamples:
-    """The examples of a block."""
     block = task.block
     first, last = random_part(block, task.findings, task.seed)
     whole = BlockVoxels(
@@ -116,7 +115,6 @@ def of_block(task: BlockTask) -> CaseExamples:
 def of_scan(
     case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, candidates: LabelledCandidates
 ) -> CaseExamples:
-    """The examples of a scan."""
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
     seen = block_voxels(volume, case_id, np.concatenate([candidates.place_mm, nodules]))
     last = np.array(seen.voxels.shape, dtype=np.int64) - 1
@@ -192,7 +190,7 @@ CANDIDATES, FOLDS, REFERENCE = "candidates.csv", "folds.csv", "reference"
 
 @dataclass(frozen=True)
 class ExamplesSummary:
-    """What a folder of examples holds."""
+    """The contents of a folder of examples."""
 
     cases: int
     candidates: int
@@ -220,7 +218,6 @@ class CandidateSource:
         return detector_names(self.detectors) if self.detectors else ()
 
     def lists(self) -> list[pl.DataFrame]:
-        """The contents of the lists."""
         return [read_positions(path) for path in self.candidates]
 
     @property
@@ -334,12 +331,12 @@ def scan_examples(
 def _run(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExamples]:
     """Blocks, in their order, on any executor."""
     terms = TaskLimits(SLOWEST_S, preload=(__name__,))
-    for number, answer in in_order(executor.map(_of_block_or_problem, tasks, terms)):
-        if isinstance(answer, FailedTask):
-            raise InputError.at(f"block '{tasks[number].block.block_id}'", in_english(answer.why))
-        if isinstance(answer, NoduleBenchError):
-            raise answer
-        yield answer
+    for number, result in in_order(executor.map(_of_block_or_problem, tasks, terms)):
+        if isinstance(result, FailedTask):
+            raise InputError.at(f"block '{tasks[number].block.block_id}'", in_english(result.why))
+        if isinstance(result, NoduleBenchError):
+            raise result
+        yield result
 
 
 def _of_block_or_problem(task: BlockTask) -> CaseExamples | NoduleBenchError:

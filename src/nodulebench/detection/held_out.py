@@ -13,7 +13,7 @@ DIGITS = 16
 NO_FOLD = -1
 """The fold of scans that are in none: they are scored, and never trained on."""
 UNKNOWN = ""
-"""In place of digests: series that no card tells."""
+"""In place of digests: series that are on no card."""
 
 Fold = int | Literal["auto"] | None
 """Weights that never saw this fold; ``auto``: the fold of the scan; None: weights of all folds."""
@@ -23,7 +23,7 @@ SeriesByFold = Mapping[int, Sequence[str]]
 
 
 class HasCard(Protocol):
-    """What a card of weights states about the scans that were trained on."""
+    """The parts of a model card about the scans that were trained on."""
 
     @property
     def folds(self) -> Sequence[int]:
@@ -47,13 +47,13 @@ class HasCard(Protocol):
 
     @property
     def seen_before(self) -> Sequence[str]:
-        """Digests of what those weights had seen, and those that they were tuned from."""
+        """Digests of the series that earlier weights, from which it was tuned, had seen."""
         ...
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The weights that score a scan."""
+    """The weights chosen for a scan."""
 
     number: int
     """Which of the given ones."""
@@ -77,10 +77,10 @@ def digests_by_fold(series: Iterable[tuple[str, int]]) -> dict[int, tuple[str, .
 
 
 def seen_series(card: HasCard) -> frozenset[str]:
-    """Digests of all series that made weights what they are, in every generation.
+    """Digests of all series that influenced weights, in every generation.
 
     They were trained on, or decided when training stopped. ``UNKNOWN`` is among them where a card
-    does not tell all.
+    does not list all.
     """
     before = card.seen_before or ((UNKNOWN,) if card.begun_from else ())
     return training_series(card).union(before)
@@ -116,7 +116,7 @@ def choose_without(
 
     Args:
         fold: that was left out; None: none was.
-        names: what the scan may be called in the data.
+        names: possible names of the scan in the data.
         cards: of all weights at hand.
 
     Returns:
@@ -137,7 +137,7 @@ def choose_without(
 
 
 def left_out(card: HasCard) -> tuple[int, ...]:
-    """The folds of the data of which weights never saw anything, in no generation."""
+    """The folds of the data that neither the weights nor those before them ever saw."""
     seen = seen_series(card)
     used = {*card.folds, *card.held_back}
     return tuple(

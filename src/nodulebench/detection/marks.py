@@ -32,16 +32,16 @@ SEED_MM = 2.5
 REACH_MM = (5.0, 22.0)
 """How far a candidate may reach from its centre: its radius and a half, within these limits."""
 HALO_HU = -650.0
-"""What surrounds a solid part and is denser than this may be ground glass."""
+"""Voxels around a solid part that are denser than this may be ground glass."""
 HALO_MM = 2.0
 """A rim as wide as this is ground glass, a narrower one a blurred edge."""
 VESSEL_SHARE = 0.45
-"""What is thinner than this share of the thickest place is a vessel and is cut off."""
+"""Parts thinner than this share of the greatest thickness are vessels and are cut off."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """The voxels of one candidate, and of what density they are."""
+    """The voxels of one candidate and their class of density."""
 
     place: IntArray
     """n x 3: slice, row, column in the chest."""
@@ -119,7 +119,7 @@ def _seed(hu: Float32Array, away_mm: Float32Array) -> tuple[tuple[int, ...], flo
     """The densest voxel near the centre, and the density half-way between it and the lung."""
     near = away_mm <= max(SEED_MM, float(away_mm.min()))
     seed = np.unravel_index(int(np.argmax(np.where(near, hu, -np.inf))), hu.shape)
-    # the upper part of what is near, not its densest voxel, which noise makes
+    # a high percentile of the near voxels, because their maximum is noise
     typical = min(float(np.percentile(hu[near], 90)), float(hu[seed]), DENSEST_HU)
     threshold_hu = min(max((typical + LUNG_HU) / 2, FAINTEST_HU), float(hu[seed]))
     return tuple(int(at) for at in seed), threshold_hu
@@ -128,7 +128,7 @@ def _seed(hu: Float32Array, away_mm: Float32Array) -> tuple[tuple[int, ...], flo
 def _without_vessels(
     dense: BoolArray, seed: tuple[int, ...], spacing_mm: FloatArray
 ) -> tuple[BoolArray, FloatArray]:
-    """What hangs together with the seed by more than a vessel, and each voxel's depth in it."""
+    """The region connected with the seed by more than a vessel, and each voxel's depth in it."""
     from scipy import ndimage
 
     whole = _connected(dense, seed)
@@ -141,7 +141,7 @@ def _without_vessels(
     cut_mm = VESSEL_SHARE * float(depth_mm[thickest])
     core = depth_mm > cut_mm
     core = _connected(core, seed if core[seed] else tuple(int(at) for at in thickest))
-    # grown back by what was cut, within the whole
+    # grown back by the thickness that was cut, within the whole
     away_mm = ndimage.distance_transform_edt(~np.pad(core[box], 1), sampling=spacing_mm)[inner]
     inside = whole
     inside[box] &= away_mm <= cut_mm + 1e-6
@@ -149,7 +149,7 @@ def _without_vessels(
 
 
 def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> float:
-    """By how much one region's radius exceeds another's on the slice where that is largest."""
+    """How much larger one region's radius is than another's, on the slice of its maximum."""
     slices = int(np.argmax(narrow.sum(axis=(1, 2))))
     pixel_mm2 = float(spacing_mm[1] * spacing_mm[2])
     areas = [float(np.count_nonzero(region[slices])) * pixel_mm2 for region in (wide, narrow)]
@@ -157,7 +157,6 @@ def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> flo
 
 
 def _connected(mask: BoolArray, seed: tuple[int, ...]) -> BoolArray:
-    """The region of a mask that holds the seed."""
     from scipy import ndimage
 
     labels, _ = ndimage.label(mask)
@@ -166,7 +165,7 @@ def _connected(mask: BoolArray, seed: tuple[int, ...]) -> BoolArray:
 
 
 def _density(hu: Float32Array, depth_mm: FloatArray) -> str:
-    """Of the four classes the one of the inner half, where no voxel is half lung."""
+    """The class of density of the inner half, where no voxel is half lung."""
     inner = hu[depth_mm >= np.median(depth_mm)]
     if float(np.median(inner)) > CALCIFIED_HU:
         return "calcified"

@@ -62,7 +62,7 @@ class TrainedNetwork:
         """The weights that score a scan.
 
         Args:
-            names: what the scan may be called in the data.
+            names: possible names of the scan in the data.
             fold: that they never saw; ``auto``: as the names imply.
 
         Raises:
@@ -129,7 +129,7 @@ class ClassifierPanel:
 
     @cached_property
     def name(self) -> str:
-        """Of all networks."""
+        """Names of all networks, joined by ``+``."""
         return "+".join(network.name for network in self.networks)
 
     def score(
@@ -144,9 +144,9 @@ class ClassifierPanel:
 
         Args:
             volume: the scan.
-            where: what it is called in messages.
+            where: its name in messages.
             place_mm: n x 3, LPS millimetres.
-            names: what the scan may be called in the data of the networks: its series UID, its
+            names: possible names of the scan in the data of the networks: its series UID, its
                 case.
             fold: that the weights never saw; ``auto``: as the names imply.
 
@@ -254,7 +254,7 @@ def weight_files(path: Path) -> list[Path]:
 
 
 def choose(names: Sequence[str], cards: "Sequence[ModelCard]") -> Choice:
-    """By all names that a scan may have in the data; its fold is that of the first they know."""
+    """The weights for a scan with several names; its fold is that of the first known one."""
     return choose_held_out(names[0], cards, names[1:])
 
 
@@ -277,7 +277,7 @@ def candidates_by(
         chest: the scan with its lungs.
         volume: the scan.
         weights: files and folders.
-        series: what the scan may be called in the data of the network.
+        series: possible names of the scan in the data of the network.
         fold: that the weights never saw; ``auto``: as the series implies.
 
     Raises:

@@ -46,7 +46,7 @@ MOST_NAMED = 5
 def rescore(
     panel: ClassifierPanel, candidates: Path, images: Path, progress: Progress = no_progress
 ) -> Submission:
-    """Give every candidate the probability that networks give it; the order of rows stays.
+    """Score every candidate with networks; the order of rows stays.
 
     Args:
         panel: networks and their weights.
@@ -99,7 +99,7 @@ def rescore(
 
 
 def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Volume]]:
-    """What reads the image of each case, all of them found before one is read.
+    """Functions that read the image of each case; all images are found before one is read.
 
     Raises:
         NoImageError: with every case that has none.

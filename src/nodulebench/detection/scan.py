@@ -57,11 +57,10 @@ class Chest:
     scan: Geometry
     """The grid of the whole scan; the volume is the part around the lungs."""
     shared: SharedResults = field(default_factory=SharedResults, init=False, repr=False)
-    """What several detectors need of it."""
+    """Results that several detectors share."""
 
     @property
     def hu(self) -> npt.NDArray[np.generic]:
-        """The voxels in Hounsfield units."""
         return self.volume.hu
 
     @property
@@ -87,7 +86,6 @@ class Chest:
 
     @property
     def middle_mm(self) -> FloatArray:
-        """The middle of the lungs in millimetres."""
         place: FloatArray = self.to_world(self.middle[None])[0]
         return place
 
@@ -100,7 +98,7 @@ class Chest:
 
 
 def prepare_scan(volume: Volume, where: str = "volume", lungs: Lungs | None = None) -> Chest:
-    """Turn a scan into the patient's axes, find its lungs and cut away what is far from them.
+    """Turn a scan into the patient's axes, find its lungs and cut away distant voxels.
 
     Raises:
         InputError: if the image is too oblique or shows no lung.
@@ -136,7 +134,6 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
 
 
 def _center(mask: BoolArray) -> list[float]:
-    """The centre of mass."""
     center = []
     for axis, length in enumerate(mask.shape):
         others = tuple(other for other in range(mask.ndim) if other != axis)
@@ -156,7 +153,7 @@ def positions_around(middle: float, count: int, spacing_mm: float, step_mm: floa
     if not below + above:
         return np.array([middle])
     places: FloatArray = middle + (np.arange(-below, above, dtype=np.float64) + 0.5) * step
-    return np.clip(places, 0.0, count - 1.0)  # of what rounding puts outside
+    return np.clip(places, 0.0, count - 1.0)  # rounding may put some outside
 
 
 def resample(
@@ -225,6 +222,4 @@ def no_candidates() -> Candidates:
 class Detector(Protocol):
     """A candidate detector; its module's ``Settings`` hold every parameter with its origin."""
 
-    def __call__(self, chest: Chest) -> Candidates:
-        """The candidates of one scan."""
-        ...
+    def __call__(self, chest: Chest) -> Candidates: ...

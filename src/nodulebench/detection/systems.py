@@ -59,7 +59,7 @@ class System:
 
     @property
     def name(self) -> str:
-        """What its submissions are called."""
+        """The name of its submissions."""
         return self.own_name or "+".join(self.names)
 
     @property
@@ -172,7 +172,7 @@ def candidates_in(
         fold: weights are those that never saw this fold; ``auto``: the fold of the series, where
             they saw it; None: those of all folds.
         place: the position of a candidate of several detectors.
-        series: what the scan may be called in the data of the weights.
+        series: possible names of the scan in the data of the weights.
         stage: called with the name of each step.
 
     Raises:
@@ -217,7 +217,7 @@ def detect_each(
         names: of detectors and networks.
         chest: the scan with its lungs.
         fold: that the detectors' classifiers never saw; None: those of all folds.
-        series: what the scan is called in the data of the networks.
+        series: the name of the scan in the data of the networks.
 
     Raises:
         InputError: if a network was trained on the scan.
@@ -276,7 +276,6 @@ def scores_by(others: Candidates, candidates: Candidates) -> FloatArray:
 
 
 def _apart_mm(candidates: Candidates, others: Candidates) -> FloatArray:
-    """Candidates x others."""
     apart: FloatArray = np.linalg.norm(
         candidates.center_mm[:, None] - others.center_mm[None], axis=2
     )

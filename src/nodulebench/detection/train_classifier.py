@@ -31,7 +31,7 @@ VOXELS_OF_PAIRS = (".raw", ".zraw")
 
 @dataclass(frozen=True, eq=False)
 class ClassifierExamples:
-    """A block or a scan, and what is in it."""
+    """A block or a scan with its findings."""
 
     name: str
     chest: Chest
@@ -78,7 +78,7 @@ def scan_examples(
 
 
 def listed_folds(reference: Path) -> dict[str, int]:
-    """The fold of each scan, where a LUNA16 folder tells it."""
+    """The fold of each scan, if a LUNA16 folder has ``folds.csv``."""
     path = reference / "folds.csv"
     if not path.is_file():
         return {}
@@ -144,7 +144,6 @@ def nodules_hit(place: FloatArray, inside: pl.DataFrame) -> IntArray:
 
 
 def _is_hit(place: FloatArray, inside: pl.DataFrame) -> BoolArray:
-    """Places x findings."""
     center = inside.select("x_mm", "y_mm", "z_mm").to_numpy()
     apart = np.linalg.norm(place[:, None] - center[None], axis=2)
     is_hit: BoolArray = apart < diameters(inside) / 2.0
@@ -179,7 +178,7 @@ def train_classifier(
         blocks: folder with blocks.csv and the folds.
         reference: LUNA16 folder with the nodules of the scans, and ``folds.csv`` for whole scans.
         out: file for the weights.
-        scans: folder of whole scans, whose candidates off nodules are what a detector must bear.
+        scans: folder of whole scans, whose candidates off nodules are realistic false positives.
         without_fold: a fold that is left for testing.
         seed: of everything random.
         progress: called after each block or scan.

@@ -42,18 +42,18 @@ class Training:
 
     @property
     def folds(self) -> list[int]:
-        """The folds that there are."""
+        """The folds of the examples."""
         return sorted(set(self.course.examples.fold.tolist()) - {NO_FOLD})
 
     @property
     def steps(self) -> int:
-        """Of one training."""
+        """Steps of one training."""
         recipe = self.course.recipe or network_named(self.name).recipe
         return recipe.steps
 
     @property
     def candidates(self) -> tuple[int, int]:
-        """How many are trained on, and how many of them are nodules."""
+        """The number of training candidates, and of nodules among them."""
         examples = self.course.examples
         chosen = examples.training_candidates(self.folds)
         return len(chosen), int(examples.is_nodule[chosen].sum())
@@ -178,7 +178,7 @@ def train_fold(
 
 
 def draw_learning(training: Training, done: "Sequence[Trained]") -> Path:
-    """A picture of how the loss fell in each training, and how the area rose of folds held back."""
+    """Draw the loss of each training and the area under the ROC curve of held-back folds."""
     losses = {
         trained.fold: [(check.step, check.loss) for check in trained.curve] for trained in done
     }

@@ -1,4 +1,4 @@
-"""Files of weights -> what their cards say, and whether they hold."""
+"""Files of weights -> the contents of their cards, and whether they are valid."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -41,7 +41,7 @@ OTHER_LOCATION = ("steps", "check_every")
 
 @dataclass(frozen=True)
 class WeightsInfo:
-    """A file of weights and what its card says."""
+    """A file of weights and the contents of its card."""
 
     path: Path
     network: str
@@ -69,12 +69,11 @@ class WeightsInfo:
 
     @property
     def facts(self) -> JsonObject:
-        """Everything, by name."""
         return asdict(self)
 
 
 def list_weights(paths: Sequence[Path]) -> tuple[list[WeightsInfo], list[Problem]]:
-    """What the cards of weights say, and what is wrong with files that have none.
+    """The contents of model cards, and the problems of files without one.
 
     Args:
         paths: files, and folders of them; none: the package's.
@@ -92,10 +91,10 @@ def list_weights(paths: Sequence[Path]) -> tuple[list[WeightsInfo], list[Problem
 
 
 def weight_problems(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Problem]]]:
-    """Each file of weights with what is wrong with it; an empty list: nothing.
+    """Each file of weights with its problems; an empty list: it is valid.
 
     Numbers are those of the card, they fit the network, and nothing that was begun with other
-    weights leaves out a series that those had seen, as far as cards tell; they must.
+    weights leaves out a series that those had seen; their cards must be available.
     """
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card, read_weights
@@ -140,7 +139,7 @@ def _listed(path: Path, card: "ModelCard") -> WeightsInfo:
 
 
 def _recipe_of(card: "ModelCard") -> str:
-    """In what a recipe differs from the network's own."""
+    """How a recipe differs from the network's own."""
     from nodulebench.detection.networks.cards import differences, recipe_facts
 
     try:
@@ -160,7 +159,7 @@ def _recipe_of(card: "ModelCard") -> str:
 def _origin_problems(
     path: Path, card: "ModelCard", cards: "Mapping[str, ModelCard]"
 ) -> list[Problem]:
-    """What weights that it was begun with had seen of what it leaves out."""
+    """Series that it leaves out, but that its starting weights had seen."""
     if not card.begun_from:
         return []
     seen = _seen_before(card, cards)
@@ -174,7 +173,7 @@ def _origin_problems(
             problems.append(Problem(str(path), what, "Begin again in each fold."))
     if UNKNOWN in seen:
         what = "began with weights of which no card tells all series that they had seen."
-        remedy = "Give those weights too, or call nothing that it leaves out unseen."
+        remedy = "Give those weights too, or do not call its left-out folds unseen."
         problems.append(Problem(str(path), what, remedy))
     return problems
 
@@ -182,7 +181,7 @@ def _origin_problems(
 def _seen_before(
     card: "ModelCard", cards: "Mapping[str, ModelCard]", passed: frozenset[str] = frozenset()
 ) -> set[str]:
-    """By its own card, and by those of the weights before it, as far as they are given too."""
+    """Digests from its own card and from those of earlier weights that are given too."""
     seen_before, origin = {*card.seen_before}, cards.get(card.begun_from)
     if not card.begun_from:
         return seen_before
@@ -218,7 +217,7 @@ def given_weights(weights: Sequence[Path]) -> list[WeightFile]:
         weights: files, and folders of them.
 
     Raises:
-        InputError: if a file holds no weights or does not say whose, a folder has no such file, or
+        InputError: if a file holds no weights or does not name its detector, a folder is empty, or
             PyTorch is missing for a network.
     """
     return [file for given in weights for file in _files_of(given)]
@@ -242,13 +241,13 @@ def _of_network(path: Path) -> WeightFile:
 
 
 def _of_classifier(path: Path) -> WeightFile:
-    """By what the file says; of one that says nothing, by its name."""
+    """A classifier by the name in the file, or by the name of the file."""
     origin = read_origin(path)
     name = origin.name or path.stem
     if name not in TRAINED:
         raise InputError.at(
             path,
-            "holds a classifier, and does not say of which detector.",
+            "holds a classifier without the name of its detector.",
             f"Name the file after it ({', '.join(TRAINED)}), or train it again with `train`.",
         )
     read_weights(path, TRAINED[name].names)  # refused, if it was trained on other features
@@ -285,7 +284,7 @@ def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> Non
 
 
 def own_classifiers(classifiers: Sequence[WeightFile], fold: int | None) -> dict[str, WeightFile]:
-    """Of each given classifier the file to score with: one without the fold, if there is one."""
+    """The file of each given classifier to score with: one without the fold, if there is one."""
     best_files: dict[str, WeightFile] = {}
     for file in classifiers:
         best = best_files.get(file.part, file)

@@ -40,7 +40,8 @@ def test_an_example_is_of_its_format(tmp_path: Path, name: str) -> None:
 
 def test_one_format_is_shown_alone(capsys) -> None:
     assert listed(capsys, "bundle").splitlines() == [
-        "bundle: our own folder of Parquet tables with a manifest of their digests (a folder)",
+        "bundle: NoduleBench's own folder of Parquet tables with a manifest of their digests "
+        "(a folder)",
         "  reads a reference; writes a reference",
         "    set/",
         "      manifest.json  cases.parquet  nodules.parquet  nodule_slices.parquet",

@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 SEALED = {"key", "key_passphrase_file", "vault_key", "passphrase_file", "person"}
+RUN = {"earlier", "algorithm", "test_set", "out", "profile", "weights", "dry_run"}
 EXECUTOR = {"executor", "workers", "tls_ca", "tls_cert", "tls_key"}
 
 CASES = (
@@ -30,6 +31,29 @@ CASES = (
         "evaluation.report:ReportChoice",
         {*SEALED, "folder", "out", "evaluations", "baselines"},
         set(),
+    ),
+    ("bundle:command", "custody.bundle:BundleOptions", set(), set()),
+    (
+        "seal:command",
+        "custody.seal:SealOptions",
+        {"key_passphrase_file", "vault_key", "passphrase_file", "new_vault_key"},
+        {"secret", "key_passphrase"},
+    ),
+    (
+        "run:command",
+        "runner.run:RunChoice",
+        {
+            *SEALED,
+            *EXECUTOR,
+            "earlier",
+            "algorithm",
+            "test_set",
+            "out",
+            "profile",
+            "weights",
+            "dry_run",
+        },
+        {"slots"},
     ),
     (
         "verify:command",

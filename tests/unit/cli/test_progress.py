@@ -120,13 +120,13 @@ def test_items_are_printed_between_lines_that_are_gone(monkeypatch: pytest.Monke
             told.append(f"{done} of {of}")
 
     monkeypatch.setattr(progress, "ProgressLine", Line)
-    for item in progress.told_while_made("testing", iter("ab"), 2):
+    for item in progress.with_progress("testing", iter("ab"), 2):
         told.append(item)
     made = ["begin testing", "0 of 2", "gone", "a", "begin testing", "1 of 2", "gone", "b"]
     assert told == [*made, "begin testing", "2 of 2", "gone"]
 
 
-SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|told_while_made|tell_line)\b")
+SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|with_progress|tell_line)\b")
 SHORT = {
     "formats",
     "help",

@@ -1,4 +1,4 @@
-"""The best of several looks flatters by a known amount; a corrected bound still holds."""
+"""The best of several evaluations is optimistic by a known amount; a corrected bound holds."""
 
 import math
 from itertools import product
@@ -22,7 +22,7 @@ from nodulebench.custody.adaptive_reuse import (
 
 
 @pytest.mark.parametrize(
-    ("looks", "expected"),
+    ("evaluations", "expected"),
     [
         (1, 0.0),
         (2, 1 / math.sqrt(math.pi)),
@@ -36,21 +36,21 @@ from nodulebench.custody.adaptive_reuse import (
     ],
 )
 def test_the_mean_of_the_best_is_that_of_the_largest_order_statistic(
-    looks: int, expected: float
+    evaluations: int, expected: float
 ) -> None:
-    assert expected_best(looks) == pytest.approx(expected, abs=6e-6)
+    assert expected_best(evaluations) == pytest.approx(expected, abs=6e-6)
 
 
-def test_simulated_looks_of_equal_algorithms_flatter_as_foretold() -> None:
+def test_simulated_optimism_matches_the_formula() -> None:
     random = np.random.default_rng(20)
-    nodules, truth, looks, sets = 400, 0.8, 5, 20_000
-    found = random.binomial(nodules, truth, size=(sets, looks)) / nodules
+    nodules, truth, evaluations, sets = 400, 0.8, 5, 20_000
+    shares = random.binomial(nodules, truth, size=(sets, evaluations)) / nodules
     error = math.sqrt(truth * (1 - truth) / nodules)
-    flattery = found.max(axis=1).mean() - truth
-    assert flattery == pytest.approx(optimism(looks, error), rel=0.03)
+    flattery = shares.max(axis=1).mean() - truth
+    assert flattery == pytest.approx(optimism(evaluations, error), rel=0.03)
 
 
-def test_correlated_looks_flatter_less() -> None:
+def test_correlated_evaluations_are_less_optimistic() -> None:
     random = np.random.default_rng(21)
     shared, own = random.normal(size=(50_000, 1)), random.normal(size=(50_000, 4))
     best = (math.sqrt(0.6) * shared + math.sqrt(0.4) * own).max(axis=1).mean()
@@ -78,7 +78,7 @@ def test_feedback_without_limit_has_no_bound() -> None:
         optimism(2, 1.0, correlation=2)
 
 
-def test_a_single_look_has_the_bound_of_the_interval() -> None:
+def test_a_single_evaluation_has_the_bound_of_the_interval() -> None:
     assert bound_after_evaluations(0.8, 0.158, 1, Answers(None)) == 0.158
     assert bound_after_evaluations(0.2, 0.61, 1, Answers(None)) == 0.61
     assert bound_after_evaluations(1.0, 1.0, 3, Answers(2)) == 1.0
@@ -87,36 +87,37 @@ def test_a_single_look_has_the_bound_of_the_interval() -> None:
 def test_a_later_bound_of_a_large_test_is_the_normal_one() -> None:
     error = 0.002
     answers = Answers(2, stops_when_passed=True)
-    found = bound_after_evaluations(0.8, 0.8 - 1.959964 * error, 5, answers)
-    assert found == pytest.approx(0.8 - stats.norm.isf(0.025 / 5) * error, abs=5e-5)
+    bound = bound_after_evaluations(0.8, 0.8 - 1.959964 * error, 5, answers)
+    assert bound == pytest.approx(0.8 - stats.norm.isf(0.025 / 5) * error, abs=5e-5)
 
 
-@pytest.mark.parametrize("looks", [2, 5, 20])
-def test_a_later_bound_where_nothing_was_missed_is_no_less_than_exact(looks: int) -> None:
+@pytest.mark.parametrize("evaluations", [2, 5, 20])
+def test_a_later_bound_where_nothing_was_missed_is_no_less_than_exact(evaluations: int) -> None:
     answers = Answers(2, stops_when_passed=True)
-    exact = (0.025 / looks) ** (1 / 30)
-    found = bound_after_evaluations(1.0, 0.025 ** (1 / 30), looks, answers)
-    assert 0.9 * exact < found <= exact
-    assert 1 - bound_after_evaluations(0.0, 1 - 0.025 ** (1 / 30), looks, answers) == pytest.approx(
-        found
-    )
+    exact = (0.025 / evaluations) ** (1 / 30)
+    bound = bound_after_evaluations(1.0, 0.025 ** (1 / 30), evaluations, answers)
+    assert 0.9 * exact < bound <= exact
+    assert 1 - bound_after_evaluations(
+        0.0, 1 - 0.025 ** (1 / 30), evaluations, answers
+    ) == pytest.approx(bound)
 
 
 @given(st.floats(0, 1), st.floats(0.001, 0.999), st.integers(1, 30), st.integers(2, 10_000))
 def test_bounds_of_shares_stay_shares_and_only_move_away(
-    value: float, end: float, looks: int, answers: int
+    value: float, end: float, evaluations: int, answers: int
 ) -> None:
     nearer, further = (
-        bound_after_evaluations(value, end, count, Answers(answers)) for count in (looks, looks + 1)
+        bound_after_evaluations(value, end, count, Answers(answers))
+        for count in (evaluations, evaluations + 1)
     )
     assert 0 <= further <= 1
     assert abs(further - value) >= abs(nearer - value) - 1e-12
 
 
-def test_what_is_no_share_is_stretched_as_it_is() -> None:
+def test_what_is_not_a_share_is_stretched_linearly() -> None:
     # two verdicts: z(1 - 0.0125) / z(1 - 0.025) = 2.2414 / 1.9600
-    found = bound_after_evaluations(3.0, 4.0, 2, Answers(2, stops_when_passed=True))
-    assert found == pytest.approx(3 + 2.2414 / 1.95996, abs=1e-4)
+    bound = bound_after_evaluations(3.0, 4.0, 2, Answers(2, stops_when_passed=True))
+    assert bound == pytest.approx(3 + 2.2414 / 1.95996, abs=1e-4)
 
 
 def test_five_verdicts_cost_what_bonferroni_costs() -> None:
@@ -144,84 +145,91 @@ def test_the_standard_error_is_that_of_a_normal_interval() -> None:
     )
 
 
-def _climb(random: np.random.Generator, looks: int, step: float) -> tuple[float, float]:
+def _climb(random: np.random.Generator, evaluations: int, step: float) -> tuple[float, float]:
     """A developer without skill who keeps what scored better: last metric, and its plain error.
 
     Every submission finds each of 100 nodules by the toss of a coin, so the truth is 0.5. The
     developer changes the answers for some nodules and keeps the change if the metric did not fall.
     """
     answers = random.random(100) < 0.5
-    told = round(answers.mean() / step) * step
-    for _ in range(looks - 1):
+    rounded = round(answers.mean() / step) * step
+    for _ in range(evaluations - 1):
         changed = answers ^ (random.random(100) < 0.2)
-        found = round(changed.mean() / step) * step
-        if found >= told:
-            answers, told = changed, found
+        improved = round(changed.mean() / step) * step
+        if improved >= rounded:
+            answers, rounded = changed, improved
     return float(answers.mean()), 0.05
 
 
 def test_an_adaptive_developer_breaks_the_plain_bound_but_not_the_corrected_one() -> None:
     random = np.random.default_rng(22)
-    looks, step = 10, 0.01
-    found = [_climb(random, looks, step) for _ in range(400)]
+    evaluations, step = 10, 0.01
+    climbs = [_climb(random, evaluations, step) for _ in range(400)]
     answers = Answers(int(1 / step) + 1)
     plain = [
         bound_after_evaluations(value, value - 1.96 * error, 1, answers) > 0.5
-        for value, error in found
+        for value, error in climbs
     ]
     corrected = [
-        bound_after_evaluations(value, value - 1.96 * error, looks, answers) > 0.5
-        for value, error in found
+        bound_after_evaluations(value, value - 1.96 * error, evaluations, answers) > 0.5
+        for value, error in climbs
     ]
     assert np.mean(plain) > 0.2  # promised: 0.025
     assert np.mean(corrected) <= 0.025
 
 
 @pytest.mark.parametrize("answers", [2, 3, 5])
-@pytest.mark.parametrize("looks", [1, 2, 3])
-def test_a_look_that_failed_before_is_counted_wherever_it_stood(looks: int, answers: int) -> None:
-    """All histories written out: answers of earlier looks, and where the failure stood."""
+@pytest.mark.parametrize("evaluations", [1, 2, 3])
+def test_an_evaluation_that_failed_before_is_counted_at_any_position(
+    evaluations: int, answers: int
+) -> None:
+    """All histories written out: earlier answers, and the position of the failure."""
     hypotheses = set()
-    for before in range(looks):
-        for told in product(range(answers), repeat=before):
-            hypotheses.add(told)
+    for before in range(evaluations):
+        for history in product(range(answers), repeat=before):
+            hypotheses.add(history)
             for place in range(before + 1):
-                hypotheses.add((*told[:place], "failed", *told[place:]))
-    found = math.exp(log_hypotheses(looks, Answers(answers, has_failed=True)))
-    assert len(hypotheses) <= found * (1 + 1e-12)
-    assert found <= (looks + 1) * sum(answers**index for index in range(looks)) * (1 + 1e-12)
-    without = math.exp(log_hypotheses(looks, Answers(answers)))
-    assert found == pytest.approx(without * (looks + 1))
+                hypotheses.add((*history[:place], "failed", *history[place:]))
+    log_count = math.exp(log_hypotheses(evaluations, Answers(answers, has_failed=True)))
+    assert len(hypotheses) <= log_count * (1 + 1e-12)
+    assert log_count <= (evaluations + 1) * sum(answers**index for index in range(evaluations)) * (
+        1 + 1e-12
+    )
+    without = math.exp(log_hypotheses(evaluations, Answers(answers)))
+    assert log_count == pytest.approx(without * (evaluations + 1))
 
 
 @pytest.mark.parametrize("answers", [2, 3, 4])
-@pytest.mark.parametrize("looks", [1, 2, 3, 5])
+@pytest.mark.parametrize("evaluations", [1, 2, 3, 5])
 def test_who_stops_when_passed_has_every_history_of_the_other_answers(
-    looks: int, answers: int
+    evaluations: int, answers: int
 ) -> None:
-    """All histories written out; answer 0 stands for ``passed``, after which no look follows."""
+    """All histories written out; answer 0 means ``passed``, after which no evaluation follows."""
     histories = [
         history
-        for before in range(looks)
+        for before in range(evaluations)
         for history in product(range(answers), repeat=before)
         if 0 not in history
     ]
-    found = log_hypotheses(looks, Answers(answers, stops_when_passed=True))
-    assert math.exp(found) == pytest.approx(len(histories))
+    log_count = log_hypotheses(evaluations, Answers(answers, stops_when_passed=True))
+    assert math.exp(log_count) == pytest.approx(len(histories))
 
 
 def test_an_undecided_verdict_tells_a_bit_and_the_bound_counts_it() -> None:
     """An attack: submissions that are failed or undecided on purpose, and the best marks last.
 
-    Every history leads to other marks, so the last look can have the best of 2^11 submissions. The
-    truth is 0.5. A bound for passed and failed alone is broken; one for three verdicts holds.
+    Every history leads to other marks, so the last evaluation can have the best of 2^11
+    submissions. The truth is 0.5. A bound for only passed and failed is broken; one for three
+    verdicts holds.
     """
-    random, looks, size = np.random.default_rng(5), 12, 100
-    found = random.binomial(size, 0.5, (500, 2 ** (looks - 1))) / size
-    best, error = found.max(axis=1), math.sqrt(0.25 / size)
+    random, evaluations, size = np.random.default_rng(5), 12, 100
+    shares = random.binomial(size, 0.5, (500, 2 ** (evaluations - 1))) / size
+    best, error = shares.max(axis=1), math.sqrt(0.25 / size)
 
     def broken(verdicts: int) -> float:
-        needed = deviations(0.975, log_hypotheses(looks, Answers(verdicts, stops_when_passed=True)))
+        needed = deviations(
+            0.975, log_hypotheses(evaluations, Answers(verdicts, stops_when_passed=True))
+        )
         return float(np.mean(best - needed * error > 0.5))
 
     assert broken(2) > 0.5
@@ -229,7 +237,7 @@ def test_an_undecided_verdict_tells_a_bit_and_the_bound_counts_it() -> None:
 
 
 @pytest.mark.parametrize("correlation", [-0.5, 1.5])
-def test_looks_correlate_between_0_and_1(correlation: float) -> None:
+def test_evaluations_correlate_between_0_and_1(correlation: float) -> None:
     with undefined(match="correlation"):
         optimism(3, 0.1, correlation)
 
@@ -253,19 +261,17 @@ STRETCH = 2.241402727604947 / 1.959963984540054
     ],
 )
 def test_beyond_shares_a_bound_is_stretched_in_a_straight_line(value: float, end: float) -> None:
-    found = bound_after_evaluations(value, end, 2, Answers(2, stops_when_passed=True))
-    assert found == pytest.approx(value + (end - value) * STRETCH)
+    bound = bound_after_evaluations(value, end, 2, Answers(2, stops_when_passed=True))
+    assert bound == pytest.approx(value + (end - value) * STRETCH)
 
 
 @pytest.mark.parametrize(("value", "end"), [(0.0, 0.2), (1.0, 0.8), (0.5, 0.4), (0.5, 0.6)])
-def test_a_bound_of_a_share_lies_where_its_divergence_is_stretched(
-    value: float, end: float
-) -> None:
-    found = bound_after_evaluations(value, end, 2, Answers(2, stops_when_passed=True))
+def test_a_bound_of_a_share_is_where_its_divergence_is_stretched(value: float, end: float) -> None:
+    bound = bound_after_evaluations(value, end, 2, Answers(2, stops_when_passed=True))
 
     def divergence(other: float) -> float:
         pairs = ((value, other), (1 - value, 1 - other))
         return sum(part * math.log(part / of) for part, of in pairs if part)
 
-    assert divergence(found) == pytest.approx(STRETCH**2 * divergence(end))
-    assert (found - end) * (end - value) > 0
+    assert divergence(bound) == pytest.approx(STRETCH**2 * divergence(end))
+    assert (bound - end) * (end - value) > 0

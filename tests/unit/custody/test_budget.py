@@ -1,4 +1,4 @@
-"""Looks are counted from the log: by developer, each submission and protocol once."""
+"""Evaluations are counted from the log: by developer, each submission and protocol once."""
 
 from datetime import UTC, datetime
 
@@ -39,7 +39,7 @@ def event(number: int, step: Step, developer: str, submission: str, **more: obje
     )
 
 
-def test_looks_are_counted_by_developer_whatever_the_algorithm_is_called() -> None:
+def test_evaluations_are_counted_by_developer() -> None:
     log = [
         event(1, "evaluation_charged", "Example Ltd", "a"),
         event(2, "evaluation_charged", "EXAMPLE  ltd", "b"),
@@ -51,7 +51,7 @@ def test_looks_are_counted_by_developer_whatever_the_algorithm_is_called() -> No
         admit(ChargedEvaluation("example ltd", "c", "p"), log, TWO)
 
 
-def test_the_same_submission_again_is_no_further_look() -> None:
+def test_the_same_submission_again_is_not_charged_again() -> None:
     log = [
         event(1, "evaluation_charged", "x", "a"),
         event(2, "evaluation_charged", "x", "b"),
@@ -62,7 +62,7 @@ def test_the_same_submission_again_is_no_further_look() -> None:
     assert admit(ChargedEvaluation("x", "b", "p"), log, TWO) == 2
 
 
-def test_a_look_that_was_answered_counts_whatever_is_written_later() -> None:
+def test_an_answered_evaluation_stays_charged() -> None:
     log = [
         event(1, "evaluation_charged", "x", "a"),  # was killed
         event(2, "evaluation_charged", "x", "a"),
@@ -73,21 +73,21 @@ def test_a_look_that_was_answered_counts_whatever_is_written_later() -> None:
     assert len(evaluations_of(log)) == 1
 
 
-def test_the_same_submission_under_another_protocol_is_a_further_look() -> None:
+def test_the_same_submission_under_another_protocol_is_a_further_evaluation() -> None:
     log = [event(1, "evaluation_charged", "x", "a")]
     assert admit(ChargedEvaluation("x", "a", "other"), log, TWO) == 2
 
 
-def test_a_look_counts_though_it_was_interrupted() -> None:
+def test_an_evaluation_counts_though_it_was_interrupted() -> None:
     assert len(evaluations_of([event(1, "evaluation_charged", "x", "a")])) == 1
 
 
-def test_a_look_that_failed_does_not_count() -> None:
+def test_an_evaluation_that_failed_does_not_count() -> None:
     log = [event(1, "evaluation_charged", "x", "a"), event(2, "failed", "x", "a", evaluation=1)]
     assert evaluations_of(log) == ()
 
 
-def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> None:
+def test_a_failure_does_not_undo_the_earlier_evaluation_of_the_same_submission() -> None:
     log = [
         event(1, "evaluation_charged", "x", "a"),
         event(2, "evaluated", "x", "a", evaluation=1),
@@ -121,7 +121,7 @@ def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() ->
         assert answers_of(verdict, "x", log) == three
 
 
-def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_look() -> None:
+def test_a_failure_over_the_set_is_an_answer() -> None:
     log = [
         event(1, "evaluation_charged", "x", "a"),
         event(2, "failed", "x", "a", evaluation=1, counts=False),
@@ -136,7 +136,7 @@ def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_loo
         event(6, "failed", "x", "b", evaluation=5, counts=True),
     ]
     assert failures_of("x", more) == (1, 1)
-    assert [look.submission for look in evaluations_of(more)] == ["b"]
+    assert [evaluation.submission for evaluation in evaluations_of(more)] == ["b"]
     assert answers_of(Reuse(feedback="verdict"), "x", more) == Answers(4, has_failed=True)
     unreadable = [
         event(1, "evaluation_charged", "x", "a"),
@@ -162,7 +162,7 @@ def test_spaces_and_case_make_no_new_developer() -> None:
     "name",
     ["Exa\u200bmple", "Ｅxample", "Example\ufeff", "E\u00adxample", "\tExample\n", "\x00example"],
 )
-def test_what_looks_the_same_makes_no_new_developer(name: str) -> None:
+def test_a_similar_name_is_not_a_new_developer(name: str) -> None:
     assert same_developer(name) == "example"
 
 
@@ -176,13 +176,13 @@ def test_a_name_that_is_counted_counts_as_itself(name: str) -> None:
     assert same_developer(same_developer(name)) == same_developer(name)
 
 
-def test_nobody_has_fewer_than_no_looks_left() -> None:
+def test_no_developer_has_fewer_than_no_evaluations_left() -> None:
     log = [event(number, "evaluation_charged", "x", f"s{number}") for number in range(1, 4)]
     assert [use.left for use in uses(log, TWO)] == [0]
     assert [use.left for use in uses(log[:1], TWO)] == [1]
 
 
-def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
+def test_what_a_developer_could_know_came_before_the_evaluation() -> None:
     log = [
         event(1, "evaluation_charged", "x", "a"),
         event(2, "evaluated", "x", "a", evaluation=1),
@@ -190,7 +190,7 @@ def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
         event(4, "evaluation_charged", "x", "b"),
         event(5, "evaluation_charged", "x", "b"),
     ]
-    assert [one.number for one in before(ChargedEvaluation("X", "b", "p"), log)] == [1, 2, 3]
+    assert [event.number for event in before(ChargedEvaluation("X", "b", "p"), log)] == [1, 2, 3]
     assert before(ChargedEvaluation("x", "a", "p"), log) == []
     assert before(ChargedEvaluation("x", "c", "p"), log) == log
     assert before(ChargedEvaluation("y", "a", "p"), log) == log
@@ -211,7 +211,7 @@ def test_a_verdict_in_addition_to_rounded_metrics_gives_three_times_the_answers(
     assert answers_of(rounded, "x", failed).count == 76
 
 
-def test_the_last_look_of_a_developer_and_of_a_set_is_admitted() -> None:
+def test_the_last_evaluation_of_a_developer_and_of_a_set_is_admitted() -> None:
     log = [event(1, "evaluation_charged", "x", "a")]
     both = Reuse(evaluations_per_developer=2, evaluations_in_total=2)
     assert admit(ChargedEvaluation("x", "b", "p"), log, both) == 2

@@ -29,8 +29,8 @@ def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(lab: SealedLab) -> N
     assert (made.cases, made.images, made.without_images) == (4, 2, ("scan2", "scan3"))
     again = read_reference(out)
     assert again.nodules.equals(read_reference(lab.bundle).nodules)
-    found = verify_folder(out)
-    assert found.is_good, found.problems
+    verified = verify_folder(out)
+    assert verified.is_good, verified.problems
     assert (out / "data" / "images" / "scan0" / "0001.dcm").read_bytes() == b"scan0" * 50
     bagit = pytest.importorskip("bagit", reason="bagit is not installed")
     assert bagit.Bag(str(out)).validate()
@@ -43,9 +43,9 @@ def test_a_changed_image_or_table_is_named(lab: SealedLab) -> None:
         path = out / name
         original = path.read_bytes()
         path.write_bytes(original[:-1] + bytes([original[-1] ^ 1]))
-        found = [str(problem) for problem in verify_folder(out).problems]
-        assert len(found) == 1
-        assert found[0].startswith(f"{path}: was changed")
+        verified = [str(problem) for problem in verify_folder(out).problems]
+        assert len(verified) == 1
+        assert verified[0].startswith(f"{path}: was changed")
         path.write_bytes(original)
 
 
@@ -101,8 +101,8 @@ def test_folders_of_images_may_be_links_and_must_be_readable(lab: SealedLab) -> 
     (images / "scan1").symlink_to(archive)
     made = write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", images=images))
     assert made.images == 1
-    kept = lab.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
-    assert kept.read_bytes() == b"image"
+    copied = lab.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
+    assert copied.read_bytes() == b"image"
     with pytest.raises(InputError, match="nowhere: cannot be read: No such file or direct"):
         write_bundle(
             BundleOptions(
@@ -148,7 +148,7 @@ def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(
     assert image_problems(listed, archive) == []
 
 
-def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_told(lab: SealedLab) -> None:
+def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_reported(lab: SealedLab) -> None:
     (lab.folder / "drawn.csv").write_text("case_id,vendor\nscan3,GE\nscan0,GE\n")
     out = lab.folder / "bag"
     made = write_bundle(
@@ -208,8 +208,8 @@ def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(
     answers.write_text('key_custodian = "Second key custodian"\n')
     seal_bundle(replace(lab.order(), bundle=bag, answers=answers))
     sheet = json.loads((lab.sealed / "datasheet.json").read_text())["answers"]
-    told = {name: sheet[name]["answer"] for name in ("purpose", "key_custodian", "readers")}
-    assert told == {
+    answers = {name: sheet[name]["answer"] for name in ("purpose", "key_custodian", "readers")}
+    assert answers == {
         "purpose": "To test.",
         "key_custodian": "Second key custodian",
         "readers": "1 reader, blind to each other until all had read.",
@@ -226,8 +226,8 @@ def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(
 def test_an_answer_to_no_question_is_refused(lab: SealedLab) -> None:
     answers = lab.folder / "datasheet.toml"
     answers.write_text('porpose = "x"\n')
-    told = r"field 'porpose': is unknown\. Did you mean 'purpose'\?"
-    with pytest.raises(InputError, match=told):
+    message = r"field 'porpose': is unknown\. Did you mean 'purpose'\?"
+    with pytest.raises(InputError, match=message):
         write_bundle(BundleOptions(reference=lab.bundle, out=lab.folder / "bag", answers=answers))
 
 

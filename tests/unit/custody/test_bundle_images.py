@@ -19,8 +19,8 @@ def test_a_folder_on_the_way_names_the_case_as_deidentify_lays_it_out(tmp_path: 
     for name in ("P-1/2.25.7/a.dcm", "P-1/2.25.8/a.dcm"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(b"image")
-    found = names(tmp_path, "2.25.7", "2.25.8")
-    assert found == {"2.25.7/a.dcm": "2.25.7", "2.25.8/a.dcm": "2.25.8"}
+    images = names(tmp_path, "2.25.7", "2.25.8")
+    assert images == {"2.25.7/a.dcm": "2.25.7", "2.25.8/a.dcm": "2.25.8"}
 
 
 def test_slices_of_an_archive_are_found_by_their_headers_and_others_passed_over(
@@ -28,10 +28,10 @@ def test_slices_of_an_archive_are_found_by_their_headers_and_others_passed_over(
 ) -> None:
     wanted = write_series(tmp_path / "one" / "IMAGES", "wanted")
     write_series(tmp_path / "two" / "IMAGES", "other")
-    found = images_in(tmp_path, [wanted])
-    assert {file.case_id for file in found.files} == {wanted}
-    assert sorted(file.name for file in found.files)[0] == f"{wanted}/0001.dcm"
-    assert (len(found.files), found.passed_over) == (12, 12)
+    images = images_in(tmp_path, [wanted])
+    assert {file.case_id for file in images.files} == {wanted}
+    assert sorted(file.name for file in images.files)[0] == f"{wanted}/0001.dcm"
+    assert (len(images.files), images.passed_over) == (12, 12)
 
 
 def test_a_header_without_a_name_and_a_name_without_a_header_go_together(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_header_without_a_name_and_a_name_without_a_header_go_together(tmp_pat
     assert set(names(tmp_path, uid, "scan0").values()) == {uid, "scan0"}
 
 
-def test_two_files_for_one_place_are_refused(tmp_path: Path) -> None:
+def test_two_files_for_one_path_are_refused(tmp_path: Path) -> None:
     for site in ("a", "b"):
         (tmp_path / site).mkdir()
         (tmp_path / site / "scan0.mhd").write_bytes(b"x")

@@ -34,7 +34,7 @@ def test_an_event_names_its_change_by_a_digest_or_none() -> None:
         assert change_named(event(1, "rotated", nothing)) == ""
 
 
-def told(step: Step, name: str) -> tuple[dict[str, str | None], list[str]]:
+def outcome(step: Step, name: str) -> tuple[dict[str, str | None], list[str]]:
     change = Change(files={name: "sha256:2"})
     files, problems = changes_of([event(4, step, change.digest)], {change.digest: change}.get)
     return files, [str(problem) for problem in problems]
@@ -53,7 +53,7 @@ def test_a_step_changes_what_it_is_about(step: Step, name: str) -> None:
     from nodulebench.custody import layout
 
     name = name.replace("vault.json", layout.VAULT).replace("data/reference", layout.SECRETS)
-    assert told(step, name) == ({name: "sha256:2"}, [])
+    assert outcome(step, name) == ({name: "sha256:2"}, [])
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_a_step_changes_what_it_is_about(step: Step, name: str) -> None:
     ],
 )
 def test_a_step_changes_nothing_else(step: Step, name: str) -> None:
-    assert told(step, name) == (
+    assert outcome(step, name) == (
         {},
         [f"event 4: changed '{name}', which this kind of event may not change."],
     )
 
 
-def test_later_changes_count_and_a_lost_one_is_told() -> None:
+def test_later_changes_count_and_a_lost_one_is_reported() -> None:
     from nodulebench.custody import layout
 
     first = Change(files={layout.VAULT: "sha256:1", "bag-info.txt": "sha256:2"})
@@ -84,7 +84,7 @@ def test_later_changes_count_and_a_lost_one_is_told() -> None:
         event(3, "rotated", "sha256:lost"),
         event(4, "revoked", second.digest),
     ]
-    files, problems = changes_of(log, {one.digest: one for one in (first, second)}.get)
+    files, problems = changes_of(log, {change.digest: change for change in (first, second)}.get)
     assert files == {layout.VAULT: "sha256:3", "bag-info.txt": None}
     assert [problem.where for problem in problems] == ["event 3"]
     assert "made a change sha256:lost that does not exist" in str(problems[0])

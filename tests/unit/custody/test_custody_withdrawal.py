@@ -20,9 +20,9 @@ def parquet(table: pl.DataFrame) -> bytes:
 
 def test_rows_of_a_table_go() -> None:
     table = pl.DataFrame({"case_id": ["scan0", "scan1", None], "x": [1.0, 2.0, 3.0]})
-    kept = without_cases("nodules.parquet", parquet(table), GONE)
-    assert kept is not None
-    assert pl.read_parquet(io.BytesIO(kept)).rows() == [("scan0", 1.0), (None, 3.0)]
+    rest = without_cases("nodules.parquet", parquet(table), GONE)
+    assert rest is not None
+    assert pl.read_parquet(io.BytesIO(rest)).rows() == [("scan0", 1.0), (None, 3.0)]
     same = parquet(table.filter(pl.col("case_id") == "scan0"))
     assert without_cases("nodules.parquet", same, GONE) is same
     numbers = parquet(pl.DataFrame({"x": [1]}))
@@ -43,8 +43,8 @@ def test_rows_of_a_table_go() -> None:
     ],
 )
 def test_lines_of_csv_go(before: str, after: str | None) -> None:
-    kept = without_cases("readings.csv", before.encode(), GONE)
-    assert (None if kept is None else kept.decode()) == after
+    rest = without_cases("readings.csv", before.encode(), GONE)
+    assert (None if rest is None else rest.decode()) == after
 
 
 def test_entries_of_json_go() -> None:
@@ -54,9 +54,9 @@ def test_entries_of_json_go() -> None:
         "rows": [{"case": "scan1", "x": 1}, {"case": "scan0", "x": 2}],
         "more": {"scan1": {}, "n": 3},
     }
-    kept = without_cases("provenance.json", json.dumps(before).encode(), GONE)
-    assert kept is not None
-    assert json.loads(kept) == {
+    rest = without_cases("provenance.json", json.dumps(before).encode(), GONE)
+    assert rest is not None
+    assert json.loads(rest) == {
         "cases": ["scan0"],
         "rows": [{"case": "scan0", "x": 2}],
         "more": {"n": 3},
@@ -80,13 +80,13 @@ def test_what_cannot_be_taken_apart_goes_as_a_whole(name: str, content: bytes) -
 
 def test_the_head_says_what_divides_the_columns() -> None:
     before = "case_id;note\nscan1;a, b, c, d\nscan0;x, y\n"
-    kept = without_cases("readings.csv", before.encode(), GONE)
-    assert kept is not None
-    assert kept.decode() == "case_id;note\nscan0;x, y\n"
+    rest = without_cases("readings.csv", before.encode(), GONE)
+    assert rest is not None
+    assert rest.decode() == "case_id;note\nscan0;x, y\n"
 
 
 def test_json_keeps_its_letters() -> None:
     before = '{"cases": ["scan1", "北京"]}'
-    kept = without_cases("provenance.json", before.encode(), GONE)
-    assert kept is not None
-    assert kept.decode() == '{\n "cases": [\n  "北京"\n ]\n}\n'
+    rest = without_cases("provenance.json", before.encode(), GONE)
+    assert rest is not None
+    assert rest.decode() == '{\n "cases": [\n  "北京"\n ]\n}\n'

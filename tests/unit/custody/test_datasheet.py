@@ -43,7 +43,7 @@ def test_tables_tell_sources_period_ethics_and_pathology() -> None:
     assert "North" not in sheet.to_markdown()
 
 
-def test_what_people_state_stands_before_what_tables_tell() -> None:
+def test_what_people_state_overrides_what_tables_tell() -> None:
     test_set = reference(case("a", nodule(5), ethics_approval="2026-17"))
     sheet = make_datasheet(test_set, {"ethics": "Waived by the committee."})
     assert sheet.answers["ethics"] == "Waived by the committee."
@@ -62,22 +62,22 @@ def test_values_that_are_left_out_are_counted() -> None:
 
 def test_sizes_are_counted_up_to_each_limit() -> None:
     sizes = (2.5, 3, 5.9, 6, 9.9, 10, 19.5, 20, 29.5, 30)
-    found = [nodule(size, (60.0 * number, 0, 0)) for number, size in enumerate(sizes)]
-    told = make_datasheet(reference(case("a", *found)), {}).answers["sizes"]
-    assert told == (
+    nodules = [nodule(size, (60.0 * number, 0, 0)) for number, size in enumerate(sizes)]
+    sheet = make_datasheet(reference(case("a", *nodules)), {}).answers["sizes"]
+    assert sheet == (
         "Diameters 2.5 to 30.0 mm; 0 to 3 mm: 1; 3 to 6 mm: 2; 6 to 10 mm: 2; 10 to 20 mm: 2; "
         "20 to 30 mm: 2; 30 mm and more: 1."
     )
 
 
 def test_a_sheet_without_gaps_says_so_and_others_list_them() -> None:
-    full = Datasheet("set", {question.name: "Said." for question in QUESTIONS}, frozenset())
+    full = Datasheet("set", {question.name: "Stated." for question in QUESTIONS}, frozenset())
     assert full.to_markdown().endswith("## Gaps\n\nNone.\n")
-    open_ = Datasheet("set", {question.name: "Said." for question in QUESTIONS[1:]}, frozenset())
+    open_ = Datasheet("set", {question.name: "Stated." for question in QUESTIONS[1:]}, frozenset())
     assert open_.to_markdown().endswith(f"## Gaps\n\n- {QUESTIONS[0].text}\n")
 
 
-def test_patients_are_counted_and_nobody_is_none() -> None:
+def test_patients_are_counted() -> None:
     two = reference(case("a", patient_id="p"), case("b", patient_id="p"), case("c", patient_id="q"))
     assert make_datasheet(two, {}).answers["cases"] == "3 cases of 2 patients."
     assert make_datasheet(reference(), {}).answers["cases"] == "0 cases of 0 patients."
@@ -87,13 +87,13 @@ def test_the_period_is_from_the_first_year_to_the_last() -> None:
     dates = ("20200101", "20180101", "20240101", "20190101")
     scans = (case(date, study_date=date) for date in dates)
     assert make_datasheet(reference(*scans), {}).answers["period"] == "2018 to 2024."
-    one = reference(case("a", study_date="20180101"))
-    assert make_datasheet(one, {}).answers["period"] == "2018 to 2018."
+    single = reference(case("a", study_date="20180101"))
+    assert make_datasheet(single, {}).answers["period"] == "2018 to 2018."
 
 
-def test_equipment_that_nobody_knows_is_not_told() -> None:
-    told = make_datasheet(reference(case("a", kernel="B30", vendor=None), case("b")), {})
-    assert told.answers["equipment"] == "kernel: B30 1."
+def test_equipment_that_is_unknown_is_not_disclosed() -> None:
+    sheet = make_datasheet(reference(case("a", kernel="B30", vendor=None), case("b")), {})
+    assert sheet.answers["equipment"] == "kernel: B30 1."
     assert "equipment" in make_datasheet(reference(case("a", kernel=None)), {}).gaps
 
 
@@ -108,8 +108,8 @@ def test_a_policy_answers_who_may_do_what_and_how_often() -> None:
         ),
     ):
         chosen = Reuse(evaluations_per_developer=2, evaluations_in_total=limit)
-        kept = policy.model_copy(update={"reuse": chosen})
-        answers = make_datasheet(reference(case("a")), {}, kept).answers
+        changed_policy = policy.model_copy(update={"reuse": chosen})
+        answers = make_datasheet(reference(case("a")), {}, changed_policy).answers
         assert answers["reuse"] == f"{reuse}{FEEDBACK['verdict']}."
         assert answers.get("retirement", "") == retirement
         assert answers["key_custodian"] == policy.key_custodian
@@ -127,14 +127,14 @@ def test_a_sheet_has_a_heading_for_each_section_and_says_who_answered() -> None:
     assert (answers["made_by"]["answer"], answers["made_by"]["source"]) == (None, "stated")
 
 
-def test_equally_frequent_values_stand_in_the_order_of_their_names() -> None:
+def test_equally_frequent_values_are_in_the_order_of_their_names() -> None:
     kernels = ("C", "A", "B", "D", "D")
     cases = (case(f"c{number}", kernel=name) for number, name in enumerate(kernels))
-    told = make_datasheet(reference(*cases), {}).answers["equipment"]
-    assert told == "kernel: D 2, A 1, B 1, C 1."
+    sheet = make_datasheet(reference(*cases), {}).answers["equipment"]
+    assert sheet == "kernel: D 2, A 1, B 1, C 1."
 
 
-def test_the_rule_of_the_reference_is_told_where_it_has_one() -> None:
+def test_the_rule_of_the_reference_is_reported_where_it_has_one() -> None:
     plain = reference(case("a", nodule(5, type="solid")))
     assert "reference_rule" in make_datasheet(plain, {}).gaps
     ruled = replace(plain, rule="majority of four")
@@ -142,23 +142,23 @@ def test_the_rule_of_the_reference_is_told_where_it_has_one() -> None:
     assert make_datasheet(ruled, {}).answers["nodules"].endswith(" Types: solid 1.")
 
 
-def test_twelve_values_are_told_in_full() -> None:
+def test_twelve_values_are_reported_in_full() -> None:
     test_set = reference(*(case(f"c{n:02d}", kernel=f"B{n:02d}") for n in range(12)))
     assert make_datasheet(test_set, {}).answers["equipment"].endswith("B10 1, B11 1.")
 
 
-def test_what_people_stated_is_said_again_and_nothing_else() -> None:
+def test_what_people_stated_is_repeated_and_nothing_else() -> None:
     first, second, third = list(WrittenAnswers.model_fields)[:3]
-    sheet = Datasheet("set", {first: "Said.", second: "Counted.", third: ""}, frozenset([second]))
+    sheet = Datasheet("set", {first: "Stated.", second: "Counted.", third: ""}, frozenset([second]))
     document = sheet.to_json()
-    assert document["answers"][first]["answer"] == "Said."
+    assert document["answers"][first]["answer"] == "Stated."
     assert document["answers"][third]["answer"] is None
-    assert stated_answers(document) == {first: "Said."}
-    said = {"source": "stated", "answer": "Said."}
-    assert stated_answers({"answers": {"no question": said, first: "text", second: said}}) == {
-        second: "Said."
-    }
-    assert stated_answers({"answers": {first: {"source": "data", "answer": "Said."}}}) == {}
+    assert stated_answers(document) == {first: "Stated."}
+    statement = {"source": "stated", "answer": "Stated."}
+    assert stated_answers(
+        {"answers": {"no question": statement, first: "text", second: statement}}
+    ) == {second: "Stated."}
+    assert stated_answers({"answers": {first: {"source": "data", "answer": "Stated."}}}) == {}
     assert stated_answers({"answers": {first: {"source": "stated", "answer": 3}}}) == {}
     for nothing in (None, [], {}, {"answers": None}, {"answers": []}):
         assert stated_answers(nothing) == {}

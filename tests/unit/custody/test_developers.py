@@ -1,4 +1,4 @@
-"""Names that look alike are one developer, and names that mix scripts are none."""
+"""Similar names are one developer, and names that mix scripts are refused."""
 
 import unicodedata
 
@@ -12,7 +12,7 @@ from nodulebench.custody.permitted_tests import NotPermittedError, require_known
 from nodulebench.custody.policy import Reuse
 
 
-def is_one(*names: str) -> bool:
+def are_same(*names: str) -> bool:
     known = Names()
     return len({known.first(name) for name in names}) == 1
 
@@ -39,9 +39,9 @@ def is_one(*names: str) -> bool:
         "\u1d07xample",  # small capital E
     ],
 )
-def test_what_looks_the_same_is_one_developer(name: str) -> None:
-    assert is_one("Example", name)
-    assert is_one(name, "Example", name)
+def test_similar_names_are_one_developer(name: str) -> None:
+    assert are_same("Example", name)
+    assert are_same(name, "Example", name)
 
 
 @pytest.mark.parametrize(
@@ -55,31 +55,31 @@ def test_what_looks_the_same_is_one_developer(name: str) -> None:
         ("Lab 2", "Lab 3"),
     ],
 )
-def test_what_looks_different_is_two(names: tuple[str, str]) -> None:
-    assert not is_one(*names)
+def test_different_names_are_two_developers(names: tuple[str, str]) -> None:
+    assert not are_same(*names)
 
 
 @pytest.mark.parametrize("word", ["νico", "ΝΕΑ ΙΑΤΡΙΚΗ", "Сомех", "ԼՕՍՏ"])
 def test_neither_case_makes_a_developer(word: str) -> None:
-    assert is_one(word, word.upper(), word.lower(), word.title())
+    assert are_same(word, word.upper(), word.lower(), word.title())
 
 
-def test_whole_words_of_another_script_look_like_latin_ones() -> None:
-    assert is_one("COMEX", "СОМЕХ")  # Cyrillic
-    assert is_one("Vivo", "νινο")  # Greek
-    assert is_one("NEO", "ΝΕΟ")
+def test_whole_words_of_another_script_resemble_latin_ones() -> None:
+    assert are_same("COMEX", "СОМЕХ")  # Cyrillic
+    assert are_same("Vivo", "νινο")  # Greek
+    assert are_same("NEO", "ΝΕΟ")
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("Ex\u0430mple", "is written in letters of cyrillic and latin"),
         ("\u13aa\u13ac", "is written in letters of cherokee"),
         ("\u0395xample", "is written in letters of greek and latin"),
     ],
 )
-def test_names_that_mix_scripts_are_refused(name: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_names_that_mix_scripts_are_refused(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         require_one_developer(name)
 
 
@@ -111,10 +111,10 @@ def test_a_policy_can_list_who_may_come() -> None:
 @pytest.mark.slow
 @given(st.text(max_size=20))
 def test_a_name_is_one_developer_with_what_is_written_down_of_it(name: str) -> None:
-    assert is_one(name, same_developer(name), unicodedata.normalize("NFD", name))
+    assert are_same(name, same_developer(name), unicodedata.normalize("NFD", name))
 
 
-def test_scripts_that_are_written_together_may_all_stand_in_one_name() -> None:
+def test_scripts_that_are_written_together_may_be_in_one_name() -> None:
     require_one_developer("\u3105北한あ〆カーa")
 
 
@@ -134,7 +134,7 @@ INVISIBLE = (
 
 
 @pytest.mark.parametrize(("first", "last"), INVISIBLE)
-def test_what_unicode_lets_nobody_see_counts_for_nothing(first: int, last: int) -> None:
+def test_what_unicode_shows_to_no_one_counts_for_nothing(first: int, last: int) -> None:
     for code in (first, (first + last) // 2, last):
         assert same_developer(f"a{chr(code)}b") == "ab"
     for code in (first - 1, last + 1):

@@ -1,4 +1,4 @@
-"""On a sealed set a look is charged first, the reference stays in memory, little is told."""
+"""An evaluation on a sealed set is charged first, and the reference stays in memory."""
 
 import json
 from datetime import UTC, datetime
@@ -26,7 +26,9 @@ def lab(tmp_path: Path) -> SealedLab:
     return lab
 
 
-def look(lab: SealedLab, name: str, *hits: str, developer: str = "Example", **more: object) -> dict:
+def evaluate_marks(
+    lab: SealedLab, name: str, *hits: str, developer: str = "Example", **more: object
+) -> dict:
     order = SealedEvaluateOptions(
         lab.marks(name, *hits),
         lab.sealed,
@@ -36,20 +38,20 @@ def look(lab: SealedLab, name: str, *hits: str, developer: str = "Example", **mo
         bootstraps=20,
         **more,  # type: ignore[arg-type]
     )
-    told, _ = evaluate_sealed(order)
-    return told
+    answer, _ = evaluate_sealed(order)
+    return answer
 
 
 def steps(lab: SealedLab) -> list[str]:
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert found.is_good, found.problems
-    return [event.step for event in found.events]
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert verified.is_good, verified.problems
+    return [event.step for event in verified.events]
 
 
 def test_rounded_feedback_tells_the_named_metrics_and_no_more(lab: SealedLab) -> None:
-    told = look(lab, "mine.csv", "scan0", "scan1", "scan2")
-    assert told["metrics"]["luna16.recall"]["value"] == 0.75
-    assert set(told) == {
+    answer = evaluate_marks(lab, "mine.csv", "scan0", "scan1", "scan2")
+    assert answer["metrics"]["luna16.recall"]["value"] == 0.75
+    assert set(answer) == {
         "schema",
         "algorithm",
         "submission",
@@ -59,34 +61,34 @@ def test_rounded_feedback_tells_the_named_metrics_and_no_more(lab: SealedLab) ->
         "metrics",
         "budget",
     }
-    assert told["budget"] == {"used": 1, "allowed": 2}
-    assert "scan" not in json.dumps({**told, "submission": ""})
+    assert answer["budget"] == {"used": 1, "allowed": 2}
+    assert "scan" not in json.dumps({**answer, "submission": ""})
 
 
-def test_every_look_stands_in_the_log_before_and_after(lab: SealedLab) -> None:
-    look(lab, "mine.csv", "scan0")
+def test_every_evaluation_is_in_the_log_before_and_after(lab: SealedLab) -> None:
+    evaluate_marks(lab, "mine.csv", "scan0")
     assert steps(lab) == ["sealed", "evaluation_charged", "evaluated"]
 
 
-def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
-    look(lab, "one.csv", "scan0")
-    told = look(lab, "two.csv", "scan0", "scan1")
-    assert told["budget"]["used"] == 2
-    assert told["budget"]["optimism_standard_errors"] == 0.5642
-    assert "This is evaluation 2 of the same cases." in in_english(told["budget"]["warning"])
+def test_a_second_evaluation_warns_and_a_third_is_refused(lab: SealedLab) -> None:
+    evaluate_marks(lab, "first.csv", "scan0")
+    answer = evaluate_marks(lab, "two.csv", "scan0", "scan1")
+    assert answer["budget"]["used"] == 2
+    assert answer["budget"]["optimism_standard_errors"] == 0.5642
+    assert "This is evaluation 2 of the same cases." in in_english(answer["budget"]["warning"])
     with pytest.raises(InputError, match="developer 'example': has used 2 of 2 evaluations"):
-        look(lab, "three.csv", "scan3", developer="EXAMPLE")
+        evaluate_marks(lab, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(lab)[-1] == "refused"
-    assert look(lab, "three.csv", "scan3", developer="Other")["budget"]["used"] == 1
+    assert evaluate_marks(lab, "three.csv", "scan3", developer="Other")["budget"]["used"] == 1
 
 
 def test_asking_again_for_the_same_costs_nothing(lab: SealedLab) -> None:
-    first = look(lab, "one.csv", "scan0")
-    assert look(lab, "one.csv", "scan0") == first
+    first = evaluate_marks(lab, "first.csv", "scan0")
+    assert evaluate_marks(lab, "first.csv", "scan0") == first
     assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
 
 
-def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
+def test_an_evaluation_that_was_interrupted_is_charged_and_can_be_repeated(
     lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
@@ -95,40 +97,40 @@ def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(module, "_scored", stop)
         with pytest.raises(KeyboardInterrupt):
-            look(lab, "one.csv", "scan0")
+            evaluate_marks(lab, "first.csv", "scan0")
     assert steps(lab) == ["sealed", "evaluation_charged"]
     notices = verify_sealed(lab.sealed).notices
     assert sentences(notices) == (
         "the evaluation of event 2 was interrupted; running it again costs no evaluation",
     )
     assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
-    assert look(lab, "one.csv", "scan0")["budget"]["used"] == 1
+    assert evaluate_marks(lab, "first.csv", "scan0")["budget"]["used"] == 1
     assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
     assert verify_sealed(lab.sealed).notices == ()
 
 
-def test_a_submission_that_cannot_be_read_costs_no_look(lab: SealedLab) -> None:
+def test_a_submission_that_cannot_be_read_costs_no_evaluation(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has 6 values, but the header names 5"):
-        look(lab, "bad.csv", "scan0,here")
+        evaluate_marks(lab, "bad.csv", "scan0,here")
     assert steps(lab) == ["sealed", "evaluation_charged", "failed"]
     assert read_audit(lab.sealed).uses == ()
 
 
-def test_marks_on_another_sets_cases_cost_no_look(lab: SealedLab) -> None:
+def test_marks_on_another_sets_cases_cost_no_evaluation(lab: SealedLab) -> None:
     with pytest.raises(
         InputError, match="other: has no marks on cases of this test set, but on 'elsewhere'"
     ):
-        look(lab, "other.csv", "elsewhere")
+        evaluate_marks(lab, "other.csv", "elsewhere")
     assert steps(lab) == ["sealed", "evaluation_charged", "failed"]
     assert read_audit(lab.sealed).uses == ()
-    assert look(lab, "some.csv", "elsewhere", "scan0")["budget"]["used"] == 1
-    assert look(lab, "none.csv")["budget"]["used"] == 2  # no mark at all is an answer
+    assert evaluate_marks(lab, "some.csv", "elsewhere", "scan0")["budget"]["used"] == 1
+    assert evaluate_marks(lab, "none.csv")["budget"]["used"] == 2  # no mark at all is an answer
 
 
 def test_nothing_is_written_into_the_set_itself(lab: SealedLab) -> None:
     inside = lab.sealed / "data" / "feedback"
     with pytest.raises(InputError, match="is inside the sealed set"):
-        look(lab, "mine.csv", "scan0", out=inside)
+        evaluate_marks(lab, "mine.csv", "scan0", out=inside)
     with pytest.raises(InputError, match="is inside the sealed set"):
         export_reference(lab.sealed, SECRET, "Ada", "new reading", inside)
     assert steps(lab) == ["sealed"]
@@ -138,20 +140,20 @@ def test_feedback_is_replaced_only_by_force_and_asking_in_vain_costs_nothing(
     lab: SealedLab, tmp_path: Path
 ) -> None:
     out = tmp_path / "feedback"
-    look(lab, "mine.csv", "scan0", out=out)
-    kept = (out / "feedback.json").read_bytes()
+    evaluate_marks(lab, "mine.csv", "scan0", out=out)
+    first = (out / "feedback.json").read_bytes()
     before = steps(lab)
     with pytest.raises(InputError, match=r"holds another result \(feedback\.json\)"):
-        look(lab, "other.csv", "scan1", "scan2", out=out)
-    assert (out / "feedback.json").read_bytes() == kept
+        evaluate_marks(lab, "other.csv", "scan1", "scan2", out=out)
+    assert (out / "feedback.json").read_bytes() == first
     assert steps(lab) == before
-    look(lab, "other.csv", "scan1", "scan2", out=out, force=True)
-    assert (out / "feedback.json").read_bytes() != kept
+    evaluate_marks(lab, "other.csv", "scan1", "scan2", out=out, force=True)
+    assert (out / "feedback.json").read_bytes() != first
 
 
-def test_a_result_or_an_event_that_nobody_wrote_is_found(lab: SealedLab) -> None:
-    look(lab, "mine.csv", "scan0")
-    kept = lab.sealed / "results" / "00000002.zip.sealed"
+def test_a_result_or_an_event_without_author_is_found(lab: SealedLab) -> None:
+    evaluate_marks(lab, "mine.csv", "scan0")
+    stored_file = lab.sealed / "results" / "00000002.zip.sealed"
     for name in (
         "results/00000007.zip.sealed",
         "results/00000002.json.sealed",
@@ -159,9 +161,9 @@ def test_a_result_or_an_event_that_nobody_wrote_is_found(lab: SealedLab) -> None
         "audit/1a.json",
     ):
         added = lab.sealed / name
-        added.write_bytes(kept.read_bytes())
-        found = verify_sealed(lab.sealed)
-        assert [str(problem) for problem in found.problems] == [
+        added.write_bytes(stored_file.read_bytes())
+        verified = verify_sealed(lab.sealed)
+        assert [str(problem) for problem in verified.problems] == [
             f"{added}: does not belong there: it was added."
         ]
         added.unlink()
@@ -169,7 +171,7 @@ def test_a_result_or_an_event_that_nobody_wrote_is_found(lab: SealedLab) -> None
 
 
 def test_no_plain_reference_is_written_anywhere(lab: SealedLab) -> None:
-    look(lab, "mine.csv", "scan0", out=lab.folder / "feedback")
+    evaluate_marks(lab, "mine.csv", "scan0", out=lab.folder / "feedback")
     secret = (lab.bundle / "nodules.parquet").read_bytes()[4:40]
     outside = [path for path in lab.folder.rglob("*") if lab.bundle not in path.parents]
     files = [path for path in outside if path.is_file()]
@@ -184,14 +186,14 @@ def test_no_plain_reference_is_written_anywhere(lab: SealedLab) -> None:
 
 
 def test_the_feedback_comes_with_a_checkpoint_of_the_log(lab: SealedLab) -> None:
-    look(lab, "mine.csv", "scan0", out=lab.folder / "feedback")
+    evaluate_marks(lab, "mine.csv", "scan0", out=lab.folder / "feedback")
     checkpoint = lab.folder / "feedback" / "checkpoint.json"
     assert verify_sealed(lab.sealed, checkpoints=[checkpoint]).is_good
     (lab.sealed / "audit" / "00000003.json").unlink()
-    found = [
+    problems = [
         str(problem) for problem in verify_sealed(lab.sealed, checkpoints=[checkpoint]).problems
     ]
-    assert any(text.startswith(str(checkpoint)) and "it was cut off" in text for text in found)
+    assert any(text.startswith(str(checkpoint)) and "it was cut off" in text for text in problems)
 
 
 def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
@@ -207,9 +209,9 @@ def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(write, range(40)))
     assert sorted(numbers) == list(range(2, 42))
-    found = verify_sealed(lab.sealed, secret=SECRET)
-    assert found.is_good, found.problems
-    assert {event.facts.get("number") for event in found.events} == {None, *range(40)}
+    verified = verify_sealed(lab.sealed, secret=SECRET)
+    assert verified.is_good, verified.problems
+    assert {event.facts.get("number") for event in verified.events} == {None, *range(40)}
     (lab.sealed / "audit" / "00000041.json").unlink()
     assert not verify_sealed(lab.sealed).is_good
 
@@ -228,12 +230,12 @@ def test_a_tampered_set_is_not_evaluated_on(lab: SealedLab) -> None:
         original.replace("evaluations_per_developer = 2", "evaluations_per_developer = 9")
     )
     with pytest.raises(InputError, match=r"policy.toml: was changed after the set was sealed"):
-        look(lab, "mine.csv", "scan0")
+        evaluate_marks(lab, "mine.csv", "scan0")
     path.write_text(original)
     event = lab.sealed / "audit" / "00000001.json"
     event.write_bytes(event.read_bytes().replace(b"Ada", b"Eve"))
     with pytest.raises(InputError, match=r"00000001\.json: was changed, or was not written by"):
-        look(lab, "mine.csv", "scan0")
+        evaluate_marks(lab, "mine.csv", "scan0")
 
 
 def verdict_lab(folder: Path, limit: float) -> tuple[SealedLab, Path]:
@@ -255,19 +257,19 @@ def verdict_lab(folder: Path, limit: float) -> tuple[SealedLab, Path]:
 
 def test_a_verdict_comes_without_a_number(tmp_path: Path) -> None:
     lab, plan = verdict_lab(tmp_path, 0.5)
-    told = look_with(lab, plan, "bad.csv", "scan0")
-    assert told["verdict"] == "failed"
-    assert "metrics" not in told
-    again = look_with(lab, plan, "good.csv", "scan0", "scan1", "scan2")
+    answer = evaluate_with_plan(lab, plan, "bad.csv", "scan0")
+    assert answer["verdict"] == "failed"
+    assert "metrics" not in answer
+    again = evaluate_with_plan(lab, plan, "good.csv", "scan0", "scan1", "scan2")
     assert again["verdict"] == "passed"
     # one-sided 97.5 % after failed or undecided: 1 + 2 histories, 0.025 / 3 in the tail
     assert again["budget"]["bound_standard_errors"] == 2.394
-    third = look_with(lab, plan, "more.csv", "scan0", "scan1", "scan2", "scan3")
-    # whoever passed and comes again: 1 + 3 + 9 histories
+    third = evaluate_with_plan(lab, plan, "more.csv", "scan0", "scan1", "scan2", "scan3")
+    # a developer who passed and continues: 1 + 3 + 9 histories
     assert third["budget"]["bound_standard_errors"] == pytest.approx(2.8905, abs=1e-4)
 
 
-def look_with(lab: SealedLab, plan: Path, name: str, *hits: str) -> dict:
+def evaluate_with_plan(lab: SealedLab, plan: Path, name: str, *hits: str) -> dict:
     order = SealedEvaluateOptions(
         lab.marks(name, *hits), lab.sealed, SECRET, "Bo", "Example", plan=plan
     )
@@ -277,7 +279,7 @@ def look_with(lab: SealedLab, plan: Path, name: str, *hits: str) -> dict:
 def test_a_verdict_needs_a_plan(tmp_path: Path) -> None:
     lab, _ = verdict_lab(tmp_path, 0.5)
     with pytest.raises(InputError, match="no plan was given"):
-        look(lab, "mine.csv", "scan0")
+        evaluate_marks(lab, "mine.csv", "scan0")
     assert steps(lab) == ["sealed"]
 
 
@@ -290,29 +292,29 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
         tmp_path, head + f'[reuse]\nevaluations_per_developer = 2\nfeedback = "{level}"\n'
     )
     lab.seal()
-    told = look(lab, "mine.csv", "scan0", out=tmp_path / "out")
-    assert told["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 1
-    assert ("worst_cases" in json.dumps(told)) == tells_cases
+    answer = evaluate_marks(lab, "mine.csv", "scan0", out=tmp_path / "out")
+    assert answer["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 1
+    assert ("worst_cases" in json.dumps(answer)) == tells_cases
     assert (tmp_path / "out" / "evaluation").exists() == tells_cases
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert any(path.name == "misses.csv" for path in written) == tells_cases
     assert any(b"hidden-nodule" in path.read_bytes() for path in written) == tells_cases
-    second = look(lab, "two.csv", "scan0", "scan1")
+    second = evaluate_marks(lab, "two.csv", "scan0", "scan1")
     assert "no bound holds for a developer who adapts to it" in in_english(
         second["budget"]["warning"]
     )
 
 
-def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(lab: SealedLab) -> None:
-    look(lab, "mine.csv", "scan0", "scan1")
-    kept = open_result(lab.sealed, SECRET, "Cem", 2)
-    assert kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
-    recall = kept["corrected"]["luna16.recall"]
+def test_an_auditor_opens_a_stored_result_with_its_corrected_bounds(lab: SealedLab) -> None:
+    evaluate_marks(lab, "mine.csv", "scan0", "scan1")
+    stored = open_result(lab.sealed, SECRET, "Cem", 2)
+    assert stored["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
+    recall = stored["corrected"]["luna16.recall"]
     assert recall["value"] == 0.5
     assert recall["optimism"] == pytest.approx(0, abs=1e-12)
-    metric = kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["metrics"]["recall"]
+    metric = stored["evaluation"]["algorithms"][0]["rules"]["luna16"]["metrics"]["recall"]
     assert recall["bound"] == metric["sound"]["low"]
-    assert kept["corrected"]["luna16.miss_rate"]["side"] == "upper"
+    assert stored["corrected"]["luna16.miss_rate"]["side"] == "upper"
     assert steps(lab)[-1] == "inspected"
     with pytest.raises(InputError, match=r"does not exist\. Stored results: 2\."):
         open_result(lab.sealed, SECRET, "Cem", 7)
@@ -330,29 +332,29 @@ def test_an_export_needs_a_curator_and_a_reason_and_is_logged(lab: SealedLab) ->
     assert steps(lab) == ["sealed", "refused", "exported"]
 
 
-def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open(
+def test_backdated_evaluations_are_reported_and_the_set_stays_open(
     lab: SealedLab,
 ) -> None:
-    for name, hits, year in (("one.csv", ("scan0",), 2030), ("two.csv", ("scan1",), 2029)):
+    for name, hits, year in (("first.csv", ("scan0",), 2030), ("two.csv", ("scan1",), 2029)):
         at = datetime(year, 1, 1, tzinfo=UTC)
         marks = lab.marks(name, *hits)
         evaluate_sealed(
             SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at)
         )
-    found = read_audit(lab.sealed, SECRET)
-    assert found.problems == ()
-    told = [str(date).partition(": is dated 2029")[0] for date in found.dates]
-    assert [Path(one).name for one in told] == ["00000004.json", "00000005.json"]
+    audit = read_audit(lab.sealed, SECRET)
+    assert audit.problems == ()
+    files = [str(date).partition(": is dated 2029")[0] for date in audit.dates]
+    assert [Path(file).name for file in files] == ["00000004.json", "00000005.json"]
     assert any("is dated 2029" in str(problem) for problem in verify_sealed(lab.sealed).problems)
     assert write_checkpoint(lab.sealed, lab.folder / "dated.checkpoint").events == 5
 
 
-def test_a_checkpoint_is_kept_elsewhere_and_moves_only_forward(lab: SealedLab) -> None:
+def test_a_checkpoint_is_stored_elsewhere_and_moves_only_forward(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="is inside the sealed set"):
         write_checkpoint(lab.sealed, lab.sealed / "checkpoint.json")
     path = lab.folder / "checkpoint.json"
     assert write_checkpoint(lab.sealed, path).events == 1
-    look(lab, "mine.csv", "scan0")
+    evaluate_marks(lab, "mine.csv", "scan0")
     assert write_checkpoint(lab.sealed, path, key=lab.folder / "key.pem").events == 3
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, checkpoints=[path])
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, checkpoints=[path])
+    assert verified.is_good, verified.problems

@@ -13,7 +13,7 @@ from nodulebench.custody.verify import read_audit
 pytest.importorskip("cryptography")
 
 
-def ask(lab: SealedLab, marks: str, out: str = "told", *checkpoints: Path) -> int:
+def ask(lab: SealedLab, marks: str, out: str = "feedback", *checkpoints: Path) -> int:
     order = SealedEvaluateOptions(
         lab.marks(marks, "scan0", marks),
         lab.sealed,
@@ -34,9 +34,11 @@ def lab(tmp_path: Path) -> SealedLab:
     return lab
 
 
-def test_a_log_that_was_put_back_gives_no_look_where_a_checkpoint_is_given(lab: SealedLab) -> None:
+def test_a_log_that_was_put_back_gives_no_evaluation_where_a_checkpoint_is_given(
+    lab: SealedLab,
+) -> None:
     shutil.copytree(lab.sealed, lab.folder / "older")
-    assert ask(lab, "one.csv", "first") == 1
+    assert ask(lab, "first.csv", "first") == 1
     checkpoint = lab.folder / "first" / "checkpoint.json"
     shutil.rmtree(lab.sealed)
     shutil.copytree(lab.folder / "older", lab.sealed)
@@ -47,14 +49,14 @@ def test_a_log_that_was_put_back_gives_no_look_where_a_checkpoint_is_given(lab: 
 
 
 def test_a_log_that_goes_on_holds_what_its_checkpoints_say(lab: SealedLab) -> None:
-    assert ask(lab, "one.csv", "first") == 1
+    assert ask(lab, "first.csv", "first") == 1
     assert ask(lab, "two.csv", "second", lab.folder / "first" / "checkpoint.json") == 2
 
 
-def test_what_is_no_checkpoint_is_told_before_a_look_is_charged(lab: SealedLab) -> None:
+def test_an_invalid_checkpoint_is_reported_before_an_evaluation_is_charged(lab: SealedLab) -> None:
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read: No such file"):
-        ask(lab, "one.csv", "first", lab.folder / "nothing.json")
+        ask(lab, "first.csv", "first", lab.folder / "nothing.json")
     (lab.folder / "other.json").write_text("{}\n")
-    with pytest.raises(InputError, match=r"other\.json: is no checkpoint, or was changed"):
-        ask(lab, "one.csv", "first", lab.folder / "other.json")
+    with pytest.raises(InputError, match=r"other\.json: is not a checkpoint, or was changed"):
+        ask(lab, "first.csv", "first", lab.folder / "other.json")
     assert read_audit(lab.sealed).uses == ()

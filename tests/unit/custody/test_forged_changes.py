@@ -1,4 +1,4 @@
-"""A change replaces what its step is about and nothing else, whoever signs it."""
+"""A change replaces only the files of its step, regardless of who signs it."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ pytest.importorskip("pyrage")
 def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
     lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
     lab.seal()
-    evaluate_sealed(lab.look("mine.csv", "scan0"))
+    evaluate_sealed(lab.evaluate_options("mine.csv", "scan0"))
     return lab
 
 
@@ -85,8 +85,8 @@ def test_replacing_ones_own_key_replaces_nothing_else(
         facts=lambda _: own_key(lab, "Bo"),
         is_applied=is_applied,
     )
-    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert f"changed '{name}', which this kind of event may not change" in told
+    messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
+    assert f"changed '{name}', which this kind of event may not change" in messages
     for person in ("Ada", "Bo"):
         with pytest.raises(
             InputError, match=r"which this kind of event may not change|was changed"
@@ -95,7 +95,7 @@ def test_replacing_ones_own_key_replaces_nothing_else(
     assert is_applied or (path.read_bytes() if path.exists() else None) == before
 
 
-def test_nobody_stands_twice_in_the_vault(lab: KeyedLab) -> None:
+def test_no_one_is_listed_twice_in_the_vault(lab: KeyedLab) -> None:
     new_person(lab, "Eve")
     opened = open_sealed(lab.sealed, lab.secret("Bo"), "", None)
     assert isinstance(opened.vault, CompartmentVault)
@@ -108,8 +108,8 @@ def test_nobody_stands_twice_in_the_vault(lab: KeyedLab) -> None:
     files = {"vault.json": json.dumps(header).encode()}
     facts = own_key(lab, "Bo")
     forge(lab, "Bo", "rotated", files, facts=lambda _: facts, is_applied=True)
-    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert "vault.json: is not wrapped for 'Bo' as policy and log require" in told
+    messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
+    assert "vault.json: is not wrapped for 'Bo' as policy and log require" in messages
 
 
 @pytest.mark.parametrize("step", ["evaluation_charged", "refused", "viewed", "inspected"])
@@ -120,15 +120,15 @@ def test_other_events_change_nothing(lab: KeyedLab, step: Step) -> None:
     )
 
 
-def test_a_withdrawal_erases_what_was_kept_of_looks_and_puts_nothing_in_its_place(
+def test_a_withdrawal_deletes_stored_results_and_puts_nothing_in_its_place(
     lab: KeyedLab,
 ) -> None:
-    (kept,) = (lab.sealed / "results").iterdir()
-    name = f"results/{kept.name}"
+    (stored_file,) = (lab.sealed / "results").iterdir()
+    name = f"results/{stored_file.name}"
     facts = {"cases": "scan1", "files": 1, "reason": "left"}
     forge(lab, "Ada", "withdrawn", {name: b"a better one"}, facts=lambda _: facts)
-    told = [str(problem) for problem in verify_sealed(lab.sealed).problems]
-    assert f"event 4: changed '{name}', which this kind of event may not change." in told
+    messages = [str(problem) for problem in verify_sealed(lab.sealed).problems]
+    assert f"event 4: changed '{name}', which this kind of event may not change." in messages
 
 
 def test_no_change_leads_out_of_the_set(lab: KeyedLab) -> None:
@@ -147,12 +147,12 @@ def test_no_change_leads_out_of_the_set(lab: KeyedLab) -> None:
 def test_a_step_that_no_version_knows_is_named(lab: KeyedLab) -> None:
     path = lab.sealed / "audit" / "00000003.json"
     path.write_bytes(path.read_bytes().replace(b'"evaluated"', b'"migrated"'))
-    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert "00000003.json: was changed" in told
+    messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
+    assert "00000003.json: was changed" in messages
 
 
 def test_an_event_that_claims_a_role_of_others_is_named(lab: KeyedLab) -> None:
     opened = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
     replace(opened, role="curator").record("refused", {})
-    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
-    assert "names 'Bo' as curator" in told
+    messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
+    assert "names 'Bo' as curator" in messages

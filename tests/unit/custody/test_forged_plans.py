@@ -1,4 +1,4 @@
-"""Whoever writes plans of their own learns no more of a sealed set than a look tells."""
+"""Developers who write their own plans learn no more of a sealed set than one evaluation tells."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def ask(lab: SealedLab, plan: Path | None, **more: Any) -> dict[str, Any]:
 
 
 def made(folder: Path, reuse: str) -> tuple[SealedLab, Path]:
-    """A sealed set of 28 nodules with a policy, in which ``PLAN`` stands for the plan's digest."""
+    """A sealed set of 28 nodules with a policy, where ``PLAN`` becomes the plan's digest."""
     lab = make_lab(folder, cases=NODULES)
     plan = frozen(folder, lab)
     digest = read_plan(plan).digest
@@ -73,7 +73,7 @@ def made(folder: Path, reuse: str) -> tuple[SealedLab, Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reuse", ["", 'plans = ["PLAN"]', 'protocols = ["luna16"]'])
-def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
+def test_one_evaluation_gives_no_more_than_one_verdict_however_many_plans_are_forged(
     tmp_path: Path, reuse: str
 ) -> None:
     lab, honest = made(tmp_path, reuse)
@@ -87,11 +87,11 @@ def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
         verdicts += 1
     assert verdicts <= 1
     assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) <= 1
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert verified.is_good, verified.problems
 
 
-def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path: Path) -> None:
+def test_a_plan_that_the_policy_names_is_admitted_and_is_in_the_log(tmp_path: Path) -> None:
     lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     assert ask(lab, honest)["verdict"] == "failed"
     assert ask(lab, honest)["budget"] == {"used": 1, "allowed": 1}
@@ -101,7 +101,7 @@ def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path
     assert {event.step for event in events} == {"evaluation_charged", "evaluated"}
 
 
-def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
+def test_a_plan_that_the_policy_does_not_name_is_refused_and_is_in_the_log(
     tmp_path: Path,
 ) -> None:
     lab, honest = made(tmp_path, 'plans = ["PLAN"]')
@@ -113,7 +113,7 @@ def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
 
 
 def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> None:
-    """Its digest covers the protocol by the digest that stands in it, not by its fields."""
+    """Its digest covers the protocol by the digest in it, not by its fields."""
     lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     content = json.loads(honest.read_text())
     content["protocol"]["strata"] = ["case_id"]
@@ -148,7 +148,7 @@ def test_a_protocol_is_named_by_its_digest_too(tmp_path: Path) -> None:
     assert ask(lab, None)["budget"]["used"] == 1
 
 
-def test_where_plans_are_named_a_look_without_one_is_refused(tmp_path: Path) -> None:
+def test_where_plans_are_named_an_evaluation_without_one_is_refused(tmp_path: Path) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nplans = ["PLAN"]'
     lab, honest = made(tmp_path, reuse)
     with pytest.raises(InputError, match="names plans, and no plan was given"):
@@ -156,20 +156,20 @@ def test_where_plans_are_named_a_look_without_one_is_refused(tmp_path: Path) -> 
     assert "verdict" in ask(lab, honest)
 
 
-def test_a_verdict_beside_metrics_is_a_look_of_its_own_and_counts_in_the_bound(
+def test_a_verdict_next_to_metrics_is_a_separate_evaluation_and_counts_in_the_bound(
     tmp_path: Path,
 ) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nevaluations_per_developer = 3'
     lab, honest = made(tmp_path, reuse)
     assert ask(lab, honest)["budget"]["used"] == 1
-    told = ask(lab, None, bootstraps=0)["budget"]
-    assert told["used"] == 2
+    answer = ask(lab, None, bootstraps=0)["budget"]
+    assert answer["used"] == 2
     # step 0.01: 103² answers, each with one of three verdicts: 1 + 3 · 103² hypotheses at 0.025
-    assert told["bound_standard_errors"] == pytest.approx(4.8020, abs=1e-4)
+    assert answer["bound_standard_errors"] == pytest.approx(4.8020, abs=1e-4)
     plain, _ = made_plain(tmp_path / "plain", reuse)
     ask(plain, None, bootstraps=0)
     fewer = ask(plain, None, bootstraps=0, seed=1)["budget"]["bound_standard_errors"]
-    assert fewer < told["bound_standard_errors"]
+    assert fewer < answer["bound_standard_errors"]
 
 
 def made_plain(folder: Path, reuse: str) -> tuple[SealedLab, Path]:

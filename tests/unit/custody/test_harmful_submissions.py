@@ -1,4 +1,4 @@
-"""Whatever a submission is called and holds: the set stays whole, and the next look is admitted."""
+"""After any submission the set is intact, and the next evaluation is admitted."""
 
 import json
 import os
@@ -33,16 +33,16 @@ def evaluate(lab: SealedLab, marks: Path, developer: str = "Example", person: st
     words = ["evaluate", str(marks), "--reference", str(lab.sealed), "--as", person]
     words += ["--developer", developer, "--vault-key", str(lab.folder / "vault.key")]
     with pytest.raises(SystemExit) as stopped:
-        main([*words, "--bootstraps", "20", "--out", str(lab.folder / "told"), "--force"])
+        main([*words, "--bootstraps", "20", "--out", str(lab.folder / "feedback"), "--force"])
     return int(stopped.value.code or 0)
 
 
-def assert_unharmed(lab: SealedLab, looks: int) -> None:
-    """The log holds, counts so many looks, and another developer can still look."""
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert found.is_good, found.problems
-    assert not found.notices
-    assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) == looks
+def assert_unharmed(lab: SealedLab, evaluations: int) -> None:
+    """The log is valid, counts the evaluations, and another developer can still be evaluated."""
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert verified.is_good, verified.problems
+    assert not verified.notices
+    assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) == evaluations
     assert evaluate(lab, lab.marks("honest.csv", "scan0"), "Other") == 0
 
 
@@ -59,27 +59,27 @@ def test_no_name_of_a_file_harms_the_set(lab: SealedLab, name: str, capsys: Capt
     path = lab.folder / name
     path.write_text(HEADER + MARK)
     assert evaluate(lab, path) == 0
-    head, metric, look, *_ = capsys.readouterr().out.splitlines()
+    head, metric, evaluation, *_ = capsys.readouterr().out.splitlines()
     assert head.isprintable()
     assert head.endswith(" on small")
-    assert (metric.split()[0], look) == ("luna16.recall", "evaluation 1 of 2")
-    assert_unharmed(lab, looks=1)
+    assert (metric.split()[0], evaluation) == ("luna16.recall", "evaluation 1 of 2")
+    assert_unharmed(lab, evaluations=1)
     broken = lab.folder / name.replace(".csv", "2.csv")[-200:]
     broken.write_text(HEADER + "scan0,here,2,3,0.9\n")
     assert evaluate(lab, broken) == 1
-    assert_unharmed(lab, looks=2)
+    assert_unharmed(lab, evaluations=2)
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.csv", b"\xff\xfe\x80.csv", b"\xed\xa0\x80.csv"])
-def test_a_name_that_is_no_text_costs_no_look(
+def test_a_name_that_is_not_text_is_not_charged(
     lab: SealedLab, name: bytes, capsys: Captured
 ) -> None:
     path = lab.folder / os.fsdecode(name)
     path.write_text(HEADER + MARK)
     assert evaluate(lab, path) == 1
-    told = capsys.readouterr().err
-    assert told.endswith(".csv: has a name that is not UTF-8. Rename it.\n")
-    assert_unharmed(lab, looks=0)
+    error_output = capsys.readouterr().err
+    assert error_output.endswith(".csv: has a name that is not UTF-8. Rename it.\n")
+    assert_unharmed(lab, evaluations=0)
 
 
 def test_no_name_within_a_folder_harms_the_set(lab: SealedLab) -> None:
@@ -88,7 +88,7 @@ def test_no_name_within_a_folder_harms_the_set(lab: SealedLab) -> None:
     (folder / "marks.csv").write_text(HEADER + MARK)
     (folder / os.fsdecode(b"notes\xff.txt")).write_text("hello")
     assert evaluate(lab, folder) == 0
-    assert_unharmed(lab, looks=1)
+    assert_unharmed(lab, evaluations=1)
 
 
 def points(**more: object) -> bytes:
@@ -119,27 +119,31 @@ BROKEN: dict[str, tuple[str, bytes]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", BROKEN)
-def test_what_cannot_be_read_costs_no_look(lab: SealedLab, what: str, capsys: Captured) -> None:
+def test_what_cannot_be_read_costs_no_evaluation(
+    lab: SealedLab, what: str, capsys: Captured
+) -> None:
     name, content = BROKEN[what]
     (lab.folder / name).write_bytes(content)
     assert evaluate(lab, lab.folder / name) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("error: "), told
-    assert "Traceback" not in told
-    assert_unharmed(lab, looks=0)
+    error_output = capsys.readouterr().err
+    assert error_output.startswith("error: "), error_output
+    assert "Traceback" not in error_output
+    assert_unharmed(lab, evaluations=0)
 
 
 @pytest.mark.parametrize(
     "manifest", [b'name = "\\ud800"\n', b'name = "\xff"\n', b"name = 1\n", b"\x00", b"[" * 5000]
 )
-def test_a_broken_manifest_costs_no_look(lab: SealedLab, manifest: bytes, capsys: Captured) -> None:
+def test_a_broken_manifest_costs_no_evaluation(
+    lab: SealedLab, manifest: bytes, capsys: Captured
+) -> None:
     folder = lab.folder / "sent"
     folder.mkdir()
     (folder / "marks.csv").write_text(HEADER + MARK)
     (folder / "algorithm.toml").write_bytes(manifest)
     assert evaluate(lab, folder) == 1
     assert "algorithm.toml" in capsys.readouterr().err
-    assert_unharmed(lab, looks=0)
+    assert_unharmed(lab, evaluations=0)
 
 
 def raising(error: BaseException) -> Callable[..., None]:
@@ -158,19 +162,19 @@ def raising(error: BaseException) -> Callable[..., None]:
         OSError(5, "Input/output error", "a.csv"),
         pl.exceptions.PanicException("index out of bounds"),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda error: type(error).__name__,
 )
-def test_a_reader_that_breaks_down_costs_no_look(
+def test_a_reader_that_breaks_down_costs_no_evaluation(
     lab: SealedLab, error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     marks = lab.marks("mine.csv", "scan0")
     with monkeypatch.context() as patch:
         patch.setattr(module, "read_submission", raising(error))
         assert evaluate(lab, marks) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: {marks}: cannot be read")
-    assert "nodulebench check" in told
-    assert_unharmed(lab, looks=0)
+    error_output = capsys.readouterr().err
+    assert error_output.startswith(f"error: {marks}: cannot be read")
+    assert "nodulebench check" in error_output
+    assert_unharmed(lab, evaluations=0)
 
 
 @pytest.mark.slow
@@ -182,9 +186,9 @@ def test_no_name_of_a_developer_harms_the_set_or_escapes_the_budget(
         marks = lab.marks(f"{number}.csv", *["scan0", "scan1"][:number])
         assert evaluate(lab, marks, developer) == 0
     assert evaluate(lab, lab.marks("third.csv", "scan3"), developer) == 1
-    assert_unharmed(lab, looks=2)
+    assert_unharmed(lab, evaluations=2)
 
 
 def test_no_name_of_a_person_harms_the_set(lab: SealedLab) -> None:
     assert evaluate(lab, lab.marks("a.csv", "scan0"), person=os.fsdecode(b"Ev\xe9")) == 1
-    assert_unharmed(lab, looks=0)
+    assert_unharmed(lab, evaluations=0)

@@ -1,4 +1,4 @@
-"""What is told about slips in a submission says nothing of what is sealed: an attacker's view.
+"""Hints about errors in a submission disclose nothing of the sealed set: an attacker's view.
 
 Two sealed sets that differ in what is secret must answer the same submission in the same words;
 what the laboratory keeps for itself has the hints.
@@ -63,17 +63,17 @@ def ask(lab: SealedLab, marks: str, **more: Any) -> dict[str, Any]:
     return evaluate_sealed(order)[0]
 
 
-def kept_codes(lab: SealedLab) -> set[str]:
-    """The codes in what the laboratory keeps of the first look."""
-    kept = open_result(lab.sealed, SECRET, "Cem", 2)
-    algorithm = kept["evaluation"]["algorithms"][0]
+def stored_codes(lab: SealedLab) -> set[str]:
+    """The codes in the laboratory's stored result of the first evaluation."""
+    stored = open_result(lab.sealed, SECRET, "Cem", 2)
+    algorithm = stored["evaluation"]["algorithms"][0]
     rules = [notice for rule in algorithm["rules"].values() for notice in rule["notices"]]
     return {notice["code"] for notice in (*algorithm["notices"], *rules)}
 
 
-def told_notices(told: dict[str, Any]) -> list[Any]:
-    """All notices of an algorithm that a developer is told."""
-    algorithms = told.get("evaluation", {}).get("algorithms", [])
+def disclosed_notices(answers: dict[str, Any]) -> list[Any]:
+    """All notices on an algorithm in a developer's feedback."""
+    algorithms = answers.get("evaluation", {}).get("algorithms", [])
     return [
         [algorithm["notices"], [rule["notices"] for rule in algorithm["rules"].values()]]
         for algorithm in algorithms
@@ -96,41 +96,41 @@ def each_case(row: str) -> str:
         ("60,70,80,0.9", (10.0, 20.0, 30.0)),  # voxels
     ],
 )
-def test_where_nodules_would_be_hit_is_not_told(
+def test_where_nodules_would_be_hit_is_not_disclosed(
     tmp_path: Path, level: str, row: str, secret: tuple[float, float, float]
 ) -> None:
     there = sealed(tmp_path / "there", level, secret)
     elsewhere = sealed(tmp_path / "elsewhere", level, (-40.0, 35.0, -35.0))
-    told = [ask(lab, each_case(row)) for lab in (there, elsewhere)]
-    assert told[0] == told[1]
-    assert "would_be_hit" not in json.dumps(told)
-    assert "would_be_hit" in kept_codes(there)
-    assert "would_be_hit" not in kept_codes(elsewhere)
+    answer = [ask(lab, each_case(row)) for lab in (there, elsewhere)]
+    assert answer[0] == answer[1]
+    assert "would_be_hit" not in json.dumps(answer)
+    assert "would_be_hit" in stored_codes(there)
+    assert "would_be_hit" not in stored_codes(elsewhere)
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_whether_hits_have_the_lower_scores_is_not_told(tmp_path: Path, level: str) -> None:
+def test_whether_hits_have_the_lower_scores_is_not_disclosed(tmp_path: Path, level: str) -> None:
     marks = each_case("10,20,30,0.1") + each_case("-40,35,-35,0.9")
     low = sealed(tmp_path / "low", level, (10.0, 20.0, 30.0))
     high = sealed(tmp_path / "high", level, (-40.0, 35.0, -35.0))
-    told = [told_notices(ask(lab, marks)) for lab in (low, high)]
-    assert told[0] == told[1]
-    assert "scores_inverted" in kept_codes(low)
-    assert "scores_inverted" not in kept_codes(high)
+    answer = [disclosed_notices(ask(lab, marks)) for lab in (low, high)]
+    assert answer[0] == answer[1]
+    assert "scores_inverted" in stored_codes(low)
+    assert "scores_inverted" not in stored_codes(high)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
-def test_which_names_are_nearly_those_of_cases_is_not_told(tmp_path: Path, level: str) -> None:
+def test_which_names_are_nearly_those_of_cases_is_not_disclosed(tmp_path: Path, level: str) -> None:
     others = ["scan0", *(f"hidden{number}" for number in range(1, CASE_COUNT))]
     near = sealed(tmp_path / "near", level, (10.0, 20.0, 30.0))
     far = sealed(tmp_path / "far", level, (10.0, 20.0, 30.0), names=others)
     guesses = "".join(f"scan{number}.mhd,0,0,0,0.5\n" for number in range(1, CASE_COUNT))
-    told = [ask(lab, "scan0,0,0,0,0.9\n" + guesses) for lab in (near, far)]
-    assert told[0] == told[1]
-    assert "hidden" not in json.dumps(told)
-    assert "names_nearly_match" in kept_codes(near)
-    assert "names_nearly_match" not in kept_codes(far)
+    answer = [ask(lab, "scan0,0,0,0,0.9\n" + guesses) for lab in (near, far)]
+    assert answer[0] == answer[1]
+    assert "hidden" not in json.dumps(answer)
+    assert "names_nearly_match" in stored_codes(near)
+    assert "names_nearly_match" not in stored_codes(far)
 
 
 def test_an_error_about_other_cases_names_none(tmp_path: Path) -> None:
@@ -147,10 +147,10 @@ def test_an_error_about_other_cases_names_none(tmp_path: Path) -> None:
     assert "scan1" not in str(caught.value)
 
 
-def test_what_the_file_itself_tells_is_told(tmp_path: Path) -> None:
+def test_what_the_file_itself_tells_is_reported(tmp_path: Path) -> None:
     lab = sealed(tmp_path / "set", "metrics", (10.0, 20.0, 30.0))
     marks = "scan0,10,20,30,0.9\n" * 3 + "scan1,0,0,400,0.5\n"
-    ((notices, _),) = told_notices(ask(lab, marks))
+    ((notices, _),) = disclosed_notices(ask(lab, marks))
     assert {notice["code"]: notice["values"] for notice in notices} == {
         "outside_image": {"outside": 1, "checked": 4},
         "marks_repeated": {"marks": 2, "cases": 1},

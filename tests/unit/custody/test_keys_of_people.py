@@ -1,4 +1,4 @@
-"""With a key per person, nobody passes for another, and no key opens more than its role needs."""
+"""With a key per person, no one can impersonate another or open more than their role needs."""
 
 import json
 import shutil
@@ -39,13 +39,13 @@ pytest.importorskip("pyrage")
 def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
     lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
     lab.seal()
-    evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
+    evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
     return lab
 
 
 @pytest.fixture
 def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
-    """A sealed set with one look, for this test alone."""
+    """A sealed set with one evaluation, only for this test."""
     shutil.copytree(made.folder, tmp_path / "lab")
     return KeyedLab(tmp_path / "lab")
 
@@ -59,30 +59,30 @@ def steps(lab: KeyedLab) -> list[tuple[str, str]]:
 
 
 def resign(lab: KeyedLab, person: str) -> None:
-    """Make the manifest fit the files again, signed by somebody: what an insider could do."""
+    """Make the manifest fit the files again, signed by a person: what an insider could do."""
     folder = lab.sealed
     listed = {name: file_digest(folder / name) for name in read_manifest(folder).files}
     sign_manifest(folder, Manifest(listed), lab.key_file(person), by=person)
 
 
-def test_who_somebody_is_follows_from_their_key(lab: KeyedLab) -> None:
+def test_who_acts_follows_from_their_key(lab: KeyedLab) -> None:
     assert steps(lab) == [("sealed", "Ada"), ("evaluation_charged", "Bo"), ("evaluated", "Bo")]
     assert export_reference(lab.sealed, lab.secret("Ada"), "", "x", lab.folder / "plain") == 3
     assert "evaluation" in open_result(lab.sealed, lab.secret("Cem"), "Cem", 2)
-    found = verify_sealed(lab.sealed, public_key=lab.folder / "ada.key.pub")
-    assert found.is_good, found.problems
-    assert found.has_keys
+    verified = verify_sealed(lab.sealed, public_key=lab.folder / "ada.key.pub")
+    assert verified.is_good, verified.problems
+    assert verified.has_keys
     assert read_audit(lab.sealed).has_keys
 
 
 @pytest.mark.parametrize("person", ["Ada", "Bo", "Cem", "Safe"])
 def test_everybody_verifies_as_far_as_their_key_opens(lab: KeyedLab, person: str) -> None:
-    found = verify_sealed(lab.sealed, secret=lab.secret(person))
-    assert found.is_good, found.problems
-    assert found.was_opened
+    verified = verify_sealed(lab.sealed, secret=lab.secret(person))
+    assert verified.is_good, verified.problems
+    assert verified.was_opened
 
 
-def test_nobody_acts_in_the_name_of_another(lab: KeyedLab) -> None:
+def test_no_one_acts_in_the_name_of_another(lab: KeyedLab) -> None:
     with pytest.raises(InputError, match="key: belongs to 'Bo', who cannot act as 'Ada'"):
         export_reference(lab.sealed, lab.secret("Bo"), "Ada", "x", lab.folder / "plain")
     assert not (lab.folder / "plain").exists()
@@ -103,7 +103,7 @@ def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
     (lab.bundle / "readings.csv").write_text("case_id\n")
     shutil.rmtree(lab.sealed)
     lab.seal()
-    evaluate_sealed(lab.look("mine.csv", "scan0"))
+    evaluate_sealed(lab.evaluate_options("mine.csv", "scan0"))
     files = {
         "reference": lab.sealed / "data/sealed/nodules.parquet.sealed",
         "archive": lab.sealed / "data/sealed/readings.csv.sealed",
@@ -119,12 +119,12 @@ def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
     for person in ("Ada", "Bo", "Cem", "Ria", "Safe"):
         vault = open_compartments(header, lab.key(person), "vault.json", compartment_of)
         opened = []
-        for room, file in files.items():
+        for compartment, file in files.items():
             try:
-                vault.open(file.read_bytes(), names[room], "file")
-                opened.append(room)
+                vault.open(file.read_bytes(), names[compartment], "file")
+                opened.append(compartment)
             except InputError:
-                assert room not in vault.keys
+                assert compartment not in vault.keys
         opens[person] = opened
     assert opens == {
         "Ada": ["reference", "archive"],
@@ -138,7 +138,7 @@ def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
 def test_a_strangers_key_opens_nothing(lab: KeyedLab) -> None:
     new_person(lab, "Eve")
     with pytest.raises(InputError, match="wraps nothing for the key SHA256:"):
-        evaluate_sealed(lab.look("mine.csv", "scan0", person="Eve"))
+        evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", person="Eve"))
     with pytest.raises(InputError, match="lists no person with the key"):
         seal_bundle(replace(lab.order(), out=lab.folder / "other", secret=lab.secret("Eve")))
 
@@ -150,7 +150,7 @@ def test_a_shared_secret_does_not_open_it_and_says_what_does(lab: KeyedLab) -> N
         seal_bundle(replace(lab.order(), out=lab.folder / "other", secret=SECRET, person="Ada"))
 
 
-def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_anew(
+def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_again(
     lab: KeyedLab,
 ) -> None:
     path = lab.sealed / "vault.json"
@@ -160,9 +160,9 @@ def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_anew(
     path.write_text(json.dumps(header, indent=1) + "\n")
     assert "vault.json: was changed" in problems(lab)
     resign(lab, "Bo")
-    told = problems(lab)
-    assert "is not wrapped for 'Ada' as policy and log require" in told
-    assert "00000001.json: does not follow from the manifest" in told
+    messages = problems(lab)
+    assert "is not wrapped for 'Ada' as policy and log require" in messages
+    assert "00000001.json: does not follow from the manifest" in messages
     assert "which is not" in problems(lab, public_key=lab.folder / "ada.key.pub")
 
 
@@ -185,7 +185,7 @@ def test_a_vault_of_another_set_is_refused(lab: KeyedLab) -> None:
     )
     (lab.sealed / "vault.json").write_text(json.dumps(other, indent=1) + "\n")
     with pytest.raises(InputError, match=r"vault\.json: was changed after the set was sealed"):
-        evaluate_sealed(lab.look("more.csv", "scan0"))
+        evaluate_sealed(lab.evaluate_options("more.csv", "scan0"))
 
 
 def forged(lab: KeyedLab, person: str, signer: str, step: str, **facts: Any) -> None:
@@ -214,13 +214,14 @@ def forged(lab: KeyedLab, person: str, signer: str, step: str, **facts: Any) -> 
 
 def test_an_event_signed_with_anothers_key_is_named(lab: KeyedLab) -> None:
     forged(lab, "Ada", "Bo", "refused")
-    told = problems(lab)
+    messages = problems(lab)
     assert (
-        "00000004.json: was changed, or was not signed with the key of 'Ada' at that point" in told
+        "00000004.json: was changed, or was not signed with the key of 'Ada' at that point"
+        in messages
     )
-    assert "head.json: was changed" in told
+    assert "head.json: was changed" in messages
     with pytest.raises(InputError, match="was not signed with the key of 'Ada'"):
-        evaluate_sealed(lab.look("more.csv", "scan0"))
+        evaluate_sealed(lab.evaluate_options("more.csv", "scan0"))
 
 
 def test_an_event_signed_again_by_another_is_named(lab: KeyedLab) -> None:
@@ -254,9 +255,9 @@ def test_a_policy_with_one_more_key_is_refused(lab: KeyedLab) -> None:
         with pytest.raises(InputError, match="was changed after the set was sealed"):
             open_sealed(lab.sealed, lab.secret(name), "", "evaluate")
     resign(lab, "Bo")
-    told = problems(lab)
-    assert "00000001.json: does not follow from the manifest" in told
-    assert "is not wrapped for 'Eve' as policy and log require" in told
+    messages = problems(lab)
+    assert "00000001.json: does not follow from the manifest" in messages
+    assert "is not wrapped for 'Eve' as policy and log require" in messages
 
 
 def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(

@@ -34,7 +34,7 @@ def test_images_stay_plain_unless_they_are_encrypted_and_their_list_always_does(
 
 
 @pytest.mark.parametrize(
-    ("name", "room"),
+    ("name", "compartment"),
     [
         ("nodules.parquet", "reference"),
         ("manifest.json", "reference"),
@@ -46,8 +46,8 @@ def test_images_stay_plain_unless_they_are_encrypted_and_their_list_always_does(
         (IMAGES, "archive"),
     ],
 )
-def test_every_file_has_a_room(name: str, room: str) -> None:
-    assert compartment_of(name) == room
+def test_every_file_has_a_compartment(name: str, compartment: str) -> None:
+    assert compartment_of(name) == compartment
 
 
 def test_names_have_the_number_of_their_event_in_eight_digits() -> None:
@@ -65,6 +65,6 @@ def test_log_results_and_changes_grow_and_nothing_else() -> None:
         assert not grows(name)
 
 
-def test_only_what_lies_in_the_folder_of_images_is_one() -> None:
+def test_only_what_is_in_the_folder_of_images_is_one() -> None:
     for name in (f"readings/{IMAGE_LIST}", f"readings/{IMAGES}"):
         assert sealed_path_of(name).is_secret

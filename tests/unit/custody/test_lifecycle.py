@@ -1,4 +1,4 @@
-"""A retired set gives no looks; a copy is worth what a checkpoint says that it lacks."""
+"""A retired set permits no evaluations; a checkpoint shows what a copy lacks."""
 
 import shutil
 from pathlib import Path
@@ -21,16 +21,18 @@ def lab(tmp_path: Path) -> SealedLab:
     return made
 
 
-def look(lab: SealedLab, name: str, *hits: str) -> None:
+def evaluate_marks(lab: SealedLab, name: str, *hits: str) -> None:
     marks = lab.marks(name, *hits)
     evaluate_sealed(SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=0))
 
 
-def test_a_retired_set_gives_no_looks_and_says_why(lab: SealedLab) -> None:
-    look(lab, "one.csv", "scan0")
-    assert retire(lab.sealed, SECRET, "Ada", " twenty looks ").facts == {"reason": "twenty looks"}
-    with pytest.raises(InputError, match=r"was retired on .* \(event 4\): twenty looks"):
-        look(lab, "two.csv", "scan1")
+def test_a_retired_set_gives_no_evaluations_and_says_why(lab: SealedLab) -> None:
+    evaluate_marks(lab, "first.csv", "scan0")
+    assert retire(lab.sealed, SECRET, "Ada", " twenty evaluations ").facts == {
+        "reason": "twenty evaluations"
+    }
+    with pytest.raises(InputError, match=r"was retired on .* \(event 4\): twenty evaluations"):
+        evaluate_marks(lab, "two.csv", "scan1")
     assert [event.step for event in read_audit(lab.sealed).events][-2:] == ["retired", "refused"]
     assert export_reference(lab.sealed, SECRET, "Ada", "archive", lab.folder / "plain") == 3
     assert verify_sealed(lab.sealed, secret=SECRET).is_good
@@ -47,18 +49,18 @@ def test_only_a_curator_retires_and_gives_a_reason(lab: SealedLab) -> None:
 
 def test_a_copy_says_what_would_be_lost(lab: SealedLab) -> None:
     copy, checkpoint = lab.folder / "copy", lab.folder / "checkpoint.json"
-    look(lab, "one.csv", "scan0")
+    evaluate_marks(lab, "first.csv", "scan0")
     shutil.copytree(lab.sealed, copy)
     write_checkpoint(lab.sealed, checkpoint)
-    found = check_copy(copy, [checkpoint], SECRET)
-    assert (found.is_good, found.events, found.lost, found.evaluations) == (True, 3, 0, 1)
-    assert found.opens
-    look(lab, "two.csv", "scan1")
+    check = check_copy(copy, [checkpoint], SECRET)
+    assert (check.is_good, check.events, check.lost, check.evaluations) == (True, 3, 0, 1)
+    assert check.opens
+    evaluate_marks(lab, "two.csv", "scan1")
     old = lab.folder / "old.json"
     shutil.copy(checkpoint, old)
     write_checkpoint(lab.sealed, checkpoint)
-    found = check_copy(copy, [old, checkpoint], SECRET)
-    assert (found.is_good, found.lost, found.problems) == (False, 2, ())
+    check = check_copy(copy, [old, checkpoint], SECRET)
+    assert (check.is_good, check.lost, check.problems) == (False, 2, ())
     assert check_copy(copy, []).expected == 0
 
 
@@ -68,9 +70,9 @@ def test_a_damaged_copy_or_one_of_another_set_is_not_good(lab: SealedLab, tmp_pa
     shutil.copytree(lab.sealed, copy)
     file = copy / "data" / "sealed" / "nodules.parquet.sealed"
     file.write_bytes(file.read_bytes()[:-1])
-    found = check_copy(copy, [checkpoint], SECRET)
-    assert not found.is_good
-    assert "nodules.parquet.sealed" in str(found.problems[0])
+    check = check_copy(copy, [checkpoint], SECRET)
+    assert not check.is_good
+    assert "nodules.parquet.sealed" in str(check.problems[0])
     other = make_lab(tmp_path / "other")
     other.seal()
     assert "belongs to another log" in str(check_copy(other.sealed, [checkpoint]).problems[0])

@@ -44,10 +44,10 @@ def event(number: int, person: str, step: Step, role: Role | None = None, **fact
     )
 
 
-def checked(seal: PolicySeal, one: Event, key: PrivateKey) -> str:
-    """What is wrong with an event that somebody signed."""
-    content = one.unsigned_bytes
-    return seal.wrong(content, signature_code(content, key), one.person)
+def checked(seal: PolicySeal, checked_event: Event, key: PrivateKey) -> str:
+    """What is wrong with an event that a person signed."""
+    content = checked_event.unsigned_bytes
+    return seal.wrong(content, signature_code(content, key), checked_event.person)
 
 
 def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
@@ -58,7 +58,7 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
         ("Bo", event(3, "Bo", "refused")),
         ("Kim", event(4, "Kim", "revoked", subject="Ada")),
     ]
-    assert [checked(seal, one, keys[person]) for person, one in log] == ["", "", "", ""]
+    assert [checked(seal, entry, keys[person]) for person, entry in log] == ["", "", "", ""]
     now = seal.policy_now()
     assert now is not None
     assert [bool(person.key) for person in now.people] == [False, True, True]
@@ -66,7 +66,7 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "signer", "told"),
+    ("refused_event", "signer", "message"),
     [
         (
             event(1, "Bo", "evaluation_charged"),
@@ -107,17 +107,19 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
         ),
     ],
 )
-def test_what_somebody_might_not_is_told(one: Event, signer: str, told: str, keys: Keys) -> None:
+def test_what_a_person_may_not_do_is_reported(
+    refused_event: Event, signer: str, message: str, keys: Keys
+) -> None:
     seal = PolicySeal(policy_of(keys))
-    assert told in checked(seal, one, keys[signer])
+    assert message in checked(seal, refused_event, keys[signer])
     assert seal.policy_now() == policy_of(keys)
 
 
 def test_two_people_have_two_keys(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     line = keys["Bo"].public.line
-    one = event(1, "Kim", "admitted", subject="New", roles="auditor", key=line)
-    assert "the key of 'Bo' is also another person's" in checked(seal, one, keys["Kim"])
+    event_ = event(1, "Kim", "admitted", subject="New", roles="auditor", key=line)
+    assert "the key of 'Bo' is also another person's" in checked(seal, event_, keys["Kim"])
 
 
 def test_a_key_counts_from_its_event_on_and_an_older_one_no_more(keys: Keys) -> None:
@@ -143,8 +145,8 @@ def test_a_key_counts_from_its_event_on_and_an_older_one_no_more(keys: Keys) -> 
 def test_who_was_admitted_may_what_their_roles_allow(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     line = keys["New"].public.line
-    one = event(1, "Kim", "admitted", subject="New", roles="auditor, reader", key=line)
-    assert checked(seal, one, keys["Kim"]) == ""
+    event_ = event(1, "Kim", "admitted", subject="New", roles="auditor, reader", key=line)
+    assert checked(seal, event_, keys["Kim"]) == ""
     assert checked(seal, event(2, "New", "inspected", "auditor"), keys["New"]) == ""
     assert "may not evaluate" in checked(
         seal, event(3, "New", "evaluation_charged", "auditor"), keys["New"]
@@ -158,7 +160,7 @@ def head(events: int) -> bytes:
     return json.dumps({"events": events, "last": "sha256:1"}).encode()
 
 
-def test_a_head_is_signed_by_somebody_who_had_a_key_before_or_after_its_last_event(
+def test_a_head_is_signed_by_a_person_who_had_a_key_before_or_after_its_last_event(
     keys: Keys,
 ) -> None:
     seal = PolicySeal(policy_of(keys))
@@ -180,7 +182,7 @@ def test_a_head_is_signed_by_somebody_who_had_a_key_before_or_after_its_last_eve
                     writer.make(content, "Bo")
 
 
-def test_nobody_signs_in_the_name_of_another(keys: Keys) -> None:
+def test_no_one_signs_in_the_name_of_another(keys: Keys) -> None:
     content = event(1, "Bo", "evaluation_charged").unsigned_bytes
     code = PolicySeal(policy_of(keys), keys["Bo"]).make(content, "Bo")
     assert PolicySeal(policy_of(keys)).wrong(content, code, "Bo") == ""
@@ -191,12 +193,12 @@ def test_nobody_signs_in_the_name_of_another(keys: Keys) -> None:
             PolicySeal(policy_of(keys), key).make(content, "Bo")
 
 
-def test_a_changed_event_is_told_though_it_held_before(keys: Keys) -> None:
+def test_a_changed_event_is_reported_though_it_held_before(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
-    one, other = event(1, "Bo", "evaluation_charged"), event(1, "Bo", "failed")
-    code = signature_code(one.unsigned_bytes, keys["Bo"])
+    event_, other = event(1, "Bo", "evaluation_charged"), event(1, "Bo", "failed")
+    code = signature_code(event_.unsigned_bytes, keys["Bo"])
     for _ in range(2):
-        assert seal.wrong(one.unsigned_bytes, code, "Bo") == ""
+        assert seal.wrong(event_.unsigned_bytes, code, "Bo") == ""
         assert "was changed" in seal.wrong(other.unsigned_bytes, code, "Bo")
 
 
@@ -222,24 +224,30 @@ def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Ke
 def test_the_next_event_follows_the_last(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys), keys["Bo"])
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    told = {"step": "evaluation_charged", "role": "operator", "person": "Bo", "at": at, "facts": {}}
-    first = next_event([], bundle="sha256:b", seal=seal, **told)  # type: ignore[arg-type]
-    second = next_event([first], bundle="sha256:b", seal=seal, **told)  # type: ignore[arg-type]
+    statement = {
+        "step": "evaluation_charged",
+        "role": "operator",
+        "person": "Bo",
+        "at": at,
+        "facts": {},
+    }
+    first = next_event([], bundle="sha256:b", seal=seal, **statement)  # type: ignore[arg-type]
+    second = next_event([first], bundle="sha256:b", seal=seal, **statement)  # type: ignore[arg-type]
     assert (first.number, first.previous) == (1, "sha256:b")
     assert (second.number, second.previous) == (2, first.digest)
-    for one in (first, second):
-        assert seal.wrong(one.unsigned_bytes, one.code, "Bo") == ""
+    for changed in (first, second):
+        assert seal.wrong(changed.unsigned_bytes, changed.code, "Bo") == ""
 
 
 def test_what_was_wrong_once_is_wrong_again(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     for _ in range(2):
-        told = checked(seal, event(1, "Ada", "evaluation_charged"), keys["Ada"])
-        assert told == "was written by 'Ada', who may not evaluate."
+        wrong = checked(seal, event(1, "Ada", "evaluation_charged"), keys["Ada"])
+        assert wrong == "was written by 'Ada', who may not evaluate."
     assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
 
 
-def test_another_first_event_is_judged_by_the_policy_before_it(keys: Keys) -> None:
+def test_another_first_event_is_checked_by_the_policy_before_it(keys: Keys) -> None:
     seal = PolicySeal(policy_of(keys))
     line = keys["New"].public.line
     rotated = event(1, "Kim", "rotated", subject="Ada", key=line)

@@ -19,7 +19,7 @@ from nodulebench.custody.policy import (
 from nodulebench.security.keys import PublicKey
 
 
-def test_a_policy_says_by_which_role_somebody_may() -> None:
+def test_a_policy_says_by_which_role_a_person_may() -> None:
     policy = parse_policy(POLICY, "policy.toml")
     assert policy.role_of("Ada", "seal") == "curator"
     assert policy.role_of("Bo", "evaluate") == "operator"
@@ -61,7 +61,7 @@ def test_every_action_is_for_exactly_one_role() -> None:
         ("[]", "policy.toml field 'people.0.roles': Tuple should have at least 1 item"),
     ],
 )
-def test_roles_that_check_each_other_are_kept_apart(roles: str, message: str) -> None:
+def test_roles_that_check_each_other_are_exclusive(roles: str, message: str) -> None:
     text = f'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = {roles}\n'
     with pytest.raises(InputError) as refused:
         parse_policy(text, "policy.toml")
@@ -95,7 +95,7 @@ def test_a_wrong_policy_is_refused_with_the_field(text: str, message: str) -> No
     assert message in str(refused.value)
 
 
-def test_without_a_word_a_developer_gets_one_look_and_a_verdict() -> None:
+def test_without_a_word_a_developer_gets_one_evaluation_and_a_verdict() -> None:
     text = 'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
     reuse = parse_policy(text, "policy.toml").reuse
     assert (reuse.evaluations_per_developer, reuse.feedback) == (1, "verdict")
@@ -173,17 +173,17 @@ def test_names_have_1_to_200_letters(length: int, is_taken: bool) -> None:
             parse_policy(text, "policy.toml")
 
 
-def test_a_policy_needs_somebody() -> None:
+def test_a_policy_needs_people() -> None:
     with pytest.raises(InputError, match="people"):
         parse_policy('key_custodian = "lab"\npeople = []\n', "policy.toml")
 
 
-def test_nobody_s_key_is_shown_with_a_seal() -> None:
+def test_no_key_is_shown_with_a_seal() -> None:
     policy = parse_policy(POLICY, "policy.toml")
     assert repr(PolicySeal(policy)) == f"PolicySeal(policy={policy!r})"
 
 
-def test_every_name_that_stands_twice_is_told() -> None:
+def test_every_name_that_is_repeated_is_reported() -> None:
     person = '[[people]]\nname = "{}"\nroles = ["operator"]\n'
     text = 'key_custodian = "lab"\n' + "".join(person.format(name) for name in "XYXYZ")
     with pytest.raises(InputError) as refused:

@@ -71,12 +71,12 @@ def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(lab: Seale
 def test_a_sealed_set_verifies_with_and_without_its_secret(lab: SealedLab) -> None:
     lab.seal()
     for secret in (None, SECRET):
-        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=secret)
-        assert found.is_good, found.problems
-        assert found.signature is not None
-        assert found.signature.is_known
-        assert found.signature.signed.by == "Ada"
-        assert [event.step for event in found.events] == ["sealed"]
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=secret)
+        assert verified.is_good, verified.problems
+        assert verified.signature is not None
+        assert verified.signature.is_known
+        assert verified.signature.signed.by == "Ada"
+        assert [event.step for event in verified.events] == ["sealed"]
 
 
 def test_a_sealed_set_is_a_valid_bag(lab: SealedLab) -> None:
@@ -115,8 +115,8 @@ def test_a_list_of_images_stays_readable_and_is_compared(lab: SealedLab) -> None
     assert (lab.sealed / "data" / "images.csv").is_file()
     assert verify_sealed(lab.sealed, images=images).is_good
     (images / "scan1" / "0001.dcm").write_bytes(b"x")
-    found = verify_sealed(lab.sealed, images=images).problems
-    assert [str(one) for one in found] == [
+    verified = verify_sealed(lab.sealed, images=images).problems
+    assert [str(result) for result in verified] == [
         f"{images / 'scan1' / '0001.dcm'}: is not the file that images.csv lists."
     ]
 
@@ -190,7 +190,7 @@ def test_an_interrupted_sealing_needs_the_same_secret(lab: SealedLab) -> None:
 
 
 def kill(lab: SealedLab, *operations: object) -> list[dict[str, Any]]:
-    """What builders.killed_sealing says of sealing this desk."""
+    """The outcomes of builders.killed_sealing in this folder."""
     script = [sys.executable, "-m", "builders.killed_sealing"]
     done = subprocess.run(
         [*script, str(lab.folder), *map(str, operations)],
@@ -219,23 +219,23 @@ def test_killed_at_any_operation_the_next_run_completes_it(lab: SealedLab) -> No
 @pytest.mark.slow
 @needs_fork
 def test_killed_again_and_again_it_is_still_completed(lab: SealedLab) -> None:
-    assert all(one["killed"] for one in kill(lab, "at", 12, 30, 30, 45))
+    assert all(outcome["killed"] for outcome in kill(lab, "at", 12, 30, 30, 45))
     assert lab.seal().taken_over > 0
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert verified.is_good, verified.problems
 
 
 @pytest.mark.slow
 @needs_fork
-def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(
+def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_evaluation(
     lab: SealedLab,
 ) -> None:
     lab.seal()
     lab.marks("mine.csv", "scan0", "scan1")
-    outcomes = kill(lab, "look", 8)
+    outcomes = kill(lab, "score", 8)
     assert len(outcomes) > 4
     assert [outcome for outcome in outcomes if outcome["problems"]] == []
-    assert {outcome["look"] for outcome in outcomes} == {1}
+    assert {outcome["used"] for outcome in outcomes} == {1}
 
 
 REAL = "LIDC-IDRI-0001_original_6slices"
@@ -259,7 +259,7 @@ def test_a_flipped_byte_in_a_real_image_is_found_and_named(lab: SealedLab) -> No
     assert [problem.where for problem in problems] == [str(slices[2])]
 
 
-def test_what_a_killed_run_copied_badly_is_copied_anew(lab: SealedLab) -> None:
+def test_what_a_killed_run_copied_badly_is_copied_again(lab: SealedLab) -> None:
     stage = lab.folder / ".sealed.sealing" / "data" / "images" / "scan0"
     stage.mkdir(parents=True)
     (stage / "0001.dcm").write_bytes(b"half")
@@ -292,7 +292,7 @@ def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
         (
             "luna16.recal",
@@ -303,16 +303,18 @@ def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
     ],
 )
 def test_a_policy_that_tells_an_unknown_metric_is_not_sealed(
-    lab: SealedLab, named: str, told: str
+    lab: SealedLab, named: str, message: str
 ) -> None:
     policy = lab.folder / "policy.toml"
     policy.write_text(policy.read_text().replace("luna16.recall", named))
     with pytest.raises(InputError) as refused:
         lab.seal()
-    assert f"policy.toml field 'reuse.metrics': {told}" in str(refused.value)
+    assert f"policy.toml field 'reuse.metrics': {message}" in str(refused.value)
     assert not lab.sealed.exists()
 
 
 @pytest.mark.parametrize(("named", "is_open"), [("", True), ('protocols = ["luna16"]\n', False)])
-def test_a_policy_that_names_no_question_is_told(tmp_path: Path, named: str, is_open: bool) -> None:
+def test_a_policy_that_names_no_question_is_reported(
+    tmp_path: Path, named: str, is_open: bool
+) -> None:
     assert make_lab(tmp_path, POLICY + named).seal().permits_any_test == is_open

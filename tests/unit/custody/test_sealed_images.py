@@ -51,11 +51,11 @@ def test_no_image_is_readable_in_the_set(lab: KeyedLab) -> None:
     assert not [content for content in contents if b"scan0scan0" in content or b"voxels" in content]
     assert not (lab.sealed / "data" / "images").exists()
     assert "images encrypted as well" in (lab.sealed / "datasheet.md").read_text()
-    found = verify_sealed(lab.sealed, secret=lab.secret("Bo"))
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, secret=lab.secret("Bo"))
+    assert verified.is_good, verified.problems
 
 
-def test_one_case_after_another_lies_in_a_private_place(lab: KeyedLab) -> None:
+def test_one_case_after_another_is_in_a_private_folder(lab: KeyedLab) -> None:
     with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
         assert images.case_ids == ["scan0", "scan1", "scan2"]
         assert images.folder.stat().st_mode & 0o077 == 0
@@ -98,21 +98,21 @@ def test_detectors_are_given_them_and_nothing_is_left(lab: KeyedLab) -> None:
     most = 0
     with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
 
-        def told(*_: object) -> None:
+        def no_warning(*_: object) -> None:
             nonlocal most
             most = max(most, len(plain_files(lab)))
 
-        found = detect_set(
+        detected = detect_set(
             System(("isicad",)),
             lab.sealed,
             executor=LocalExecutor(1),
             source=images,
-            progress=told,
+            progress=no_warning,
         )
         assert plain_files(lab) == []
-    assert [(one.case_id, one.state) for one in found] == [
+    assert [(result.case_id, result.state) for result in detected] == [
         (f"scan{number}", "failed")
-        for number in range(3)  # they are no images, and were read
+        for number in range(3)  # they are not images, and were read
     ]
     assert most == 0
 

@@ -1,4 +1,4 @@
-"""What is kept of a look is enough for everything, and is what the log says it is."""
+"""A stored result is sufficient for all reports, and matches its digest in the log."""
 
 import json
 from collections.abc import Callable
@@ -42,42 +42,42 @@ def take(lab: SealedLab) -> Path:
     return marks
 
 
-def kept(lab: SealedLab) -> StoredResult:
+def stored_of(lab: SealedLab) -> StoredResult:
     opened = open_sealed(lab.sealed, SECRET, "Cem", "inspect")
     return open_stored_result(
         opened, next(event for event in opened.events if event.step == "evaluated")
     )
 
 
-def test_what_is_kept_is_what_a_plain_evaluation_finds(lab: SealedLab) -> None:
+def test_a_stored_result_is_what_a_plain_evaluation_finds(lab: SealedLab) -> None:
     marks = take(lab)
     reference = read_reference(lab.bundle)
     submission = read_submission(marks, reference.cases)
     plain = evaluate(reference, [submission], with_options(load_protocol("luna16"), bootstraps=20))
-    found = kept(lab)
-    assert json.loads(found.contents["evaluation.json"]) == evaluation_document(plain).to_json()
+    stored = stored_of(lab)
+    assert json.loads(stored.contents["evaluation.json"]) == evaluation_document(plain).to_json()
     tables = result_tables(plain)
-    assert_frame_equal(found.curves, tables[CURVE_FILE])
-    evaluated = found.evaluated()
+    assert_frame_equal(stored.curves, tables[CURVE_FILE])
+    evaluated = stored.evaluated()
     assert not evaluated.changed_digests
     assert_frame_equal(evaluated.labels, tables[LABEL_FILE], check_dtypes=False)
-    assert found.about["developer"] == "example"
-    assert found.about["name"] == "mine"
+    assert stored.about["developer"] == "example"
+    assert stored.about["name"] == "mine"
 
 
-def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(lab: SealedLab) -> None:
+def test_a_stored_result_that_is_not_the_one_in_the_log_is_refused(lab: SealedLab) -> None:
     take(lab)
     path = lab.sealed / layout.result_file(2)
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(InputError, match="was changed: event 3 names another digest"):
-        kept(lab)
+        stored_of(lab)
     path.unlink()
     with pytest.raises(InputError, match="is named by event 3, but does not exist"):
-        kept(lab)
+        stored_of(lab)
 
 
-def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(lab: SealedLab) -> None:
+def test_a_result_of_an_interrupted_evaluation_is_removed_by_the_next(lab: SealedLab) -> None:
     class KilledError(BaseException):
         pass
 
@@ -90,15 +90,17 @@ def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(lab: Sea
             take(lab)
     results = lab.sealed / layout.RESULTS
     assert [path.name for path in results.iterdir()] == ["00000002.zip.sealed"]
-    (results / "00000009.zip.sealed").write_bytes(b"added by somebody")
+    (results / "00000009.zip.sealed").write_bytes(b"added by another")
     take(lab)
-    kept_names = sorted(path.name for path in results.iterdir())
-    assert kept_names == ["00000003.zip.sealed", "00000009.zip.sealed"]
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert [problem.what for problem in found.problems] == ["does not belong there: it was added."]
+    stored_names = sorted(path.name for path in results.iterdir())
+    assert stored_names == ["00000003.zip.sealed", "00000009.zip.sealed"]
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert [problem.what for problem in verified.problems] == [
+        "does not belong there: it was added."
+    ]
 
 
-def test_a_result_that_is_being_kept_is_waited_for(
+def test_a_result_that_is_being_stored_is_waited_for(
     lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results_module, "STORING_WAIT_S", 0)

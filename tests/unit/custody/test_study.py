@@ -1,4 +1,4 @@
-"""Which kept results a word means: never one developer's for another's."""
+"""Which stored results an alias or number selects: never another developer's."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ def event(number: int, step: Step, **facts: object) -> Event:
     )
 
 
-def look(number: int, developer: str, **names: str) -> list[Event]:
+def evaluation_events(number: int, developer: str, **names: str) -> list[Event]:
     return [
         event(number, "evaluation_charged", developer=developer, **names),
         event(number + 1, "evaluated", developer=developer, evaluation=number),
@@ -29,11 +29,11 @@ def look(number: int, developer: str, **names: str) -> list[Event]:
 
 
 LOG = [
-    *look(2, "alpha", algorithm="marks"),
-    *look(4, "beta", algorithm="marks"),
-    *look(6, "gamma", algorithm="x", alias="4"),
-    *look(8, "delta", algorithm="first", alias="A1"),
-    *look(10, "delta", algorithm="second", alias="a1"),
+    *evaluation_events(2, "alpha", algorithm="marks"),
+    *evaluation_events(4, "beta", algorithm="marks"),
+    *evaluation_events(6, "gamma", algorithm="x", alias="4"),
+    *evaluation_events(8, "delta", algorithm="first", alias="A1"),
+    *evaluation_events(10, "delta", algorithm="second", alias="a1"),
 ]
 
 
@@ -49,9 +49,15 @@ def test_a_word_that_means_results_of_several_developers_is_refused(word: str, l
         chosen_evaluations(LOG, [word])
 
 
-def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
-    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
-    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
-    assert [look.facts["evaluation"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
+def test_a_number_means_its_evaluation_and_an_alias_the_last_of_its_developer() -> None:
+    assert [
+        evaluation.facts["evaluation"] for evaluation in chosen_evaluations(LOG[:4], ["2"])
+    ] == [2]
+    assert [
+        evaluation.facts["evaluation"] for evaluation in chosen_evaluations(LOG[6:], ["8"])
+    ] == [8]
+    assert [
+        evaluation.facts["evaluation"] for evaluation in chosen_evaluations(LOG[8:], ["A1"])
+    ] == [10]
     with pytest.raises(InputError, match="evaluation 'marks': has no stored result"):
         chosen_evaluations(LOG[4:], ["marks"])

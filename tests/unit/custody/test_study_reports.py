@@ -1,4 +1,4 @@
-"""Comparison and report from kept results: the same to the last bit, and nothing of others."""
+"""Comparison and report from stored results: the same to the last bit, and nothing of others."""
 
 import json
 import re
@@ -79,7 +79,7 @@ def plain(lab: StudyLab) -> Path:
 
 @pytest.fixture(scope="module")
 def study(lab: StudyLab) -> Path:
-    out = lab.folder / "from-kept"
+    out = lab.folder / "from-stored"
     compare_stored(lab.study_options(), CHOICE, out)
     return out
 
@@ -95,8 +95,8 @@ def test_the_document_is_that_of_an_unsealed_evaluation(plain: Path, study: Path
 
 @pytest.mark.parametrize("name", ["labels", "curves", "flips"])
 def test_the_tables_are_the_same(plain: Path, study: Path, name: str) -> None:
-    found, wanted = (pl.read_parquet(one / f"{name}.parquet") for one in (study, plain))
-    assert_frame_equal(found, wanted, check_dtypes=False, check_exact=True)
+    actual, wanted = (pl.read_parquet(folder / f"{name}.parquet") for folder in (study, plain))
+    assert_frame_equal(actual, wanted, check_dtypes=False, check_exact=True)
 
 
 @pytest.mark.parametrize("name", ["misses.csv", "false_positives.csv"])
@@ -105,19 +105,21 @@ def test_the_lists_of_errors_are_the_same(plain: Path, study: Path, name: str) -
 
 
 def test_the_page_is_the_same(plain: Path, study: Path) -> None:
-    found, wanted = ((one / "report.html").read_text(encoding="utf-8") for one in (study, plain))
-    assert found == wanted
+    actual, wanted = (
+        (folder / "report.html").read_text(encoding="utf-8") for folder in (study, plain)
+    )
+    assert actual == wanted
 
 
-def test_nothing_of_the_judged_tables_is_written(study: Path) -> None:
+def test_nothing_of_the_input_tables_is_written(study: Path) -> None:
     assert not (study / "inputs").exists()
     assert content(study, "evaluations.json")["evaluations"][0]["evaluation"] == 2
 
 
-def test_every_making_stands_in_the_log(lab: StudyLab, study: Path) -> None:
+def test_every_making_is_in_the_log(lab: StudyLab, study: Path) -> None:
     assert study.is_dir()
     events = read_audit(lab.sealed, SECRET).events
-    (event,) = [one for one in events if one.step == "compared"]
+    (event,) = [event for event in events if event.step == "compared"]
     assert (event.person, event.role) == ("Dee", "reporter")
     assert event.facts == {"evaluations": "2, 4, 6", "baseline": "A1"}
     checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
@@ -129,9 +131,9 @@ def test_only_a_reporter_makes_reports(lab: StudyLab) -> None:
         compare_stored(lab.study_options(person="Bo"), CHOICE)
 
 
-def test_looks_are_chosen_by_alias_or_number(lab: StudyLab) -> None:
-    found, _ = compare_stored(lab.study_options("a3", "2"), CHOICE)
-    assert {difference.algorithm for difference in found.differences} == {"A3"}
+def test_evaluations_are_chosen_by_alias_or_number(lab: StudyLab) -> None:
+    comparison, _ = compare_stored(lab.study_options("a3", "2"), CHOICE)
+    assert {difference.algorithm for difference in comparison.differences} == {"A3"}
     with pytest.raises(
         InputError, match=r"evaluation 'A9': has no stored result\. Stored: A1 \(evaluation 2\)"
     ):
@@ -153,7 +155,7 @@ def texts(folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_developers_copy_names_nobody_else_and_no_case(lab: StudyLab) -> None:
+def test_a_developers_copy_names_no_other_developer_and_no_case(lab: StudyLab) -> None:
     written = texts(copy_for(lab, "A2", "A2"))
     assert "Betamed-finder-1" in written
     assert "A1" in written
@@ -175,10 +177,10 @@ def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -
         assert not re.search(rf"\b{secret}\b", written), secret
 
 
-def test_a_copy_tells_what_the_feedback_told(lab: StudyLab) -> None:
-    told = content(lab.folder / "told" / "A2", "feedback.json")["evaluation"]
+def test_a_copy_tells_the_same_as_the_feedback(lab: StudyLab) -> None:
+    evaluation = content(lab.folder / "feedback" / "A2", "feedback.json")["evaluation"]
     own = content(copy_for(lab, "A2"))["algorithms"][0]
-    assert own["rules"] == told["algorithms"][0]["rules"]
+    assert own["rules"] == evaluation["algorithms"][0]["rules"]
 
 
 def digits(value: Any) -> int:
@@ -190,25 +192,27 @@ def digits(value: Any) -> int:
 
 
 @pytest.mark.slow
-def test_a_copys_comparison_has_no_more_digits_than_are_told(lab: StudyLab) -> None:
-    (found,) = content(copy_for(lab, "A2", "A2"))["comparisons"]
-    assert found["baseline"] == "Betamed-finder-1"
-    assert {difference["algorithm"] for difference in found["differences"]} == {"A1", "A3"}
-    assert 2 <= digits(found) <= 3
-    assert set(found["digests"]) <= {"protocol", "plan"}
+def test_a_copys_comparison_has_no_more_digits_than_are_reported(lab: StudyLab) -> None:
+    (actual,) = content(copy_for(lab, "A2", "A2"))["comparisons"]
+    assert actual["baseline"] == "Betamed-finder-1"
+    assert {difference["algorithm"] for difference in actual["differences"]} == {"A1", "A3"}
+    assert 2 <= digits(actual) <= 3
+    assert set(actual["digests"]) <= {"protocol", "plan"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fewest", "is_told"), [(1, True), (10_000, False)])
+@pytest.mark.parametrize(("fewest", "is_disclosed"), [(1, True), (10_000, False)])
 def test_a_copys_comparison_counts_no_few_nodules(
-    lab: StudyLab, fewest: int, is_told: bool
+    lab: StudyLab, fewest: int, is_disclosed: bool
 ) -> None:
     opened = open_sealed(lab.sealed, SECRET, "Dee", "report")
-    kept = [open_stored_result(opened, look) for look in chosen_evaluations(opened.events)]
+    stored = [
+        open_stored_result(opened, evaluation) for evaluation in chosen_evaluations(opened.events)
+    ]
     reuse = opened.policy.reuse.model_copy(update={"minimum_stratum": fewest})
-    (found,) = developers_result(kept, reuse, is_compared=True)[0].comparisons
-    assert bool(found.detection) == is_told
-    assert found.differences
+    (comparison,) = developers_result(stored, reuse, is_compared=True)[0].comparisons
+    assert bool(comparison.detection) == is_disclosed
+    assert comparison.differences
 
 
 @pytest.mark.slow
@@ -216,7 +220,7 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
     lab = evaluated_study(tmp_path, ROUNDED)
     folder = copy_for(lab, "A1")
     assert (folder / "feedback.json").read_bytes() == (
-        lab.folder / "told" / "A1" / "feedback.json"
+        lab.folder / "feedback" / "A1" / "feedback.json"
     ).read_bytes()
     page = (folder / "report-developer.html").read_text(encoding="utf-8")
     value = content(folder, "feedback.json")["metrics"]["center_hit.recall"]["value"]
@@ -242,7 +246,7 @@ def test_what_needs_the_reference_on_the_disk_is_refused(lab: StudyLab) -> None:
             report_stored(lab.study_options(), choice, lab.folder / "x")
 
 
-def test_whose_copy_it_is_has_to_be_said(lab: StudyLab) -> None:
+def test_whose_copy_it_is_must_be_given(lab: StudyLab) -> None:
     with pytest.raises(InputError, match="for a developer needs their algorithm"):
         report_stored(lab.study_options(), ReportChoice(audience="developer"), lab.folder / "x")
 
@@ -268,7 +272,7 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
     person = f'[[people]]\nname = "Dee"\nroles = ["reporter"]\nkey = "{new_person(lab, "Dee")}"\n'
     policy.write_text(policy.read_text().replace("[reuse]", f"{person}\n[reuse]"))
     lab.seal()
-    evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
+    evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
     order = StudyOptions(lab.sealed, lab.secret("Dee"), "")
     report_stored(order, ReportChoice(), tmp_path / "lab")
     assert content(tmp_path / "lab")["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
@@ -287,9 +291,9 @@ def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
         report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     assert not (lab.sealed / layout.RESULTS).exists()
     # the protocol refuses marks on cases that are not in the set, but not on those that were
-    for one in evaluate_roster(lab.roster, lab.look_order(force=True)):
-        assert one.feedback is not None, one.problem
-        assert (one.was_done, one.feedback["budget"]["used"]) == (False, 1)
+    for result in evaluate_roster(lab.roster, lab.roster_options(force=True)):
+        assert result.feedback is not None, result.problem
+        assert (result.was_done, result.feedback["budget"]["used"]) == (False, 1)
     report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
     assert "case0003" not in (tmp_path / "lab" / "report.html").read_text()
 
@@ -311,7 +315,7 @@ def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
 
 
 @pytest.mark.slow
-def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
+def test_a_plan_is_evaluated_for_all_as_without_sealing(tmp_path: Path) -> None:
     lab = made_up_study(tmp_path, VERDICT)
     (tmp_path / "criteria.toml").write_text(CRITERIA)
     plan = tmp_path / "plan.json"
@@ -324,9 +328,11 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
             bootstraps=50,
         )
     )
-    order = lab.look_order(plan=plan, protocol=None, bootstraps=None)
+    order = lab.roster_options(plan=plan, protocol=None, bootstraps=None)
     assert [
-        one.feedback["verdict"] for one in evaluate_roster(lab.roster, order) if one.feedback
+        result.feedback["verdict"]
+        for result in evaluate_roster(lab.roster, order)
+        if result.feedback
     ] == [
         "failed",
         "passed",
@@ -340,9 +346,9 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
         )
     )
     report_stored(lab.study_options(), ReportChoice(), tmp_path / "lab")
-    found, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
-    assert found == wanted
-    assert found["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}
+    actual, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
+    assert actual == wanted
+    assert actual["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}
     assert content(tmp_path / "lab", "plan.json") == content(tmp_path / "plain", "plan.json")
     folder = copy_for(lab, "A2")
     assert content(folder, "feedback.json")["verdict"] == "passed"

@@ -1,4 +1,4 @@
-"""What is digested is what is scored, and what is told of a broken file says nothing of the set."""
+"""What is digested is what is scored, and errors of broken files disclose nothing of the set."""
 
 import json
 import os
@@ -51,17 +51,17 @@ def ask(lab: SealedLab, marks: Path, **more: Any) -> dict[str, Any]:
     return evaluate_sealed(order)[0]
 
 
-def looks(lab: SealedLab) -> int:
+def charged(lab: SealedLab) -> int:
     return sum(len(use.evaluations) for use in read_audit(lab.sealed).uses)
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices")
-def test_a_device_is_no_submission_and_is_not_copied(lab: SealedLab) -> None:
+def test_a_device_is_not_copied(lab: SealedLab) -> None:
     with pytest.raises(
         InputError, match="/dev/null: is not a regular file"
     ):  # /dev/zero would fill the disk
         ask(lab, Path("/dev/null"))
-    assert looks(lab) == 0
+    assert charged(lab) == 0
 
 
 def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
@@ -77,11 +77,13 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "charge", swapping)
-        told = ask(lab, marks)
-    assert told["metrics"]["luna16.recall"]["value"] == 0
-    event = next(one for one in read_audit(lab.sealed).events if one.step == "evaluation_charged")
+        answer = ask(lab, marks)
+    assert answer["metrics"]["luna16.recall"]["value"] == 0
+    event = next(
+        event for event in read_audit(lab.sealed).events if event.step == "evaluation_charged"
+    )
     assert event.facts["submission"] != submission_digest(marks)
-    assert told["submission"] == event.facts["submission"]
+    assert answer["submission"] == event.facts["submission"]
 
 
 @pytest.fixture
@@ -96,35 +98,35 @@ def reported(tmp_path: Path) -> Path:
     return tmp_path / "sent"
 
 
-def test_files_beside_a_submission_are_no_part_of_it(reported: Path) -> None:
-    """CT images beside a report say on which slices its marks lie, and its digest stayed."""
+def test_files_next_to_a_submission_are_not_part_of_it(reported: Path) -> None:
+    """CT images next to a report say on which slices its marks lie, and its digest stayed."""
     report = next(path for path in reported.iterdir() if not path.name.startswith("ct-"))
 
     def slices(sent: Path) -> list[Any]:
         with held_copy(sent) as copy:
             assert read_without_set(copy, sent) == ()
-            found = read_with(copy, SET, ()).slices
-        return [] if found is None else found.rows()
+            table = read_with(copy, SET, ()).slices
+        return [] if table is None else table.rows()
 
-    alone, whole = slices(report), slices(reported)
-    assert alone != whole
+    single, whole = slices(report), slices(reported)
+    assert single != whole
     before = submission_digest(report), submission_digest(reported)
     for image in reported.glob("ct-*"):
         image.unlink()
-    assert slices(report) == slices(reported) == alone
+    assert slices(report) == slices(reported) == single
     assert submission_digest(report) == before[0]
     assert submission_digest(reported) != before[1]
 
 
 def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> None:
-    """A link to the vault's key was read as marks, and its first line was told."""
+    """A link to the vault's key was read as marks, and its first line was disclosed."""
     (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
     folder = tmp_path / "sent"
     folder.mkdir()
     (folder / "marks.csv").symlink_to(tmp_path / "vault.key")
-    with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file") as told:
+    with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file") as caught:
         held_copy(folder).__enter__()
-    assert "00ff" not in str(told.value)
+    assert "00ff" not in str(caught.value)
 
 
 @pytest.mark.parametrize("target", ["vault.key", "set", "nothing"])
@@ -156,7 +158,7 @@ def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
         held_copy(folder).__enter__()
 
 
-def test_what_never_ends_is_no_file(tmp_path: Path) -> None:
+def test_what_never_ends_is_not_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "sent"
     folder.mkdir()
     os.mkfifo(folder / "marks.csv")
@@ -167,8 +169,8 @@ def test_what_never_ends_is_no_file(tmp_path: Path) -> None:
 
 
 def test_the_name_counts_where_it_is_that_of_a_case(tmp_path: Path) -> None:
-    one = {"type": "Multiple points", "version": {"major": 1, "minor": 0}}
-    content = json.dumps({**one, "points": [{"name": "1", "point": [1, 2, 3]}]})
+    points = {"type": "Multiple points", "version": {"major": 1, "minor": 0}}
+    content = json.dumps({**points, "points": [{"name": "1", "point": [1, 2, 3]}]})
     digests = set()
     for name in ("in.1.json", "in.2.json"):
         (tmp_path / name).write_text(content)
@@ -201,7 +203,7 @@ def test_a_row_that_cannot_be_read_says_nothing_of_its_case(lab: SealedLab, case
     marks.write_text(f"{HEADER}scan1,1,2,3,0.5\n{case},here,2,3,0.9\n")
     with pytest.raises(InputError, match=r"mine\.csv line 3: coordX 'here' is not a finite number"):
         ask(lab, marks)
-    assert looks(lab) == 0
+    assert charged(lab) == 0
 
 
 def test_a_header_that_is_repeated_is_passed_over_as_ever(lab: SealedLab) -> None:
@@ -229,8 +231,8 @@ def nifdc(folder: Path, case: str) -> Path:
 
 def boxes(folder: Path, case: str) -> Path:
     corners = [[0, 0, 3], [5, 0, 3], [5, 5, 3], [0, 5, 3]]
-    one = {"name": "x", "corners": corners, "probability": 0.5}
-    content = {"case_id": case, "type": "Multiple 2D bounding boxes", "boxes": [one]}
+    box = {"name": "x", "corners": corners, "probability": 0.5}
+    content = {"case_id": case, "type": "Multiple 2D bounding boxes", "boxes": [box]}
     (folder / "a.json").write_text(json.dumps([{**content, "version": {"major": 1, "minor": 0}}]))
     return folder / "a.json"
 
@@ -247,7 +249,7 @@ def nndetection(folder: Path, case: str) -> Path:
 def test_places_in_voxels_are_read_whether_or_not_the_set_has_the_case(
     tmp_path: Path, make: Any
 ) -> None:
-    """That the geometry of a case is not known told which cases the set has."""
+    """That the geometry of a case is not known disclosed which cases the set has."""
     for number, case in enumerate(("in.1", "elsewhere.9")):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -262,27 +264,29 @@ def test_places_in_voxels_are_read_whether_or_not_the_set_has_the_case(
 
 @pytest.mark.parametrize("make", [coco, nifdc, boxes, nndetection])
 @pytest.mark.parametrize("case", ["in.1", "elsewhere.9"])
-def test_what_is_broken_is_told_alike_for_every_case(tmp_path: Path, make: Any, case: str) -> None:
+def test_what_is_broken_is_reported_alike_for_every_case(
+    tmp_path: Path, make: Any, case: str
+) -> None:
     sent = make(tmp_path, case)
     for file in [sent] if sent.is_file() else list(sent.iterdir()):
         content = file.read_bytes()
         broken = content.replace(b"0.5", b'"no"').replace(b"0.9", b"no")
         file.write_bytes(content[:-8] if broken == content else broken)
-    with held_copy(sent) as copy, pytest.raises(InputError) as told:
+    with held_copy(sent) as copy, pytest.raises(InputError) as caught:
         read_without_set(copy, sent)
-    assert not any("geometry" in str(problem) for problem in told.value.problems)
+    assert not any("geometry" in str(problem) for problem in caught.value.problems)
 
 
-def test_what_does_not_fit_the_images_is_told_without_where(tmp_path: Path) -> None:
+def test_what_does_not_fit_the_images_is_reported_without_where(tmp_path: Path) -> None:
     head = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,score\n"
     sent = tmp_path / "a.csv"
     sent.write_text(f"{head}in.1,1,10,900,1,2,5,5,0.9\n")
     with held_copy(sent) as copy:
         assert read_without_set(copy, sent) == ()
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as caught:
             read_with(copy, SET, ())
-    assert str(told.value).startswith("a.csv: does not fit the images of this test set")
-    assert "in.1" not in str(told.value)
+    assert str(caught.value).startswith("a.csv: does not fit the images of this test set")
+    assert "in.1" not in str(caught.value)
 
 
 def test_a_scorer_that_breaks_down_gives_no_traceback(
@@ -296,7 +300,7 @@ def test_a_scorer_that_breaks_down_gives_no_traceback(
         patch.setattr(module, "_scored", fail)
         with pytest.raises(InputError, match=r"mine\.csv: cannot be scored \(ZeroDivisionError\)"):
             ask(lab, marks)
-    assert looks(lab) == 0
+    assert charged(lab) == 0
     assert ask(lab, marks)["budget"]["used"] == 1
 
 

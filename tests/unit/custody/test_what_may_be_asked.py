@@ -53,7 +53,7 @@ def own(folder: Path, more: str, name: str = "own") -> str:
     return str(path)
 
 
-def looks(lab: SealedLab) -> int:
+def charged(lab: SealedLab) -> int:
     return sum(len(use.evaluations) for use in read_audit(lab.sealed).uses)
 
 
@@ -66,32 +66,32 @@ def looks(lab: SealedLab) -> int:
     ],
 )
 @pytest.mark.parametrize("name", ["own", "luna16"])
-def test_strata_of_ones_own_are_not_told(tmp_path: Path, more: str, name: str) -> None:
+def test_strata_of_ones_own_are_not_disclosed(tmp_path: Path, more: str, name: str) -> None:
     lab = made(tmp_path, METRICS)
     with pytest.raises(InputError, match="is neither published nor named in the policy"):
         ask(lab, protocol=own(tmp_path, more, name))
-    assert looks(lab) == 0
+    assert charged(lab) == 0
     assert read_audit(lab.sealed).events[-1].step == "refused"
 
 
-def test_a_whole_of_few_nodules_is_not_told_and_asking_again_costs(tmp_path: Path) -> None:
+def test_a_whole_of_few_nodules_is_not_disclosed_and_asking_again_costs(tmp_path: Path) -> None:
     lab = made(tmp_path, ROUNDED)
     protocol = own(tmp_path, 'scope = {types = ["calcified"]}')
-    told = "permits no metrics of fewer than 10 nodules"
+    message = "permits no metrics of fewer than 10 nodules"
     for expected in (0, 0):  # the same question has the same answer
-        with pytest.raises(InputError, match=told) as caught:
+        with pytest.raises(InputError, match=message) as caught:
             ask(lab, protocol=protocol)
-        assert looks(lab) == expected
+        assert charged(lab) == expected
         assert "charged" not in str(caught.value)
     with pytest.raises(InputError, match="evaluation: was charged: a failure because"):
         ask(lab, protocol=protocol, seed=1)
-    assert looks(lab) == 1
-    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
-    assert found.is_good, found.problems
-    assert not found.notices
+    assert charged(lab) == 1
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    assert verified.is_good, verified.problems
+    assert not verified.notices
 
 
-def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
+def test_a_plan_uses_no_stratum_of_few_nodules(tmp_path: Path) -> None:
     lab = made(tmp_path, "evaluations_per_developer = 3")
     criteria = tmp_path / "criteria.toml"
     for number, stratum in enumerate(("≥10 mm", "[4, 6) mm")):
@@ -112,29 +112,31 @@ def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
         ask(few, plan=tmp_path / "plan1.json")
 
 
-def told_strata(told: dict[str, Any], rule: str) -> dict[str, dict[str, Any]]:
-    strata: dict[str, dict[str, Any]] = told["evaluation"]["algorithms"][0]["rules"][rule]["strata"]
+def disclosed_strata(answer: dict[str, Any], rule: str) -> dict[str, dict[str, Any]]:
+    strata: dict[str, dict[str, Any]] = answer["evaluation"]["algorithms"][0]["rules"][rule][
+        "strata"
+    ]
     return strata
 
 
-def test_few_nodules_do_not_follow_from_what_is_told(tmp_path: Path) -> None:
+def test_few_nodules_do_not_follow_from_what_is_disclosed(tmp_path: Path) -> None:
     """Four of 40 are calcified: 20 solid and 16 part-solid ones would tell of them."""
     lab = made(tmp_path, METRICS)
-    told = ask(lab, protocol="fg-ai4h")
-    types = told_strata(told, "luna16_clean")["type"]
+    answer = ask(lab, protocol="fg-ai4h")
+    types = disclosed_strata(answer, "luna16_clean")["type"]
     assert types["solid"]["missed"] is not None
     assert types["calcified"]["missed"] is types["part_solid"]["missed"] is None
-    rules = told["evaluation"]["algorithms"][0]["rules"].values()
+    rules = answer["evaluation"]["algorithms"][0]["rules"].values()
     for rule in rules:
         if "extras" in rule:
             assert set(rule["extras"]) <= {"misses_by_type_and_size"}
 
 
 def test_a_policy_can_ask_for_more_than_a_protocol(tmp_path: Path) -> None:
-    for minimum, is_told in ((10, True), (13, False)):
+    for minimum, is_disclosed in ((10, True), (13, False)):
         lab = made(tmp_path / str(minimum), f"{METRICS}\nminimum_stratum = {minimum}")
-        sizes = told_strata(ask(lab), "luna16")["size"]
-        assert (sizes["[4, 6) mm"]["missed"] is not None) == is_told
+        sizes = disclosed_strata(ask(lab), "luna16")["size"]
+        assert (sizes["[4, 6) mm"]["missed"] is not None) == is_disclosed
         assert sizes["[4, 6) mm"]["nodules"] == 12
 
 
@@ -164,23 +166,23 @@ def test_what_one_protocol_leaves_out_does_not_follow_from_another(
     options = {"bootstraps": None if named else 0}
     with pytest.raises(InputError, match="permits no metrics of fewer than 10 nodules"):
         ask(lab, sent, protocol="fotin-2008", **options)
-    alone = made(tmp_path / "alone", f'{METRICS}\nprotocols = ["fotin-2008"]', smallest=5)
-    assert "evaluation" in ask(alone, sent, protocol="fotin-2008", bootstraps=None)
+    single_test = made(tmp_path / "single", f'{METRICS}\nprotocols = ["fotin-2008"]', smallest=5)
+    assert "evaluation" in ask(single_test, sent, protocol="fotin-2008", bootstraps=None)
 
 
-def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> None:
+def test_which_cases_are_in_the_set_is_not_disclosed_for_nothing(tmp_path: Path) -> None:
     """Names of cases were tried one by one: those that are not in the set cost nothing."""
     lab = made(tmp_path, ROUNDED)
     free = 0
     for number in range(6):
-        before = looks(lab)
+        before = charged(lab)
         with pytest.raises(InputError):
             ask(lab, lab.marks(f"guess{number}.csv", f"elsewhere{number}"))
-        free += looks(lab) == before
-        if looks(lab) == 3:
+        free += charged(lab) == before
+        if charged(lab) == 3:
             break
     assert free == 1
-    assert looks(lab) == 3
+    assert charged(lab) == 3
 
 
 def test_no_metric_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_path: Path) -> None:
@@ -202,15 +204,17 @@ PARTS = ("metrics", "strata")
 def floats(value: Any) -> Iterator[float]:
     if isinstance(value, float):
         yield value
-    for one in (
+    for protocol_ in (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     ):
-        yield from floats(one)
+        yield from floats(protocol_)
 
 
-def test_columns_of_the_set_are_not_told_by_a_protocol_that_asks_for_others(tmp_path: Path) -> None:
+def test_columns_of_the_set_are_not_disclosed_by_a_protocol_that_asks_for_others(
+    tmp_path: Path,
+) -> None:
     lab = made(tmp_path, ROUNDED)
-    with pytest.raises(InputError, match="cannot be applied to this test set") as told:
+    with pytest.raises(InputError, match="cannot be applied to this test set") as caught:
         ask(lab, protocol=own(tmp_path, 'strata = ["smoker"]'))
-    assert "patient_id" not in str(told.value)
+    assert "patient_id" not in str(caught.value)
     assert "smoker" in str(read_audit(lab.sealed).events[-1].facts["reason"])

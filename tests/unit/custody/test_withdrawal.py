@@ -1,4 +1,4 @@
-"""A withdrawn patient is in no file of the set; what was kept of looks with them is erased."""
+"""A withdrawn patient is in no file of the set; stored results with them are deleted."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (lab.bundle / "readings.csv").write_text("case_id,x\nscan0,1\nscan1,2\n")
     (lab.bundle / "letter.txt").write_text("scan1 was read twice")
     lab.seal(encrypts_images=request.param == "encrypted images")
-    evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
+    evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
     return lab
 
 
@@ -48,8 +48,8 @@ def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
 def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: KeyedLab) -> None:
     done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="consent withdrawn")
     assert (done.cases, done.files) == (("scan1",), 2)  # an image, and the letter
-    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    assert verified.is_good, verified.problems
     names = [path.as_posix() for path in lab.sealed.rglob("*")]
     assert not [name for name in names if "scan1" in name or "letter" in name]
     assert any("scan0" in name for name in names)
@@ -74,43 +74,43 @@ def test_all_cases_of_a_patient_go(lab: KeyedLab) -> None:
     assert left.cases["case_id"].to_list() == ["scan0", "scan3"]
 
 
-def test_what_was_kept_of_looks_with_the_patient_is_erased(lab: KeyedLab) -> None:
-    (kept,) = (lab.sealed / layout.RESULTS).iterdir()
+def test_stored_results_with_the_patient_are_deleted(lab: KeyedLab) -> None:
+    (stored_file,) = (lab.sealed / layout.RESULTS).iterdir()
     left = lab.sealed / layout.result_file(77)
-    left.write_bytes(b"of a look that was killed")
+    left.write_bytes(b"of a killed evaluation")
     done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
     assert (done.evaluations, done.event.facts["erased_evaluations"]) == (1, 1)
-    assert not kept.exists()
+    assert not stored_file.exists()
     assert not left.exists()
-    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    assert verified.is_good, verified.problems
     with pytest.raises(InputError, match="was deleted: it was made with scan1, withdrawn since"):
         open_result(lab.sealed, lab.secret("Cem"), "", 2)
-    told, _ = evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
-    assert told["budget"]["used"] == 1  # the same look, without the patient
+    answer, _ = evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
+    assert answer["budget"]["used"] == 1  # the same evaluation, without the patient
     rekey(lab.sealed, lab.secret("Safe"), "")
     withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan2"], reason="y")
-    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    assert verified.is_good, verified.problems
     assert not (lab.sealed / layout.RESULTS).exists()
 
 
-def test_a_kept_look_that_nobody_withdrew_is_missed_all_the_same(lab: KeyedLab) -> None:
+def test_a_stored_evaluation_without_withdrawal_is_missed_all_the_same(lab: KeyedLab) -> None:
     withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
-    evaluate_sealed(lab.look("more.csv", "scan0"))
-    (kept,) = (lab.sealed / layout.RESULTS).iterdir()
-    kept.unlink()
+    evaluate_sealed(lab.evaluate_options("more.csv", "scan0"))
+    (stored_file,) = (lab.sealed / layout.RESULTS).iterdir()
+    stored_file.unlink()
     (problem,) = verify_sealed(lab.sealed, secret=lab.secret("Safe")).problems
     assert "is named by event" in str(problem)
 
 
-def test_a_look_that_ends_meanwhile_is_not_left_with_the_patient(
+def test_an_evaluation_that_ends_meanwhile_is_not_left_with_the_patient(
     lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = withdraw_module._descriptions
 
     def overtaken(*given: Any) -> None:
-        evaluate_sealed(lab.look("more.csv", "scan1"))
+        evaluate_sealed(lab.evaluate_options("more.csv", "scan1"))
         real(*given)
 
     with monkeypatch.context() as patch:
@@ -121,13 +121,13 @@ def test_a_look_that_ends_meanwhile_is_not_left_with_the_patient(
     assert done.evaluations == 2
 
 
-def test_later_looks_are_without_it_and_what_an_older_version_left_is_marked(
+def test_later_evaluations_are_without_it_and_what_an_older_version_left_is_marked(
     lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(withdraw_module, "sealed_results", lambda _: [])  # it erased nothing
     withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
-    told, _ = evaluate_sealed(lab.look("more.csv", "scan0", "scan2", "scan3"))
-    assert told["metrics"]["luna16.recall"]["value"] == 1.0
+    answer, _ = evaluate_sealed(lab.evaluate_options("more.csv", "scan0", "scan2", "scan3"))
+    assert answer["metrics"]["luna16.recall"]["value"] == 1.0
     events = read_audit(lab.sealed).events
     assert withdrawn_since(events, 2) == ("scan1",)
     assert withdrawn_since(events, 5) == ()
@@ -157,12 +157,12 @@ def test_a_withdrawal_killed_half_way_is_completed(
     assert not verify_sealed(lab.sealed).is_good
     left = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate").reference()
     assert left.cases.height == 3
-    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
-    assert found.is_good, found.problems
+    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    assert verified.is_good, verified.problems
 
 
 @pytest.mark.parametrize(
-    ("person", "asked", "told"),
+    ("person", "asked", "message"),
     [
         ("Bo", {"cases": ["scan1"]}, "may not withdraw"),
         ("Safe", {"cases": ["scan1"]}, "may not withdraw"),
@@ -174,9 +174,9 @@ def test_a_withdrawal_killed_half_way_is_completed(
     ],
 )
 def test_what_cannot_be_withdrawn_is_refused(
-    lab: KeyedLab, person: str, asked: dict[str, object], told: str
+    lab: KeyedLab, person: str, asked: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         withdraw(lab.sealed, lab.secret(person), "", **{"reason": "x", **asked})  # type: ignore[arg-type]
     assert verify_sealed(lab.sealed).is_good
 
@@ -185,8 +185,8 @@ def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
     shared = make_lab(tmp_path)
     shared.seal()
     withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
-    found = verify_sealed(shared.sealed, secret=SECRET, public_key=shared.public_key)
-    assert found.is_good, found.problems
+    verified = verify_sealed(shared.sealed, secret=SECRET, public_key=shared.public_key)
+    assert verified.is_good, verified.problems
     assert open_sealed(shared.sealed, SECRET, "Bo", "evaluate").reference().cases.height == 3
 
 
@@ -194,14 +194,14 @@ def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> N
     shared = make_lab(tmp_path)
     shared.seal()
     withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
-    found = verify_sealed(shared.sealed, public_key=shared.public_key)
-    assert "by events whose codes need the vault's secret. Give" in str(found.problems[0])
-    # nor does somebody without the secret make one
+    verified = verify_sealed(shared.sealed, public_key=shared.public_key)
+    assert "by events whose codes need the vault's secret. Give" in str(verified.problems[0])
+    # nor can a person without the secret make one
     event = shared.sealed / "audit" / "00000002.json"
     event.write_bytes(event.read_bytes().replace(b'"reason": "x"', b'"reason": "y"'))
-    found = verify_sealed(shared.sealed, secret=SECRET)
+    verified = verify_sealed(shared.sealed, secret=SECRET)
     assert any(
-        "was not written by somebody who can open" in str(problem) for problem in found.problems
+        "was not written by somebody who can open" in str(problem) for problem in verified.problems
     )
 
 

@@ -29,7 +29,7 @@ def test_a_file_says_whose_classifier_it_holds_an_older_one_by_its_name(tmp_path
     assert (file.part, file.is_classifier, file.folds) == ("m5l", True, (0, 1))
     (older,) = given_weights([classifier(tmp_path / "mot_m5lv1.npz", "mot_m5lv1")])
     assert (older.part, older.folds) == ("mot_m5lv1", ())
-    with pytest.raises(InputError, match=r"does not say of which detector\. Name the file after"):
+    with pytest.raises(InputError, match=r"without the name of its detector\. Name the file"):
         given_weights([classifier(tmp_path / "mot.npz", "mot_m5lv1")])
     with pytest.raises(InputError, match="was trained on the features"):
         given_weights([classifier(tmp_path / "m5l.npz", "mot_m5lv1")])

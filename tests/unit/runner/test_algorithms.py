@@ -1,4 +1,4 @@
-"""What a user calls an algorithm, and what is told where it is none."""
+"""How users name algorithms, and the errors for invalid names."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_an_archive_needs_its_layout_and_nothing_else_has_one(tmp_path: Path) ->
 
 
 def network_weights(folder: Path, *seeds: int, name: str = "m5lcad") -> Path:
-    """Weights of a small network that learnt nothing."""
+    """Weights of a small untrained network."""
     folder.mkdir()
     for seed in seeds:
         torch.manual_seed(seed)
@@ -51,7 +51,7 @@ def network_weights(folder: Path, *seeds: int, name: str = "m5lcad") -> Path:
 
 def test_given_weights_are_seen_inside_and_are_part_of_the_algorithm(tmp_path: Path) -> None:
     weights = network_weights(tmp_path / "w", 0, 1)
-    one = weights / "m5lcad-1.safetensors"
+    weights_file = weights / "m5lcad-1.safetensors"
     chosen = named_algorithm("largecad+m5lcad", weights=[weights])
     assert [(mount.source, mount.is_writable) for mount in chosen.mounts][-1] == (weights, False)
     assert chosen.mounts[-1].target == chosen.command[-1]
@@ -60,11 +60,11 @@ def test_given_weights_are_seen_inside_and_are_part_of_the_algorithm(tmp_path: P
         (f"w/m5lcad-{seed}.safetensors", file_digest(weights / f"m5lcad-{seed}.safetensors"))
         for seed in (0, 1)
     )
-    other = named_algorithm("largecad+m5lcad", weights=[one])
-    assert other.weights == ((one.name, file_digest(one)),)
+    other = named_algorithm("largecad+m5lcad", weights=[weights_file])
+    assert other.weights == ((weights_file.name, file_digest(weights_file)),)
     assert other.digest != chosen.digest != named_algorithm("largecad").digest
-    # a network that is not named judges too, and the algorithm's name tells it
-    assert named_algorithm("largecad", weights=[one]).name == "largecad+m5lcad"
+    # a network that is not named classifies too, and the algorithm's name shows it
+    assert named_algorithm("largecad", weights=[weights_file]).name == "largecad+m5lcad"
 
 
 def test_weights_are_for_systems_of_the_package(tmp_path: Path) -> None:
@@ -92,9 +92,13 @@ def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: P
     m5lcad = network_weights(tmp_path / "a", 0)
     cadimi = network_weights(tmp_path / "b", 0, name="cadimi")
     mine = str(algorithm_folder(tmp_path / "mine"))
-    found = named_algorithms(("largecad+cadimi", mine, "largecad+m5lcad"), [m5lcad, cadimi])
-    assert [one.name for one in found] == ["largecad+cadimi", "tested", "largecad+m5lcad"]
-    assert [[file for file, _ in one.weights] for one in found] == [
+    algorithms = named_algorithms(("largecad+cadimi", mine, "largecad+m5lcad"), [m5lcad, cadimi])
+    assert [result.name for result in algorithms] == [
+        "largecad+cadimi",
+        "tested",
+        "largecad+m5lcad",
+    ]
+    assert [[file for file, _ in result.weights] for result in algorithms] == [
         ["cadimi-0.safetensors"],
         [],
         ["m5lcad-0.safetensors"],
@@ -125,10 +129,10 @@ def test_an_archive_by_itself_is_run_and_its_digest_recorded(tmp_path: Path) -> 
     files, digest = docker(layers())
     file = archive(files, tmp_path / "my-cad.tar")
     chosen = named_algorithm(str(file), "grand-challenge")
-    found = run_algorithm(
+    summary = run_algorithm(
         chosen, images_set(tmp_path / "set", 1), tmp_path / "out", RunChoice("bubblewrap")
     )
-    assert found.states == {"ok": 1}
+    assert summary.states == {"ok": 1}
     record = read_json(tmp_path / "out" / "run.json")
     assert record["algorithm"]["name"] == "my-cad"
     assert record["algorithm"]["image_digest"] == digest

@@ -15,11 +15,14 @@ pytestmark = needs_bubblewrap
 
 def test_a_folder_is_run_in_its_sandbox(tmp_path: Path) -> None:
     with open_algorithm(str(algorithm_folder(tmp_path / "mine"))) as algorithm:
-        found = algorithm(small_volume())
-    assert (found.center_mm.tolist(), found.score.tolist()) == ([[1.0, 2.0, 3.0]], [0.9])
+        marks = algorithm(small_volume())
+    assert (marks.center_mm.tolist(), marks.score.tolist()) == (
+        [[1.0, 2.0, 3.0]],
+        [0.9],
+    )
 
 
-def test_why_it_failed_is_told(tmp_path: Path) -> None:
+def test_why_it_failed_is_reported(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine", "exit 3")
     with (
         open_algorithm(str(folder)) as algorithm,

@@ -1,4 +1,4 @@
-"""Algorithms beside each other: their costs and findings, and which no other is beyond."""
+"""Benchmark of algorithms: costs, findings, and which are on the Pareto front."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def row(name: str, seconds: float | None, sensitivity: float, rule: str = "r") -
 def test_on_the_front_is_what_no_other_is_beyond_by_hand() -> None:
     rows = [row("a", 1.0, 0.5), row("b", 2.0, 0.5), row("c", 3.0, 0.9), row("d", None, 1.0)]
     rows += [row("a", 1.0, 0.5, "other"), row("twin", 1.0, 0.5)]
-    assert [one.is_on_front for one in on_front(rows)] == [True, False, True, False, True, True]
+    assert [row.is_on_front for row in on_front(rows)] == [True, False, True, False, True, True]
 
 
 def named(folder: Path, name: str, program: str = MARKS) -> Algorithm:
@@ -45,13 +45,13 @@ def test_algorithms_are_run_scored_and_drawn(tmp_path: Path) -> None:
     chosen = [named(tmp_path, "quick"), named(tmp_path, "slow", MARKS + FALSE)]
     out = tmp_path / "out"
     rows, written = bench(chosen, cases, out, RunChoice(), protocol="luna16", bootstraps=0)
-    told = [(row.algorithm, row.ok, row.sensitivity, row.fp_per_case) for row in rows]
-    assert told == [("quick", 2, 1.0, 0.0), ("slow", 2, 1.0, 1.0)]
+    summary = [(row.algorithm, row.ok, row.sensitivity, row.fp_per_case) for row in rows]
+    assert summary == [("quick", 2, 1.0, 0.0), ("slow", 2, 1.0, 1.0)]
     assert rows[0].is_on_front
     assert rows[1].median_seconds is not None
     assert rows[1].median_seconds > 0.2
-    kept = pl.read_csv(out / "bench.csv")
-    assert kept["algorithm"].to_list() == ["quick", "slow"]
+    costs = pl.read_csv(out / "bench.csv")
+    assert costs["algorithm"].to_list() == ["quick", "slow"]
     assert all(path.exists() for path in written)
     assert len([path for path in written if path.suffix == ".svg"]) == 4
     assert (out / "result" / "evaluation.json").is_file()
@@ -66,7 +66,7 @@ def test_algorithms_are_run_scored_and_drawn(tmp_path: Path) -> None:
         bench([chosen[0], chosen[0]], cases, out, RunChoice())
 
 
-def test_a_sealed_set_has_looks_instead(tmp_path: Path) -> None:
+def test_a_sealed_set_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("pyrage")
     lab = make_keyed_lab(tmp_path)
     lab.seal()

@@ -27,8 +27,8 @@ def test_names_and_order_say_nothing_but_to_who_has_the_secret() -> None:
     assert not any(case.case_id in case.name for case in cases)
     assert opaque_cases(IDS[::-1], b"secret") == cases
     other = opaque_cases(IDS, b"another")
-    assert not {one.name for one in other} & {case.name for case in cases}
-    assert [one.case_id for one in other] != [case.case_id for case in cases]
+    assert not {case.name for case in other} & {case.name for case in cases}
+    assert [case.case_id for case in other] != [case.case_id for case in cases]
 
 
 @contextmanager
@@ -48,7 +48,9 @@ def test_cases_are_read_side_by_side_each_in_its_own_place(tmp_path: Path) -> No
     program = MARKS + 'test "$(ls -A /tmp)" = "" || exit 9; echo x > /tmp/left; sleep 0.1'
     runs = ran(algorithm_folder(tmp_path / "mine", program), list("abcd"), slots=2)
     assert {name: run.state for name, run in runs.items()} == dict.fromkeys("abcd", "ok")
-    assert {run.marks["case_id"][0] for run in runs.values()} == {f"case-{one}" for one in "abcd"}
+    assert {run.marks["case_id"][0] for run in runs.values()} == {
+        f"case-{letter}" for letter in "abcd"
+    }
 
 
 @needs_bubblewrap
@@ -114,7 +116,7 @@ def test_who_stops_listening_ends_every_program(tmp_path: Path) -> None:
     before = threading.active_count()
     with scratch_folder() as place:
         cases = [OpaqueCase(name, f"case-{name}") for name in "abc"]
-        found = run_cases(read_algorithm(folder), Bubblewrap(), cases, image, place, slots=2)
-        assert next(found)[0].case_id == "a"
-        found.close()
+        outcomes = run_cases(read_algorithm(folder), Bubblewrap(), cases, image, place, slots=2)
+        assert next(outcomes)[0].case_id == "a"
+        outcomes.close()
     assert threading.active_count() == before

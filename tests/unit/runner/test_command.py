@@ -17,7 +17,7 @@ def program(text: str) -> str:
     return f'{sys.executable} -c "{text}" {{case}} {{out}}'
 
 
-def test_the_image_and_the_folder_stand_where_the_command_says(tmp_path: Path) -> None:
+def test_the_image_and_the_folder_are_where_the_command_says(tmp_path: Path) -> None:
     (tmp_path / "my image.mhd").write_text("hello")
     (tmp_path / "out").mkdir()
     run_command(program(COPY), tmp_path / "my image.mhd", tmp_path / "out")
@@ -25,15 +25,15 @@ def test_the_image_and_the_folder_stand_where_the_command_says(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("template", "told"),
+    ("template", "message"),
     [("detect", "lacks {case} and {out}"), ("detect {case}", "lacks {out}")],
 )
-def test_a_command_without_a_place_for_both_is_refused(template: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_command_without_a_place_for_both_is_refused(template: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         check_command(template)
 
 
-def test_the_last_words_of_a_program_that_fails_are_told(tmp_path: Path) -> None:
+def test_the_last_words_of_a_program_that_fails_are_reported(tmp_path: Path) -> None:
     failing = program("import sys; print('first'); sys.exit('no GPU')")
     with pytest.raises(InputError, match="ended with 1; its last line: no GPU"):
         run_command(failing, tmp_path, tmp_path)

@@ -55,41 +55,41 @@ def ran(
 ) -> tuple[dict[str, CaseRun], Places]:
     images = places(folder / "set")
     algorithm = read_algorithm(algorithm_folder(folder / "mine", program, **run))
-    found = run_cases_by(
+    outcomes = run_cases_by(
         executor, algorithm, isolation, CASES, images.take, images.taken.remove, repeats=1
     )
-    return {case.case_id: one for case, one in found}, images
+    return {case.case_id: run for case, run in outcomes}, images
 
 
 def test_every_case_is_read_and_its_image_given_back(tmp_path: Path) -> None:
-    found, places = ran(tmp_path)
-    assert {name: run.state for name, run in found.items()} == dict.fromkeys(
+    runs, places = ran(tmp_path)
+    assert {name: run.state for name, run in runs.items()} == dict.fromkeys(
         (f"scan-{number}" for number in range(3)), "ok"
     )
-    assert found["scan-1"].marks["case_id"].to_list() == ["case-1"]
-    assert found["scan-1"].measured["attempts"] == 1
+    assert runs["scan-1"].marks["case_id"].to_list() == ["case-1"]
+    assert runs["scan-1"].measured["attempts"] == 1
     assert (places.taken, places.most) == ([], 1)
 
 
 def test_a_program_that_stays_is_started_once_and_gets_one_case_at_a_time(tmp_path: Path) -> None:
-    found, places = ran(tmp_path, program=CALLS % MARKS, run='mode = "invoke"')
-    assert [run.state for run in found.values()] == ["ok"] * 3
-    started = [run.measured["startup_seconds"] is not None for run in found.values()]
+    runs, places = ran(tmp_path, program=CALLS % MARKS, run='mode = "invoke"')
+    assert [run.state for run in runs.values()] == ["ok"] * 3
+    started = [run.measured["startup_seconds"] is not None for run in runs.values()]
     assert started == [True, False, False]
     assert (places.taken, places.most) == ([], 1)
 
 
-def test_an_image_that_cannot_be_had_costs_its_own_case_alone(tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_had_costs_only_its_own_case(tmp_path: Path) -> None:
     class Damaged(Places):
         def take(self, case_id: str) -> Path:
-            found = super().take(case_id)
+            path = super().take(case_id)
             if case_id == "scan-1":
                 raise InputError.at(case_id, "was changed.")
-            return found
+            return path
 
-    found, places = ran(tmp_path, places=Damaged)
-    assert [run.state for run in found.values()] == ["ok", "infrastructure", "ok"]
-    why = found["scan-1"].why
+    runs, places = ran(tmp_path, places=Damaged)
+    assert [run.state for run in runs.values()] == ["ok", "infrastructure", "ok"]
+    why = runs["scan-1"].why
     assert why is not None
     assert why.values["problem"] == "scan-1: was changed."
     assert places.taken == []
@@ -115,9 +115,9 @@ def test_a_worker_that_is_lost_is_never_the_fault_of_the_algorithm(
             for number, task in enumerate(tasks):
                 yield number, lost if number == 1 else function(task)
 
-    found, places = ran(tmp_path, Losing())
-    assert [run.state for run in found.values()] == ["ok", "infrastructure", "ok"]
-    why = found["scan-1"].why
+    runs, places = ran(tmp_path, Losing())
+    assert [run.state for run in runs.values()] == ["ok", "infrastructure", "ok"]
+    why = runs["scan-1"].why
     assert why is not None
     assert why.code == "run_infrastructure"
     assert places.taken == []

@@ -64,9 +64,11 @@ def test_the_developer_needs_nothing_but_age(packed: Path) -> None:
 def test_marks_come_back_under_the_cases_own_names(packed: Path) -> None:
     called = names(packed)
     marks = packed / "marks.csv"
-    marks.write_text(HEAD + "".join(f"{called[one]},1,2,3,0.5\n" for one in ("scan-2", "scan-0")))
-    found = unpack(marks, packed / "record.json", packed / "back")
-    assert (found.marks, found.cases, found.without_marks) == (2, 3, 1)
+    marks.write_text(
+        HEAD + "".join(f"{called[case_id]},1,2,3,0.5\n" for case_id in ("scan-2", "scan-0"))
+    )
+    unpacked = unpack(marks, packed / "record.json", packed / "back")
+    assert (unpacked.marks, unpacked.cases, unpacked.without_marks) == (2, 3, 1)
     submission = read_submission(packed / "back")
     assert submission.marks.select("case_id", "mark_id", "x_mm", "score").rows() == [
         ("scan-2", "1", 1.0, 0.5),
@@ -135,7 +137,7 @@ def test_a_pack_that_was_stopped_is_begun_again_and_no_other_folder_goes(packed:
     assert len(list((packed / "disk" / "cases").iterdir())) == len(ended["cases"])
 
 
-def test_on_a_sealed_set_it_stands_in_the_log(tmp_path: Path) -> None:
+def test_on_a_sealed_set_it_is_in_the_log(tmp_path: Path) -> None:
     from builders.algorithms import small_volume
 
     lab = make_keyed_lab(tmp_path)

@@ -32,13 +32,13 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         first = journal.secret
         journal.add("a", run(1 / 3))
     with open_journal(tmp_path, IDENTITY) as journal:
-        found = journal.known["a"]
+        stored = journal.known["a"]
         assert journal.secret == first
     expected = run(1 / 3)
-    assert found.marks.equals(expected.marks)
-    assert found.slices.equals(expected.slices)
-    assert (found.state, found.why, found.measured) == ("ok", expected.why, expected.measured)
-    assert found.notices == expected.notices
+    assert stored.marks.equals(expected.marks)
+    assert stored.slices.equals(expected.slices)
+    assert (stored.state, stored.why, stored.measured) == ("ok", expected.why, expected.measured)
+    assert stored.notices == expected.notices
 
 
 def test_a_torn_line_is_dropped_and_the_next_one_is_whole(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_torn_line_is_dropped_and_the_next_one_is_whole(tmp_path: Path) -> Non
         assert list(journal.known) == ["a", "b"]
 
 
-def test_a_first_line_that_was_torn_is_written_anew(tmp_path: Path) -> None:
+def test_a_first_line_that_was_torn_is_written_again(tmp_path: Path) -> None:
     with open_journal(tmp_path, IDENTITY):
         pass
     path = tmp_path / JOURNAL
@@ -81,7 +81,7 @@ def test_another_algorithm_does_not_go_on_with_it(tmp_path: Path) -> None:
         open_journal(tmp_path, IDENTITY | {"algorithm": "sha256:2"}).__enter__()
 
 
-def test_a_damaged_line_is_told_and_nothing_is_thrown_away(tmp_path: Path) -> None:
+def test_a_damaged_line_is_reported_and_nothing_is_thrown_away(tmp_path: Path) -> None:
     with open_journal(tmp_path, IDENTITY) as journal:
         journal.add("a", run())
     path = tmp_path / JOURNAL

@@ -27,10 +27,10 @@ def test_an_undisturbed_run_has_every_case(clusters: KilledClusters) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_is_killed_the_run_ends_like_an_undisturbed_one(
+def test_after_any_kill_the_run_ends_like_an_undisturbed_one(
     clusters: KilledClusters, seed: int
 ) -> None:
-    found, victim = clusters.kill_one_and_go_on(seed)
+    finished, victim = clusters.kill_one_and_go_on(seed)
     assert victim == VICTIMS[seed % len(VICTIMS)]  # and the run was not at its end
     for name, table in clusters.whole.items():
-        assert found[name].equals(table), name
+        assert finished[name].equals(table), name

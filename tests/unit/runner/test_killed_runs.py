@@ -23,8 +23,8 @@ def test_an_undisturbed_run_has_every_case(runs: KilledRuns) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_killed_run_ends_like_an_undisturbed_one(runs: KilledRuns, seed: int) -> None:
-    found, _ = runs.kill_and_go_on(seed)
+    finished, _ = runs.kill_and_go_on(seed)
     for name, table in runs.whole.items():
-        assert found[name].equals(table), name
+        assert finished[name].equals(table), name
     left = runs.scratch.glob("nodulebench-*/.owner")
     assert [path for path in left if not is_alive(path.read_text())] == []

@@ -31,7 +31,7 @@ def run(algorithm: Algorithm, cases: Path, out: Path, **choice: object) -> RunSu
 @pytest.mark.slow
 def test_the_folder_is_a_submission_with_every_case(tmp_path: Path) -> None:
     cases, out = images_set(tmp_path / "set"), tmp_path / "out"
-    summary = run(counted(tmp_path / "mine", FAILING + MARKS + "echo said"), cases, out)
+    summary = run(counted(tmp_path / "mine", FAILING + MARKS + "echo hello"), cases, out)
     assert summary.states == {"ok": 2, "failed": 1}
     assert summary.is_complete
     assert summary.problems == (("scan-1", "failed", "it ended with exit code 5"),)
@@ -48,7 +48,7 @@ def test_the_folder_is_a_submission_with_every_case(tmp_path: Path) -> None:
     assert record["isolation"]["name"] == "bubblewrap"
     assert all(record["isolation"]["self_test"].values())
     assert record["states"] == {"ok": 2, "failed": 1}
-    assert (out / "logs" / "scan-0.txt").read_text() == "said\n"
+    assert (out / "logs" / "scan-0.txt").read_text() == "hello\n"
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_the_same_again_runs_nothing_and_only_failed_what_failed(
     real = run_module.run_cases
 
     def watched(*arguments: object, **named: object):
-        given.append([one.case_id for one in arguments[2]])  # type: ignore[attr-defined]
+        given.append([case.case_id for case in arguments[2]])  # type: ignore[attr-defined]
         return real(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run_module, "run_cases", watched)
@@ -75,13 +75,13 @@ def test_the_same_again_runs_nothing_and_only_failed_what_failed(
 def test_what_the_machine_spoilt_is_run_again_by_the_same_command(tmp_path: Path) -> None:
     cases, out = images_set(tmp_path / "set"), tmp_path / "out"
     image = cases / "images" / "scan-1.zraw"
-    kept = image.read_bytes()
+    before = image.read_bytes()
     image.write_bytes(b"damaged")
     algorithm = counted(tmp_path / "mine")
     first = run(algorithm, cases, out)
     assert first.states == {"ok": 2, "infrastructure": 1}
     assert not first.is_complete
-    image.write_bytes(kept)
+    image.write_bytes(before)
     assert run(algorithm, cases, out).states == {"ok": 3}
 
 
@@ -100,7 +100,7 @@ def test_names_of_cases_do_not_reach_the_algorithm(tmp_path: Path) -> None:
     ).states == {"ok": 3}
 
 
-def test_a_missing_graphics_card_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_a_missing_graphics_card_is_reported_before_anything_runs(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine", gpus=64)
     cases = images_set(tmp_path / "set", 2)
     needs = needs_of(read_algorithm(folder), cases, RunChoice(), None, "")
@@ -112,7 +112,7 @@ def test_a_missing_graphics_card_is_told_before_anything_runs(tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_names_that_are_no_algorithm_say_what_to_do() -> None:
+def test_unknown_names_say_what_to_do() -> None:
     with pytest.raises(InputError, match=r"folder with an algorithm\.toml nor a detector"):
         named_algorithm("isicat")
     with pytest.raises(InputError, match=r"into a folder with an algorithm\.toml"):

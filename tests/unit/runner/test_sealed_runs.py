@@ -69,14 +69,14 @@ def run(
 
 
 @pytest.mark.slow
-def test_a_run_stands_in_the_log_and_costs_no_look(lab: KeyedLab, tmp_path: Path) -> None:
+def test_a_run_is_in_the_log_and_costs_no_evaluation(lab: KeyedLab, tmp_path: Path) -> None:
     chosen = algorithm(tmp_path / "mine")
     assert run(lab, chosen).states == {"ok": 4}
     event = read_audit(lab.sealed).events[-1]
     assert (event.step, event.person, event.role) == ("ran", "Bo", "operator")
     assert event.facts["algorithm_digest"] == chosen.digest
     assert event.facts["case_ids"] == " ".join(NAMES)
-    assert [one.step for one in read_audit(lab.sealed).events] == ["sealed", "ran"]
+    assert [event.step for event in read_audit(lab.sealed).events] == ["sealed", "ran"]
 
 
 def test_who_may_not_run_is_refused_and_it_is_written_down(lab: KeyedLab, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_workers_of_others_get_nothing_of_it(lab: KeyedLab, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("executor", ["dask://127.0.0.1:9", "slurm"])
-def test_nobody_waits_for_workers_that_may_not_see_it(
+def test_no_one_waits_for_workers_that_may_not_see_it(
     lab: KeyedLab, tmp_path: Path, executor: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", algorithm_folder(tmp_path / "mine"), lab.sealed, "--out", tmp_path / "out"]
@@ -162,7 +162,7 @@ def test_words_of_the_algorithm_stay_behind(lab: KeyedLab, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_same_algorithm_with_other_timings_is_the_same_look(
+def test_the_same_algorithm_with_other_timings_is_the_same_evaluation(
     lab: KeyedLab, tmp_path: Path
 ) -> None:
     chosen = algorithm(tmp_path / "mine")
@@ -172,13 +172,13 @@ def test_the_same_algorithm_with_other_timings_is_the_same_look(
         folder = tmp_path / f"mine-{number}"
         (tmp_path / "out").rename(folder)
         digests.append(submission_digest(folder))
-        evaluate_sealed(replace(lab.look("unused.csv"), marks=folder))
+        evaluate_sealed(replace(lab.evaluate_options("unused.csv"), marks=folder))
     assert digests[0] == digests[1]
     assert len(evaluations_of(read_audit(lab.sealed).events)) == 1
 
 
 @pytest.mark.slow
-def test_other_marks_or_states_are_another_look(lab: KeyedLab, tmp_path: Path) -> None:
+def test_other_marks_or_states_are_another_evaluation(lab: KeyedLab, tmp_path: Path) -> None:
     run(lab, algorithm(tmp_path / "mine"))
     first = submission_digest(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")

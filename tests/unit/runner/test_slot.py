@@ -99,7 +99,7 @@ def test_a_hostile_program_is_contained_and_named(
     assert left_processes() == []
 
 
-def test_a_signal_is_told(tmp_path: Path) -> None:
+def test_a_signal_is_reported(tmp_path: Path) -> None:
     run = read(algorithm_folder(tmp_path / "mine", "kill -SEGV $$"))
     assert (run.state, run.measured["signal"], run.measured["exit_code"]) == ("failed", 11, None)
 
@@ -125,7 +125,7 @@ def test_a_program_that_stays_reads_case_after_case(tmp_path: Path) -> None:
     assert runs[1].measured["startup_seconds"] is None
 
 
-def test_after_a_call_that_failed_the_program_is_started_anew(tmp_path: Path) -> None:
+def test_after_a_call_that_failed_the_program_is_started_again(tmp_path: Path) -> None:
     program = (
         'set -- /input /output\necho ready\nread -r line\nif grep -q case-1 "$1/case.json"; then\n'
         f"exit 7\nfi\n{MARKS}echo done\nread -r line\nsleep 60"
@@ -249,7 +249,7 @@ def test_a_folder_that_became_a_link_after_it_was_checked_is_not_mounted(
         in_own_thread(work)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="others than root have no mounts of their own")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has private mounts")
 def test_what_was_checked_is_mounted_even_if_its_path_is_exchanged_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +304,8 @@ def test_mounts_and_folder_of_a_slot_stay_with_its_thread(tmp_path: Path) -> Non
     folder = algorithm_folder(tmp_path / "mine")
     words = [sys.executable, "-c", WRITES_ELSEWHERE, str(folder), str(there)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    told = subprocess.run(words, capture_output=True, text=True, check=True, env=env, cwd=tmp_path)
-    assert told.stdout == "ok\n"
+    completed = subprocess.run(
+        words, capture_output=True, text=True, check=True, env=env, cwd=tmp_path
+    )
+    assert completed.stdout == "ok\n"
     assert [path.name for path in there.iterdir()] == ["marks.csv"]

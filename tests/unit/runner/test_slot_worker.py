@@ -1,4 +1,4 @@
-"""An algorithm that is made ready once reads scans one after another, and ends with its desk."""
+"""An algorithm that is made ready once reads scans one after another, and ends with its slot."""
 
 import time
 from functools import partial
@@ -21,7 +21,7 @@ def test_scans_are_read_in_one_slot(tmp_path: Path) -> None:
     assert not folder.parent.exists()
 
 
-def test_whoever_loses_patience_does_not_wait_for_the_program(tmp_path: Path) -> None:
+def test_an_impatient_caller_does_not_wait_for_the_program(tmp_path: Path) -> None:
     hangs = read_algorithm(algorithm_folder(tmp_path / "mine", "sleep 500", timeout_s=400))
     start = time.monotonic()
     with open_slot_worker(hangs, "none") as lab:

@@ -18,12 +18,12 @@ pytestmark = needs_bubblewrap
 @pytest.mark.parametrize("language", ["python", "shell"])
 def test_a_template_runs_as_it_is(tmp_path: Path, language: str) -> None:
     new_algorithm(tmp_path / "mine", language)
-    found = check_algorithm(read_algorithm(tmp_path / "mine"), "auto", 1)
-    (case,) = found.cases
+    algorithm_read = check_algorithm(read_algorithm(tmp_path / "mine"), "auto", 1)
+    (case,) = algorithm_read.cases
     assert (case.run.state, case.run.notices) == ("ok", ()), case.run.output
     assert case.run.marks["score"].to_list() == [0.9]
-    assert found.is_good
-    assert found.is_repeatable
+    assert algorithm_read.is_good
+    assert algorithm_read.is_repeatable
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
@@ -33,15 +33,15 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_does_not_keep_to_the_contract_is_told(
+def test_what_does_not_keep_to_the_contract_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = 'echo "no model"; head -c 3000000 /dev/zero > "$2/marks.csv"; sleep 0.9'
     folder = algorithm_folder(tmp_path / "mine", program, timeout_s=60)
     monkeypatch.setattr(check, "NEAR", 0.01)
-    found = check_algorithm(read_algorithm(folder), "auto", 1)
-    assert not found.is_good
-    assert found.is_repeatable is None
-    (case,) = found.cases
+    algorithm_read = check_algorithm(read_algorithm(folder), "auto", 1)
+    assert not algorithm_read.is_good
+    assert algorithm_read.is_repeatable is None
+    (case,) = algorithm_read.cases
     assert (case.run.state, case.run.output) == ("output_invalid", "no model\n")
     assert 0.015 <= case.near["timeout_s"] < 1

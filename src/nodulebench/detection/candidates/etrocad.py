@@ -22,7 +22,7 @@ from nodulebench.detection.filters.scale_space import (
 from nodulebench.detection.scan import Candidates, Chest
 
 NAMES = ("scale_mm", "dot_hu", "line_hu", "center", *FEATURES)
-"""Features of the support-vector machine: invariants of the local image (the filters' answers are
+"""Features of the support-vector machine: invariants of the local image (the filters' outputs are
 such, of its second derivatives and of the gradient's direction), form, density, surroundings."""
 
 ISOLATED, JUXTAVASCULAR, JUXTAPLEURAL = 0, 1, 2
@@ -30,18 +30,18 @@ ISOLATED, JUXTAVASCULAR, JUXTAPLEURAL = 0, 1, 2
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters; of these values the paper gives none, only what they are for.
+    """Parameters; the paper gives their purposes and no values.
 
     Voxels of 1 mm (given) and the filters' scales (open) are those of ``scale_space``.
     """
 
     dot_hu: tuple[float, float, float] = (20.0, 25.0, 15.0)
-    """Open: least answer of the dot filter (isolated, juxtavascular, juxtapleural); an ideal ball
+    """Open: least output of the dot filter (isolated, juxtavascular, juxtapleural); an ideal ball
     of 65, 81 and 48 HU contrast."""
     center: tuple[float, float, float] = (2.2, 2.3, 2.1)
     """Open: least convergence of the normalised gradient; chosen above the 2 of a vessel's axis."""
     vessel_share: float = 0.5
-    """Open: juxtavascular where the line filter answers with this share of the dot filter."""
+    """Open: juxtavascular where the line filter's output is this share of the dot filter's."""
     pleura_mm: float = 2.0
     """Open: juxtapleural where a ball of that scale comes this near the lung's border."""
     merge_radii: float = 0.8
@@ -63,16 +63,16 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
-    """The marks of all clusters, with the filters' answers and their features."""
+    """The marks of all clusters, with the filters' outputs and their features."""
     peaks = _peaks(chest, settings)
     candidates = _marks(peaks, chest)
-    answers = np.stack([peaks.scale, peaks.dot, peaks.line, peaks.center], axis=1)
+    outputs = np.stack([peaks.scale, peaks.dot, peaks.line, peaks.center], axis=1)
     measures = measure(chest, candidates.center_mm, candidates.diameter_mm)
-    return Measured(candidates, np.concatenate([answers, measures], axis=1), NAMES)
+    return Measured(candidates, np.concatenate([outputs, measures], axis=1), NAMES)
 
 
 def propose(chest: Chest) -> Candidates:
-    """The marks of all clusters, with the dot filter's answer as score."""
+    """The marks of all clusters, with the dot filter's output as score."""
     return _marks(_peaks(chest, DEFAULT), chest)
 
 

@@ -63,7 +63,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def _clusters(cubes: Chest, settings: Settings) -> Regions:
-    """Seeds grown into what is connected with them under the broader thresholds."""
+    """Seeds, grown to the connected voxels within the broader thresholds."""
     from scipy import ndimage
 
     hu = cubes.hu.astype(np.float32, copy=False)

@@ -61,7 +61,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def _wide_lungs(cubes: Chest, closing_mm: float) -> BoolArray:
-    """The lungs and all in dents that a ball cannot enter, found on voxels twice as wide."""
+    """The lungs and their dents that a ball cannot enter, on voxels twice as wide."""
     factors = np.full(3, 2, dtype=np.int64)
     wide = cubes.lungs.mask.copy()
     for side in (RIGHT, LEFT):

@@ -69,7 +69,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """What the ants left behind."""
+    """The result of all colonies."""
 
     pheromone: Float32Array
     visits: npt.NDArray[np.int32]
@@ -97,7 +97,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def compact_regions(pheromone: Float32Array, settings: Settings = DEFAULT) -> Candidates:
-    """Threshold the map again and again and take out what is compact; places are voxels."""
+    """Take compact regions out of the map, threshold by threshold; places are voxels."""
     left = pheromone.copy()
     levels = []
     voxels = np.pi / 6.0 * (np.asarray(settings.diameters_mm) / STEP_MM) ** 3
@@ -128,7 +128,7 @@ def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
     """
     reached = np.cumsum(drawing, axis=1)
     total = reached[:, -1]
-    # what rounding puts at the total would take the last neighbour, although it draws no ant
+    # a draw that rounding puts at the total would take the last neighbour, although it draws no ant
     drawn = np.minimum(draw * total, np.nextafter(total, np.float32(0.0)))
     taken = (reached <= drawn[:, None]).sum(axis=1)
     last = drawing.shape[1] - 1
@@ -209,7 +209,7 @@ class _Colonies:
         return len(start) > 0
 
     def move(self) -> bool:
-        """One step of every ant; whether any is left alive."""
+        """Move every ant one step; return whether any is left alive."""
         around = self.around[self.at]
         drawing = self.drawing[around]
         self.lot = mixed(self.lot + np.uint32(1))
@@ -225,7 +225,7 @@ class _Colonies:
         return len(self.at) > 0
 
     def _comes_first(self, number: Numbers | IntArray) -> BoolArray:
-        """Which entries have a number that none before them has."""
+        """Which entries are the first with their number."""
         order = np.arange(len(number), dtype=np.int32)
         self._first[number[::-1]] = order[::-1]  # of several the last written stays
         is_first: BoolArray = self._first[number] == order

@@ -21,12 +21,12 @@ from nodulebench.detection.scan import Candidates, Chest
 HIDDEN_UNITS = 25
 """Paper: 13-25-1, 376 weights and biases."""
 NAMES = tuple(name for name in FEATURES if name not in ("flatness", "box_filling"))
-"""Thirteen features: spatial, of intensity and of shape, as the paper says; which is open."""
+"""Thirteen features: spatial, of intensity and of shape, as in the paper; which ones is open."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of the merging and of what is reported."""
+    """Parameters of the merging and of the reported candidates."""
 
     ants: lungcam.Settings = lungcam.DEFAULT
     """Of LungCAM."""

@@ -60,7 +60,7 @@ DEFAULT = Settings()
 
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
-    """Candidates with compactness squared times radius (mm) as score; near ones are one."""
+    """Candidates with compactness squared times radius (mm) as score; near ones are merged."""
     cubes = chest.resampled(settings.voxel_mm)
     step = settings.voxel_mm
     regions = _large_regions(_opened(cubes, settings), settings)
@@ -103,7 +103,6 @@ def _opened(cubes: Chest, settings: Settings) -> BoolArray:
 
 
 def _large_regions(mask: BoolArray, settings: Settings) -> BoolArray:
-    """The regions of a mask that are large enough."""
     regions = find_regions(mask)
     large = regions.chosen(regions.size * settings.voxel_mm**3 >= settings.smallest_mm3)
     result = np.zeros_like(mask)

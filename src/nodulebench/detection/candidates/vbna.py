@@ -29,7 +29,7 @@ class Settings:
     """Parameters; the paper names the methods and no values."""
 
     dot_hu: float = 40.0
-    """Open: least answer of the dot filter in the parenchyma."""
+    """Open: least output of the dot filter in the parenchyma."""
     merge_mm: float = 5.0
     """Open: dots this close, or within the radius of a stronger one, are the same."""
     air_hu: float = -500.0

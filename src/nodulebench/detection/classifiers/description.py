@@ -70,7 +70,7 @@ def describe_voxels(hu: Float32Array, lungs: BoolArray, index: FloatArray) -> Fl
 
 
 def _views(image: Float32Array, lungs: BoolArray, index: FloatArray) -> Float32Array:
-    """What cubes around voxels show; beyond the image its border goes on."""
+    """The features of cubes around voxels; beyond the image its border is repeated."""
     even = np.round(index, 6)  # half-way stays half-way, wherever the patient is
     # equal cubes are seen once: elsewhere in a matrix product their last digits would differ
     place, which = np.unique(np.rint(even).astype(np.int64), axis=0, return_inverse=True)
@@ -112,7 +112,7 @@ def _jet(values: FloatArray) -> FloatArray:
 
 
 def _rays(hu: Float32Array, lungs: BoolArray) -> Float32Array:
-    """How far it is from a place to where density falls half-way to that of the lung around."""
+    """Distances at which the density falls half-way to that of the surrounding lung."""
     core = hu[:, np.flatnonzero(_distance() <= CORE)].mean(axis=1)
     around = _lower_quartile(np.where(lungs, hu, np.float32(np.nan)))
     level = (core + around) / 2.0
@@ -166,7 +166,7 @@ def _gaussians() -> FloatArray:
         first = [axis / scale * weight for axis in (z, y, x)]
         straight = [(axis**2 / scale**2 - 1.0) * weight for axis in (z, y, x)]
         mixed = [a * b / scale**2 * weight for a, b in ((z, y), (z, x), (y, x))]
-        # no derivative answers to what is the same everywhere
+        # the derivatives of a constant image are 0
         columns += [
             weight,
             *first,

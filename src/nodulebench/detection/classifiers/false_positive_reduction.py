@@ -34,7 +34,7 @@ def is_used(name: str) -> bool:
 def proposals(
     name: str, chest: Chest, fold: int | None = None, weights: Path | None = None
 ) -> Candidates:
-    """What a detector proposes; where its own classifier drops some, it never saw the fold.
+    """The proposals of a detector; if its classifier drops some, it is one that never saw the fold.
 
     Args:
         name: of the detector.
@@ -96,7 +96,7 @@ def with_scores(
 
 
 def find(chest: Chest) -> Measured:
-    """The candidates of all our detectors, those that their own classifiers would drop too."""
+    """The candidates of all our detectors, with those that their classifiers would drop."""
     parts = [
         WITH_CLASSIFIER[name].find(chest).candidates
         if name in WITH_CLASSIFIER

@@ -39,7 +39,7 @@ def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: flo
         hu: the chest on cubes of 1 mm.
         lungs: of the same shape.
         index: slice, row, column; rounded to a voxel.
-        diameter: what the detector thinks, in voxels.
+        diameter: the detector's estimate, in voxels.
     """
     shape = np.array(hu.shape)
     place = np.clip(np.rint(index).astype(np.int64), 0, shape - 1)
@@ -101,7 +101,6 @@ def measure(chest: Chest, center_mm: FloatArray, diameter_mm: FloatArray) -> Flo
 
 
 def region_features(outlined: Outlined) -> FloatArray:
-    """All features of one region, in the order of ``FEATURES``."""
     inside, box = boxed(outlined.inside, np.full(3, SHELL))
     near = replace(outlined, hu=outlined.hu[box], lungs=outlined.lungs[box], inside=inside)
     return np.array([*_form(near.inside), *_density(near), *_surroundings(near)])

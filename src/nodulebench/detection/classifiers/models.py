@@ -11,7 +11,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.optional_packages import needs
 
 TRAINING = "training a classifier"
-"""What scikit-learn is needed for."""
+"""The purpose of scikit-learn, for messages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Examples(Columns):
 
     @property
     def is_nodule(self) -> BoolArray:
-        """Which candidates lie on a nodule."""
+        """Which candidates hit a nodule."""
         is_nodule: BoolArray = self.nodule >= 0
         return is_nodule
 
@@ -40,7 +40,6 @@ class Examples(Columns):
         return replace(self, nodule=nodule, case=np.full(len(self), case))
 
     def of_folds(self, folds: Iterable[int]) -> "Examples":
-        """Only the candidates of some folds."""
         return self.chosen(np.isin(self.fold, list(folds)))
 
 
@@ -60,7 +59,7 @@ def balanced(examples: Examples, seed: int, most: int | None = None) -> IntArray
 
     Args:
         examples: all there are.
-        seed: of the order, and of what is drawn.
+        seed: of the order and of the draws.
         most: so many others are drawn where there are more; None: all are taken.
 
     Raises:
@@ -129,7 +128,7 @@ def train_network(examples: Examples, seed: int, *, hidden: int) -> Network:
 
 @dataclass(frozen=True)
 class Descent:
-    """How a network learns."""
+    """The steps of gradient descent."""
 
     epochs: int = 40
     """Open: passes through the training candidates."""
@@ -176,7 +175,7 @@ MOST_OTHERS_OF_ENSEMBLE = 16_000
 """Open: candidates off nodules that a network trains on, drawn again for each; more take longer
 and give no better result."""
 FARTHEST = 5.0
-"""Features count as at most so many spreads from their mean: what no case had says nothing."""
+"""Limit of features, in spreads from their mean: values beyond all cases carry no meaning."""
 NODULES_PER_SCAN = 1186 / 888
 """LUNA16's: how frequent nodules are where probabilities are to hold."""
 
@@ -203,7 +202,7 @@ class Ensemble:
         return logistic(self.slope[0] * self.log_odds(features).mean(axis=0) + self.slope[1])
 
     def log_odds(self, features: FloatArray) -> FloatArray:
-        """Members x rows: what each network says, before it is calibrated."""
+        """Members x rows: the output of each network before calibration."""
         standard = standardise(features, self.mean, self.spread)
         hidden = np.tanh(standard @ self.hidden_weight + self.hidden_bias[:, None])
         odds: FloatArray = (hidden @ self.output_weight)[..., 0] + self.output_bias
@@ -211,7 +210,7 @@ class Ensemble:
 
 
 def standardise(features: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
-    """Spreads from the mean, within limits."""
+    """Distances from the mean in spreads, within limits."""
     return np.clip((features - mean) / spread, -FARTHEST, FARTHEST)
 
 

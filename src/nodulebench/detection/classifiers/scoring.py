@@ -50,7 +50,7 @@ def scored(
 
 @dataclass(frozen=True)
 class Trained:
-    """The two halves of what ends in a classifier."""
+    """A detector with a classifier: how its candidates are found and its classifier is trained."""
 
     names: tuple[str, ...]
     """Of the features."""

@@ -63,8 +63,8 @@ def write_weights(
 
     Args:
         path: of the file.
-        classifier: what was trained.
-        features: names of what it was trained on.
+        classifier: the trained classifier.
+        features: names of its features.
         name: the detector that ends in it, or ``second_look``.
         folds: that it was trained on.
     """
@@ -79,7 +79,7 @@ def write_weights(
 
 
 def _stored(values: FloatArray) -> npt.NDArray[np.generic]:
-    """Of an ensemble's networks half the digits are enough: their mean hides what is cut off."""
+    """Values in single precision, of an ensemble in half: its mean hides the difference."""
     return np.asarray(values, dtype=np.float16 if values.ndim == 3 else np.float32)
 
 
@@ -101,7 +101,7 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
 
 
 def read_origin(path: Path) -> Origin:
-    """Whose classifier a file holds, as far as it says.
+    """The detector and folds of a classifier, as far as its file states them.
 
     Raises:
         InputError: if the file is missing, damaged, or holds no classifier.
@@ -112,7 +112,7 @@ def read_origin(path: Path) -> Origin:
 
 
 def holds_classifier(path: Path) -> bool:
-    """Whether a file holds a classifier of this package, and not a network or anything else."""
+    """Whether a file holds a classifier of this package."""
     try:
         _read(path)
     except InputError:
@@ -147,7 +147,7 @@ def classifier_of(
 
 
 def folder_of(fold: int | None) -> str:
-    """Where the weights are that never saw a fold."""
+    """The folder of the weights that never saw a fold."""
     return "all" if fold is None else f"without-{fold}"
 
 
@@ -162,7 +162,7 @@ def fold_of_series(*names: str) -> int | None:
     """The fold whose weights never saw a scan; None: no weights ever saw it.
 
     Args:
-        names: what the scan may be called: its series UID, its name in a test set.
+        names: possible names of the scan: its series UID, its name in a test set.
     """
     folds = (fold_of(series_digest(name), _seen()) for name in names)
     return next((fold for fold in folds if fold is not None), None)

@@ -19,7 +19,7 @@ REACH_SIGMAS = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """One value per voxel that was asked for."""
+    """One value per selected voxel."""
 
     shape_index: Float32Array
     """-1 to 1."""

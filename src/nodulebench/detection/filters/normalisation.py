@@ -23,7 +23,7 @@ TISSUE_HU = 0.0
 DENSEST_HU = -500.0
 """Denser voxels are not parenchyma in any lung."""
 VESSEL_HU = 100.0
-"""What is so much denser than half of the lung is vessel, wall or nodule."""
+"""Voxels that are denser than the lung's median by this are vessel, wall or nodule."""
 LEVELS_HU = (-950.0, -650.0)
 """Parenchyma is between these; beyond, the scale is bent no further."""
 REACH_MM = 15.0
@@ -36,7 +36,7 @@ TRUSTED_SHARE = 0.02
 STEP_HU = 10.0
 """The median is rounded to this, so that a voxel more or less of lung changes nothing."""
 USUAL_NOISE_HU = 10.0
-"""Standard deviation of what a voxel differs from its neighbours, on voxels of 1 mm."""
+"""Standard deviation of a voxel's difference from its neighbours, on voxels of 1 mm."""
 BLUR = 0.8
 """Standard deviation (voxels) of the blur that is mixed in; a wider one would take small nodules
 away."""
@@ -45,7 +45,7 @@ STEP = 0.1
 MAD_TO_SD = 1.4826
 """Standard deviation of a normal distribution whose median distance from 0 is 1."""
 MOST_VOXELS = 200_000
-"""So many voxels say enough of a median."""
+"""So many voxels are enough for a median."""
 SLAB = 48
 """Slices in the middle of the lungs from which noise is taken."""
 
@@ -74,7 +74,7 @@ def standardised(
 
 
 def quietened(hu: Float32Array, lungs: BoolArray) -> Float32Array:
-    """The image with as little of its blurred self as brings its noise down to the usual."""
+    """The image, blurred as little as is needed to reduce its noise to the usual."""
     from scipy import ndimage
 
     slices = np.flatnonzero(lungs.any(axis=(1, 2)))

@@ -1,4 +1,4 @@
-"""Places in the lungs -> the centre of what is dense around each, and how round that is.
+"""Places in the lungs -> the centre of the dense voxels around each, and their roundness.
 
 A region's own centre may be on the rim of a nodule or next to it; its centre of mass within a ball,
 taken repeatedly, moves to the middle of the nodule.
@@ -53,7 +53,7 @@ def roundness(
     *,
     densities_hu: tuple[float, float],
 ) -> FloatArray:
-    """How round what is dense within a ball around each place is: shortest by longest axis.
+    """Roundness of the dense voxels in a ball around each place: shortest by longest axis.
 
     Axes are those of the ellipsoid with the same second moments: 1 for a ball, less for a vessel
     that runs through. Where nothing is dense it is 1.
@@ -109,7 +109,6 @@ def _around(
 def _within(
     weight: npt.NDArray[np.floating], axes: tuple[IntArray, ...], place: FloatArray, radius: float
 ) -> npt.NDArray[np.floating]:
-    """The weights inside a ball, none outside."""
     away = sum((axis - at) ** 2 for axis, at in zip(axes, place, strict=True))
     inside: npt.NDArray[np.floating] = weight * (away <= radius**2)
     return inside

@@ -1,4 +1,4 @@
-"""Mask -> its connected regions and what is measured of each: size, centre, mean values, spread."""
+"""Mask -> its connected regions and the measures of each: size, centre, mean values, spread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NEIGHBOURS: IntArray = np.array([step for step in product((-1, 0, 1), repeat=3) 
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """The voxels of all regions, one after the other as they lie in the image."""
+    """The voxels of all regions, in the order of the image."""
 
     place: IntArray
     """n x 3: slice, row, column of each voxel."""
@@ -29,7 +29,6 @@ class Regions:
 
     @cached_property
     def size(self) -> FloatArray:
-        """Voxels of each region."""
         return np.bincount(self.number, minlength=self.count).astype(np.float64)
 
     @cached_property
@@ -44,12 +43,10 @@ class Regions:
         return np.sqrt(self.mean((apart**2).sum(axis=1)))
 
     def mean(self, values: npt.NDArray[np.generic]) -> FloatArray:
-        """The mean of a value per voxel over each region."""
         total = np.bincount(self.number, values, minlength=self.count)
         return total / np.maximum(self.size, 1.0)
 
     def highest(self, values: npt.NDArray[np.generic]) -> FloatArray:
-        """The largest of a value per voxel in each region."""
         result = np.full(self.count, -np.inf)
         np.maximum.at(result, self.number, values.astype(np.float64))
         return result

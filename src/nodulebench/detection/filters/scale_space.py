@@ -1,7 +1,7 @@
 """A chest on cubic voxels -> places in its lungs that look like a dot, with scale and strength.
 
-Second derivatives of the image smoothed by Gaussians tell dots from lines and planes (Li, Sone and
-Doi, Medical Physics 30:2040-2051, 2003); directions of its gradient that meet tell centres. Both
+Second derivatives of the smoothed image distinguish dots from lines and planes (Li, Sone and
+Doi, Medical Physics 30:2040-2051, 2003); directions of its gradient meet in centres. Both
 are taken once per chest for all detectors.
 """
 
@@ -20,13 +20,13 @@ STEP_MM = 1.0
 SCALES_MM = (1.0, 1.5, 2.2, 3.2, 4.6, 6.6)
 """Open: standard deviations in steps of about 1.45, for balls of 3.5 to 23 mm diameter."""
 COARSE_FROM = 2.0
-"""From this scale (in voxels) on voxels twice as wide say enough."""
+"""From this scale (in voxels) on, voxels twice as wide are fine enough."""
 WEAKEST_DOT_HU = 12.0
 """Open: fainter dots are noise for every detector (an ideal ball: 0.31 of its contrast)."""
 HALVING_VARIANCE = 0.25
-"""What the mean of two neighbours adds to a blur, in voxels squared."""
+"""Variance that the mean of two neighbours adds to a blur, in voxels squared."""
 DIAMETER_PER_SCALE = 2.0 * np.sqrt(3.0)
-"""A ball of diameter d answers most strongly at the scale d / (2 sqrt 3)."""
+"""The output for a ball of diameter d is strongest at the scale d / (2 sqrt 3)."""
 REACH = 3.0
 """Standard deviations at which Gaussians are cut off."""
 DENSITIES_HU = (-1000.0, 200.0)

@@ -36,7 +36,7 @@ NETWORKS: "Registry[Network]" = Registry(
         "twoscale": "nodulebench.detection.networks.architectures.twoscale:TWOSCALE",
     },
 )
-"""Needs PyTorch (the extra ``networks``) as soon as one is asked for."""
+"""Reading an entry needs PyTorch (the extra ``networks``)."""
 
 DETECTION_NETWORKS: "Registry[DetectionNetwork]" = Registry(
     "detection network",

@@ -27,7 +27,7 @@ class TrainingBatch:
     draw: Callable[[torch.Generator, int], list[Any]]
     """Batches of so many steps, in full precision."""
     loss: Callable[[nn.Module, Any], Tensor]
-    """Of the network's answers to a batch."""
+    """Of the network's outputs for a batch."""
     at_once: int = 1
     """Steps whose batches are drawn together: a GPU waits for its orders where they are small."""
 
@@ -75,7 +75,7 @@ def training_batch(
 def batches(training: TrainingBatch, seed: int, first: int, device: torch.device) -> Iterator[Any]:
     """The batches of the first step and of all that follow it.
 
-    What a step sees follows from the seed and its number, wherever a run begins.
+    The batch of a step depends only on the seed and its number, wherever a run begins.
     """
     random = torch.Generator(device=device)
     begin = first - first % training.at_once
@@ -111,7 +111,7 @@ def require_both_classes(is_nodule: Tensor, what: str) -> None:
 def _drawn(
     pools: tuple[Tensor, Tensor], how: Recipe, random: torch.Generator, steps: int
 ) -> Tensor:
-    """Which candidates are in the batches of so many steps: steps x batch."""
+    """Random candidates for the batches of so many steps: steps x batch."""
     nodules = round(how.share * how.batch)
     counts = (how.batch - nodules, nodules)
     return torch.cat(

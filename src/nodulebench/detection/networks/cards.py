@@ -1,4 +1,4 @@
-"""Card: where weights come from; text <-> card, and in what two trainings differ."""
+"""Model card: the origin of weights; JSON <-> card, and how two trainings differ."""
 
 import json
 import re
@@ -18,25 +18,25 @@ LARGEST = 1e300
 LONGEST_SHOWN = 60
 """Letters of a value in a message."""
 SHORT_DIGEST = 15
-"""Letters of a digest that tell it from another."""
+"""Letters of a digest that are enough to distinguish it."""
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """Where weights come from."""
+    """The origin of weights."""
 
     network: str
     seed: int
     steps: int
     """Of the whole schedule."""
     data: str
-    """What they were trained on, in words."""
+    """A description of the training data."""
     digest: str
     """Of the examples."""
     folds: tuple[int, ...]
     """Folds whose candidates were trained on."""
     metrics: dict[str, float] = field(default_factory=dict)
-    """What was measured on candidates that were never seen."""
+    """Metrics on held-out candidates."""
     series: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """All folds of the data with the digests of their series (``detection/held_out.py``)."""
     begun_from: str = ""
@@ -51,7 +51,7 @@ class ModelCard:
     recipe: JsonObject = field(default_factory=dict)
     """How it was trained (``recipe_facts``); empty: an older card, which does not state it."""
     steps_taken: int | None = None
-    """None: an older card, which does not say."""
+    """None: an older card, which does not state it."""
     best_step: int | None = None
     """The step whose weights these are; None: the last one."""
 
@@ -61,7 +61,6 @@ STORED_NAMES = {"metrics": "figures", "best_step": "kept_step"}
 
 
 def stored_card(card: ModelCard) -> JsonObject:
-    """A card as a file holds it."""
     return {STORED_NAMES.get(name, name): value for name, value in asdict(card).items()}
 
 
@@ -101,18 +100,18 @@ def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> JsonObject:
 
 
 def run_facts(card: ModelCard) -> JsonObject:
-    """What a training is, in plain values by name: its card without what came of it."""
+    """A description of a training in plain values: its card without results."""
     whole = asdict(card)
     for name in ("metrics", "parameters", "steps_taken", "best_step"):
         del whole[name]
     examples, recipe = whole.pop("digest"), whole.pop("recipe")
-    if not recipe:  # an older card, which does not tell these either
+    if not recipe:  # an older card, which does not state these either
         del whole["held_back"], whole["seen_before"]
     return _plain({**whole, "examples": examples, **recipe})
 
 
 def differences(was: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """In what one training differs from another, as in ``seed 5, not 77``; empty: in nothing."""
+    """How one training differs from another, as in ``seed 5, not 77``; empty: not at all."""
     names = dict.fromkeys([*now, *was])
     return "; ".join(
         _difference(name.replace("_", " "), was.get(name), now.get(name))
@@ -137,7 +136,7 @@ def _shown(value: object) -> str:
 
 
 def _plain(facts: JsonObject) -> JsonObject:
-    """As a file gives them back."""
+    """The facts as JSON returns them."""
     plain: JsonObject = json.loads(json.dumps(facts))
     return plain
 
@@ -210,12 +209,10 @@ _FOLDER = files("nodulebench.detection.networks") / "trained"
 
 
 def networks_with_weights() -> list[str]:
-    """The networks whose weights the package has."""
     return sorted(path.name for path in Path(str(_FOLDER)).iterdir() if path.is_dir())
 
 
 def is_packaged(path: Path) -> bool:
-    """Whether a file of weights is one of the package's."""
     return path.is_relative_to(Path(str(_FOLDER)))
 
 

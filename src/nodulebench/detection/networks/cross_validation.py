@@ -4,7 +4,7 @@ The results of a fold are in a folder, and an interrupted run is continued from 
 
     NAME-FOLD.safetensors   weights with their card; FOLD is ``all`` where none was left out
     NAME-FOLD.npz           which candidates were scored, and their probabilities; of a network that
-                            finds nodules, where it found what
+                            finds nodules, its detections
     NAME-FOLD.curve.json    loss and area at every check
     NAME-FOLD.state         only while it learns
 """
@@ -45,7 +45,7 @@ WEIGHTS, CURVE, STATE = ".safetensors", ".curve.json", ".state"
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of one training."""
+    """The result of one training."""
 
     fold: int | None
     """That was left out; None: none."""
@@ -68,7 +68,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Course:
-    """How trainings go: what all folds have in common."""
+    """What the trainings of all folds have in common."""
 
     examples: Examples
     out: Path
@@ -86,7 +86,7 @@ class Course:
 def train_without(
     name: str, fold: int | None, course: Course, progress: Callable[[Check], None] = lambda _: None
 ) -> Trained:
-    """Train a network on all folds but one (None: on all), and let it score what it never saw.
+    """Train a network on all folds but one (None: on all), and score the scans that it never saw.
 
     Raises:
         InputError: if the examples have no such fold, it was seen before, or stored weights or a
@@ -145,7 +145,7 @@ def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
     """The card of a training before anything came of it.
 
     Raises:
-        InputError: if the examples have no such fold, or what is left out was seen before.
+        InputError: if the examples have no such fold, or the fold that is left out was seen before.
     """
     examples, origin = course.examples, course.origin
     how = course.recipe or network_named(name).recipe
@@ -191,7 +191,6 @@ def steps_left(card: ModelCard, stem: Path) -> int | None:
 
 
 def stem_of(name: str, fold: int | None, course: Course) -> Path:
-    """How the names of a training's files begin."""
     return course.out / f"{name}-{'all' if fold is None else fold}"
 
 
@@ -200,13 +199,13 @@ def _sibling(stem: Path, end: str) -> Path:
 
 
 def _in_what(stored: ModelCard, card: ModelCard) -> str:
-    """In what weights were trained in another way, as far as their card tells."""
+    """How stored weights were trained differently, as far as their card states it."""
     was, now = run_facts(stored), run_facts(card)
     return differences(was, {name: now[name] for name in now if name in was or stored.recipe})
 
 
 def _seen_problems(card: ModelCard, fold: int | None) -> list[Problem]:
-    """Why weights cannot be called unaware of the series that they leave out."""
+    """Reasons why weights may have seen the series that they leave out."""
     called = "scans of no fold" if fold is None else f"fold {fold}"
     if fold in card.held_back:
         remedy = "Let others decide, or leave others out."
@@ -244,8 +243,8 @@ def _score_held_out(
     own = torch.zeros(0) if fold is None else examples.training_candidates([fold])
     if not len(own) or examples.is_nodule[own].float().mean() in (0.0, 1.0):
         return {}
-    answer = score_candidates(module, network, examples, own, tries=1)
-    return {"area": area_under_roc(answer, examples.is_nodule[own])}
+    scores = score_candidates(module, network, examples, own, tries=1)
+    return {"area": area_under_roc(scores, examples.is_nodule[own])}
 
 
 def _detect_held_out(
@@ -309,7 +308,7 @@ TRIED_CANDIDATES = 64
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds that steps take here."""
+    """Seconds that the parts of a training take on this machine."""
 
     step: float
     candidate: float = 0.0
@@ -341,7 +340,7 @@ def seconds_left(name: str, folds: Sequence[int | None], course: Course) -> floa
 
 
 def pace_of(name: str, folds: Sequence[int], course: Course, timed: int = TIMED) -> Pace:
-    """How long steps, and scoring or searching, take here."""
+    """How long steps, and scoring or searching, take on this machine."""
     network, examples = network_named(name), course.examples
     how = course.recipe or network.recipe
     step = seconds_of_a_step(network, examples, folds, how, timed)
@@ -402,7 +401,7 @@ def _seconds_of_a_candidate(network: Network, examples: Examples) -> float:
 
 
 def _seconds_of_a_litre(finder: DetectionNetwork, examples: Examples) -> float:
-    """By the first slab of a scan of middle size."""
+    """Measured on the first slab of a scan of middle size."""
     litres = [_litres(examples, which) for which in range(len(examples.fold))]
     which = sorted(range(len(litres)), key=litres.__getitem__)[len(litres) // 2]
     low, high = examples.seen[which].unbind()
@@ -420,7 +419,7 @@ def _seconds_of_a_litre(finder: DetectionNetwork, examples: Examples) -> float:
 
 
 def _seconds_the_second_time(work: Callable[[], object]) -> float:
-    """How long work takes once everything that it needs is at hand."""
+    """How long work takes the second time, when caches are filled."""
     work()
     begin = time.perf_counter()
     work()

@@ -11,7 +11,7 @@ The folder holds plain numpy files, so that a bare machine with a GPU can read i
     is_learnt.npy   candidates to train on: not those on findings that are neither
     is_judged.npy   candidates to score: those of the list that a system is made of
     findings.npy    findings x 6: scan, voxel index z, y, x, diameter in mm, 1: a nodule, 0: ignored
-    examples.json   what a voxel's value means, digests of the series, where all of it comes from
+    examples.json   units of the voxels, digests of the series, description of the data
 """
 
 import hashlib
@@ -84,7 +84,6 @@ class Examples:
     about: JsonObject = field(default_factory=dict)
 
     def to(self, device: torch.device | str) -> "Examples":
-        """The same examples elsewhere."""
         return replace(self, **{name: getattr(self, name).to(device) for name in _TENSORS})
 
     def training_candidates(self, folds: Sequence[int]) -> Tensor:
@@ -97,7 +96,7 @@ class Examples:
 
     @cached_property
     def digest(self) -> str:
-        """Of all arrays."""
+        """SHA-256 of all arrays."""
         whole = hashlib.sha256()
         for name, values in _arrays(self).items():
             whole.update(f"{name} {values.dtype} {values.shape}\n".encode())
@@ -189,13 +188,12 @@ def join_examples(parts: Sequence[Examples]) -> Examples:
 
 
 def _shifted(numbers: list[Tensor], ends: npt.NDArray[np.int64]) -> Tensor:
-    """Numbers of parts as numbers of the whole; ``ends`` is where each part ends in it."""
+    """Numbers of parts as numbers of the whole; each part ends at ``ends``."""
     begins = [0, *ends[:-1].tolist()]
     return torch.cat([number + begin for number, begin in zip(numbers, begins, strict=True)])
 
 
 def write_examples(folder: Path, examples: Examples) -> None:
-    """Write a folder of examples."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, values in _arrays(examples).items():
         held = io.BytesIO()
@@ -264,7 +262,7 @@ def read_examples(folder: Path) -> Examples:
 
 
 def _fits(about: object, arrays: JsonObject) -> bool:
-    """Whether everything is there once for every scan, voxel or candidate."""
+    """Whether the lengths of all arrays agree."""
     scans, places = arrays["scans"], arrays["places"]
     if not isinstance(about, dict) or about.get("schema") != SCHEMA:
         return False

@@ -54,7 +54,7 @@ def score_candidates(
 
 
 def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
-    """The share of pairs of a nodule and another candidate that are in the right order."""
+    """The share of pairs of a nodule and another candidate in the right order."""
     ordered, _ = score[~is_nodule].sort()
     below = torch.searchsorted(ordered, score[is_nodule], right=False)
     upto = torch.searchsorted(ordered, score[is_nodule], right=True)
@@ -108,7 +108,7 @@ def in_channels_last(module: nn.Module, device: torch.device) -> nn.Module:
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """Compute answers, without gradients, in single precision on every device.
+    """Compute outputs, without gradients, in single precision on every device.
 
     Half precision and a GPU's TF32 would change probabilities by up to 0.006, and with them the
     candidates above a threshold, from one type of processor to another.
@@ -122,7 +122,7 @@ Convolution = nn.Conv2d | nn.Conv3d
 
 
 def folded(module: nn.Module) -> nn.Module:
-    """A copy that answers the same, but for the last bits, and cannot learn."""
+    """A copy with fewer layers; outputs agree but for the last bits, and it cannot be trained."""
     copied = deepcopy(module).eval()
     for part in list(copied.modules()):
         if isinstance(part, nn.Sequential):
@@ -134,7 +134,7 @@ def folded(module: nn.Module) -> nn.Module:
 
 
 def _joined(first: nn.Module, second: nn.Module) -> nn.Module | None:
-    """Two steps as one convolution; None: they are none."""
+    """Two layers as one convolution; None if they cannot be joined."""
     if isinstance(first, Convolution) and isinstance(second, nn.BatchNorm2d | nn.BatchNorm3d):
         return fuse_conv_bn_eval(first, second)
     if isinstance(first, nn.AvgPool3d) and isinstance(second, nn.Conv3d):
@@ -163,7 +163,7 @@ RETAINED_BYTES, LARGEST_PIECE = 1 << 30, 1 << 25
 
 
 def best_device() -> torch.device:
-    """A GPU that is there, or the CPU."""
+    """A GPU if there is one, or the CPU."""
     if torch.cuda.is_available():
         return torch.device("cuda")
     keep_freed_memory()
@@ -172,7 +172,7 @@ def best_device() -> torch.device:
 
 @cache
 def keep_freed_memory() -> bool:
-    """Let the C library keep what a batch frees for the next one; whether it could be asked to.
+    """Let the C library reuse freed memory for the next batch; return whether it supports that.
 
     Otherwise every batch gets its memory again, page by page: a tenth of the scoring time.
     """

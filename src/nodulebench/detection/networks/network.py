@@ -1,4 +1,4 @@
-"""Network: what it sees, how it is built, how it learns."""
+"""Network: its input, how it is built, how it is trained."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class SamplingGrid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """What a patch looks like; planes come before rows and columns."""
+        """The shape of a patch; planes come before rows and columns."""
         return tuple(self.offset_mm.shape[:-1])
 
 
@@ -117,7 +117,7 @@ class Network:
     printed: Recipe | None = None
     """The schedule that its paper prints, where it does; ``recipe`` is scaled to fewer data."""
     family: str = ""
-    """What it is a part of: networks of one family that score together count as one network."""
+    """Networks of one family that score together count as one network."""
     share: float = 1.0
     """Its weight within its family."""
     extra_grids: tuple[SamplingGrid, ...] = ()
@@ -142,5 +142,4 @@ def begin_evenly(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
 
 
 def parameter_count(module: nn.Module) -> int:
-    """How many numbers a network learns."""
     return sum(parameter.numel() for parameter in module.parameters())

@@ -18,7 +18,7 @@ from torch import Tensor
 from nodulebench.detection.networks.network import SamplingGrid
 
 MOST_POINTS = 1 << 24
-"""Points that are interpolated at once: what bounds the memory."""
+"""Points that are interpolated at once; it limits the memory."""
 
 
 BOXES_AT_ONCE = 32
@@ -41,7 +41,6 @@ class Scans:
     """HU = step x value + lowest."""
 
     def to(self, device: torch.device | str) -> "Scans":
-        """The same scans elsewhere."""
         parts = ("voxels", "start", "shape", "spacing_mm")
         return replace(self, **{name: getattr(self, name).to(device) for name in parts})
 
@@ -184,7 +183,7 @@ def _along(
 
 @cache
 def _fused() -> Callable[..., Tensor]:
-    """The same as one kernel: a GPU waits for memory otherwise."""
+    """``_cut`` as one kernel; otherwise a GPU waits for memory."""
     compiled: Callable[..., Tensor] = torch.compile(_cut, dynamic=True)
     return compiled
 

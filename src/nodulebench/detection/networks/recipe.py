@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Augment:
-    """How patches are changed while a network learns; everything is drawn evenly."""
+    """Random changes of training patches, all drawn uniformly."""
 
     zoom: tuple[float, float] = (1.0, 1.0)
     shift_mm: float = 0.0
@@ -23,7 +23,7 @@ class Augment:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a network learns. Defaults are scaled to a few hundred nodules."""
+    """How a network is trained. Defaults are scaled to a few hundred nodules."""
 
     optimizer: Literal["sgd", "rmsprop", "adam", "adamw"] = "sgd"
     rate: float = 0.01
@@ -31,8 +31,8 @@ class Recipe:
     decay: float = 0.0
     """L2 penalty of the weights."""
     schedule: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
-    """From which share of the steps on the rate is multiplied by what; between two entries of
-    ``is_smooth`` it changes along a cosine."""
+    """Pairs: from this share of the steps on, the rate is multiplied by this factor. With
+    ``is_smooth`` the rate changes along a cosine between two pairs."""
     is_smooth: bool = False
     batch: int = 128
     steps: int = 2000
@@ -63,4 +63,4 @@ OWN = Recipe(
     augment=Augment(zoom=(0.85, 1.2), is_turned_freely=True, is_flipped=True),
     average=0.995,
 )
-"""What the two networks of our own have in common."""
+"""Common to our own two networks."""

@@ -39,7 +39,7 @@ SAVING_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Check:
-    """How far a network was at a step."""
+    """The progress of a training at a step."""
 
     step: int
     loss: float
@@ -65,7 +65,7 @@ class LearningOptions:
     state_file: Path | None = None
     """Where the state is saved, and read again if the file exists."""
     run: Mapping[str, object] = field(default_factory=dict)
-    """What this training is; a saved state of another one is refused."""
+    """A description of this training; a saved state of another one is refused."""
     start: nn.Module | None = None
     """A trained network of this kind whose weights it begins with; None: random weights."""
 
@@ -75,7 +75,7 @@ DEFAULT = LearningOptions()
 
 @dataclass(eq=False)
 class Learner:
-    """A network while it learns."""
+    """The state of a training."""
 
     module: nn.Module
     average: nn.Module
@@ -175,7 +175,7 @@ def patches_a_second(
 
     Args:
         network: which one.
-        examples: what it learns from, on the device that is measured.
+        examples: its training data, on the device that is measured.
         how: its recipe.
         is_cut: whether each step has its own batch; if not, all have the first, and the network
             waits for nothing: the highest rate that it can reach.
@@ -202,7 +202,6 @@ def _wait(device: torch.device) -> None:
 
 
 def rate_at(recipe: Recipe, step: int) -> float:
-    """The learning rate of a step."""
     share = step / recipe.steps
     passed = [entry for entry in recipe.schedule if entry[0] <= share]
     coming = [entry for entry in recipe.schedule if entry[0] > share]
@@ -230,7 +229,7 @@ def _begin(
 
 
 def _placed(module: nn.Module, device: torch.device) -> nn.Module:
-    """On a CPU the order of its numbers stays, so that weights are the same as ever."""
+    """On a CPU the memory format stays, so that weights do not change."""
     return in_channels_last(module, device) if device.type == "cuda" else module
 
 
@@ -250,7 +249,7 @@ def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
 def _learn(
     learner: Learner, training: TrainingBatch, batch: Any, how: Recipe, device: torch.device
 ) -> Tensor:
-    """Change the weights for a batch; its loss."""
+    """Update the weights for a batch; return its loss."""
     for group in learner.optimizer.param_groups:
         group["lr"] = rate_at(how, learner.step)
     learner.module.train()

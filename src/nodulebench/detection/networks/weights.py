@@ -34,7 +34,7 @@ _DAMAGED = (OSError, SafetensorError, LookupError, ValueError, TypeError, Runtim
 
 
 def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, object]) -> None:
-    """Keep a learner and what its training is; the file is replaced whole."""
+    """Save a learner and the description of its training; the file is replaced as a whole."""
     tensors = {f"module.{name}": tensor for name, tensor in learner.module.state_dict().items()}
     if learner.average is not learner.module:
         tensors |= {
@@ -139,7 +139,7 @@ MOST = 127
 def write_weights(
     path: Path, module: nn.Module, card: ModelCard, *, is_small: bool = False
 ) -> None:
-    """Write a trained network, in half precision or, if it shall be small, in eight bits."""
+    """Write a trained network in half precision, or with ``is_small`` in eight bits."""
     tensors: dict[str, Tensor] = {}
     for name, tensor in module.state_dict().items():
         if is_small and tensor.dtype.is_floating_point and tensor.ndim > 1:
@@ -222,7 +222,7 @@ def _about(path: Path) -> object:
 
 
 def _reject_classifier(path: Path) -> None:
-    """Say of a file that `train` wrote for a detector what it is."""
+    """Give a clear message for the file of a detector's classifier."""
     from nodulebench.detection.classifiers.weights import holds_classifier, read_origin
 
     if holds_classifier(path):

@@ -295,30 +295,32 @@ class EvaluationSession(ReadingSession):
 
 @contextmanager
 def open_evaluation_session(
-    place: Path, evaluation: EvaluationLayer, folder: Path | None = None
+    images: Path, evaluation: EvaluationLayer, folder: Path | None = None
 ) -> Iterator[EvaluationSession]:
     """A read-only session with the scans of an evaluation.
 
     Args:
-        place: the scans.
+        images: the scans.
         evaluation: the evaluation.
         folder: the folder of the cached voxels; None: next to the scans.
     """
-    scans = evaluated_scans(place, evaluation)
-    with closing(EvaluationSession(folder or readings_folder(place), scans, evaluation)) as session:
+    scans = evaluated_scans(images, evaluation)
+    with closing(
+        EvaluationSession(folder or readings_folder(images), scans, evaluation)
+    ) as session:
         yield session
 
 
-def evaluated_scans(place: Path, evaluation: EvaluationLayer) -> list[Scan]:
+def evaluated_scans(images: Path, evaluation: EvaluationLayer) -> list[Scan]:
     """The scans of an evaluation in the order of its cases; cases without a scan are left out.
 
     Raises:
         InputError: if none of the cases has a scan.
     """
-    by_case = {scan.case_id: scan for scan in scans_in(place)}
+    by_case = {scan.case_id: scan for scan in scans_in(images)}
     scans = [by_case[case_id] for case_id in evaluation.case_ids if case_id in by_case]
     if not scans:
         shown = ", ".join(list(by_case)[:3])
         what = f"holds no scan of the {len(evaluation.case_ids)} cases, only {shown} and the like."
-        raise InputError.at(place, what, "Give the folder of the images that were evaluated.")
+        raise InputError.at(images, what, "Give the folder of the images that were evaluated.")
     return scans

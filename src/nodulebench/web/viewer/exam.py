@@ -110,14 +110,14 @@ class ExamSession(ReadingSession):
 
 @contextmanager
 def open_exam_session(
-    place: Path, reader: str, exam: Exam, folder: Path | None = None
+    images: Path, reader: str, exam: Exam, folder: Path | None = None
 ) -> Iterator[ExamSession]:
     """The session of a reader who takes an exam on their own machine.
 
     Raises:
         InputError: if a scan is missing, or another process has the readings open.
     """
-    scans, folder = scans_of(place, exam.case_ids), folder or readings_folder(place)
+    scans, folder = scans_of(images, exam.case_ids), folder or readings_folder(images)
     with (
         open_drafts(folder, reader) as drafts,
         closing(ExamSession(folder, scans, drafts, reader, exam)) as session,

@@ -157,13 +157,13 @@ def _height(tiles: Tiles, number: int, x: float, y: float) -> float:
 
 def _finding(case_id: str, name: str, finding: Finding, reader: str) -> JsonObject:
     x, y, z = finding.position_mm
-    place = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
+    position = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
     return {
         "case_id": case_id,
         "finding_id": f"{reader}:{name}",
         "reader_id": reader,
         "kind": finding.kind,
-        **place,
+        **position,
         "type": finding.type,
         "density": finding.density,
         "subtlety": finding.subtlety,
@@ -309,7 +309,7 @@ def _findings(readings: Readings, tiles: Tiles) -> Iterator[Finding]:
 def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles) -> Finding | None:
     """A finding on the grid shown; None: it has neither voxels in the image nor a position."""
     slices: tuple[OutlinedSlice, ...] = ()
-    place = [row[axis] for axis in PLACE]
+    position = [row[axis] for axis in PLACE]
     if name in session.outlines:
         voxel = session.voxels[name]
         if not len(voxel):
@@ -318,14 +318,14 @@ def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles
         shown = np.rint(tiles.grid.to_index(middle)).astype(np.int64)
         inside = np.all((shown >= 0) & (shown < tiles.volume.shape[::-1]), axis=1)
         slices = outlines_of(np.unique(shown[inside], axis=0), tiles.grid)
-        place = middle.mean(axis=0).round(DIGITS).tolist()
-    if place[0] is None:
+        position = middle.mean(axis=0).round(DIGITS).tolist()
+    if position[0] is None:
         return None
     attributes = {key: row.get(key) or None for key in ("type", "density", "subtlety")}
     return Finding.model_validate(
         {
             "kind": row["kind"],
-            "position_mm": place,
+            "position_mm": position,
             "slices": slices,
             **attributes,
             "malignancy": row.get("malignancy_rating") or None,

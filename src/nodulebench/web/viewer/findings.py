@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Millimetre = Annotated[FiniteFloat, Field(ge=-FARTHEST_MM, le=FARTHEST_MM)]
 Point = tuple[Millimetre, Millimetre]
-Place = tuple[Millimetre, Millimetre, Millimetre]
+Position = tuple[Millimetre, Millimetre, Millimetre]
 Rating = Annotated[int, Field(ge=1, le=5)]
 Colleague = Annotated[str, Field(min_length=1, max_length=64)]
 MOST_CORNERS = 2_000
@@ -59,7 +59,7 @@ class Finding(ConfigModel):
     """The current state of one finding."""
 
     kind: Call = "nodule"
-    position_mm: Place
+    position_mm: Position
     """Where the reader clicked; the position of a finding without outlines."""
     slices: tuple[OutlinedSlice, ...] = ()
     ruler: Ruler | None = None
@@ -170,7 +170,7 @@ DIGITS = 4
 """Decimal places of positions in mm."""
 
 
-def propose_outlines(tiles: Tiles, position_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
+def propose_outlines(tiles: Tiles, position_mm: Position, level: int) -> tuple[OutlinedSlice, ...]:
     """Outlines of the nodule at a position, on every slice that it touches."""
     region = grow_nodule(tiles.volume, np.array(position_mm, dtype=np.float64), level)
     return outlines_of(region.voxel, tiles.grid)
@@ -290,9 +290,9 @@ def on_original(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> tuple[Outlin
     is_held[tuple((shown - low).T)] = True
     candidates = _around(low, high, tiles, grid)
     nearest = np.rint(tiles.grid.to_index(grid.to_world(candidates.astype(np.float64))))
-    place = nearest.astype(np.int64) - low
-    is_near = np.all((place >= 0) & (place <= high - low), axis=1)
-    voxel = candidates[is_near][is_held[tuple(place[is_near].T)]]
+    offset = nearest.astype(np.int64) - low
+    is_near = np.all((offset >= 0) & (offset <= high - low), axis=1)
+    voxel = candidates[is_near][is_held[tuple(offset[is_near].T)]]
     if not len(voxel):  # smaller than a voxel of the image: the nearest one
         middle = tiles.grid.to_world(shown.mean(axis=0, keepdims=True))
         voxel = np.rint(grid.to_index(middle)).astype(np.int64)

@@ -33,25 +33,25 @@ class Scan:
     """The folder of its DICOM files, for DICOM objects that refer to them."""
 
 
-def scans_in(place: Path) -> list[Scan]:
+def scans_in(images: Path) -> list[Scan]:
     """Every scan of a folder or test set, or the scan in a file.
 
     Raises:
         InputError: if there is none, or two have the same name.
     """
-    if place.is_file():
-        scans = [_scan_of_file(place)]
-    elif images_folder(place) is not None:
-        scans = [_scan_of(case_id, path) for case_id, path in images_of_set(place)]
+    if images.is_file():
+        scans = [_scan_of_file(images)]
+    elif images_folder(images) is not None:
+        scans = [_scan_of(case_id, path) for case_id, path in images_of_set(images)]
     else:
-        paths = [Path(file) for file in files_below(place, lambda _: None)]
+        paths = [Path(file) for file in files_below(images, lambda _: None)]
         scans = [_scan_of_file(path) for path in paths if path.name.endswith(_VOLUMES)]
-        scans += _dicom_scans(place, is_needed=not scans)
+        scans += _dicom_scans(images, is_needed=not scans)
     names = [scan.case_id for scan in scans]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         what = f"holds two scans named '{duplicate}'."
-        raise InputError.at(place, what, "Open their folders one at a time.")
+        raise InputError.at(images, what, "Open their folders one at a time.")
     return scans
 
 
@@ -97,15 +97,15 @@ def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
         return []
 
 
-def scans_of(place: Path, wanted: Iterable[str]) -> dict[str, Scan]:
+def scans_of(images: Path, wanted: Iterable[str]) -> dict[str, Scan]:
     """All scans of a folder by case.
 
     Raises:
         InputError: if a wanted scan is missing.
     """
-    scans = {scan.case_id: scan for scan in scans_in(place)}
+    scans = {scan.case_id: scan for scan in scans_in(images)}
     raise_problems(
-        Problem(f"folder '{place.name}'", f"holds no scan of '{name}', which is needed.")
+        Problem(f"folder '{images.name}'", f"holds no scan of '{name}', which is needed.")
         for name in dict.fromkeys(wanted)
         if name not in scans
     )

@@ -212,18 +212,18 @@ class ReadingSession:
 
 
 @contextmanager
-def open_session(place: Path, reader: str, folder: Path | None = None) -> Iterator[ReadingSession]:
+def open_session(images: Path, reader: str, folder: Path | None = None) -> Iterator[ReadingSession]:
     """The session of a reader with a folder of scans, or with one scan.
 
     Args:
-        place: the scans.
+        images: the scans.
         reader: the name of the reader.
         folder: the folder of readings and voxels; None: next to the scans.
 
     Raises:
         InputError: if the folder holds no scan, or another process has the readings open.
     """
-    scans, folder = scans_in(place), folder or readings_folder(place)
+    scans, folder = scans_in(images), folder or readings_folder(images)
     with (
         open_drafts(folder, reader) as drafts,
         closing(ReadingSession(folder, scans, drafts, reader)) as session,
@@ -231,7 +231,7 @@ def open_session(place: Path, reader: str, folder: Path | None = None) -> Iterat
         yield session
 
 
-def readings_folder(place: Path) -> Path:
+def readings_folder(images: Path) -> Path:
     """The default folder of readings and voxels of some scans."""
-    where = place.resolve()
+    where = images.resolve()
     return where.with_name(f"{where.name}{READINGS_SUFFIX}")

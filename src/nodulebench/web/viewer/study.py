@@ -36,9 +36,13 @@ class StudySession(ReadingSession):
         study: OpenStudy,
         cache: Path,
     ) -> None:
-        self._places = study.places(reader)
+        self._locations = study.places(reader)
         super().__init__(
-            folder, [images[case_id] for case_id, _ in self._places], drafts, reader, Voxels(cache)
+            folder,
+            [images[case_id] for case_id, _ in self._locations],
+            drafts,
+            reader,
+            Voxels(cache),
         )
         self._study = study
         self._own = drafts
@@ -47,8 +51,8 @@ class StudySession(ReadingSession):
         return str(number)  # one scan can have several patches
 
     def _read(self, number: int) -> Tiles:
-        whole, place = tiles_of(self.scan(number), self.cache), self._places[number]
-        middle = np.array(self._study.middle_mm(place))
+        whole, location = tiles_of(self.scan(number), self.cache), self._locations[number]
+        middle = np.array(self._study.middle_mm(location))
         if not whole.grid.contains(middle[None])[0]:
             what = "is outside its image."
             raise InputError.at(self._where(number), what, "Is it the image that was evaluated?")
@@ -69,11 +73,11 @@ class StudySession(ReadingSession):
         return self._key(number, "done" if self.is_closed(number) else "classify")
 
     def _key(self, number: int, mode: str = "classify") -> str:
-        return "/".join((*self._places[number], mode))
+        return "/".join((*self._locations[number], mode))
 
     def is_closed(self, number: int) -> bool:
         """Whether the location was classified."""
-        return self._places[number] in self._study.calls(self.reader)
+        return self._locations[number] in self._study.calls(self.reader)
 
     def list_scans(self) -> list[JsonObject]:
         """Every location, whether it was classified, and the time spent on it."""
@@ -84,16 +88,19 @@ class StudySession(ReadingSession):
                 "case_id": self.title(number),
                 "findings": 0,
                 "seconds": self._own.of(self._key(number)).seconds,
-                "mode": "done" if place in done else "classify",
-                "is_submitted": place in done,
+                "mode": "done" if location in done else "classify",
+                "is_submitted": location in done,
             }
-            for number, place in enumerate(self._places)
+            for number, location in enumerate(self._locations)
         ]
 
     def context(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - for others
         """The location, and its call if it was classified."""
-        place = self._places[number]
-        middle, reply = self._study.middle_mm(place), self._study.calls(self.reader).get(place)
+        location = self._locations[number]
+        middle, reply = (
+            self._study.middle_mm(location),
+            self._study.calls(self.reader).get(location),
+        )
         finding = Finding(position_mm=middle, call=None if reply is None else reply.call)
         return ScanContext("classify" if reply is None else "done", {MARK: finding})
 
@@ -111,7 +118,9 @@ class StudySession(ReadingSession):
                 what = "is not classified yet."
                 raise InputError.at(self._where(number), what, "Choose what it is.")
             size = None if finding.call == "non_nodule" else ruler_mm(finding.ruler)
-            self._study.call(self.reader, self._places[number], finding.call, size, draft.seconds)
+            self._study.call(
+                self.reader, self._locations[number], finding.call, size, draft.seconds
+            )
 
 
 def ruler_mm(ruler: Ruler | None) -> float | None:

@@ -18,9 +18,9 @@ from nodulebench.runner.contract.algorithm import MODEL, PLACE, read_algorithm, 
 def test_a_folder_is_an_algorithm_with_its_mounts(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine", run='model = "weights"')
     (folder / "weights").mkdir()
-    found = read_algorithm(folder)
-    assert (found.name, found.run.resources.pids) == ("tested", 32)
-    assert [(mount.target, mount.is_writable) for mount in found.mounts] == [
+    algorithm = read_algorithm(folder)
+    assert (algorithm.name, algorithm.run.resources.pids) == ("tested", 32)
+    assert [(mount.target, mount.is_writable) for mount in algorithm.mounts] == [
         (PLACE, False),
         (MODEL, False),
     ]
@@ -34,7 +34,7 @@ def test_any_changed_file_is_another_algorithm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "message"),
     [
         ('["./run.sh"]', '["./other.sh"]', r"'\./other\.sh' does not exist"),
         ('["./run.sh"]', '["no-such-program"]', r"not a program on this machine\. For a program"),
@@ -43,26 +43,28 @@ def test_any_changed_file_is_another_algorithm(tmp_path: Path) -> None:
         ("[run]", '[run]\nmodel = "none"', r"'none' is not a folder of the algorithm\. Name the"),
     ],
 )
-def test_what_cannot_be_run_is_told(tmp_path: Path, written: str, instead: str, told: str) -> None:
+def test_what_cannot_be_run_is_reported(
+    tmp_path: Path, written: str, instead: str, message: str
+) -> None:
     folder = algorithm_folder(tmp_path / "mine")
     file = folder / "algorithm.toml"
     file.write_text(file.read_text().replace(written, instead))
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_algorithm(folder)
 
 
-def test_a_manifest_of_marks_alone_cannot_be_run(tmp_path: Path) -> None:
+def test_a_manifest_with_only_marks_cannot_be_run(tmp_path: Path) -> None:
     (tmp_path / "algorithm.toml").write_text('name = "x"')
     with pytest.raises(InputError, match=r"has no table \[run\] with the command to start"):
         read_algorithm(tmp_path)
 
 
-def test_a_folder_without_manifest_is_told_how_to_get_one(tmp_path: Path) -> None:
+def test_a_folder_without_manifest_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no algorithm\.toml.*algorithm new"):
         read_algorithm(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="whoever is not root runs it as themselves")
+@pytest.mark.skipif(os.geteuid() != 0, reason="other users than root run it as themselves")
 def test_files_that_others_cannot_read_are_named(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine")
     (folder / "key").write_text("1")
@@ -74,14 +76,18 @@ def test_files_that_others_cannot_read_are_named(tmp_path: Path) -> None:
 def test_an_archive_by_itself_is_an_algorithm_of_its_layout(tmp_path: Path) -> None:
     archive = tmp_path / "my-cad.tar.gz"
     archive.write_bytes(b"1")
-    found = read_archive(archive, "grand-challenge")
-    assert (found.name, found.archive, found.mounts) == ("my-cad", archive, ())
-    assert [(input_.slug, input_.path) for input_ in found.run.inputs] == [
+    algorithm = read_archive(archive, "grand-challenge")
+    assert (algorithm.name, algorithm.archive, algorithm.mounts) == (
+        "my-cad",
+        archive,
+        (),
+    )
+    assert [(input_.slug, input_.path) for input_ in algorithm.run.inputs] == [
         ("chest-ct", "images/chest-ct")
     ]
     assert read_archive(archive, "map").run.inputs == ()
     archive.write_bytes(b"2")
-    assert read_archive(archive, "map").digest != found.digest
+    assert read_archive(archive, "map").digest != algorithm.digest
 
 
 def with_model(tmp_path: Path) -> Path:

@@ -115,7 +115,7 @@ def test_the_image_s_id_may_be_declared_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({"x": b""}, "neither an index.json nor a manifest.json"),
         ({"index.json": b'{"manifests": []}'}, "contains 0 images"),
@@ -127,12 +127,14 @@ def test_the_image_s_id_may_be_declared_too(tmp_path: Path) -> None:
         ({"../x": b""}, "names files outside of itself"),
     ],
 )
-def test_what_is_no_image_is_told(tmp_path: Path, files: dict[str, bytes], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_an_invalid_image_is_reported(
+    tmp_path: Path, files: dict[str, bytes], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
         unpack_image(archive(files, tmp_path / "x.tar"), tmp_path / "root")
 
 
-def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
+def test_an_invalid_archive_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(b"not an archive" * 100)
     with pytest.raises(InputError, match="cannot be unpacked as an image"):
         unpack_image(tmp_path / "x.tar", tmp_path / "root")
@@ -224,7 +226,7 @@ def test_an_entry_that_names_no_place_below_the_root_is_refused(
         ("c/.wh..wh..opq", {"a/b", "c", "k"}),
     ],
 )
-def test_a_whiteout_removes_only_what_lies_below_the_root(
+def test_a_whiteout_removes_only_what_is_below_the_root(
     tmp_path: Path, name: str, is_left: set[str]
 ) -> None:
     place = tmp_path / "place"
@@ -254,7 +256,7 @@ def test_nothing_outside_of_a_root_can_be_erased(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match="outside"):
             image_module._erase(root, path)
-    image_module._erase(root, root / "link")  # a link itself lies inside
+    image_module._erase(root, root / "link")  # a link itself is inside
     image_module._erase(root, root / "a")
     assert contents(tmp_path) == {"file": b"1", "root": None}
 

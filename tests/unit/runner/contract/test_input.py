@@ -25,9 +25,9 @@ def test_the_native_layout_has_the_image_and_its_geometry(
     assert (case["case_id"], case["image"]) == ("case-1", image)
     assert (case["size"], case["spacing_mm"]) == ([16, 16, 8], [1.0, 1.0, 1.0])
     assert len(case["direction"]) == 9
-    found = read_case(tmp_path / image)
-    assert np.array_equal(found.hu, volume.hu)
-    assert found.geometry.origin_mm.tolist() == case["origin_mm"]
+    read_back = read_case(tmp_path / image)
+    assert np.array_equal(read_back.hu, volume.hu)
+    assert read_back.geometry.origin_mm.tolist() == case["origin_mm"]
 
 
 def test_the_layout_of_grand_challenge_lists_its_sockets(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_the_layout_of_grand_challenge_lists_its_sockets(tmp_path: Path) -> None
     assert not (tmp_path / "case.json").exists()
 
 
-def test_everybody_can_read_it_whatever_the_mask(tmp_path: Path) -> None:
+def test_all_users_can_read_it_under_any_umask(tmp_path: Path) -> None:
     import os
 
     before = os.umask(0o077)
@@ -54,6 +54,6 @@ def test_everybody_can_read_it_whatever_the_mask(tmp_path: Path) -> None:
     assert all(path.stat().st_mode & 0o004 for path in tmp_path.rglob("*"))
 
 
-def test_what_others_lay_out_has_the_image_alone(tmp_path: Path) -> None:
+def test_what_others_lay_out_has_only_the_image(tmp_path: Path) -> None:
     write_case(small_volume(), "case-1", tmp_path, RunContract(command=("x",), profile="medperf"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ct.mhd", "ct.raw"]

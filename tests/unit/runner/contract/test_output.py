@@ -35,15 +35,15 @@ def luna(folder: Path, *rows: str) -> Path:
 
 
 def test_rows_of_luna16_are_marks_of_the_case(tmp_path: Path) -> None:
-    found = read(luna(tmp_path, "case-1,1,2,3,0.5", "case-1,4,5,6,0.25"))
-    assert found.marks.select("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
+    taken = read(luna(tmp_path, "case-1,1,2,3,0.5", "case-1,4,5,6,0.25"))
+    assert taken.marks.select("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
         ("case-1", "1", 1.0, 2.0, 3.0, 0.5),
         ("case-1", "2", 4.0, 5.0, 6.0, 0.25),
     ]
-    assert found.notices == ()
+    assert taken.notices == ()
 
 
-def test_whatever_the_one_case_is_called(tmp_path: Path) -> None:
+def test_any_name_of_the_only_case(tmp_path: Path) -> None:
     assert read(luna(tmp_path, "mine,1,2,3,0.5")).marks["case_id"].to_list() == ["case-1"]
 
 
@@ -52,7 +52,7 @@ def test_two_cases_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", ["case-1,nan,2,3,0.5", "case-1,1,2,3,inf", "case-1,1,2,here,0.5"])
-def test_what_is_no_number_is_refused(tmp_path: Path, row: str) -> None:
+def test_an_invalid_number_is_refused(tmp_path: Path, row: str) -> None:
     assert refused(luna(tmp_path, row)) == "output_no_marks"
 
 
@@ -77,8 +77,8 @@ def test_boxes_of_grand_challenge_get_the_geometry_of_the_case(tmp_path: Path) -
     document = {"type": "Multiple 2D bounding boxes", "boxes": [box]}
     (tmp_path / "boxes.json").write_text(json.dumps(document))
     outputs = (RunOutput(path="boxes.json", adapter="gc-2d-boxes"),)
-    found = read(tmp_path, RunContract(command=("x",), outputs=outputs))
-    assert found.slices.select("mark_id", "slice_index", "length_mm", "width_mm").rows() == [
+    taken = read(tmp_path, RunContract(command=("x",), outputs=outputs))
+    assert taken.slices.select("mark_id", "slice_index", "length_mm", "width_mm").rows() == [
         ("1", 3, 4.0, 3.0)
     ]
 
@@ -92,9 +92,9 @@ def test_names_and_words_of_the_algorithm_stay_behind(tmp_path: Path) -> None:
         "case_id,mark_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
         "case-1,pixels:5678,4,4,1,2,3,3\n"
     )
-    found = read(tmp_path)
-    assert found.marks.select("mark_id", "category").rows() == [("1", "4A"), ("2", None)]
-    assert found.slices["mark_id"].to_list() == ["2"]
+    taken = read(tmp_path)
+    assert taken.marks.select("mark_id", "category").rows() == [("1", "4A"), ("2", None)]
+    assert taken.slices["mark_id"].to_list() == ["2"]
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_an_algorithm_may_doubt_the_lungs_that_it_found(
         "case_id,mark_id,x_mm,y_mm,z_mm,score\ncase-1,1,1,2,3,0.5\n"
     )
     (tmp_path / "runs.csv").write_text(f"case_id,state\ncase-1,{state}\n")
-    found = read(tmp_path)
-    assert found.marks.height == 1
-    assert found.is_doubtful == is_doubtful
+    taken = read(tmp_path)
+    assert taken.marks.height == 1
+    assert taken.is_doubtful == is_doubtful
 
 
-def test_marks_outside_count_and_are_told(tmp_path: Path) -> None:
-    found = read(luna(tmp_path, "case-1,1,2,3,0.5", "case-1,99,2,3,0.5"))
-    assert found.marks.height == 2
-    assert [(notice.code, notice.values) for notice in found.notices] == [
+def test_marks_outside_count_and_are_reported(tmp_path: Path) -> None:
+    taken = read(luna(tmp_path, "case-1,1,2,3,0.5", "case-1,99,2,3,0.5"))
+    assert taken.marks.height == 2
+    assert [(notice.code, notice.values) for notice in taken.notices] == [
         ("run_marks_outside", {"outside": 1, "marks": 2})
     ]
 
@@ -125,9 +125,9 @@ def test_of_too_many_marks_the_highest_count(
 ) -> None:
     monkeypatch.setattr(taken_marks, "MOST_MARKS", 2)
     rows = [f"case-1,{x},2,3,{score}" for x, score in ((1, 0.1), (2, 0.9), (3, 0.5))]
-    found = read(luna(tmp_path, *rows))
-    assert found.marks["x_mm"].to_list() == [2.0, 3.0]
-    assert found.notices[0].code == "run_marks_over"
+    taken = read(luna(tmp_path, *rows))
+    assert taken.marks["x_mm"].to_list() == [2.0, 3.0]
+    assert taken.notices[0].code == "run_marks_over"
 
 
 def test_a_reader_that_breaks_down_is_the_output_s_fault(

@@ -42,8 +42,8 @@ def test_what_a_killed_run_left_is_ended_and_removed(group: Group) -> None:
         assert sleeping.wait(timeout=50) == -9
     assert not any(folder.exists() for folder in left)
     assert all(folder.is_dir() for folder in group.folders)
-    for one in (group, other):
-        one.remove()
+    for group_ in (group, other):
+        group_.remove()
     assert not any(folder.exists() for folder in (*group.folders, *other.folders))
 
 
@@ -73,10 +73,10 @@ class _Kernel:
                 self.fill(path)
 
         def rmdir(path: Path) -> None:
-            for one in path.iterdir():
-                if one.is_dir():
-                    raise OSError(f"{one} is there")
-                one.unlink()
+            for entry in path.iterdir():
+                if entry.is_dir():
+                    raise OSError(f"{entry} is there")
+                entry.unlink()
             os.rmdir(path)  # noqa: PTH106
 
         self.fill(own)
@@ -85,12 +85,12 @@ class _Kernel:
         monkeypatch.setattr(Path, "rmdir", rmdir)
         read = Path.read_text
 
-        def told(path: Path, *given: object, **more: object) -> str:
+        def asked_path(path: Path, *given: object, **more: object) -> str:
             if str(path) == "/proc/self/cgroup":
                 return "0::/user.slice\n"
             return read(path, *given, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(Path, "read_text", told)
+        monkeypatch.setattr(Path, "read_text", asked_path)
 
     @staticmethod
     def fill(folder: Path) -> None:
@@ -109,10 +109,10 @@ def test_in_version_2_our_group_hands_its_controllers_on_and_takes_every_limit(
     assert (own / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
     # a group that hands on may hold no process: they moved below, one after the other
     assert (own / "nodulebench-runner" / "cgroup.procs").read_text() == "8"
-    told = {name: (folder / name).read_text() for name in (*FILES, *NAMES)}
-    assert told["memory.max"] == str(64 * MIB)
-    assert (told["memory.swap.max"], told["memory.oom.group"]) == ("0", "1")
-    assert (told["pids.max"], told["cpu.max"]) == ("8", "100000 100000")
+    written = {name: (folder / name).read_text() for name in (*FILES, *NAMES)}
+    assert written["memory.max"] == str(64 * MIB)
+    assert (written["memory.swap.max"], written["memory.oom.group"]) == ("0", "1")
+    assert (written["pids.max"], written["cpu.max"]) == ("8", "100000 100000")
     assert group.place == f"/user.slice/{folder.name}"
 
 
@@ -157,7 +157,7 @@ def test_a_machine_that_lets_us_make_none_says_so(
         make_group(LIMITS)
 
 
-def test_an_outer_group_lies_at_one_place_in_every_tree_and_leaves_none(group: Group) -> None:
+def test_an_outer_group_is_at_one_path_in_every_tree_and_leaves_none(group: Group) -> None:
     if group.is_second:
         pytest.skip("this machine has one tree")
     outer = make_outer_group(LIMITS)
@@ -194,19 +194,19 @@ def test_what_ran_out_is_known_when_the_group_below_is_gone(
     group.remove()
     outer = make_outer_group(LIMITS)
     try:
-        with kill_count(outer) as told:
-            assert told() == 0
+        with kill_count(outer) as caught:
+            assert caught() == 0
             below = [folder / "below" for folder in outer.folders]
             for folder in below:
                 folder.mkdir()
             enter = "".join(f"echo 0 > {folder}/cgroup.procs; " for folder in below)
             words = ["/bin/sh", "-c", f'{enter} exec "$0" -c "$1"', sys.executable, program]
             subprocess.run(words, check=True)
-            for one in outer.inner().values():
-                one.kill()
-                one.remove()
+            for group_ in outer.inner().values():
+                group_.kill()
+                group_.remove()
             assert not any(folder.exists() for folder in below)
-            assert (told() > 0) == (kills > 0)
+            assert (caught() > 0) == (kills > 0)
             assert (outer.most_processes() >= LIMITS.pids) is is_over
     finally:
         remove_outer_group(outer)

@@ -147,8 +147,8 @@ def test_of_an_image_links_are_links_and_the_rest_is_mounted(tmp_path: Path) -> 
     ],
 )
 def test_an_engine_s_clock_is_read(began: str, ended: str | None, seconds: float | None) -> None:
-    found = _seconds({"StartedAt": began, "FinishedAt": ended})
-    assert found == (None if seconds is None else pytest.approx(seconds, abs=1e-5))
+    elapsed = _seconds({"StartedAt": began, "FinishedAt": ended})
+    assert elapsed == (None if seconds is None else pytest.approx(seconds, abs=1e-5))
 
 
 def test_an_engine_that_does_not_answer_is_our_machine_s_fault(
@@ -341,13 +341,13 @@ def test_what_a_killed_run_left_is_ended_by_the_next(engine: type[Engine]) -> No
     assert f"--label=nodulebench={runner.pid}-" not in _processes()
     if engine is Docker:
         words = [shutil.which("docker") or "", "ps", "--all", "--format={{.Names}}"]
-        told = subprocess.run(words, capture_output=True, check=True)
-        assert f"nodulebench-{runner.pid}-".encode() not in told.stdout
+        completed = subprocess.run(words, capture_output=True, check=True)
+        assert f"nodulebench-{runner.pid}-".encode() not in completed.stdout
 
 
 def _processes() -> str:
-    found = []
+    names = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            found.append(path.read_text(errors="replace"))
-    return "\n".join(found)
+            names.append(path.read_text(errors="replace"))
+    return "\n".join(names)

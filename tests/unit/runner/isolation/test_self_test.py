@@ -25,10 +25,10 @@ def outcome() -> SelfTest:
 
 
 def test_every_wall_of_bubblewrap_holds() -> None:
-    found = outcome()
-    assert found.broken == (), found.problem
-    assert set(found.holds) == set(PROTECTIONS)
-    assert found.version.startswith("bubblewrap")
+    observed = outcome()
+    assert observed.broken == (), observed.problem
+    assert set(observed.holds) == set(PROTECTIONS)
+    assert observed.version.startswith("bubblewrap")
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_a_flag_that_is_left_out_is_noticed(
         return ["--bind" if after == "/input" else word for word, after in _with_second(words)]
 
     monkeypatch.setattr(bubblewrap, "_bwrap", weaker)
-    found = outcome()
-    assert wall in found.broken
+    observed = outcome()
+    assert wall in observed.broken
     with pytest.raises(InputError, match=f"fails to protect: .*{wall}"):
-        found.require_passed()
+        observed.require_passed()
 
 
 def _with_second(words: list[str]) -> list[tuple[str, str]]:
@@ -105,10 +105,10 @@ def test_what_a_sandbox_shows_of_the_operator_is_noticed(
     monkeypatch.setattr(bubblewrap.subprocess, "Popen", leaky)
     if not is_secret:
         monkeypatch.setattr(bubblewrap, "_from_file", lambda words, *_: words)
-    found = outcome()
-    assert found.broken == ("environment",), found.problem
+    observed = outcome()
+    assert observed.broken == ("environment",), observed.problem
     with pytest.raises(InputError, match="fails to protect: environment"):
-        found.require_passed()
+        observed.require_passed()
 
 
 def test_where_none_holds_auto_says_why_and_takes_none(
@@ -133,8 +133,8 @@ def test_a_machine_without_bubblewrap_says_what_to_install(
         choose_isolation("bubblewrap", tmp_path)
 
 
-SOMEBODY = 12345
-AS_SOMEBODY = """
+OTHER_USER = 12345
+AS_OTHER_USER = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(47, 4, 0, 0, 0)  # what reads this program is not handed on
 os.chdir("/")
@@ -154,11 +154,11 @@ ENTERS = (
 
 @contextmanager
 def handed_over() -> Iterator[list[Path]]:
-    """Control groups that belong to somebody else than root."""
+    """Control groups that belong to another user than root."""
     group = cgroups.make_group(cgroups.Limits(2.0, 1 << 30, 500, 1))
     for folder in group.folders:
         for place in (folder, folder / "cgroup.procs"):
-            os.chown(place, SOMEBODY, SOMEBODY)
+            os.chown(place, OTHER_USER, OTHER_USER)
     try:
         yield [folder / "cgroup.procs" for folder in group.folders]
     finally:
@@ -166,25 +166,25 @@ def handed_over() -> Iterator[list[Path]]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system has no Python")
 @pytest.mark.parametrize("is_handed_over", [True, False])
-def test_whoever_is_not_root_needs_groups_of_their_own(is_handed_over: bool) -> None:
+def test_users_other_than_root_need_their_own_groups(is_handed_over: bool) -> None:
     reads = ["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]
-    who = [f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", *reads]
-    words = ["setpriv", *who, sys.executable, "-B", "-c", AS_SOMEBODY]
+    who = [f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups", *reads]
+    words = ["setpriv", *who, sys.executable, "-B", "-c", AS_OTHER_USER]
     with handed_over() as entrances:
         given = [str(entrance) for entrance in entrances] if is_handed_over else []
-        told = subprocess.run(
+        completed = subprocess.run(
             ["sh", "-c", ENTERS, "sh", *given, "--", *words],
             capture_output=True,
             text=True,
             check=False,
             env={**os.environ, "HOME": "/tmp", "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: S108
         )
-    assert told.returncode == 0, told.stderr
+    assert completed.returncode == 0, completed.stderr
     if is_handed_over:
-        assert told.stdout == f"{SOMEBODY} True () \n"
+        assert completed.stdout == f"{OTHER_USER} True () \n"
     else:
-        assert told.stdout.startswith(f"{SOMEBODY} False")
-        assert "Permission denied" in told.stdout
+        assert completed.stdout.startswith(f"{OTHER_USER} False")
+        assert "Permission denied" in completed.stdout

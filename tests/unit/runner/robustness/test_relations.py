@@ -28,12 +28,12 @@ NODULE, SMALL = InsertedNodule(0.0, 0.0, 0.0, 12.0), InsertedNodule(50.0, 0.0, 0
 
 
 def test_partners_are_each_others_nearest():
-    one = np.array([[0.0, 0, 0], [1.0, 0, 0], [10.0, 0, 0]])
+    points = np.array([[0.0, 0, 0], [1.0, 0, 0], [10.0, 0, 0]])
     other = np.array([[0.9, 0, 0], [13.5, 0, 0]])
-    first, second = partners(one, other, 3.0)
+    first, second = partners(points, other, 3.0)
     # the first point's nearest prefers the second point; the third is 3.5 mm away
     assert (first.tolist(), second.tolist()) == ([1], [0])
-    assert len(partners(one, np.empty((0, 3)), 3.0)[0]) == 0
+    assert len(partners(points, np.empty((0, 3)), 3.0)[0]) == 0
 
 
 def test_agreement_counts_partners_of_both_lists():
@@ -54,11 +54,11 @@ def test_partners_with_other_scores_do_not_agree_where_scores_count():
     assert same_marks(before, after, tolerance_mm=1.0, least=1.0).is_passed
 
 
-def test_nothing_can_be_said_where_there_are_no_marks():
+def test_nothing_can_be_tested_without_marks():
     assert same_marks(marks(), marks(), tolerance_mm=1.0, least=1.0).is_passed is None
     assert same_marks(marks((0, 0, 0, 1)), marks(), tolerance_mm=1.0, least=0.5).is_passed is False
-    kept = unchanged_marks(marks(), marks((0, 0, 0, 1)), tolerance_mm=1.0, count=10, least=0.5)
-    assert kept.is_passed is None
+    verdict = unchanged_marks(marks(), marks((0, 0, 0, 1)), tolerance_mm=1.0, count=10, least=0.5)
+    assert verdict.is_passed is None
 
 
 def test_only_the_highest_scores_have_to_stay():
@@ -72,7 +72,7 @@ def test_only_the_highest_scores_have_to_stay():
     )
 
 
-def test_a_nodule_is_found_within_its_radius_or_the_tolerance():
+def test_a_nodule_is_hit_within_its_radius_or_the_tolerance():
     near = marks((5.9, 0, 0, 1), (47.1, 0, 0, 1))
     assert is_found([NODULE, SMALL], near, 3.0).tolist() == [True, True]
     assert is_found([NODULE, SMALL], near, 1.0).tolist() == [True, False]
@@ -85,7 +85,7 @@ def test_a_nodule_is_found_within_its_radius_or_the_tolerance():
         (marks((0, 0, 0, 1), (100, 0, 0, 1)), True),  # a small nodule may be missed
         (marks((100, 0, 0, 1)), False),  # a large one may not
         (marks((0, 0, 0, 1), (200, 0, 0, 1)), False),  # another mark went elsewhere
-        (marks((0, 0, 0, 1), (10, 0, 0, 1), (100, 0, 0, 1)), True),  # beside the nodule is free
+        (marks((0, 0, 0, 1), (10, 0, 0, 1), (100, 0, 0, 1)), True),  # next to the nodule is free
     ],
 )
 def test_inserted_nodules_are_found_and_other_marks_stay(after, is_passed):
@@ -124,7 +124,7 @@ DENSE = Notice("variant_density", {"median_hu": -750.0})
 
 
 @pytest.mark.parametrize(
-    ("after", "kept", "is_passed"),
+    ("after", "still_found", "is_passed"),
     [
         ((marks((1, 0, 0, 1), *[(100, 0, k, 1) for k in range(5)])), 1, True),  # 3 -> 6 marks
         ((marks((1, 0, 0, 1), *[(100, 0, k, 1) for k in range(6)])), 1, False),  # 3 -> 7
@@ -133,14 +133,14 @@ DENSE = Notice("variant_density", {"median_hu": -750.0})
         ((marks((1, 0, 0, 1))), 1, False),  # 3 -> 1
     ],
 )
-def test_denser_lungs_have_the_nodules_and_about_as_many_marks(after, kept, is_passed):
+def test_denser_lungs_have_the_nodules_and_about_as_many_marks(after, still_found, is_passed):
     before = marks((0, 0, 0, 1), (50, 0, 0, 1), (100, 0, 0, 1))
     limits = {"large_mm": 10.0, "tolerance_mm": 2.0, "factor": 2.0, "few": 1}
     runs = [(Notice("variant_nodules"), before), (DENSE, after)]
     verdict = as_many([NODULE, SMALL], runs, **limits)
     assert verdict.is_passed is is_passed
     assert in_english(verdict.measured) == (
-        f"{kept} of 1 large nodules that were found are found again; marks with nodules: 3, "
+        f"{still_found} of 1 large nodules that were found are found again; marks with nodules: 3, "
         f"median -750 HU: {len(after)}; at most 2 times more or fewer"
     )
     assert read_notice(json.loads(json.dumps(verdict.measured.to_json()))) == verdict.measured
@@ -149,12 +149,12 @@ def test_denser_lungs_have_the_nodules_and_about_as_many_marks(after, kept, is_p
     assert as_many([NODULE], [(DENSE, marks()), runs[1]], **limits).is_passed is None
 
 
-def test_what_was_measured_beside_nodules_stands_within_what_was_measured_of_them():
+def test_what_was_measured_next_to_nodules_is_within_what_was_measured_of_them():
     away = marks((100, 0, 0, 1))
     limits = {"large_mm": 10.0, "tolerance_mm": 2.0, "margin_mm": 10.0, "least": 0.9}
-    told = found_and_nothing_else([NODULE, SMALL], away, away, **limits).measured
-    assert in_english(told) == (
+    measured = found_and_nothing_else([NODULE, SMALL], away, away, **limits).measured
+    assert in_english(measured) == (
         "0 of 1 large found (0 of 2 in all); elsewhere 1 of 1 and 1 marks agree (1.00), "
         "at least 0.9"
     )
-    assert read_notice(json.loads(json.dumps(told.to_json()))) == told
+    assert read_notice(json.loads(json.dumps(measured.to_json()))) == measured

@@ -64,17 +64,17 @@ def test_an_algorithm_that_needs_its_kernel_fails_with_a_smoother_one():
     fine = algorithms.made_up_chest(spacing_mm=np.array([0.8, 0.8, 2.0]))
     choice = RobustnessChoice(diameters_mm=(10.0,), tolerance_mm=2.0)
     tests = ("insert", "smooth-kernel", "sharp-kernel")
-    found = {
+    verdicts = {
         outcome.name: outcome.word
         for outcome, _ in check_robustness(algorithms.lost_when_smooth, fine, choice, tests)
     }
-    assert found == {"insert": "pass", "smooth-kernel": "FAIL", "sharp-kernel": "pass"}
+    assert verdicts == {"insert": "pass", "smooth-kernel": "FAIL", "sharp-kernel": "pass"}
 
 
 def test_an_algorithm_without_marks_is_not_passed_but_untested(chest):
-    found = words(algorithms.silent, chest)
-    assert found.pop("insert") == "FAIL"
-    assert set(found.values()) == {"not tested"}
+    verdicts = words(algorithms.silent, chest)
+    assert verdicts.pop("insert") == "FAIL"
+    assert set(verdicts.values()) == {"not tested"}
 
 
 def test_marks_and_table_are_written(chest, tmp_path):

@@ -61,8 +61,8 @@ def test_added_noise_has_its_standard_deviation():
     noisy = with_noise(flat, 20.0, np.random.default_rng(0)).volume.hu.astype(float)
     assert noisy.std() == pytest.approx(20.0, rel=0.01)
     assert abs(noisy.mean()) < 2.0
-    beside = np.corrcoef(noisy[:, :, 1:].ravel(), noisy[:, :, :-1].ravel())[0, 1]
-    assert beside > 0.3
+    neighbours = np.corrcoef(noisy[:, :, 1:].ravel(), noisy[:, :, :-1].ravel())[0, 1]
+    assert neighbours > 0.3
 
 
 def test_a_quarter_of_the_dose_doubles_the_noise():
@@ -76,7 +76,7 @@ def test_a_quarter_of_the_dose_doubles_the_noise():
 @pytest.mark.parametrize("median_hu", [-900.0, -750.0])
 def test_the_lungs_get_the_median_asked_for_and_nothing_solid_moves(median_hu):
     hu = np.random.default_rng(5).normal(-820, 30, (6, 20, 20))
-    hu[:, :3] = -950.0  # air beside the lungs
+    hu[:, :3] = -950.0  # air next to the lungs
     hu[:, 10:12] = 40.0  # a vessel
     hu[2, 15] = -250.0  # half-way between lung and tissue
     hu[3, 15] = -1023.0
@@ -141,18 +141,18 @@ def test_nodules_are_placed_in_clear_lung_apart_from_each_other_and_from_marks()
     mask[5:55, 5:55, 5:55] = True
     marks = np.array([[40.0, 40.0, 40.0]])
     placed = place_nodules(lung, mask, (6, 12), marks, np.random.default_rng(0))
-    assert [one.diameter_mm for one in placed] == [12, 6]
-    large, small = (one.center_mm for one in placed)
+    assert [nodule.diameter_mm for nodule in placed] == [12, 6]
+    large, small = (nodule.center_mm for nodule in placed)
     assert np.linalg.norm(large - small) > 36
-    for one in placed:
-        radius = one.diameter_mm / 2
-        assert np.all(one.center_mm - radius - 5 >= 8)
-        assert np.all(one.center_mm + radius + 5 <= 112)
-        assert abs(one.y_mm - 59) > 3 + radius
-        assert np.linalg.norm(one.center_mm - marks[0]) > radius + 10
+    for nodule in placed:
+        radius = nodule.diameter_mm / 2
+        assert np.all(nodule.center_mm - radius - 5 >= 8)
+        assert np.all(nodule.center_mm + radius + 5 <= 112)
+        assert abs(nodule.y_mm - 59) > 3 + radius
+        assert np.linalg.norm(nodule.center_mm - marks[0]) > radius + 10
 
 
-def test_too_many_nodules_for_a_lung_are_told():
+def test_too_many_nodules_for_a_lung_are_reported():
     lung = make_volume(np.full((30, 30, 30), -860, np.int16), spacing_mm=(2.0, 2.0, 2.0))
     with pytest.raises(InputError) as error:
         place_nodules(

@@ -1,8 +1,8 @@
 """No route shows a reader the marks of another before the batch is released.
 
-Every route that the application has is tried with whatever could mean something, and every answer
-is compared with the one in another world in which the other readers drew something else: what is
-the same in both worlds tells nothing of what they drew.
+Every route of the application is tried with every input that could matter. Every response is
+compared with the one in another world, in which the other readers drew something else. A response
+that is the same in both worlds reveals nothing of what they drew.
 """
 
 from contextlib import ExitStack

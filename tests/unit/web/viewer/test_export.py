@@ -41,7 +41,7 @@ def test_submitted_findings_are_read_back_unchanged(tmp_path: Path) -> None:
             malignancy=4,
             subtlety=2,
             is_near_vessel=True,
-            comment='said "so", and more',
+            comment='with "quotes", and more',
         )
         put(session, "a", "n1", nodule)
         put(session, "a", "p1", Finding(position_mm=PLACE, kind="small_nodule"))
@@ -67,7 +67,7 @@ def test_submitted_findings_are_read_back_unchanged(tmp_path: Path) -> None:
     findings = readings.findings.sort("finding_id")
     assert findings["kind"].to_list() == ["nodule", "small_nodule"]
     assert findings["malignancy_rating"].to_list() == [4, None]
-    assert findings["comment"].to_list() == ['said "so", and more', None]
+    assert findings["comment"].to_list() == ['with "quotes", and more', None]
     assert findings["is_near_vessel"].to_list() == [True, None]
     assert readings.sessions.rows()[0][:2] == ("a", "anna")
     assert readings.slices.filter(pl.col("case_id") == "a").height == len(nodule.slices)

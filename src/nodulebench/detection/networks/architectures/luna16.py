@@ -46,7 +46,7 @@ def features(kind: str, unit: type[nn.Module] = nn.ReLU) -> nn.Sequential:
 
 
 class CUMedVis(nn.Module):
-    """One of the three."""
+    """One of the three networks."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -55,7 +55,6 @@ class CUMedVis(nn.Module):
         begin_evenly(self, nn.init.kaiming_normal_)
 
     def forward(self, patches: Tensor) -> Tensor:
-        """Patches -> no nodule, nodule."""
         logits: Tensor = self.classify(self.features(patches[:, None]))
         return logits
 
@@ -92,7 +91,6 @@ class JackFPR(nn.Module):
         return joined
 
     def forward(self, patches: Tensor) -> Tensor:
-        """Patches -> no nodule, nodule."""
         logits: Tensor = self.classify(self.describe(patches))
         return logits
 
@@ -231,7 +229,6 @@ class RawVoxels(nn.Module):
         )
 
     def forward(self, patches: Tensor) -> Tensor:
-        """Patches -> no nodule, nodule."""
         logits: Tensor = self.layers(patches)
         return logits
 

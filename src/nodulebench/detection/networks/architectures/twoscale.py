@@ -41,7 +41,6 @@ class Residual(nn.Module):
         self.unit = nn.SiLU()
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Maps -> maps."""
         seen = self.body(maps)
         weight = self.weigh(seen.mean(dim=(2, 3, 4)))[:, :, None, None, None]
         output: Tensor = self.unit(torch.addcmul(self.skip(maps), seen, weight))
@@ -49,7 +48,7 @@ class Residual(nn.Module):
 
 
 class TwoScale(nn.Module):
-    """The same eyes at both scales, pooled by mean and maximum."""
+    """The same convolutions at both scales, pooled by mean and maximum."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""ZNET's second half: a wide residual network on three planes, whose answers are averaged."""
+"""ZNET's second half: a wide residual network on three planes, whose outputs are averaged."""
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,6 @@ class Pair(nn.Module):
         self.skip = nn.Conv2d(before, after, 1, stride, bias=False) if changes else None
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Maps -> maps."""
         ready = self.first(maps)
         output: Tensor = self.second(ready) + (maps if self.skip is None else self.skip(ready))
         return output

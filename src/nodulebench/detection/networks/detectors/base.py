@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from nodulebench.detection.networks.detectors.tiles import Tiles
 
 ROWS = 5
-"""Of what is found: z, y, x in steps, score, diameter in mm."""
+"""Columns of a detection: z, y, x in steps, score, diameter in mm."""
 
 
 @dataclass(frozen=True, eq=False)
 class DetectionNetwork:
-    """A network that finds nodules. It learns from tiles and looks through a scan in slabs."""
+    """A network that finds nodules: trained on tiles, it searches a scan in slabs."""
 
     name: str
     tile: SamplingGrid
@@ -28,18 +28,18 @@ class DetectionNetwork:
     step_mm: float
     """Of the voxels that it sees, along all axes."""
     stride: int
-    """Steps from one of its answers to the next."""
+    """Steps from one of its outputs to the next."""
     build: Callable[[], nn.Module]
-    """n x slices x rows x columns, scaled to 0..1 -> n x answers x slices x rows x columns."""
+    """n x slices x rows x columns, scaled to 0..1 -> n x outputs x slices x rows x columns."""
     loss: "Callable[[Tensor, Tiles], Tensor]"
     slab: int
     """Slices that it sees at once in a scan."""
     margin: int
-    """Slices at either face of a slab whose answers are left to the next."""
+    """Slices at either face of a slab whose outputs are left to the next."""
     read: Callable[[Tensor], Tensor]
-    """Answers of a slab -> rows of what is found there, from the slab's first voxel."""
+    """Outputs of a slab -> rows of detections, from the slab's first voxel."""
     gather: Callable[[Tensor, float], Tensor]
-    """What was found in all slabs and the step in mm -> rows of what is one, best first."""
+    """Detections of all slabs and the step in mm -> merged detections, best first."""
     recipe: Recipe
     shift_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """How far a tile is from a candidate at most, along z, y and x."""
@@ -48,7 +48,7 @@ class DetectionNetwork:
 
     @cached_property
     def points_mm(self) -> Tensor:
-        """Where the answers of a tile lie, n x 3 from its middle."""
+        """The positions of a tile's answers, n x 3 from its middle."""
         points = torch.from_numpy(self.tile.offset_mm)
         for axis, count in enumerate(self.tile.shape):
             if count > 1 and self.stride > 1:

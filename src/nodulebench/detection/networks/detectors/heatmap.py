@@ -1,6 +1,6 @@
-"""Our own: a small 3-D U-Net that answers with a map of nodules' middles and their sizes.
+"""Our own: a small 3-D U-Net whose output is a map of nodules' middles and their sizes.
 
-No anchors: every 2 mm it says how likely the middle of a nodule is there and how large it would be
+No anchors: every 2 mm it gives the probability of a nodule's middle there and the nodule's size
 (Zhou 2019, "Objects as points"), so that nodules of 3 and of 30 mm need no separate treatment.
 """
 
@@ -52,13 +52,12 @@ class Step(nn.Module):
         self.unit = nn.SiLU()
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Maps -> maps."""
         output: Tensor = self.unit(self.body(maps) + self.skip(maps))
         return output
 
 
 class HeatMap(nn.Module):
-    """Down to 8 mm and up again to 2 mm."""
+    """A U-Net from 2 mm down to 8 mm and up again."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +103,7 @@ def heat_loss(answers: Tensor, tiles: Tiles) -> Tensor:
 
 
 def peaks(answers: Tensor) -> Tensor:
-    """Where the map is higher than all around, with the middle of its weight there."""
+    """Local maxima of the map, moved to the centre of their weight."""
     heat, size = answers[0, 0].sigmoid(), answers[0, 1]
     highest = functional.max_pool3d(heat[None, None], 3, 1, 1)[0, 0]
     at = torch.nonzero((heat == highest) & (heat > LEAST_SCORE))
@@ -119,7 +118,7 @@ def peaks(answers: Tensor) -> Tensor:
 
 
 def separate(peaks_found: Tensor, step_mm: float) -> Tensor:
-    """Peaks that do not lie in a stronger one, strongest first."""
+    """Peaks that are not within a stronger one, strongest first."""
     ordered = peaks_found[peaks_found[:, 3].argsort(descending=True, stable=True)][:MOST].cpu()
     separated = torch.zeros(0, ROWS)
     for row in ordered:

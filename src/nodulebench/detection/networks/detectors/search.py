@@ -1,4 +1,4 @@
-"""A trained network + a scan -> what it finds, slab by slab from the feet to the head."""
+"""A trained network + a scan -> its detections, slab by slab from the feet to the head."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -12,12 +12,12 @@ from nodulebench.detection.networks.network import cube, scaled
 from nodulebench.detection.networks.patches import Scans, cut
 
 MULTIPLE = 32
-"""Of rows and columns: what a network can halve as often as it likes."""
+"""Rows and columns are multiples of this, so that a network can halve them five times."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a network found in a scan, best first."""
+    """The detections of a network in a scan, best first."""
 
     place: Tensor
     """n x 3: voxel index z, y, x."""
@@ -47,7 +47,7 @@ def search(
         high: the last one.
 
     Returns:
-        What was found, on the device of the scans.
+        The detections, on the device of the scans.
     """
     device, step = scans.voxels.device, network.step_mm
     spacing_mm = scans.spacing_mm[which]

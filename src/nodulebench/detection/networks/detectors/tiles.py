@@ -39,7 +39,7 @@ class Tiles:
 
 @dataclass(frozen=True, eq=False)
 class TileSampling:
-    """What a network sees of a tile and where it answers, on the device where it learns."""
+    """The points that a network sees of a tile and those of its answers, on the training device."""
 
     offset_mm: Tensor
     """slices x rows x columns x 3, in mm from the tile's middle."""
@@ -50,7 +50,7 @@ class TileSampling:
 
 
 def tile_sampling(network: DetectionNetwork, device: torch.device) -> TileSampling:
-    """What a network sees, there where it learns."""
+    """The sampling of a network's tiles on a device."""
     return TileSampling(
         torch.from_numpy(network.tile.offset_mm).to(device),
         network.points_mm.to(device),

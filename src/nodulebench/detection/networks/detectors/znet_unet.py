@@ -1,6 +1,6 @@
 """ZNET's first half: a U-Net on every axial slice of 0.5 mm voxels.
 
-What it thinks likely is eroded by a pixel to its four neighbours, and each component that is left
+Its likely pixels are eroded by their four neighbours, and each remaining component
 is a candidate at its centre of mass. The paper gives neither maps nor threshold: 16 maps at first,
 doubled at every one of three halvings, and a half: pixels of nodules and all others weigh the same.
 """
@@ -58,7 +58,7 @@ class SliceUNet(nn.Module):
 
 
 def overlap_loss(answers: Tensor, tiles: Tiles) -> Tensor:
-    """Cross-entropy of pixels, and how little what is likely overlaps the nodules (Dice).
+    """Cross-entropy of pixels, plus one minus the overlap of probabilities and nodules (Dice).
 
     Pixels of nodules are rare: together they count as much as all others, or nothing is likely.
     """
@@ -88,7 +88,7 @@ def likely_pixels(answers: Tensor) -> Tensor:
 
 
 def components(pixels: Tensor, step_mm: float) -> Tensor:
-    """Pixels that touch by their faces are one: its centre of mass, highest score and size."""
+    """Pixels connected by their faces -> centre of mass, highest score and size."""
     if not len(pixels):
         return pixels
     at = np.rint(pixels[:, :3].cpu().numpy()).astype(np.int64)
@@ -99,7 +99,7 @@ def components(pixels: Tensor, step_mm: float) -> Tensor:
     for axis in range(3):
         rows[:, axis] = np.bincount(label, at[:, axis], count) / voxels
     np.maximum.at(rows[:, 3], label, pixels[:, 3].cpu().numpy())
-    # what was eroded is given back
+    # the diameter before the erosion
     rows[:, 4] = (2 * (3 * voxels / (4 * math.pi)) ** (1 / 3) + 2) * step_mm
     ordered = rows[np.argsort(-rows[:, 3], kind="stable")]
     return torch.from_numpy(ordered).to(pixels)

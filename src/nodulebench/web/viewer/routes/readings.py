@@ -16,8 +16,8 @@ from nodulebench.web.viewer.findings import (
     MOST_CORNERS,
     Finding,
     OutlinedSlice,
-    Place,
     Point,
+    Position,
     fill_gaps,
     join_stroke,
     measure_finding,
@@ -125,7 +125,7 @@ def _require_inside_image(finding: Finding, tiles: Tiles, case_id: str) -> None:
 class Click(ConfigModel):
     """A click on a nodule, and the size that was chosen with the wheel since."""
 
-    position_mm: Place
+    position_mm: Position
     level: int = Field(default=0, ge=-8, le=8)
 
 

@@ -53,9 +53,9 @@ def _original_slices(tiles: Tiles) -> list[int]:
     """For each slice shown, its number (from 0) along the image axis that it came from."""
     count = tiles.volume.shape[0]
     ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, count - 1.0]])
-    place = tiles.original.to_index(tiles.grid.to_world(ends)).round()
-    axis = int(abs(place[1] - place[0]).argmax()) if count > 1 else 2
-    first, last = int(place[0, axis]), int(place[1, axis])
+    index = tiles.original.to_index(tiles.grid.to_world(ends)).round()
+    axis = int(abs(index[1] - index[0]).argmax()) if count > 1 else 2
+    first, last = int(index[0, axis]), int(index[1, axis])
     return list(range(first, last + 1) if last >= first else range(first, last - 1, -1))
 
 

@@ -102,7 +102,7 @@ test("after a conflict the later edits of the finding are dropped, others are se
   assert.equal(stored.size, 0);
 });
 
-test("while the server cannot be reached, an edit is kept and sent again", async (context) => {
+test("while the server cannot be reached, an edit is stored and sent again", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { made } = drafts();
   respond = () => ({ status: 503, json: {} });

@@ -5,8 +5,24 @@ const LINE_PX = 40; // of a wheel that counts lines
 const STEP_PX = 40; // pixels of a touchpad that make one step
 
 /**
- * @param {import("./view.js").View} view
- * @param {any} tools what the pointer does besides; see tools.js.
+ * @typedef {import("./view.js").View} View
+ * @typedef {import("./state.js").Triple} Triple
+ *
+ * @typedef {object} PointerTools What the pointer does in addition to navigating; see tools.js.
+ * @property {import("./state.js").State} [state]
+ * @property {(view: View, index: Triple, event: PointerEvent) => boolean} down returns whether the
+ *   tool uses the pointer until it is up.
+ * @property {(view: View, index: Triple, event: PointerEvent) => void} move
+ * @property {(view: View, index: Triple, event: PointerEvent) => void} up
+ * @property {(view: View, index: Triple) => void} hover
+ * @property {(view: View, index: Triple) => void} doubled
+ * @property {(turns: number) => boolean} wheel returns whether the tool uses the wheel with Alt.
+ * @property {(view: View, ink: CanvasRenderingContext2D) => void} [draw]
+ */
+
+/**
+ * @param {View} view
+ * @param {PointerTools} tools
  */
 export function attach(view, tools) {
   const { canvas, state } = view;

@@ -35,10 +35,9 @@ export function notice(text, isWrong = false, offer = null) {
 }
 
 export class Viewer {
-  /** @param {any} tools what the pointer does in addition to navigating; see tools.js. */
+  /** @param {import("./mouse.js").PointerTools} tools */
   constructor(tools) {
-    /** @type {import("./state.js").State} */
-    const state = tools.state;
+    const { state } = tools;
     this.state = state;
     this.cine = new Cine(state);
     for (const canvas of /** @type {NodeListOf<any>} */ (document.querySelectorAll("canvas[data-plane]"))) {

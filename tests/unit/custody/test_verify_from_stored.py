@@ -1,4 +1,4 @@
-"""A folder made from kept results verifies, and what was changed in it is found."""
+"""A folder made from stored results verifies, and changes in it are found."""
 
 import json
 from pathlib import Path
@@ -42,17 +42,17 @@ def again(lab: StudyLab, name: str, person: str = "Cem") -> Verification:
 
 @pytest.mark.parametrize("name", ["lab", "copy"])
 def test_everything_comes_out_the_same(lab: StudyLab, name: str) -> None:
-    found = again(lab, name)
-    assert found.is_good, (found.problems, found.differences)
-    assert found.from_originals is not None
-    assert found.from_originals.values > 100
+    verified = again(lab, name)
+    assert verified.is_good, (verified.problems, verified.differences)
+    assert verified.from_originals is not None
+    assert verified.from_originals.values > 100
 
 
 def test_without_the_set_files_and_signature_are_checked(lab: StudyLab) -> None:
     sign_folder(lab.folder / "copy", lab.folder / "key.pem", by="lab")
-    found = verify_from_stored(lab.folder / "copy", public_key=lab.public_key)
-    assert found.is_good, found.problems
-    assert found.signature is not None
+    verified = verify_from_stored(lab.folder / "copy", public_key=lab.public_key)
+    assert verified.is_good, verified.problems
+    assert verified.signature is not None
 
 
 def test_a_changed_number_is_found_although_the_manifest_agrees(lab: StudyLab) -> None:
@@ -63,8 +63,8 @@ def test_a_changed_number_is_found_although_the_manifest_agrees(lab: StudyLab) -
     metric["value"] += 0.01
     path.write_text(json.dumps(document))
     write_manifest(path.parent)
-    found = again(lab, "lab")
-    assert any("recall" in str(difference) for difference in found.differences)
+    verified = again(lab, "lab")
+    assert any("recall" in str(difference) for difference in verified.differences)
     path.write_text(before)
     write_manifest(path.parent)
 
@@ -73,8 +73,8 @@ def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path:
     note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
     note["evaluations"][0]["result"] = "sha256:" + "0" * 64
     (tmp_path / "evaluations.json").write_text(json.dumps(note))
-    found = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
-    assert any("names results that the sealed set" in str(problem) for problem in found.problems)
+    verified = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
+    assert any("names results that the sealed set" in str(problem) for problem in verified.problems)
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path:
     ],
     ids=str,
 )
-def test_a_note_that_names_no_looks_is_told(
+def test_a_note_that_names_no_evaluations_is_reported(
     lab: StudyLab, tmp_path: Path, changed: dict[str, object]
 ) -> None:
     note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
     (tmp_path / "evaluations.json").write_text(json.dumps({**note, **changed}))
-    found = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
-    assert any("does not name the evaluations" in str(problem) for problem in found.problems)
+    verified = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
+    assert any("does not name the evaluations" in str(problem) for problem in verified.problems)
 
 
 def test_a_reporter_does_not_check_the_own_work(lab: StudyLab) -> None:
-    found = again(lab, "lab", "Dee")
-    assert any("may not inspect" in str(problem) for problem in found.problems)
+    verified = again(lab, "lab", "Dee")
+    assert any("may not inspect" in str(problem) for problem in verified.problems)
 
 
 @pytest.mark.slow
@@ -109,9 +109,9 @@ def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_pat
     report_stored(lab.study_options(), ReportChoice(), lab.folder / "lab")
     assert again(lab, "lab").is_good
     withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
-    found = again(lab, "lab")
-    assert found.from_originals is None
-    told = [str(problem) for problem in found.problems]
-    assert told[0].startswith("look 2: was made with cases that were withdrawn since")
-    assert len(told) == 2  # a look each
+    verified = again(lab, "lab")
+    assert verified.from_originals is None
+    messages = [str(problem) for problem in verified.problems]
+    assert messages[0].startswith("evaluation 2: was made with cases that were withdrawn since")
+    assert len(messages) == 2  # one per evaluation
     assert verify_from_stored(lab.folder / "lab").is_good  # its files are as they were

@@ -22,10 +22,10 @@ def ask(lab: SealedLab, marks: str, developer: str) -> int:
     "name",
     ["Exa\u034fmple", "Example\ufe0f", "\u3164Example", "\uff25xample", "Exam\u200fple", "ExampIe"],
 )
-def test_a_name_that_looks_the_same_gets_no_further_look(tmp_path: Path, name: str) -> None:
+def test_a_name_that_is_similar_gets_no_further_evaluation(tmp_path: Path, name: str) -> None:
     lab = make_lab(tmp_path)
     lab.seal()
-    assert ask(lab, "one.csv", "Example") == 1
+    assert ask(lab, "first.csv", "Example") == 1
     assert ask(lab, "two.csv", name) == 2
     with pytest.raises(InputError, match="has used 2 of 2 evaluations"):
         ask(lab, "three.csv", "Example")
@@ -36,10 +36,10 @@ def test_a_name_that_mixes_scripts_gets_none_and_a_policy_can_list_names(tmp_pat
     lab = make_lab(tmp_path, f'{POLICY}developers = ["Example Ltd"]\n')
     lab.seal()
     with pytest.raises(InputError, match="is written in letters of cyrillic and latin"):
-        ask(lab, "one.csv", "Ex\u0430mple Ltd")
+        ask(lab, "first.csv", "Ex\u0430mple Ltd")
     with pytest.raises(
         InputError, match="developer 'example': is not among the developers in the policy"
     ):
-        ask(lab, "one.csv", "Example")
+        ask(lab, "first.csv", "Example")
     assert read_audit(lab.sealed).events[-1].step == "refused"
-    assert ask(lab, "one.csv", "example LTD") == 1
+    assert ask(lab, "first.csv", "example LTD") == 1

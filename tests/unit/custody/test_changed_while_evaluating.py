@@ -1,4 +1,4 @@
-"""A set that is withdrawn from, sealed anew or retired while somebody scores on it."""
+"""A set that is withdrawn from, sealed again or retired during an evaluation."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -59,17 +59,17 @@ def steps(lab: KeyedLab) -> list[str]:
         (_retire, "retired on"),
     ],
 )
-def test_no_look_goes_on_with_what_was_opened_before(
+def test_no_evaluation_goes_on_with_what_was_opened_before(
     lab: KeyedLab, change: Change, word: str
 ) -> None:
     roster = lab.folder / "roster.csv"
-    roster.write_text("file,developer,alias\none.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,A2\n")
-    lab.marks("one.csv", "scan0")
-    order = replace(lab.look("two.csv", "scan0", "scan1"), marks=Path(), developer="")
-    looks = evaluate_roster(roster, order)
-    assert next(looks).feedback
+    roster.write_text("file,developer,alias\nfirst.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,A2\n")
+    lab.marks("first.csv", "scan0")
+    order = replace(lab.evaluate_options("two.csv", "scan0", "scan1"), marks=Path(), developer="")
+    results = evaluate_roster(roster, order)
+    assert next(results).feedback
     change(lab)
-    second = next(looks)
+    second = next(results)
     assert second.feedback is None
     assert word in str(second.problem)
     assert steps(lab).count("evaluation_charged") == 1
@@ -77,12 +77,12 @@ def test_no_look_goes_on_with_what_was_opened_before(
 
 
 @pytest.mark.parametrize("change", [_withdraw, _rekey])
-def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
+def test_an_evaluation_that_is_overtaken_gives_no_result_and_is_free_again(
     lab: KeyedLab, monkeypatch: pytest.MonkeyPatch, change: Change
 ) -> None:
     from nodulebench.custody import evaluate as module
 
-    order, keep = lab.look("one.csv", "scan0"), module.stored_result
+    order, keep = lab.evaluate_options("first.csv", "scan0"), module.stored_result
 
     def overtaken(*given: object) -> AbstractContextManager[str]:
         change(lab)
@@ -94,19 +94,19 @@ def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
             evaluate_sealed(order)
     assert is_good(lab)
     assert not list((lab.sealed / layout.RESULTS).iterdir())
-    told, _ = evaluate_sealed(order)
-    assert told["budget"]["used"] == 1
+    answer, _ = evaluate_sealed(order)
+    assert answer["budget"]["used"] == 1
     _rekey(lab)
     assert is_good(lab)
 
 
-def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
+def test_results_of_evaluations_that_come_while_all_is_sealed_again_are_not_lost(
     lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = key_changes.put_json
 
     def overtaken(files: Path, name: str, content: object) -> None:
-        evaluate_sealed(lab.look("one.csv", "scan0"))
+        evaluate_sealed(lab.evaluate_options("first.csv", "scan0"))
         put(files, name, content)
 
     with monkeypatch.context() as patch:
@@ -116,19 +116,21 @@ def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
     assert "rekeyed" not in steps(lab)
     _rekey(lab)
     opened = open_sealed(lab.sealed, lab.secret("Cem"), "", "inspect")
-    (look,) = [event for event in opened.events if event.step == "evaluated"]
-    assert open_stored_result(opened, look).about["developer"] == "example"
+    (charged,) = [event for event in opened.events if event.step == "evaluated"]
+    assert open_stored_result(opened, charged).about["developer"] == "example"
     assert is_good(lab)
 
 
-def test_what_a_killed_look_kept_goes_when_all_is_sealed_anew(lab: KeyedLab) -> None:
-    evaluate_sealed(lab.look("one.csv", "scan0"))
-    look = max(
+def test_the_result_of_a_killed_evaluation_is_removed_when_all_is_sealed_again(
+    lab: KeyedLab,
+) -> None:
+    evaluate_sealed(lab.evaluate_options("first.csv", "scan0"))
+    charged = max(
         event.number
         for event in read_audit(lab.sealed).events
         if event.step == "evaluation_charged"
     )
-    left = lab.sealed / layout.result_file(look + 100)
+    left = lab.sealed / layout.result_file(charged + 100)
     left.write_bytes(b"sealed under a data key of before")
     _rekey(lab)
     assert not left.exists()
