@@ -26,7 +26,7 @@ from nodulebench.custody.stored_results import (
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.json_files import read_json
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.keys import (
     parse_public_key,
     read_public_key,
@@ -89,7 +89,7 @@ def sealer(policy: CustodyPolicy, secret: Secret, named: str, where: str) -> str
     return person
 
 
-def log_seal(secret: Secret, policy: CustodyPolicy, vault: Vault) -> Seal:
+def log_seal(secret: Secret, policy: CustodyPolicy, vault: Vault) -> EventSigner:
     """Return what signs the first events of a set."""
     return PolicySeal(policy, secret.key) if policy.has_keys else vault_seal(vault)
 

@@ -45,7 +45,7 @@ from nodulebench.io.manifests import (
 )
 from nodulebench.matching.rules import RULES
 from nodulebench.metrics import METRICS
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.signatures import sign_manifest
 from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
 
@@ -281,7 +281,9 @@ def _write_descriptions(
     return tuple(sheet.gaps)
 
 
-def _finish(options: SealOptions, role: Role, stage: Path, seal: Seal, placed: StagedFiles) -> None:
+def _finish(
+    options: SealOptions, role: Role, stage: Path, seal: EventSigner, placed: StagedFiles
+) -> None:
     """Remove files that do not belong to the set, sign it, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()

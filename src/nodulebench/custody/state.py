@@ -22,7 +22,7 @@ from nodulebench.custody.policy import CustodyPolicy, compartments_of, parse_pol
 from nodulebench.io.json_files import parse_json
 from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, read_manifest
 from nodulebench.security.event_log.log import EventLog, LogCheck
-from nodulebench.security.event_log.signers import CodeSeal, Seal
+from nodulebench.security.event_log.signers import EventSigner, SharedSecretSigner
 from nodulebench.security.vault import (
     Secret,
     Vault,
@@ -119,9 +119,9 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
     )
 
 
-def vault_seal(vault: Vault) -> Seal:
+def vault_seal(vault: Vault) -> EventSigner:
     """Return what creates and checks the codes of a log with a shared secret."""
-    return CodeSeal(lambda content: vault.authenticator(content, LOG_PURPOSE))
+    return SharedSecretSigner(lambda content: vault.authenticator(content, LOG_PURPOSE))
 
 
 def opened_vault(header: JsonObject, secret: Secret, where: str) -> Vault:
@@ -163,7 +163,7 @@ def holder_problems(state: Examined) -> list[Problem]:
         Problem(where, f"is not wrapped for '{name}' as policy and log require.")
         for name in sorted({*wanted, *(holder.person for holder in holders)})
         if [wanted.get(name)]
-        != [(holder.key.line, holder.rooms) for holder in holders if holder.person == name]
+        != [(holder.key.line, holder.compartments) for holder in holders if holder.person == name]
     ]
 
 
@@ -189,7 +189,7 @@ def person_of(state: Examined, secret: Secret, named: str) -> str:
     return person
 
 
-def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> Seal | None:
+def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> EventSigner | None:
     if not policy.has_keys:
         return None if vault is None else vault_seal(vault)
     key = None if secret is None else secret.key
