@@ -47,7 +47,7 @@ from nodulebench.io.table_files import write_table
 from nodulebench.security.event_log.checkpoints import checkpoint_file_problems, write_checkpoint
 from nodulebench.security.event_log.events import Checkpoint
 from nodulebench.security.event_log.index import IndexedLog
-from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.event_log.store import FolderStore
 from nodulebench.security.keys import read_private_key, read_public_key
 
@@ -129,7 +129,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
     seal = None
     if keys:
         own = None if key is None else read_private_key(key, passphrase)
-        seal = PersonSeal(keys, own, key_change(project.roster))
+        seal = PersonSigner(keys, own, key_change(project.roster))
     elif key is not None:
         raise InputError.at(
             str(file), "names no keys, so that steps are not signed.", "Leave out --key."
@@ -164,8 +164,8 @@ def change_key(
     step = checked(ChangeKey, fields, f"key of '{person_id}'")
 
     def made(_: Mapping[str, Batch]) -> Action:
-        seal = handle.log.log.seal
-        known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+        seal = handle.log.log.signer
+        known = seal.keys_now() if isinstance(seal, PersonSigner) else {}
         owner = next((name for name, public_key in known.items() if public_key.line == line), "")
         if owner:
             raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
@@ -478,7 +478,7 @@ def audit_project(
     problems = [*checked_log.problems, *checked_log.dates]
     problems += [
         Problem(stranger, "does not belong among the events: it was added.", "Move it elsewhere.")
-        for stranger in log.store.strangers()
+        for stranger in log.store.foreign_files()
     ]
     for path in checkpoints:
         problems += checkpoint_file_problems(log, checked_log.links, path, public_key)

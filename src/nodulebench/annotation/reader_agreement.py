@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -434,7 +433,7 @@ def write_quality(quality: JsonObject, path: Path) -> None:
 
 def _drift(
     reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[EventStep], periods: int
-) -> Mapping[str, Any]:
+) -> JsonObject:
     by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
     in_order = [
         by_case[step.case_id]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +27,7 @@ from nodulebench.matching import label_marks
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.panel import Panel, measure_findings
 
-ALTERNATIVES: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+ALTERNATIVES: tuple[tuple[str, str, Mapping[str, object]], ...] = (
     ("luna16, plain mean", "luna16", {"average": "mean"}),
     ("luna16, readers counted", "luna16", {"counts": "readers"}),
     ("majority, recursive merge", "majority", {}),

@@ -42,9 +42,9 @@ def test_a_public_key_is_a_line_and_back() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "is no line 'ssh-ed25519 AAAA…'"),
-        ("ssh-rsa AAAA x", "is no line 'ssh-ed25519 AAAA…'"),
-        (f"{PublicKey(RAW).line}\n{PublicKey(RAW).line}", "is no line"),
+        ("", "is not a line 'ssh-ed25519 AAAA…'"),
+        ("ssh-rsa AAAA x", "is not a line 'ssh-ed25519 AAAA…'"),
+        (f"{PublicKey(RAW).line}\n{PublicKey(RAW).line}", "is not a line"),
         ("ssh-ed25519 A*AA", "its second word is not base64"),
         (PublicKey(RAW).line[:-8], "or was cut off"),
         ("ssh-ed25519 " + PublicKey(RAW).line.split()[1][:-4] + "AAAAAAAA", "or was cut off"),
@@ -95,7 +95,7 @@ def test_a_key_that_was_left_without_its_public_one_is_completed(tmp_path: Path)
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     new_person_key(tmp_path / "bo")
     (tmp_path / "bo").chmod(0o640)
-    with pytest.raises(InputError, match=r"bo: can be read by others\. Run first: chmod 600"):
+    with pytest.raises(InputError, match=r"bo: can be read by other users\. Run first: chmod 600"):
         read_private_key(tmp_path / "bo")
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_or_missing_passphrase_is_said(tmp_path: Path) -> None:
     new_person_key(tmp_path / "bo", "right")
     with pytest.raises(InputError, match="bo: does not open with this passphrase"):
         read_private_key(tmp_path / "bo", "wrong")
-    with pytest.raises(InputError, match="bo: has a passphrase, and none was given"):
+    with pytest.raises(InputError, match="bo: has a passphrase, but none was given"):
         read_private_key(tmp_path / "bo")
 
 
@@ -116,14 +116,14 @@ def test_other_kinds_of_keys_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a public key"):
         read_private_key(tmp_path / "bo.pub")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(InputError, match=r"is no private key of OpenSSH\. Make one with"):
+    with pytest.raises(InputError, match=r"is not an OpenSSH private key\. Make one with"):
         read_private_key(tmp_path / "text")
     with pytest.raises(InputError, match="cannot be read"):
         read_private_key(tmp_path / "nothing")
     damaged = (tmp_path / "bo").read_text().replace("b3BlbnNzaC1rZXktdjE", "b3BlbnNzaC1rZXktdjF")
     (tmp_path / "bo").write_text(damaged)
     with pytest.raises(
-        InputError, match=r"bo: (is no private key, or is damaged|has a passphrase)"
+        InputError, match=r"bo: (is not a private key, or is damaged|has a passphrase)"
     ):
         read_private_key(tmp_path / "bo")
 

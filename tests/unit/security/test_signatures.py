@@ -73,7 +73,7 @@ def test_another_key(folder: Path, key: Path, tmp_path: Path) -> None:
     other, digest = new_key(tmp_path / "other.pem")
     assert refused(folder, other) == (
         f"{folder / MANIFEST}: says that it was signed with the key {signed.key}, which is not "
-        f"{other} ({digest}). Ask whoever signed it for the public key."
+        f"{other} ({digest}). Ask the signer for the public key."
     )
 
 
@@ -121,14 +121,14 @@ def test_a_lost_signature_is_told(folder: Path, key: Path, public: Path) -> None
     (folder / SIGNATURE).unlink()
     for given in (public, None):
         assert refused(folder, given) == (
-            f"{folder / SIGNATURE}: is not there, though manifest.json names a signer."
+            f"{folder / SIGNATURE}: does not exist, but manifest.json names a signer."
         )
 
 
 def test_a_signature_without_a_signer_is_told(folder: Path) -> None:
     (folder / SIGNATURE).write_bytes(b"x" * 64)
     assert refused(folder, None) == (
-        f"{folder / SIGNATURE}: is there, though manifest.json names no signer."
+        f"{folder / SIGNATURE}: exists, but manifest.json names no signer."
     )
 
 
@@ -154,8 +154,8 @@ def test_the_private_key_is_for_its_owner_alone_and_never_overwritten(key: Path)
     with pytest.raises(InputError) as caught:
         new_key(key)
     assert str(caught.value).splitlines() == [
-        f"{key}: is already there; a key is never overwritten. Choose a new name.",
-        f"{key.with_name('key.pub.pem')}: is already there; a key is never overwritten. "
+        f"{key}: already exists; a key is never overwritten. Choose a new name.",
+        f"{key.with_name('key.pub.pem')}: already exists; a key is never overwritten. "
         "Choose a new name.",
     ]
     assert key.read_bytes() == before
@@ -169,7 +169,9 @@ def test_a_key_that_others_can_read_is_refused(
     new_key(path, passphrase)
     for mode in (0o640, 0o604, 0o644):
         path.chmod(mode)
-        with pytest.raises(InputError, match=r"open.pem: can be read by others\. Run first: chmod"):
+        with pytest.raises(
+            InputError, match=r"open.pem: can be read by other users\. Run first: chmod"
+        ):
             sign_folder(folder, path, passphrase=passphrase)
     path.chmod(0o400)
     sign_folder(folder, path, passphrase=passphrase)
@@ -180,7 +182,7 @@ def test_an_encrypted_key_needs_its_passphrase(folder: Path, tmp_path: Path) -> 
     public, _ = new_key(path, "correct horse")
     assert is_encrypted(path)
     assert b"BEGIN ENCRYPTED PRIVATE KEY" in path.read_bytes()
-    with pytest.raises(InputError, match=r"locked\.pem: has a passphrase, and none was given"):
+    with pytest.raises(InputError, match=r"locked\.pem: has a passphrase, but none was given"):
         sign_folder(folder, path)
     with pytest.raises(InputError, match=r"locked\.pem: does not open with this passphrase"):
         sign_folder(folder, path, passphrase="wrong horse")  # noqa: S106
@@ -212,7 +214,8 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
         (public, "is a public key; signing needs the private one."),
         (
             no_key,
-            "is no private key, or is damaged. Make one with: nodulebench sign --new-key key.pem",
+            "is not a private key, or is damaged. Make one with: nodulebench sign --new-key "
+            "key.pem",
         ),
         (x_private, "is not an Ed25519 key. Make one with: nodulebench sign --new-key key.pem"),
         (tmp_path / "none.pem", "cannot be read: No such file or directory."),
@@ -222,8 +225,8 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
         assert str(caught.value).startswith(f"{given}: {message}")
     sign_folder(folder, key)
     for given, message in (
-        (key, "is a private key. Check with the public one; keep this secret."),
-        (no_key, "is no public key in PEM or OpenSSH form."),
+        (key, "is a private key. Check with the public key; keep this one secret."),
+        (no_key, "is not a public key in PEM or OpenSSH format."),
         (x_public, "is not an Ed25519 key."),
     ):
         assert refused(folder, given) == f"{given}: {message}"
