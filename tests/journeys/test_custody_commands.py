@@ -48,7 +48,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run(*SEAL, *key) == 0
     shown = capsys.readouterr()
     assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
-    assert "one secret opens this set for all" in shown.err
+    assert "one shared secret opens this set" in shown.err
     assert "the policy names neither plans nor protocols" in shown.err
     assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
     out = capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert "evaluation 1 of 2" in out
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
     out = capsys.readouterr().out
-    assert "evaluated  Bo (operator)" in out
+    assert "evaluated           Bo (operator)" in out
     assert "developer example: 1 of 2 evaluations" in out
     assert "wrote small.checkpoint: 3 events" in out
 
@@ -94,7 +94,7 @@ def test_the_same_with_a_key_for_each_person(
     lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
     assert run(*score, "--bootstraps", "20", "--key", "bo.key", "--as", "Cem") == 1
-    assert "is that of 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
+    assert "belongs to 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
     monkeypatch.setenv("NODULEBENCH_KEY", "bo.key")
     assert run(*score, "--bootstraps", "20") == 0
     assert "evaluation 1 of 2" in capsys.readouterr().out
@@ -105,7 +105,7 @@ def test_the_same_with_a_key_for_each_person(
     capsys.readouterr()
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
     out = capsys.readouterr().out
-    assert "evaluated  Bo (operator)" in out
+    assert "evaluated           Bo (operator)" in out
     assert "one secret" not in out
     verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
     assert run(*verify, "--public-key", "ada.key.pub") == 0
@@ -246,7 +246,7 @@ def test_a_set_loses_a_patient(
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
-    assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
+    assert "withdrawn           Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
     assert "evaluation 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out

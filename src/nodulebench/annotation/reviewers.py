@@ -10,7 +10,6 @@ import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -67,7 +66,7 @@ def open_batch(
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
     raise_problems(_apart(handle, batch_id, fields["case_ids"]))
 
-    def order(**more: Any) -> OpenBatch:
+    def order(**more: str | None) -> OpenBatch:
         return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
 
     if reviewer_id is not None or not handle.workflow.rules.has_review:
