@@ -78,10 +78,10 @@ class MemoryStore:
 
     def read(self, first: int = 1) -> list[Stored]:
         """The events from a number on."""
-        events = [self.read_one(number) for number in range(first, len(self._events) + 1)]
+        events = [self.read_event(number) for number in range(first, len(self._events) + 1)]
         return [event for event in events if event is not None]
 
-    def read_one(self, number: int) -> Stored | None:
+    def read_event(self, number: int) -> Stored | None:
         """One event."""
         if number > len(self._events):
             return None
@@ -106,7 +106,7 @@ class MemoryStore:
         """How messages name an event, or the head."""
         return "head" if number is None else f"event {number}"
 
-    def strangers(self) -> list[str]:
+    def foreign_files(self) -> list[str]:
         """Nothing lies among the events."""
         return []
 

@@ -218,7 +218,7 @@ def test_folds_that_test_every_case_once_are_listed(luna16: Path, tmp_path: Path
     assert lines[1].split() == ["0", "2", "-", "2"]
     assert lines[2].split() == ["1", "2", "-", "1"]
     assert lines[3] == (
-        "note: no case names its patient, and each of them counts as a patient of its own. Name "
+        "note: no case names its patient; each of them counts as a separate patient. Name "
         "them with --cases, a table of case_id and patient_id."
     )
     assert lines[4] == "every one of 4 cases is tested once, in 2 folds"
@@ -238,7 +238,7 @@ def test_patients_are_counted_where_they_are_named(luna16: Path, tmp_path: Path,
     assert "note:" not in capsys.readouterr().out
     some = write(tmp_path, "some", "s1,a", "s2,a", "s3,b", "s4,", header=header)
     assert run("folds", "make", drawn, *given, some) == 0
-    assert "note: 1 cases name no patient, and each of them counts" in capsys.readouterr().out
+    assert "note: 1 cases name no patient; each of them counts" in capsys.readouterr().out
 
 
 def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) -> None:
@@ -248,7 +248,7 @@ def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) ->
         "error: case 's1': is tested in folds 0, 1. Test every case once.",
         "error: case 's3': is in no fold. Test every case once.",
         "error: case 's9': is not in the test set 'luna16' (4 cases). Remove it, or check against "
-        "the set that it belongs to.",
+        "the set to which it belongs.",
     ]
 
 

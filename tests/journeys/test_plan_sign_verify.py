@@ -218,7 +218,7 @@ def test_an_encrypted_key(workdir: Path, capsys) -> None:
     assert run("sign --new-key key.pem --passphrase-file secret") == 0
     assert "wrote key.pem (private, encrypted)" in capsys.readouterr().out
     assert run("sign result --key key.pem") == 1
-    assert "key.pem: has a passphrase, and none was given" in capsys.readouterr().err
+    assert "key.pem: has a passphrase, but none was given" in capsys.readouterr().err
     assert run("sign result --key key.pem --passphrase-file wrong") == 1
     assert "key.pem: does not open with this passphrase" in capsys.readouterr().err
     assert run("sign result --key key.pem --passphrase-file empty") == 1

@@ -68,7 +68,7 @@ def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
     assert run(*asked, out) == 0
     assert capsys.readouterr().out == pasted
     assert run(*asked, out, "--variance", 0.1) == 2
-    assert "give --pilot or its numbers, and not both" in capsys.readouterr().err
+    assert "give either --pilot or its numbers" in capsys.readouterr().err
     assert run(*asked[:-1]) == 2
     assert "Missing option '--pilot-cases'." in capsys.readouterr().err
     other = tmp_path / "other.json"

@@ -54,7 +54,7 @@ def test_an_algorithm_is_run_and_scored_and_its_failure_counts(
     folder = algorithm_folder(tmp_path / "mine", FAILING + MARKS)
     out = tmp_path / "marks"
     assert run("run", folder, cases, "--out", out, "--dry-run") == 0
-    assert "all walls and limits hold" in capsys.readouterr().out
+    assert "all protections and limits hold" in capsys.readouterr().out
     assert not out.exists()
     assert run("run", folder, cases, "--out", out) == 0
     captured = capsys.readouterr()
@@ -104,7 +104,7 @@ def test_a_folder_that_is_no_test_set_is_told(
     folder = algorithm_folder(tmp_path / "mine")
     (tmp_path / "empty").mkdir()
     assert run("run", folder, tmp_path / "empty", "--out", tmp_path / "marks") == 1
-    assert "has no images/, one image per case." in capsys.readouterr().err
+    assert "has no folder images/ with one image per case." in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -176,4 +176,4 @@ def test_algorithms_beside_each_other_refuse_weights_of_nobody(
     weights = network_weights(tmp_path / "weights", 0)
     given = ("largecad", "isicad", chest, "--out", tmp_path / "bench", "--weights", weights)
     assert run("bench", *given) == 1
-    assert "is of m5lcad, which no algorithm names" in capsys.readouterr().err
+    assert "is for m5lcad, which is not among the algorithms" in capsys.readouterr().err
