@@ -29,6 +29,6 @@ def test_verdicts_are_printed_as_metrics():
     values = {"large_found": 1, "large": 2, "elsewhere": agree}
     assert cell(RelationVerdict(False, Notice("inserted_found", values))) == "**1 of 2; 0.98**"
     counts = [Notice("variant_counted", {"count": count}) for count in (18, 24)]
-    many = Notice("about_as_many", {"kept": 2, "total": 2, "counts": counts})
+    many = Notice("about_as_many", {"remaining": 2, "total": 2, "counts": counts})
     assert cell(RelationVerdict(True, many)) == "2 of 2; 18, 24"
     assert cell(RelationVerdict(None, Notice("no_marks_before"))) == "not tested"

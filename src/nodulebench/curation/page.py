@@ -91,7 +91,7 @@ def _flow(curation: Curation, translate: Translator) -> Markup:
         steps[-2] = Step(steps[-2].text, exit=out, otherwise=f"−{lost}")
         steps[-1:] = [Step(translate(f"curated.left_{group}", left=left)), Step("")]
     steps[-1] = Step(translate("curated.cases", count=left))
-    return flow_chart(steps, translate("curated.flow_told", found=len(curation.series), left=left))
+    return flow_chart(steps, translate("curated.flow_text", found=len(curation.series), left=left))
 
 
 def _codes(curation: Curation, translate: Translator) -> list[Table]:

@@ -101,7 +101,7 @@ def budget_statement(status: BudgetStatus) -> JsonObject:
     if status.used == 1:
         return statement | _first_after_failure(status)
     statement["optimism_standard_errors"] = round(expected_best(status.used), 4)
-    values = {"look": status.used, "optimism": statement["optimism_standard_errors"]}
+    values = {"evaluation": status.used, "optimism": statement["optimism_standard_errors"]}
     try:
         count = log_hypotheses(status.used, status.answers)
         statement["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)

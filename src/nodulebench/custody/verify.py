@@ -200,7 +200,7 @@ def _notices(state: Examined) -> Iterator[Notice]:
         if event.step != "evaluation_charged" or event.number in failed:
             continue
         if evaluation_of(event.facts) not in answered:
-            yield Notice("look_interrupted", {"event": event.number})
+            yield Notice("evaluation_interrupted", {"event": event.number})
     for path in sorted(folder.rglob("*.part")):
         if is_leftover(path) and path not in needed:
             yield Notice("leftover", {"file": str(path)})

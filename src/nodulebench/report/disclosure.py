@@ -135,9 +135,9 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "no_bound_holds": (),
     "undisclosed_undefined": (),
     "not_a_share": (),
-    "repeated_evaluation": ("look", "optimism", "needed", "usual"),
+    "repeated_evaluation": ("evaluation", "optimism", "needed", "usual"),
     "evaluation_after_failure": ("needed", "usual"),
-    "repeated_evaluation_unbounded": ("look", "optimism", "reason"),
+    "repeated_evaluation_unbounded": ("evaluation", "optimism", "reason"),
     # how intervals, tests and sizes were made
     "guarded_bootstrap": ("unit", "replicates", "icc"),
     "guarded_paired_bootstrap": ("unit", "replicates", "icc"),

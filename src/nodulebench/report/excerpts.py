@@ -83,7 +83,7 @@ def feedback_page(
         *([(translate("feedback.plan"), feedback["plan"])] if "plan" in feedback else []),
         (
             translate("feedback.evaluation"),
-            translate("feedback.evaluation_of", look=budget["used"], allowed=budget["allowed"]),
+            translate("feedback.evaluation_of", used=budget["used"], allowed=budget["allowed"]),
         ),
         *issued_facts(issued, translate),
     ]

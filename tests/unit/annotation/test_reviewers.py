@@ -249,7 +249,7 @@ def test_a_lost_commitment_can_be_replaced_and_the_audit_reports_it(panel: Panel
     draw_again(panel.handle("judge1"), "judge1", "b1", "the disk broke")
     assert drawn(panel) in ("lead2", FRIEND)
     values = {"batch": "b1", "reader": "judge1", "reason": "the disk broke"}
-    assert notices_of(panel) == {"draw_made_anew": values}
+    assert notices_of(panel) == {"reviewer_drawn_again": values}
     with pytest.raises(InputError, match="does not wait for the draw of a reviewer"):
         panel.draws()
     change = panel.handle().log.read()[-1].change

@@ -132,7 +132,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.{key}": ("purpose", "patients", "identification"),
     "coverage.head_{key}": (
         "rule", "source", "required", "found", "answer", "missing", "low", "mean", "high",
-        "stated", "column", "stratum", "nodules", "half_width", "topic", "evidence", "judged",
+        "stated", "column", "stratum", "nodules", "half_width", "topic", "evidence", "assessed",
         "by",
     ),
     "coverage.of_{shares['table']}": SHARES,

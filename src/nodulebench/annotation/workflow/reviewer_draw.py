@@ -92,7 +92,7 @@ def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
             step = actions.DrawReviewer.model_validate(event.payload)
             if step.redraw_reason:
                 values = {"batch": batch_id, "reader": event.actor_id, "reason": step.redraw_reason}
-                yield Notice("draw_made_anew", values)
+                yield Notice("reviewer_drawn_again", values)
         elif batch_id in promised and _is_last_reading(event):
             waiting[batch_id] = event.at.isoformat(timespec="seconds")
     for batch_id, since in waiting.items():

@@ -184,7 +184,7 @@ def _contradiction(subject: Subject) -> Reason | None:
                 "columns": slice_.pixels.columns,
                 "pixel_mm": slice_.pixel_spacing_mm[1],
                 "seen_mm": seen,
-                "said_mm": slice_.field_of_view_mm,
+                "stated_mm": slice_.field_of_view_mm,
             }
             return Reason(Notice("other_field_of_view", values))
     return None
@@ -379,7 +379,7 @@ def _off_line(subject: Subject) -> Reason | None:
         return None
     files = tuple(series.slices[number].path for number in at)
     values = {"file": _named(files[0]), "off_mm": float(off[at[0]])}
-    return Reason(Notice("slice_beside", values), files)
+    return Reason(Notice("slice_displaced", values), files)
 
 
 def contradicting_spacing(subject: Subject) -> Reason | None:
@@ -393,7 +393,7 @@ def contradicting_spacing(subject: Subject) -> Reason | None:
     worst = max(stated, key=lambda value: abs(value - usual))
     if abs(worst - usual) <= SPACING_DISAGREEMENT * usual + subject.limits.spacing_tolerance_mm:
         return None
-    return Reason(Notice("spacing_contradicts", {"said_mm": worst, "usual_mm": usual}))
+    return Reason(Notice("spacing_contradicts", {"stated_mm": worst, "usual_mm": usual}))
 
 
 def too_few_slices(subject: Subject) -> Reason | None:

@@ -340,7 +340,7 @@ def check_header(dataset: "Dataset") -> None:
     groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
     for group in groups:
         if text_of(group, "BurnedInAnnotation").upper() == "YES":
-            raise NotCleanableError("burned_in_said")
+            raise NotCleanableError("burned_in_stated")
         kinds = [
             str(value).upper()
             for keyword in ("ImageType", "FrameType")

@@ -112,7 +112,7 @@ def deidentify_file(
     except NotCleanableError as error:
         return FileOutcome(source, refused=error.notice, bytes_read=size)
     except Exception as error:  # a damaged header may break any part of the parser
-        why = Notice("slice_unreadable", {"told": first_line(error)})
+        why = Notice("slice_unreadable", {"reason": first_line(error)})
         return FileOutcome(source, refused=why, bytes_read=size)
     name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
     written = f"{name}/{new_series}/{pseudonyms.uid(own)}.dcm"
@@ -231,7 +231,7 @@ def check_file(
     except NotCleanableError as error:
         return [*notices, error.notice]
     except Exception as error:  # as above
-        return [*notices, Notice("slice_unreadable", {"told": first_line(error)})]
+        return [*notices, Notice("slice_unreadable", {"reason": first_line(error)})]
     return notices
 
 

@@ -248,7 +248,7 @@ def _intent_notices(reports_read: list[_CadReport], *, includes_hidden: bool) ->
         sum(read.hidden for read in reports_read),
         sum(read.optional for read in reports_read),
     )
-    done = "kept" if includes_hidden else "left_out"
+    done = "included" if includes_hidden else "left_out"
     notices = [
         Notice("hidden_findings", {"count": hidden, "done": done}),
         Notice("optional_findings", {"count": optional}),

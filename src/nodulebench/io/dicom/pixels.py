@@ -172,7 +172,7 @@ def _require_same_size(header: SliceHeader, data: Any) -> None:
     size = stream_size(_frame_head(data, header)) if is_jpeg else None
     if size is not None and size != (pixels.rows, pixels.columns, 1):
         stream, stated = " x ".join(map(str, size)), f"{pixels.rows} x {pixels.columns} x 1"
-        notice = Notice("pixels_of_another_size", {"stream": stream, "said": stated})
+        notice = Notice("pixels_of_another_size", {"stream": stream, "stated": stated})
         what = f"has compressed pixels of {stream} where its header says {stated}."
         raise PixelsError(header, notice, what)
 

@@ -373,7 +373,7 @@ def _missed_by_one_blocks(
             continue
         tables = [
             _missed_table(
-                translate("missed_by_one.caption", missed=who, found=other), missed, translate
+                translate("single_misses.caption", missed=who, found=other), missed, translate
             )
             for who, other, missed in (
                 (summary.algorithm, comparison.baseline, summary.missed_by_one.algorithm),
@@ -383,7 +383,7 @@ def _missed_by_one_blocks(
         ]
         if tables:
             title = translate(
-                "missed_by_one.fold", algorithm=summary.algorithm, baseline=comparison.baseline
+                "single_misses.fold", algorithm=summary.algorithm, baseline=comparison.baseline
             )
             blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
     return blocks

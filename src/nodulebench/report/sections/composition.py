@@ -247,4 +247,4 @@ def _commission(document: CoverageDocument, translate: Translator) -> Table:
         ]
         for topic in document["commission"]
     ]
-    return Table("", [*map(words, _heads(translate, "topic", "evidence", "judged", "by"))], rows)
+    return Table("", [*map(words, _heads(translate, "topic", "evidence", "assessed", "by"))], rows)

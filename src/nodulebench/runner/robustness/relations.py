@@ -90,7 +90,13 @@ def unchanged_marks(
     share = len(first) / len(top)
     every, _ = partners(expected.center_mm, observed.center_mm, tolerance_mm)
     among_all = 2 * len(every) / (len(expected) + len(observed))
-    values = {"kept": len(first), "top": len(top), "share": share, "least": least, "all": among_all}
+    values = {
+        "remaining": len(first),
+        "top": len(top),
+        "share": share,
+        "least": least,
+        "all": among_all,
+    }
     return RelationVerdict(share >= least, Notice("highest_stay", values))
 
 
@@ -156,7 +162,9 @@ def still_found(
     if not known.any():
         return RelationVerdict(None, Notice("no_large_found_before"))
     still, total = int((known & after).sum()), int(known.sum())
-    return RelationVerdict(still == total, Notice("large_stay", {"kept": still, "total": total}))
+    return RelationVerdict(
+        still == total, Notice("large_stay", {"remaining": still, "total": total})
+    )
 
 
 def as_many(
@@ -189,7 +197,7 @@ def as_many(
         abs(count - counts[0]) <= few or max(count, counts[0]) <= factor * min(count, counts[0])
         for count in counts[1:]
     ]
-    values = {"kept": int(in_all.sum()), "total": int(first.sum()), "factor": factor}
+    values = {"remaining": int(in_all.sum()), "total": int(first.sum()), "factor": factor}
     measured = Notice("about_as_many", {**values, "counts": _counted(names, counts)})
     return RelationVerdict(bool(np.array_equal(in_all, first)) and all(is_alike), measured)
 

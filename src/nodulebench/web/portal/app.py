@@ -54,7 +54,7 @@ API = "/api/"
 LOG = logging.getLogger("nodulebench.web.portal")
 MAX_PATH = 100
 LOGGED_REFUSALS = frozenset(
-    {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
+    {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "quota_full"}
 )
 """Refusals that are written to the log: no page leads to them, or they fill the disk."""
 

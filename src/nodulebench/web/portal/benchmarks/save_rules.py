@@ -114,7 +114,7 @@ def _set(site: Site, by: User, benchmark: str, kind: Kind, rule_file: RuleFile |
     facts: dict[str, Fact] = {"benchmark": benchmark, "kind": kind}
     if rule_file is not None:
         facts |= {"version": rule_file.version, "digest": rule_file.digest}
-    action = "terms_ended" if rule_file is None else "terms_laid"
+    action = "terms_ended" if rule_file is None else "rules_saved"
     with site.database.writing() as session:
         stored = session.get_one(Benchmark, benchmark, with_for_update=True)
         changed = rules_of(stored).model_copy(update={kind: rule_file})

@@ -162,7 +162,7 @@ def rescore_entries(site: Site, by: User, benchmark: str) -> int:
         for entry in entries:
             enqueue(session, entry.id, stored.version)
         version = stored.version
-        site.record(session, by.account, "scored_anew", benchmark=benchmark, version=version)
+        site.record(session, by.account, "rescored", benchmark=benchmark, version=version)
     return len(entries)
 
 

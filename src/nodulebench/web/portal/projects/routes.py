@@ -85,7 +85,7 @@ class ProjectContext:
         with self.site.database.reading() as session:
             actor = person_of(session, self.project_id, self.by.account)
         if actor is None:
-            raise DeniedError("nobody_here", 409)
+            raise DeniedError("no_part", 409)
         try:
             with access.handle(acts=True) as handle:
                 step(handle, actor)

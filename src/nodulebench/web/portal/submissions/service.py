@@ -241,7 +241,7 @@ def _require_quota(site: Site, session: Transaction, by: User, size: int) -> Non
     """Limit the storage of an account; organisers are exempt."""
     stored = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
     if not by.is_organiser and stored + size > site.settings.account_quota:
-        raise DeniedError("kept_full", 413)
+        raise DeniedError("quota_full", 413)
 
 
 def withdraw(site: Site, by: User, entry: str) -> None:

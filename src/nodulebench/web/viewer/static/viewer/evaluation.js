@@ -183,7 +183,7 @@ class Evaluation {
     const index = errors.findIndex((error) => error.id === state.selected
       && error.case_id === state.scans[state.number]?.case_id);
     const { found, nodules, false_positives, cases, threshold } = this.summary;
-    find("summary").textContent = translate("stands", {
+    find("summary").textContent = translate("counts", {
       found, nodules, rate: (false_positives / cases).toFixed(2) });
     find("at").textContent = threshold === null ? "" : translate("at_score", { score: threshold.toPrecision(4) });
     find("count").textContent = translate("errors.count", { at: index < 0 ? "–" : index + 1, count: errors.length });

@@ -78,7 +78,7 @@ export class Findings {
   // Add a finding and return its id; null if the reading is submitted.
   begin(finding) {
     if (this.state.isSubmitted) {
-      this.notice(translate("handed_in.frozen"), true);
+      this.notice(translate("submitted.frozen"), true);
       return null;
     }
     const id = crypto.randomUUID().slice(0, 8);
@@ -143,7 +143,7 @@ export class Findings {
     const detail = error.body?.detail ?? {};
     if (detail.code === "submitted") {
       this.state.isSubmitted = true;
-      this.notice(translate("handed_in.frozen"), true);
+      this.notice(translate("submitted.frozen"), true);
     } else if (detail.code === "changed_elsewhere") {
       const mine = last.edit.finding;
       if (scan === this.state.number) this.accept(edit.finding_id, detail.current);
@@ -276,7 +276,7 @@ export class Findings {
     this.form.hidden = !selected;
     this.showFiles();
     find("submit").disabled = state.isSubmitted || state.number === null;
-    find("submit").textContent = translate(state.isSubmitted ? "handed_in" : "hand_in");
+    find("submit").textContent = translate(state.isSubmitted ? "submitted" : "submit");
     for (const field of this.form.elements) field.disabled = state.isSubmitted;
     if (!selected) return;
     for (const [name, value] of Object.entries(/** @type {Record<string, any>} */ (selected.finding))) {

@@ -17,7 +17,7 @@ const MODES = {
     open: "work.open.review", yes: "work.review.yes", no: "work.review.no" },
   arbitrate: { name: "work.mode.arbitrate", asks: "work.asks.arbitrate", sure: "work.sure.arbitrate",
     open: "work.open.arbitrate", yes: "work.arbitrate.yes", no: "work.arbitrate.no" },
-  done: { name: "work.mode.look", asks: "work.asks.look", sure: "work.asks.look" },
+  done: { name: "work.mode.view", asks: "work.asks.view", sure: "work.asks.view" },
 };
 const STATES = { reading: "work.state.reading", revision: "work.state.revision", checking: "work.state.checking",
   typing: "work.state.typing", review: "work.state.review", arbitration: "work.state.arbitration",
@@ -280,10 +280,10 @@ export class ProjectFindings extends Findings {
       return row;
     };
     for (const why of known?.why ?? []) add(why, "why");
-    if (known?.comment) add(translate("work.reviewer_said", { comment: known.comment }));
-    if (known?.note) add(translate("work.arbitrator_said", { comment: known.note }));
+    if (known?.comment) add(translate("work.reviewer_decision", { comment: known.comment }));
+    if (known?.note) add(translate("work.arbitrator_decision", { comment: known.note }));
     if (known?.types.length) {
-      add(translate("work.types_said", { types: known.types.map((name) => translate(`name.${name}`)).join(", ") }));
+      add(translate("work.types_stated", { types: known.types.map((name) => translate(`name.${name}`)).join(", ") }));
     }
     if (known?.reader_count) {
       add(translate("work.drawn_by", { count: known.readers.length, of: known.reader_count }));

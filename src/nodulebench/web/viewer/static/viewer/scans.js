@@ -62,7 +62,7 @@ export class Scans {
    */
   describe({ findings, is_submitted }) {
     const count = translate(findings === 1 ? "scan.finding" : "scan.findings", { count: findings });
-    return is_submitted ? `${translate("scan.handed_in")} · ${count}` : count;
+    return is_submitted ? `${translate("scan.submitted")} · ${count}` : count;
   }
 
   async open(number) {

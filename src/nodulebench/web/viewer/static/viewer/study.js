@@ -111,7 +111,7 @@ class StudyFindings extends Findings {
     }
     find("submit").disabled = state.number === null;
     find("submit").textContent = translate("study.next");
-    find("task").textContent = translate(state.isSubmitted ? "study.judged" : "study.asks");
+    find("task").textContent = translate(state.isSubmitted ? "study.rated" : "study.asks");
     const done = state.scans.filter((scan) => scan.is_submitted), total = state.scans.length;
     Object.assign(find("progress"), { max: Math.max(1, total), value: done.length });
     const times = done.map((scan) => scan.seconds).filter(Boolean);
@@ -127,7 +127,7 @@ class StudyFindings extends Findings {
       ...Object.entries(CALL_KEYS).map(([name, { key, text }]) => on([key], text, () => this.call(name))),
       on(["Enter"], "key.next_place", () => this.next()),
       on(["p"], "key.back_to_place", () => this.center()),
-      on(["l"], "key.look", () => tools.use("navigate")),
+      on(["l"], "key.view", () => tools.use("navigate")),
       on(["r"], "key.ruler", () => tools.use("ruler")),
       on(["e"], "key.lay_end", () => this.setAxisEnd()),
       on(["Delete"], "key.unmeasure", () => this.unmeasure()),

@@ -309,7 +309,7 @@ export function drawingKeys(state, tools, findings) {
   const on = (keys, text, run) => ({ keys, text, run });
   const use = (tool) => () => tools.use(tool);
   return [
-    on(["l"], "key.look", use("navigate")),
+    on(["l"], "key.view", use("navigate")),
     on(["p"], "key.propose", use("propose")),
     on(["Enter"], "key.propose_here", () => {
       if (state.tool === "polygon" && tools.points.length) tools.finish();

@@ -123,7 +123,7 @@ export class Viewer {
   async saveHanging() {
     try {
       await this.hanging.save();
-      notice(translate("hanging.kept"));
+      notice(translate("hanging.saved"));
       setTimeout(() => notice(""), SHORTLY_MS);
     } catch (error) {
       notice(error.message, true);
