@@ -185,7 +185,7 @@ def _plain(row: JsonObject) -> JsonObject:
     return {name: _as_json(value) for name, value in row.items()}
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
@@ -196,7 +196,9 @@ def _typed(table: Table, row: JsonObject) -> JsonObject:
     return {name: _of_kind(table.columns[name].type, value) for name, value in row.items()}
 
 
-def _of_kind(kind: TypeEngine[Any], value: Any) -> Any:
-    if isinstance(kind, UtcTime) and value is not None:
+def _of_kind(kind: TypeEngine[Any], value: object) -> object:
+    if isinstance(kind, UtcTime) and isinstance(value, str):
         return datetime.fromisoformat(value)
-    return base64.b64decode(value) if isinstance(kind, LargeBinary) else value
+    if isinstance(kind, LargeBinary) and isinstance(value, str):
+        return base64.b64decode(value)
+    return value

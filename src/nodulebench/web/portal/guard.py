@@ -7,7 +7,7 @@ because no browser sends a token by itself.
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import unquote_plus
 
 from fastapi import Depends, Request
@@ -128,7 +128,7 @@ def field(form: FormData, name: str, most: int = 4000) -> str:
 
 def exact_field(form: FormData, name: str, most: int) -> str:
     """A text field of a form without stripping spaces, as passwords need it."""
-    value: Any = form.get(name, "")
+    value = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
         raise DeniedError("field_long", 413)
     if NOTHING in value:

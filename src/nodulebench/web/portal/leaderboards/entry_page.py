@@ -140,8 +140,8 @@ def history_of(
     axis = Axis(metric, low, high, nice_ticks(low, high))
     title = translate("portal.history.of", who=lines[0].who, metric=metric)
     lower = is_lower_better(board.by.metric)
-    transactions = [_step(line) for line in lines]
-    drawn = history_chart(transactions, axis, title, others=others, is_lower_better=lower)
+    steps = [_step(line) for line in lines]
+    drawn = history_chart(steps, axis, title, others=others, is_lower_better=lower)
     return Chart(title, drawn, remarks=(translate("portal.history.remark"),))
 
 
