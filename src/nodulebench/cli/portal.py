@@ -65,6 +65,7 @@ def places(command: Any) -> Any:
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     host: str,
     port: int,
     processes: int,
