@@ -76,7 +76,7 @@ def test_a_command_that_fails_is_told_with_its_last_word(tmp_path, case, capsys)
     command = f"{sys.executable} {script} {{case}} {{out}}"
     assert run("robustness", command, case, "--test", "shift") == 1
     assert capsys.readouterr().err == (
-        f"error: command '{sys.executable}': ended with 1; it said: no licence\n"
+        f"error: command '{sys.executable}': ended with 1; its last line: no licence\n"
     )
 
 
