@@ -210,7 +210,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     assert run("review", "draw", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     output = capsys.readouterr().err
-    assert "promised for batch 'b1' (the disk broke); 'judge' drew the reviewer anew" in output
+    assert "commitment for batch 'b1' (the disk broke); 'judge' drew the reviewer again" in output
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,6 @@ class ProjectHandle:
         return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
 
     def batches(self) -> Mapping[str, Batch]:
-        """The current state of all batches."""
         return Batches(self.workflow, self.log.view())
 
 
@@ -296,7 +295,6 @@ def correct_outline(
 def finish_cases(
     handle: ProjectHandle, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
 ) -> Event:
-    """Finish the review of cases, all or none."""
     steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
     return handle.act(reviewer_id, at_once(batch_id, steps))
 
@@ -422,7 +420,6 @@ def _with_drawn_teams(
 
 
 def _require_passed(people: Roster, passed: frozenset[str]) -> None:
-    """Check that readers, leaders and arbitrators passed the exam."""
     problems = [
         Problem(
             f"team '{team.team_id}'",

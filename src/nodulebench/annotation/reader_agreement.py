@@ -80,12 +80,10 @@ class ReadingComparison:
 
     @property
     def pairs(self) -> list[PairAgreement]:
-        """Every two readers."""
         return pairwise_agreement(self.checks)
 
     @property
     def skills(self) -> list[ReaderSkill]:
-        """Each reader compared with the others."""
         return skills(self.checks)
 
     def quality(self) -> JsonObject:
@@ -105,7 +103,6 @@ class ReadingComparison:
 
     @property
     def reader_ids(self) -> list[str]:
-        """All readers, in order."""
         return sorted({reading.reader_id for reading in self.readings})
 
     def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:

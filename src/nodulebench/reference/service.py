@@ -116,7 +116,6 @@ def build_reference_files(options: BuildReferenceOptions) -> BuiltReference:
 
 
 def _defaults(rule: str) -> JsonObject:
-    """The parameters of a rule that have a default."""
     return dict(RULES[rule].__kwdefaults__ or {})
 
 

@@ -75,8 +75,8 @@ def look(lab: SealedLab, name: str, hits: int, *more: object) -> int:
 
 
 def told(lab: SealedLab, name: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads((lab.folder / name / "feedback.json").read_text())
-    return found
+    feedback: dict[str, object] = json.loads((lab.folder / name / "feedback.json").read_text())
+    return feedback
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_on_a_sealed_set_the_status_says_what_the_feedback_says(lab: SealedLab) 
     assert [told(lab, name)["verdict"] for name in ("good", "bad")] == ["passed", "failed"]
 
 
-def test_without_a_plan_the_status_is_the_same_whatever_the_marks(lab: SealedLab) -> None:
+def test_without_a_plan_the_status_does_not_depend_on_the_marks(lab: SealedLab) -> None:
     if told_level(lab) == "verdict":
         assert {look(lab, "good", 4), look(lab, "bad", 1)} == {1}
     else:
@@ -123,9 +123,9 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert running.stdout.readline() == "writing\n"
     assert sorted(tmp_path.rglob("*")) != before
     running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=600)  # far less than the hour that writing takes
-    assert (running.returncode, told.splitlines()[-1]) == (130, "stopped")
-    assert "Traceback" not in told
+    _, output = running.communicate(timeout=600)  # far less than the hour that writing takes
+    assert (running.returncode, output.splitlines()[-1]) == (130, "stopped")
+    assert "Traceback" not in output
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -52,12 +52,12 @@ def has_examples_on_own_lines(command: click.Command) -> bool:
     text = command.get_help(click.Context(command, info_name="x", max_content_width=120))
     lines = [line.strip() for line in text.splitlines()]
     written = [line.strip() for line in (command.help or "").splitlines()]
-    return r"\b" not in text and [one for one in written if one.startswith("nodulebench ")] == [
+    return r"\b" not in text and [line for line in written if line.startswith("nodulebench ")] == [
         line for line in lines if line.startswith("nodulebench ")
     ]
 
 
-def test_the_help_of_detect_lists_who_finds_and_who_judges() -> None:
+def test_help_of_detect_lists_detectors_and_networks() -> None:
     text = LEAVES["detect"].get_help(click.Context(LEAVES["detect"], info_name="x"))
     finding, judging = text.partition("networks that find:")[2].split("Networks that score")
     for name in ("nodulebench", "etrocad", "heatmap"):

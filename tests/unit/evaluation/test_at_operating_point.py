@@ -51,18 +51,20 @@ def test_by_hand() -> None:
     counts = {name: result.counts[name] for name in ("hit", "missed", "false_positive")}
     assert counts == {"hit": 1, "missed": 2, "false_positive": 2}
     assert result.counts["uncounted"] == 2
-    found = {name: result.metrics[name].value for name in AT_POINT}
-    assert found == {
+    estimate = {name: result.metrics[name].value for name in AT_POINT}
+    assert estimate == {
         "recall": pytest.approx(1 / 3),
         "precision": pytest.approx(1 / 3),
         "f1": pytest.approx(1 / 3),
         "fp_per_case": 0.5,
     }
-    assert {name: one.missed for name, one in result.strata["type"].items() if one.nodules} == {
+    assert {
+        name: stratum.missed for name, stratum in result.strata["type"].items() if stratum.nodules
+    } == {
         "solid": 1,
         "pleural": 1,
     }
-    assert [one["case_id"] for one in result.extras["worst_cases"]["missed"]] == ["c", "b"]
+    assert [row["case_id"] for row in result.extras["worst_cases"]["missed"]] == ["c", "b"]
 
 
 def test_curves_do_not_change() -> None:
@@ -128,11 +130,11 @@ def test_sizes_are_those_of_the_marks_that_count() -> None:
     limit = SizeLimit(minimum_mm=6)
     chosen = protocol(metrics=("recall",), size_limit=limit, rule="luna16_clean")
     counts = [
-        evaluate(reference(*cases), [submission(*cases)], one)
+        evaluate(reference(*cases), [submission(*cases)], entry)
         .algorithms[0]
         .rules["luna16_clean"]
         .counts
-        for one in (chosen, with_options(chosen, at_fp=0.4))
+        for entry in (chosen, with_options(chosen, at_fp=0.4))
     ]
     assert [(count["hit"], count["fn_ue"], count["fp_oe"]) for count in counts] == [
         (1, 0, 1),
@@ -181,7 +183,7 @@ def test_comparison_is_read_there_too(folder: Path) -> None:
         assert cohort.whole is not None
 
 
-def test_developer_is_told_the_rate_and_not_the_score(folder: Path) -> None:
+def test_a_developer_sees_the_rate_and_not_the_score(folder: Path) -> None:
     document = read_document(folder)
     for _, _, result in developers_document(document).results:
         assert result.operating_point == OperatingPoint(1.0, None)

@@ -77,7 +77,7 @@ def test_readings_go_from_one_kind_of_object_to_another(masks: Path, tmp_path: P
     assert "images" not in held.cases.columns
 
 
-def test_a_format_without_room_for_readings_is_refused(masks: Path, tmp_path: Path) -> None:
+def test_a_format_that_cannot_hold_readings_is_refused(masks: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         convert(
             ConvertOptions(

@@ -30,9 +30,9 @@ from nodulebench.testing import (
 def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Lets a thing of another package be known for a while."""
 
-    def known(registry: Registry[object], name: str, thing: object) -> None:
+    def known(registry: Registry[object], name: str, entry: object) -> None:
         monkeypatch.setitem(registry.outside, name, None)
-        monkeypatch.setitem(registry._loaded, name, thing)
+        monkeypatch.setitem(registry._loaded, name, entry)
 
     return known
 
@@ -98,9 +98,9 @@ def test_a_reference_rule(register) -> None:
         check_reference_rule("deaf")
 
 
-def rounded(said: Submission, path: Path, _cases: object) -> None:
+def rounded(stated: Submission, path: Path, _cases: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = said.marks.with_columns(pl.col("x_mm", "y_mm").round(0)).to_dicts()
+    rows = stated.marks.with_columns(pl.col("x_mm", "y_mm").round(0)).to_dicts()
     path.write_text(json.dumps({"rounded": rows}))
 
 

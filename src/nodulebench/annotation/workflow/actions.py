@@ -285,7 +285,6 @@ def event_of(
 
 
 def steps_of(event: Event) -> Iterator[EventStep]:
-    """The steps of an event, in order."""
     if event.step != "several":
         yield EventStep(event.actor_id, event.step, event.case_id, event.change)
         return

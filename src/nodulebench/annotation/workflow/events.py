@@ -33,7 +33,6 @@ class Event(ConfigModel):
 
     @property
     def person(self) -> str:
-        """The person who is responsible for the event."""
         return self.actor_id
 
     @property

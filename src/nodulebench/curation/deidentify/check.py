@@ -276,7 +276,6 @@ def _identifying_word(element: Any, identity: Identity) -> str:
 
 
 def uids_within(dataset: "Dataset", tag: int) -> list[str]:
-    """The UIDs in an element, with the items of a sequence."""
     uid_elements = [element for element in elements_within(dataset, tag) if element.VR == "UI"]
     return [text for element in uid_elements for text in texts_of(element)]
 

@@ -132,7 +132,6 @@ def deidentify_file(
 
 
 def _uids_of(dataset: "Dataset") -> list[str]:
-    """The UIDs of the slice, its series and its study."""
     return [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series", "Study")]
 
 

@@ -46,7 +46,6 @@ class Picture:
 
     @property
     def kind(self) -> str:
-        """The value representation of Pixel Data."""
         return "OB" if self.frames.dtype.itemsize == 1 else "OW"
 
 
