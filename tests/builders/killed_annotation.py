@@ -42,22 +42,22 @@ COMMANDS: dict[str, list[str]] = {
     "type": ["type", "P", "b1", "a", "candidate-1", "solid", "--by", "r1"],
     "type more": ["type", "P", "b1", "b", "candidate-1", "solid", "--by", "r1"],
     "type last": ["type", "P", "b1", "b", "candidate-2", "solid", "--by", "r1"],
-    "judge": ["judge", "P", "b1", "a", "candidate-1", "--agree", "--by", "lead2"],
-    "judge more": ["judge", "P", "b1", "b", "candidate-1", "--object", "--by", "lead2"],
-    "judge last": ["judge", "P", "b1", "b", "candidate-2", "--agree", "--by", "lead2"],
+    "decide": ["decide", "P", "b1", "a", "candidate-1", "--agree", "--by", "lead2"],
+    "decide more": ["decide", "P", "b1", "b", "candidate-1", "--object", "--by", "lead2"],
+    "decide last": ["decide", "P", "b1", "b", "candidate-2", "--agree", "--by", "lead2"],
     "add": ["add", "P", "b1", "lead2.csv", "--by", "lead2"],
     "finish": ["finish", "P", "b1", "a", "b", "--by", "lead2"],
-    "settle": ["settle", "P", "b1", "b", "candidate-1", "--no-nodule", "--by", "judge1"],
-    "settle more": [
-        *("settle", "P", "b1", "a", "candidate-2"),
+    "arbitrate": ["arbitrate", "P", "b1", "b", "candidate-1", "--no-nodule", "--by", "judge1"],
+    "arbitrate more": [
+        *("arbitrate", "P", "b1", "a", "candidate-2"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
-    "settle last": [
-        *("settle", "P", "b1", "b", "candidate-2"),
+    "arbitrate last": [
+        *("arbitrate", "P", "b1", "b", "candidate-2"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
-    "settle added": [
-        *("settle", "P", "b1", "b", "candidate-3"),
+    "arbitrate added": [
+        *("arbitrate", "P", "b1", "b", "candidate-3"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
     "checkpoint": ["checkpoint", "P", "panel.checkpoint"],

@@ -133,8 +133,8 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert shown[:3] == sorted(drew)
     assert shown[4] == "a candidate-2: slices 9; not drawn by all on 9"
     assert step("show", "b1", by=readers[1]) == f"a: {readers[1]} drew 1\na candidate-1: slices 3\n"
-    step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
-    captured = step("judge", "b1", "a", "candidate-2", "--object", by=reviewer)
+    step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)
+    captured = step("decide", "b1", "a", "candidate-2", "--object", by=reviewer)
     assert f"  a: waits for {reviewer} to finish its review" in captured.splitlines()
     captured = step("finish", "b1", "a", by=reviewer)
     assert captured.splitlines() == [
@@ -146,7 +146,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
     assert run("review", "export", handle, tmp_path / "bundle") == 1
     assert "no batch is released" in capsys.readouterr().err
-    step("settle", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
+    step("arbitrate", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
     assert step("release", "b1", by="judge").splitlines() == [
         "b1: released",
         f"next  nodulebench annotate review export {handle} REFERENCE",
@@ -221,7 +221,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         (("read", "b1", "other.csv", "--by", "r1"), "marks case 'z', which is not among"),
         (("read", "b1", "far.csv", "--by", "r1"), "the outline is outside the image."),
         (("type", "b1", "a", "candidate-1", "big", "--by", "r1"), "type type: 'big': String"),
-        (("judge", "b1", "a", "c", "--agree", "--by", "lead2"), "is a step of 'review'."),
+        (("decide", "b1", "a", "c", "--agree", "--by", "lead2"), "is a step of 'review'."),
     ],
 )
 def test_what_is_wrong_changes_nothing(

@@ -95,8 +95,8 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     step("draw", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
-    step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
-    step("judge", "b1", "a", "candidate-2", "--object", "--comment", "a vessel", by=reviewer)
+    step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)
+    step("decide", "b1", "a", "candidate-2", "--object", "--comment", "a vessel", by=reviewer)
     missed = pl.read_csv(wrote(tmp_path / "missed.csv", b=(MISSED,)))
     missed.with_columns(type=pl.lit("part_solid")).write_csv(tmp_path / "missed.csv")
     output = step("add", "b1", tmp_path / "missed.csv", "--comment", "seen by me", by=reviewer)
@@ -107,8 +107,8 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
         f"  b candidate-1: in dispute, '{reviewer}' added it and no reader drew it",
     ]
-    step("settle", "b1", "a", "candidate-2", "--no-nodule", by="judge")
-    step("settle", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
+    step("arbitrate", "b1", "a", "candidate-2", "--no-nodule", by="judge")
+    step("arbitrate", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
     step("release", "b1", by="judge")
     return handle, reviewer, readers
 

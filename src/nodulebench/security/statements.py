@@ -122,12 +122,12 @@ def verify_statement(path: Path, public_key: Path | None = None) -> Statement:
     signed = read_signed(content, str(path))
     if public_key is not None and read_public_key(public_key) != signed.key:
         what = f"is signed by another key than {public_key}: {signed.key.fingerprint}."
-        raise InputError.at(path, what, "Ask whoever gave it to you where it is from.")
+        raise InputError.at(path, what, "Ask its sender where it is from.")
     try:
         lines = tuple((name, _plain(text)) for name, text in _lines(signed))
     except (KeyError, TypeError, ValueError) as error:
         what = f"is signed, but lacks the content of a {signed.kind}."
-        raise InputError.at(path, what, "Ask whoever gave it to you where it is from.") from error
+        raise InputError.at(path, what, "Ask its sender where it is from.") from error
     return Statement(signed, public_key is not None, lines)
 
 

@@ -55,12 +55,12 @@ def test_the_view_is_the_same_with_and_without_an_index(tmp_path: Path, key) -> 
     for number, text in enumerate(texts, start=1):
         write(log, text)
         whole = replace(log, file=None).view()
-        found = index_of(tmp_path, key).view()
-        assert found.digests == whole.digests
-        assert list(found.labels.items()) == list(whole.labels.items())
+        view = index_of(tmp_path, key).view()
+        assert view.digests == whole.digests
+        assert list(view.labels.items()) == list(whole.labels.items())
         for name in {*texts}:
             expected = [place for place in range(1, number + 1) if texts[place - 1] == name]
-            assert [event.number for event in found.events(name)] == expected
+            assert [event.number for event in view.events(name)] == expected
     assert log.index_is_true(log.read())
 
 

@@ -83,7 +83,7 @@ def test_what_is_sealed_in_one_room_does_not_open_in_another() -> None:
         other.open(vault.seal(b"x", "a"), "a", "a")
 
 
-def test_somebody_without_a_part_is_told_who_has_one(
+def test_somebody_without_a_part_is_reported_who_has_one(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
     with pytest.raises(InputError, match=r"wraps nothing for the key SHA256:.*keys of: Ada, Cem"):
@@ -129,12 +129,12 @@ def test_more_rooms_than_were_wrapped_are_refused(
 @pytest.mark.parametrize(
     "wrong", [None, [], {}, {"schema": "nodulebench/vault@2", "vault": "0", "people": [{}]}]
 )
-def test_what_is_no_header_is_refused(wrong: object, keys: dict[str, PrivateKey]) -> None:
+def test_what_is_not_a_header_is_refused(wrong: object, keys: dict[str, PrivateKey]) -> None:
     with pytest.raises(InputError, match="is not a vault that opens with keys of people"):
         opened(wrong, keys["ada"])
 
 
-def test_nobody_hands_on_what_they_cannot_open(
+def test_no_one_hands_on_what_they_cannot_open(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
     mine = opened(header, keys["cem"])
@@ -146,7 +146,7 @@ def test_nobody_hands_on_what_they_cannot_open(
     assert opened(more, keys["bo"]).keys == mine.keys
 
 
-def test_no_key_stands_in_the_header(keys: dict[str, PrivateKey]) -> None:
+def test_no_key_is_in_the_header(keys: dict[str, PrivateKey]) -> None:
     vault = new_compartments(ROOMS, compartment_of)
     text = json.dumps(wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, ROOMS)]))
     assert has_compartments(json.loads(text))
@@ -168,8 +168,8 @@ def test_age_itself_opens_what_is_wrapped(
         capture_output=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert found["compartments"] == {"results": opened(header, keys["cem"]).keys["results"].hex()}
+    content = json.loads(done.stdout)
+    assert content["compartments"] == {"results": opened(header, keys["cem"]).keys["results"].hex()}
 
 
 def test_the_missing_extra_is_named(

@@ -40,7 +40,7 @@ def test_a_public_key_is_a_line_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is not a line 'ssh-ed25519 AAAA…'"),
         ("ssh-rsa AAAA x", "is not a line 'ssh-ed25519 AAAA…'"),
@@ -50,10 +50,10 @@ def test_a_public_key_is_a_line_and_back() -> None:
         ("ssh-ed25519 " + PublicKey(RAW).line.split()[1][:-4] + "AAAAAAAA", "or was cut off"),
     ],
 )
-def test_what_is_no_public_key_says_why(text: str, told: str) -> None:
+def test_what_is_not_a_public_key_says_why(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"^is no") as refused:
         parse_public_key(text)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @needs_ssh_keygen
@@ -74,8 +74,8 @@ def test_keys_of_ssh_keygen_are_read(tmp_path: Path, passphrase: str) -> None:
 @pytest.mark.parametrize("passphrase", ["", "correct horse"])
 def test_keys_of_ours_are_read_by_ssh_keygen(tmp_path: Path, passphrase: str) -> None:
     public = new_person_key(tmp_path / "bo", passphrase, "Bo  of\nthe lab")
-    told = ssh_keygen("-y", "-P", passphrase, "-f", tmp_path / "bo")
-    assert parse_public_key(told) == public
+    output = ssh_keygen("-y", "-P", passphrase, "-f", tmp_path / "bo")
+    assert parse_public_key(output) == public
     assert (tmp_path / "bo.pub").read_text() == f"{public.line} Bo of the lab\n"
     assert (tmp_path / "bo").stat().st_mode & 0o777 == 0o600
     with pytest.raises(InputError, match="a key is never overwritten"):
@@ -84,12 +84,15 @@ def test_keys_of_ours_are_read_by_ssh_keygen(tmp_path: Path, passphrase: str) ->
 
 def test_a_key_that_was_left_without_its_public_one_is_completed(tmp_path: Path) -> None:
     public = new_person_key(tmp_path / "bo", "secret", "Bo")
-    told, private = (tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()
+    message, private = (tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()
     (tmp_path / "bo.pub").unlink()
     with pytest.raises(InputError, match="a key is never overwritten"):
         new_person_key(tmp_path / "bo", "another", "Bo")
     assert new_person_key(tmp_path / "bo", "secret", "Bo") == public
-    assert ((tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()) == (told, private)
+    assert ((tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()) == (
+        message,
+        private,
+    )
 
 
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:

@@ -47,18 +47,18 @@ def test_a_signature_says_who_signed_when_with_which_key(
 ) -> None:
     signed = sign_folder(folder, key, by="Test lab", at=NOON)
     assert (signed.at, signed.by) == ("2026-05-04T12:00:00+00:00", "Test lab")
-    found = check_signature(folder, public)
-    assert found is not None
-    assert found.signed == signed
-    assert found.is_known
+    signature = check_signature(folder, public)
+    assert signature is not None
+    assert signature.signed == signed
+    assert signature.is_known
     assert manifest_problems(folder) == []
 
 
 def test_without_a_key_at_hand_it_holds_but_by_whom_is_not_known(folder: Path, key: Path) -> None:
     sign_folder(folder, key)
-    found = check_signature(folder)
-    assert found is not None
-    assert not found.is_known
+    signature = check_signature(folder)
+    assert signature is not None
+    assert not signature.is_known
 
 
 def test_a_folder_that_is_not_signed(folder: Path, public: Path) -> None:
@@ -116,7 +116,7 @@ def problems_of(folder: Path, public: Path | None) -> str:
     return "\n".join(map(str, problems))
 
 
-def test_a_lost_signature_is_told(folder: Path, key: Path, public: Path) -> None:
+def test_a_lost_signature_is_reported(folder: Path, key: Path, public: Path) -> None:
     sign_folder(folder, key)
     (folder / SIGNATURE).unlink()
     for given in (public, None):
@@ -125,7 +125,7 @@ def test_a_lost_signature_is_told(folder: Path, key: Path, public: Path) -> None
         )
 
 
-def test_a_signature_without_a_signer_is_told(folder: Path) -> None:
+def test_a_signature_without_a_signer_is_reported(folder: Path) -> None:
     (folder / SIGNATURE).write_bytes(b"x" * 64)
     assert refused(folder, None) == (
         f"{folder / SIGNATURE}: exists, but manifest.json names no signer."
@@ -143,12 +143,12 @@ def test_signing_again_replaces_the_signature(folder: Path, key: Path, tmp_path:
     sign_folder(folder, key)
     other, _ = new_key(tmp_path / "other.pem")
     sign_folder(folder, tmp_path / "other.pem", by="second")
-    found = check_signature(folder, other)
-    assert found is not None
-    assert found.signed.by == "second"
+    signature = check_signature(folder, other)
+    assert signature is not None
+    assert signature.signed.by == "second"
 
 
-def test_the_private_key_is_for_its_owner_alone_and_never_overwritten(key: Path) -> None:
+def test_the_private_key_is_for_its_owner_only_and_never_overwritten(key: Path) -> None:
     assert key.stat().st_mode & 0o777 == 0o600
     before = key.read_bytes()
     with pytest.raises(InputError) as caught:
@@ -190,12 +190,14 @@ def test_an_encrypted_key_needs_its_passphrase(folder: Path, tmp_path: Path) -> 
     assert check_signature(folder, public) is not None
 
 
-def test_a_passphrase_for_a_key_that_needs_none_is_no_trouble(folder: Path, key: Path) -> None:
+def test_a_passphrase_for_a_key_that_needs_none_is_not_a_trouble(folder: Path, key: Path) -> None:
     assert not is_encrypted(key)
     sign_folder(folder, key, passphrase="not needed")  # noqa: S106
 
 
-def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path: Path) -> None:
+def test_what_is_not_a_key_is_reported(
+    folder: Path, key: Path, public: Path, tmp_path: Path
+) -> None:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 

@@ -97,7 +97,7 @@ def test_keys_are_derived_as_rfc_5869_says() -> None:
 
 
 @pytest.mark.parametrize("secret", [SECRET, passphrase_secret("correct horse")])
-def test_a_vault_opens_with_its_own_secret_alone(secret: Secret) -> None:
+def test_a_vault_opens_with_its_own_secret_only(secret: Secret) -> None:
     vault, header = create_vault(secret)
     assert open_vault(header, secret, "vault.json").data_key == vault.data_key
     assert vault.data_key.hex() not in str(header)
@@ -147,7 +147,7 @@ def test_a_key_file_is_written_once_and_for_its_owner_only(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", ["", "nodulebench-vault-key-1", "x " + "0" * 64])
-def test_another_file_is_no_key_file(tmp_path: Path, content: str) -> None:
+def test_another_file_is_not_a_key_file(tmp_path: Path, content: str) -> None:
     path = tmp_path / "vault.key"
     path.write_text(content)
     with pytest.raises(InputError, match=r"is not a key file of a vault\. Make one with"):

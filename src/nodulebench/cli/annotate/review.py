@@ -376,16 +376,16 @@ def state_type(**fields: Any) -> None:
     _step("type", **fields)
 
 
-@command.command("judge")
+@command.command("decide")
 @one_candidate
 @click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
 @COMMENT
 @signed
-def judge(**fields: Any) -> None:
+def decide(**fields: Any) -> None:
     r"""Review a candidate, as the leader of another team.
 
     \b
-    nodulebench annotate review judge panel/ b1 ct-1 candidate-1 --agree --by dee
+    nodulebench annotate review decide panel/ b1 ct-1 candidate-1 --agree --by dee
     """
     _step("review", **fields)
 
@@ -455,7 +455,7 @@ def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str)
     tell_batch(handle, batch_id)
 
 
-@command.command("settle")
+@command.command("arbitrate")
 @one_candidate
 @click.option("--nodule/--no-nodule", "is_nodule", required=True, help="The ruling.")
 @click.option("--type", "type", help="The type of the nodule.")
@@ -464,11 +464,11 @@ def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str)
 )
 @COMMENT
 @signed
-def settle(**fields: Any) -> None:
-    r"""Settle a dispute, as arbitrator.
+def arbitrate(**fields: Any) -> None:
+    r"""Decide a dispute, as arbitrator.
 
     \b
-    nodulebench annotate review settle panel/ b1 ct-1 candidate-2 --no-nodule --by eve
+    nodulebench annotate review arbitrate panel/ b1 ct-1 candidate-2 --no-nodule --by eve
     """
     _step("arbitrate", **fields)
 

@@ -200,8 +200,8 @@ class IndexedLog(Generic[E]):
                 events[known] = event
         if known not in events or events[known].digest != known_digests[-1]:
             return None
-        read = [(one, log.parse(one.content)) for one in log.store.read(known + 1)]
-        links = [log.link(one, event) for one, event in read]
+        read = [(raw, log.parse(raw.content)) for raw in log.store.read(known + 1)]
+        links = [log.link(raw, event) for raw, event in read]
         problems = chain_problems(links, known_digests[-1], log.store.where(known), known + 1)
         before = [
             Link("", number, number, "", digest)
@@ -210,9 +210,12 @@ class IndexedLog(Generic[E]):
         problems += log.head_problems(head, [*before, *links])
         if problems:
             return None
-        new = {one.number: one for _, one in read if one is not None}
-        digests = [*known_digests, *(one.digest for one in new.values())]
-        labels = _labels(((number, self.label(one)) for number, one in new.items()), known_labels)
+        new = {raw.number: raw for _, raw in read if raw is not None}
+        digests = [*known_digests, *(raw.digest for raw in new.values())]
+        labels = _labels(
+            ((number, self.label(raw)) for number, raw in new.items()),
+            known_labels,
+        )
         return View(log, digests, labels, known, events | new)
 
     def _rewrite(self, view: View[E], event: E) -> None:

@@ -106,7 +106,7 @@ def test_a_statement_signed_by_others_is_not_a_certificate(
         file.write_text(json.dumps(signed_statement("certificate", statement, key)))
         code, output = verified(file)
         assert code != 0
-        assert "does not say what a certificate says" in output
+        assert "lacks the content of a certificate" in output
     statement = {"entry": "\x1b[2J", "at": "now", "digest": "none"}
     file.write_text(json.dumps(signed_statement("receipt", statement, key)))
     code, output = verified(file)

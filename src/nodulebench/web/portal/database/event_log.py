@@ -41,8 +41,8 @@ class SqlStore:
         session: Transaction,
         events: type[Any] = StoredEvent,
         heads: type[Any] = StoredHead,
-        of_event: Mapping[str, Any] | None = None,
-        of_head: Mapping[str, Any] | None = None,
+        of_event: Mapping[str, object] | None = None,
+        of_head: Mapping[str, object] | None = None,
     ) -> None:
         """Open a log.
 
