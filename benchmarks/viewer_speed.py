@@ -22,7 +22,7 @@ import numpy as np
 
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.images.metaimage import write_volume
-from nodulebench.web.viewer.app import LOOPBACK, LocalAuth, listening, workbench_app
+from nodulebench.web.viewer.app import LOOPBACK, LocalAuth, open_listener, workbench_app
 from nodulebench.web.viewer.session import open_session
 
 SIDE, SPACING_MM = 512, (0.7, 0.7, 1.0)
@@ -70,7 +70,7 @@ def served(folder: Path) -> Iterator[LocalAuth]:
     import uvicorn
 
     with open_session(folder, "anna") as session:
-        heard = listening(LOOPBACK, 0)
+        heard = open_listener(LOOPBACK, 0)
         auth = LocalAuth(heard.getsockname()[1])
         app = workbench_app(session, auth)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off"))

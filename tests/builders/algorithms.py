@@ -34,8 +34,8 @@ def _engine_is_missing(name: str) -> str:
     program = shutil.which(name)
     if program is None:
         return f"{name} is not installed"
-    told = subprocess.run([program, "version"], capture_output=True, check=False, timeout=60)
-    return f"{name} does not answer" if told.returncode else ""
+    done = subprocess.run([program, "version"], capture_output=True, check=False, timeout=60)
+    return f"{name} does not answer" if done.returncode else ""
 
 
 def needs_engine(name: str) -> pytest.MarkDecorator:

@@ -78,10 +78,10 @@ class MemoryStore:
 
     def read(self, first: int = 1) -> list[Stored]:
         """The events from a number on."""
-        found = [self.read_one(number) for number in range(first, len(self._events) + 1)]
-        return [one for one in found if one is not None]
+        events = [self.read_event(number) for number in range(first, len(self._events) + 1)]
+        return [event for event in events if event is not None]
 
-    def read_one(self, number: int) -> Stored | None:
+    def read_event(self, number: int) -> Stored | None:
         """One event."""
         if number > len(self._events):
             return None
@@ -106,7 +106,7 @@ class MemoryStore:
         """How messages name an event, or the head."""
         return "head" if number is None else f"event {number}"
 
-    def strangers(self) -> list[str]:
+    def foreign_files(self) -> list[str]:
         """Nothing lies among the events."""
         return []
 
@@ -144,9 +144,10 @@ class WorkflowDriver:
     def checks(self) -> None:
         self.act(PROGRAM, actions.CheckBatch(batch_id="b1"))
 
-    def types(self, reader: str, name: str, said="solid") -> None:
+    def types(self, reader: str, name: str, nodule_type="solid") -> None:
         self.act(
-            reader, actions.TypeNodule(batch_id="b1", case_id="a", candidate_id=name, type=said)
+            reader,
+            actions.TypeNodule(batch_id="b1", case_id="a", candidate_id=name, type=nodule_type),
         )
 
     def reviews(self, actor: str, name: str, agrees: bool) -> None:
@@ -161,11 +162,11 @@ class WorkflowDriver:
     def finishes(self, actor: str, case="a") -> None:
         self.act(actor, actions.FinishCase(batch_id="b1", case_id=case))
 
-    def rules(self, actor: str, name: str, is_nodule: bool, said=None) -> None:
+    def rules(self, actor: str, name: str, is_nodule: bool, nodule_type=None) -> None:
         self.act(
             actor,
             actions.ArbitrateNodule(
-                batch_id="b1", case_id="a", candidate_id=name, is_nodule=is_nodule, type=said
+                batch_id="b1", case_id="a", candidate_id=name, is_nodule=is_nodule, type=nodule_type
             ),
         )
 
@@ -183,12 +184,15 @@ class WorkflowDriver:
         self.act(actor, actions.ReleaseBatch(batch_id="b1"))
 
     def sees(self, actor: str) -> list[str]:
-        found = self.workflow.visible_readings(self.store.read(), actor, "b1")
-        return [one.reader_id for one in found]
+        readings = self.workflow.visible_readings(self.store.read(), actor, "b1")
+        return [reading.reader_id for reading in readings]
 
     def is_shown(self, actor: str) -> list[tuple[str, int, tuple[int, ...]]]:
-        found = self.workflow.visible_candidates(self.store.read(), actor, "b1")
-        return [(one.candidate_id, len(one.boxes), one.inconsistent_slices) for one in found]
+        candidates = self.workflow.visible_candidates(self.store.read(), actor, "b1")
+        return [
+            (candidate.candidate_id, len(candidate.boxes), candidate.inconsistent_slices)
+            for candidate in candidates
+        ]
 
     @property
     def batch(self):

@@ -43,8 +43,11 @@ TRIES: dict[str, list[dict[str, Any]]] = {
     "GET /scans/{number}/slices/{first}/{count}": [{}],
     "GET /scans/{number}/reading": [{}],
     "POST /scans/{number}/edits": [
-        {"json": one}
-        for one in ({}, EDIT, {**EDIT, "based_on": 1}, {**EDIT, "finding": {**CLICK, "slices": []}})
+        {"json": edit}
+        for edit in (
+            *({}, EDIT, {**EDIT, "based_on": 1}),
+            {**EDIT, "finding": {**CLICK, "slices": []}},
+        )
     ],
     "GET /scans/{number}/files/{kind}": [{}],
     "POST /scans/{number}/files": [
@@ -66,21 +69,21 @@ TRIES: dict[str, list[dict[str, Any]]] = {
 
 def routes_of(app: Any) -> list[str]:
     """Method and path of all routes, mounts of files aside."""
-    found = []
+    paths = []
     for route in app.routes:
         if isinstance(route, Mount):
             assert route.path == "/static"
         elif isinstance(route, Route):
-            found += [f"{method} {route.path}" for method in sorted(route.methods or ())]
+            paths += [f"{method} {route.path}" for method in sorted(route.methods or ())]
         else:
-            found += routes_of(route.original_router)
-    return found
+            paths += routes_of(route.original_router)
+    return paths
 
 
 def filled(path: str) -> list[str]:
     names = re.findall(r"{(\w+)}", path)
     chosen = product(*(VALUES[name] for name in names))
-    return [path.format(**dict(zip(names, one, strict=True))) for one in chosen]
+    return [path.format(**dict(zip(names, values, strict=True))) for values in chosen]
 
 
 def answers_of(
@@ -98,13 +101,14 @@ def answers_of(
         for place, (number, given) in product(filled(path), enumerate(tries)):
             if place in but:
                 continue
-            one = client.request(method, where + place, headers=OWN, **given)
-            assert one.headers["cache-control"] == "no-store", place
-            assert one.status_code < 500, place
-            yield f"{method} {place} {number}", f"{one.status_code} {one.headers} {one.text}"
+            answer = client.request(method, where + place, headers=OWN, **given)
+            assert answer.headers["cache-control"] == "no-store", place
+            assert answer.status_code < 500, place
+            shown = f"{answer.status_code} {answer.headers} {answer.text}"
+            yield f"{method} {place} {number}", shown
 
 
 def of_route(place: str) -> str:
     """The path of the route that a place is one of."""
-    paths = (one.partition(" ")[2] for one in TRIES)
+    paths = (route.partition(" ")[2] for route in TRIES)
     return next(path for path in paths if place in filled(path))

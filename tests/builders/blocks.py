@@ -24,8 +24,8 @@ def block_voxels(fold: int) -> np.ndarray:
     random = np.random.default_rng(fold)
     hu = LUNG_HU + 30.0 * random.standard_normal(SHAPE)
     crossing = rod((0, 18, 30), 2.0, SHAPE)
-    for thing in (ball(PLACE, 3.0 + 0.2 * fold, SHAPE), crossing, crossing.swapaxes(0, 1)):
-        hu = np.maximum(hu, LUNG_HU + thing)
+    for shape in (ball(PLACE, 3.0 + 0.2 * fold, SHAPE), crossing, crossing.swapaxes(0, 1)):
+        hu = np.maximum(hu, LUNG_HU + shape)
     return np.clip(np.rint((hu + 1024) / 16), 0, 127).astype(np.uint8)
 
 

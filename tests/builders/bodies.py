@@ -128,7 +128,7 @@ def head(seed=0):
 def around(body, inner, outer):
     """What lies between a swollen head and the head itself: where masks and cushions are."""
     solid = ndimage.binary_fill_holes((body.hu > -400) & ~body.box(0, 150, 175, 26))
-    filled = np.stack([ndimage.binary_fill_holes(one) for one in solid])
+    filled = np.stack([ndimage.binary_fill_holes(section) for section in solid])
     grow = ndimage.generate_binary_structure(3, 1)
     grow[[0, 2]] = False
     wide = ndimage.binary_dilation(filled, grow, iterations=outer)

@@ -134,9 +134,9 @@ class Bench:
         return good
 
     def _must(self, command: str, folder: Path, good: int = 0) -> None:
-        code, told = self.ran(command, folder)
+        code, output = self.ran(command, folder)
         if code != good:
-            raise AssertionError(f"{command}: {told}")
+            raise AssertionError(f"{command}: {output}")
 
     def state(self) -> list[str]:
         """What of the desk counts."""
@@ -194,42 +194,44 @@ class Bench:
         outcome, suspects = Outcome(step=step), []
         for kind in KINDS[how]:
             for number in count(0, 1 if kind == "files of bytes" else outcome.step):
-                one = Outcome()
-                if not self.attempt(one, (kind, number)):
+                tried = Outcome()
+                if not self.attempt(tried, (kind, number)):
                     break
-                if self.is_warm and one.wrong:
+                if self.is_warm and tried.wrong:
                     suspects.append((kind, number))
                 else:
-                    outcome.add(one)
+                    outcome.add(tried)
         return outcome, suspects
 
-    def attempt(self, outcome: Outcome, one: Try) -> bool:
-        """Break off the command once and judge what is left; False: there is no such operation."""
-        kind, number = one
+    def attempt(self, outcome: Outcome, operation: Try) -> bool:
+        """Break off the command once and check what is left; False: there is no such operation."""
+        kind, number = operation
         if kind in KINDS["power_cut"] or (kind == "killed" and self.is_warm):
             seen = self.operations if kind == "killed" else self.moments
             if number >= len(seen):
                 return False
-            kept = Kept(seen[number], "all" if kind == "killed" else kind, random.Random(f"{one}"))
+            survivor = Kept(
+                seen[number], "all" if kind == "killed" else kind, random.Random(f"{operation}")
+            )
             shutil.rmtree(self.folder, ignore_errors=True)
-            kept.put(self.folder)
-            self.judge(outcome, f"{number}: {kept.where}")
+            survivor.put(self.folder)
+            self.judge(outcome, f"{number}: {survivor.where}")
             return True
         self.reset()
         if kind == "files of bytes":
             if number >= len(SIZES):
                 return False
-            code, told = self._limited(SIZES[number])
+            code, output = self._limited(SIZES[number])
             if code:
-                self._judge_told(outcome, f"files of {SIZES[number]} bytes", code, told)
+                self._check_output(outcome, f"files of {SIZES[number]} bytes", code, output)
             return True
-        code, told, is_reached = self._broken_at(kind, number)
+        code, output, is_reached = self._broken_at(kind, number)
         if not is_reached:
             return False
         if kind == "killed":
             self.judge(outcome, f"killed at {number}")
         else:
-            self._judge_told(outcome, f"{kind} {number}", code, told)
+            self._check_output(outcome, f"{kind} {number}", code, output)
         return True
 
     def judge(self, outcome: Outcome, where: str) -> None:
@@ -245,9 +247,9 @@ class Bench:
         # of interrupted changes some are completed by who opens the set, some by the same command
         self._judged += 1
         if is_there and self.job.check and not (self.job.is_change and self._judged % 2):
-            code, told = self._check()
+            code, output = self._check()
             if code:
-                outcome.lost.append(f"{where}: {told[-300:]}")
+                outcome.lost.append(f"{where}: {output[-300:]}")
         if self.job.is_step and self.state() == self.good:
             return
         wrong = outcome.wrong
@@ -260,24 +262,24 @@ class Bench:
         whole = _digest(self.folder)
         if self.is_warm and whole in self._checked:
             return 0, ""
-        code, told = self.ran(self.job.check, self.folder)
+        code, output = self.ran(self.job.check, self.folder)
         if not code and _digest(self.folder) == whole:
             self._checked.add(whole)
-        return code, told
+        return code, output
 
     def _judge_again(self, outcome: Outcome, where: str) -> None:
-        code, told = self.ran(self.job.command, self.folder)
-        if "Traceback" in told:
-            outcome.untold.append(f"{where}: {told[-300:]}")
+        code, output = self.ran(self.job.command, self.folder)
+        if "Traceback" in output:
+            outcome.untold.append(f"{where}: {output[-300:]}")
         if self.job.check:
             wrong, why = self._check()
             if wrong:
                 outcome.stuck.append(f"{where}: in the end {why[-300:]}")
         if self.state() != self.good:
-            found, good = Counter(self.state()), Counter(self.good)
-            why = f"{[*(found - good)]} for {[*(good - found)]}"
+            state, good = Counter(self.state()), Counter(self.good)
+            why = f"{[*(state - good)]} for {[*(good - state)]}"
             kind = outcome.doubled if code == self.job.code else outcome.stuck
-            kind.append(f"{where}: {why} {told[-300:]}")
+            kind.append(f"{where}: {why} {output[-300:]}")
         outs = self.job.out.split()
         for path in self.fresh.rglob("*"):
             name = path.relative_to(self.fresh)
@@ -286,10 +288,10 @@ class Bench:
                 if not now.is_file() or now.read_bytes() != path.read_bytes():
                     outcome.lost.append(f"{where}: {name} was changed")
 
-    def _judge_told(self, outcome: Outcome, where: str, code: int, told: str) -> None:
-        is_told = "error:" in told and any(reason in told for reason in REASONS)
-        if code != self.job.code and ("Traceback" in told or not is_told):
-            outcome.untold.append(f"{where}: exit {code}: {told[-400:]}")
+    def _check_output(self, outcome: Outcome, where: str, code: int, output: str) -> None:
+        is_reported = "error:" in output and any(reason in output for reason in REASONS)
+        if code != self.job.code and ("Traceback" in output or not is_reported):
+            outcome.untold.append(f"{where}: exit {code}: {output[-400:]}")
         self.judge(outcome, where)
 
     def _broken_at(self, kind: str, operation: int) -> tuple[int, str, bool]:
@@ -309,8 +311,8 @@ class Bench:
             if kind == "full" and number >= operation and not is_freeing:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        code, told = self._watched(tell)
-        return code, told, int.from_bytes(seen[:8]) > operation
+        code, output = self._watched(tell)
+        return code, output, int.from_bytes(seen[:8]) > operation
 
     def _watched(self, tell: Callable[[str], None]) -> tuple[int, str]:
         """Run the command; ``tell`` is told of every operation."""
@@ -348,10 +350,10 @@ class Bench:
 
         self._run(os.dup(writer), work, codes)
         os.close(writer)
-        told = b""
+        output = b""
         with suppress(BlockingIOError), os.fdopen(reader, "rb") as file:
-            told = file.read() or b""
-        return codes[0], told.decode(errors="replace")
+            output = file.read() or b""
+        return codes[0], output.decode(errors="replace")
 
     def _seen_operations(self) -> list[Moment]:
         """What the desk holds before every operation of the command."""
@@ -364,9 +366,9 @@ class Bench:
             seen.append(recorder.look(event, seen[-1] if seen else None))
             WATCH.tell = tell
 
-        code, told = self._watched(tell)
+        code, output = self._watched(tell)
         if code != self.job.code:
-            raise AssertionError(f"{self.job.command} fails while it is recorded: {told}")
+            raise AssertionError(f"{self.job.command} fails while it is recorded: {output}")
         recorder.close()
         return seen
 
@@ -401,7 +403,7 @@ def _printing_to(out: int, work: Callable[[], None]) -> None:
     """Do something while all that is printed goes to an open file, which is closed then."""
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
+    saved = os.dup(1), os.dup(2)
     os.dup2(out, 1)
     os.dup2(out, 2)
     os.close(out)
@@ -412,19 +414,19 @@ def _printing_to(out: int, work: Callable[[], None]) -> None:
             sys.stdout.flush()
         with suppress(OSError):
             sys.stderr.flush()
-        for number, old in enumerate(kept, start=1):
+        for number, old in enumerate(saved, start=1):
             os.dup2(old, number)
             os.close(old)
 
 
 def _digest(folder: Path) -> bytes:
     """What a folder holds, in short; names that are drawn at random are all alike."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         content = path.read_bytes() if path.is_file() else b""
         name = RANDOM.sub(".#", path.relative_to(folder).as_posix())
-        found.update(f"{name}\n{len(content)}\n".encode() + content)
-    return found.digest()
+        digest.update(f"{name}\n{len(content)}\n".encode() + content)
+    return digest.digest()
 
 
 def _writes(event: str, arguments: tuple[Any, ...]) -> bool:

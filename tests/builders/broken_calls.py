@@ -125,11 +125,11 @@ class ArchiveClient:
     def search_for_series(self, **_: object) -> list[dict[str, Any]]:
         """Every series, as such a server answers."""
         tags = {"0020000D": "StudyInstanceUID", "0020000E": "SeriesInstanceUID"}
-        found = {}
+        calls = {}
         for object_ in sent_objects():
             answer = {tag: {"Value": [str(object_[name].value)]} for tag, name in tags.items()}
-            found[str(object_.SeriesInstanceUID)] = answer
-        return [*found.values()]
+            calls[str(object_.SeriesInstanceUID)] = answer
+        return [*calls.values()]
 
     def iter_series(self, _study: str, series: str, **_: object) -> Iterator[Any]:
         """The objects of a series."""
@@ -153,13 +153,13 @@ def open_set() -> int:
 
 def state(folder: Path, uncounted: tuple[str, ...] = ()) -> list[str]:
     """The names of files that count, without chance; locks and what killed runs left do not."""
-    found = []
+    names = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         is_left = any(UNFINISHED.fullmatch(part) for part in name.parts)
         if path.is_file() and not is_left and not re.fullmatch(r"\..+\.lock", path.name):
-            found.append(CHANCE.sub("#", name.as_posix()))
-    return sorted(one for one in found if not one.startswith(uncounted))
+            names.append(CHANCE.sub("#", name.as_posix()))
+    return sorted(name for name in names if not name.startswith(uncounted))
 
 
 def send_back() -> int:

@@ -112,8 +112,8 @@ def make_blocks(folder: Path) -> None:
     for fold in range(10):
         hu = LUNG_HU + 30.0 * np.random.default_rng(fold).standard_normal(shape)
         crossing = rod((0, 18, 30), 2.0, shape)
-        for thing in (ball(place, 3.0 + 0.2 * fold, shape), crossing, crossing.swapaxes(0, 1)):
-            hu = np.maximum(hu, LUNG_HU + thing)
+        for body in (ball(place, 3.0 + 0.2 * fold, shape), crossing, crossing.swapaxes(0, 1)):
+            hu = np.maximum(hu, LUNG_HU + body)
         held = io.BytesIO()
         np.savez(held, **{f"b{fold}": np.clip(np.rint((hu + 1024) / 16), 0, 127).astype(np.uint8)})
         with lzma.open(blocks / f"fold{fold}.npz.xz", "wb", preset=0) as file:
@@ -175,9 +175,9 @@ def make_observers(folder: Path) -> None:
     write_reference(reference(case("a", *nodules)), folder / "key.csv")
     for person, seen in (("lee", drawn), ("kim", drawn[:1]), ("ann", drawn)):
         write_marks(submission(case("a", *seen)), folder / f"{person}.csv")
-    said = [f"scan3,3,r{reader},nodule,{4 + reader}" for reader in range(4)]
+    calls = [f"scan3,3,r{reader},nodule,{4 + reader}" for reader in range(4)]
     header = "case_id,mark_id,reader_id,call,diameter_mm"
-    (folder / "calls.csv").write_text("\n".join([header, *said]) + "\n")
+    (folder / "calls.csv").write_text("\n".join([header, *calls]) + "\n")
     (folder / "own.csv").write_text("case_id,mark_id,call,diameter_mm\nscan3,3,nodule,4\n")
     rows = ["treatment,reader_id,case_id,rating,is_abnormal"]
     rows += [

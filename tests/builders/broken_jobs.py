@@ -296,16 +296,16 @@ STEPS = (
     ("type", "type panel b1 a candidate-1 solid", "r1"),
     ("ask", "ask panel b1 asked.csv", "r1"),
     ("answer", "answer panel b1 types.csv", "r1"),
-    ("judge", "judge panel b1 a candidate-1 --agree", "lead2"),
-    ("", "judge panel b1 b candidate-1 --object", "lead2"),
-    ("", "judge panel b1 b candidate-2 --agree", "lead2"),
+    ("decide", "decide panel b1 a candidate-1 --agree", "lead2"),
+    ("", "decide panel b1 b candidate-1 --object", "lead2"),
+    ("", "decide panel b1 b candidate-2 --agree", "lead2"),
     ("correct", "correct panel b1 a candidate-1 anew.csv", "lead2"),
     ("add", "add panel b1 lead2.csv", "lead2"),
     ("finish", "finish panel b1 a b", "lead2"),
-    ("settle", "settle panel b1 b candidate-1 --no-nodule", "judge1"),
-    ("", "settle panel b1 a candidate-2 --nodule --type solid", "judge1"),
-    ("", "settle panel b1 b candidate-2 --nodule --type solid", "judge1"),
-    ("", "settle panel b1 b candidate-3 --nodule --type solid", "judge1"),
+    ("arbitrate", "arbitrate panel b1 b candidate-1 --no-nodule", "judge1"),
+    ("", "arbitrate panel b1 a candidate-2 --nodule --type solid", "judge1"),
+    ("", "arbitrate panel b1 b candidate-2 --nodule --type solid", "judge1"),
+    ("", "arbitrate panel b1 b candidate-3 --nodule --type solid", "judge1"),
     (
         "approve",
         "approve panel b1 --inspected sufficiency --inspected heterogeneity --inspected labels "
@@ -341,14 +341,14 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
         command = f"annotate review {arguments}{signed}"
         if name:
             out = f"panel {WRITTEN.get(name, '')}".strip()
-            told = f"annotate review {name}{', with keys' if has_keys else ''}"
-            jobs[told] = Job(command, out, before, "annotate review audit panel", folder)
+            title = f"annotate review {name}{', with keys' if has_keys else ''}"
+            jobs[title] = Job(command, out, before, "annotate review audit panel", folder)
         before = (*before, command)
     return jobs
 
 
 STARTED = (f"annotate review {STEPS[0][1]}",)
-READ = tuple(f"annotate review read panel b1 r{one}.csv --by r{one}" for one in (1, 2, 3))
+READ = tuple(f"annotate review read panel b1 r{number}.csv --by r{number}" for number in (1, 2, 3))
 
 
 def of_a_draw(command: str, *before: str) -> Job:

@@ -84,8 +84,8 @@ def _run_warm(results: Path, jobs: list[str]) -> None:
                 started = time.monotonic()
                 outcome, suspects = bench.tries(way, 0)
                 name = f"{job}.{way}.{'suspects' if suspects else 'json'}"
-                told = [outcome.__dict__, suspects] if suspects else outcome.__dict__
-                (results / name).write_text(json.dumps(told))
+                report = [outcome.__dict__, suspects] if suspects else outcome.__dict__
+                (results / name).write_text(json.dumps(report))
                 seconds = f"{time.monotonic() - started:6.1f} s"
                 _tell(f"{seconds}  {job}, {way}: {outcome.runs}, {suspects}")
 
@@ -102,11 +102,11 @@ def _in_earnest(results: Path, job: str, way: str) -> Outcome:
         suspects = _files(results, job, way)
         if not suspects:
             return bench.tries(way, 0)[0]
-        told: tuple[dict[str, Any], list[tuple[str, int]]] = json.loads(suspects[0].read_text())
-        outcome = Outcome(**told[0])
+        document: tuple[dict[str, Any], list[tuple[str, int]]] = json.loads(suspects[0].read_text())
+        outcome = Outcome(**document[0])
         if way == "power_cut":
             bench.moments = bench.recorded()
-        for kind, number in told[1]:
+        for kind, number in document[1]:
             bench.attempt(outcome, (kind, number))
         _tell(f"{job}, {way}, in earnest: {outcome}")
         return outcome

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.web.viewer.app import LOOPBACK, LocalAuth, listening, workbench_app
+from nodulebench.web.viewer.app import LOOPBACK, LocalAuth, open_listener, workbench_app
 from nodulebench.web.viewer.session import ReadingSession, open_session
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -37,11 +37,11 @@ class Served:
         language: LanguageName = "en",
     ) -> None:
         self.session = session
-        heard = listening(LOOPBACK, port)
-        port = heard.getsockname()[1]
+        listener = open_listener(LOOPBACK, port)
+        port = listener.getsockname()[1]
         self.auth = LocalAuth(port, secret) if secret else LocalAuth(port)
         app = workbench_app(session, self.auth, language)
-        self._running = Running(app, heard)
+        self._running = Running(app, listener)
 
     def stop(self) -> None:
         self._running.stop()

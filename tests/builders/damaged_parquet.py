@@ -87,8 +87,8 @@ def check_without_reference(folder: Path) -> None:
     cases = CASES.arrange(pl.DataFrame({"case_id": [CASE]}))
     for name, files in sent_folders().items():
         for known in (cases, None):
-            found = check_without_reference(write_files(folder / name, files), known, "luna16")
-            translate(name, *found.problems)
+            problems = check_without_reference(write_files(folder / name, files), known, "luna16")
+            translate(name, *problems.problems)
 
 
 def collect_output(folder: Path) -> None:
@@ -124,9 +124,9 @@ def send_to_portal(folder: Path) -> None:
         for how in ("validate", "submit"):
             answer = ada.post(f"/benchmarks/{benchmark}/{how}", page, files=sent, name="Mine")
             translate(name, answer.status_code, answer.text)
-    alone = {"file": ("marks.parquet", damaged_parquet())}
-    answer = ada.post(f"/benchmarks/{benchmark}/validate", page, files=alone, name="Mine")
-    translate("alone", answer.status_code, answer.text)
+    single = {"file": ("marks.parquet", damaged_parquet())}
+    answer = ada.post(f"/benchmarks/{benchmark}/validate", page, files=single, name="Mine")
+    translate("single", answer.status_code, answer.text)
 
 
 def leave_to_worker(folder: Path) -> None:

@@ -154,10 +154,10 @@ def complaints(checker: str, path: Path) -> list[str]:
     """What such a program finds wrong with a file."""
     options = ["-new"] if checker == "dciodvfy" else []
     done = subprocess.run([checker, *options, str(path)], capture_output=True, check=False)
-    told = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
-    assert any("SR" in line or "Segmentation" in line for line in told), told
+    lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
+    assert any("SR" in line or "Segmentation" in line for line in lines), lines
     failed = [f"{checker} ended with {done.returncode}"] if done.returncode else []
-    return failed + [line for line in told if line.startswith(CHECKERS[checker])]
+    return failed + [line for line in lines if line.startswith(CHECKERS[checker])]
 
 
 CHECKED = pytest.mark.parametrize(

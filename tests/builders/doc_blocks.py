@@ -37,18 +37,18 @@ class Block:
 def blocks_of(page: Path) -> list[Block]:
     """The blocks of a page that run or are files."""
     text = page.read_text(encoding="utf-8")
-    found = list(FENCE.finditer(text))
+    fences = list(FENCE.finditer(text))
     blocks = []
-    for number, one in enumerate(found):
-        kind, body = one["kind"].strip(), one["body"]
+    for number, fence in enumerate(fences):
+        kind, body = fence["kind"].strip(), fence["body"]
         if kind.startswith("{code-block}"):
             caption = CAPTION.search(body)
             if caption:
                 blocks.append(Block("file", body[caption.end() :], caption["name"]))
         elif kind in ("bash", "python"):
-            after = found[number + 1] if number + 1 < len(found) else None
+            after = fences[number + 1] if number + 1 < len(fences) else None
             is_shown = (
-                after and after["kind"] == "text" and not text[one.end() : after.start()].strip()
+                after and after["kind"] == "text" and not text[fence.end() : after.start()].strip()
             )
             blocks.append(Block(kind, body, shown=after["body"] if is_shown else ""))
     return blocks
@@ -148,14 +148,14 @@ def lines_not_shown(shown: str, output: str) -> list[str]:
 
 def _without_pip(text: str, folder: Path) -> str:
     """The script without its ``pip install FOLDER``: what that does is done here, offline."""
-    kept = []
+    shown_lines = []
     for line in text.splitlines():
         match = re.fullmatch(r"pip install (?:-e )?(?P<package>[\w./-]+)", line)
         if match:
             _install(folder / match["package"], folder)
         else:
-            kept.append(line)
-    return "\n".join(kept)
+            shown_lines.append(line)
+    return "\n".join(shown_lines)
 
 
 def _install(package: Path, folder: Path) -> None:
@@ -166,7 +166,7 @@ def _install(package: Path, folder: Path) -> None:
     name = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
     (about / "METADATA").write_text(name, encoding="utf-8")
     points = "".join(
-        f"[{group}]\n" + "".join(f"{one} = {place}\n" for one, place in entries.items())
+        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in entries.items())
         for group, entries in project["entry-points"].items()
     )
     (about / "entry_points.txt").write_text(points, encoding="utf-8")

@@ -31,10 +31,10 @@ def grid(direction: np.ndarray, size: tuple[int, int, int] = (24, 20, 9)) -> Geo
 
 
 def blob(
-    random: np.random.Generator, size: tuple[int, int, int] = (24, 20, 9), room: int = 2
+    random: np.random.Generator, size: tuple[int, int, int] = (24, 20, 9), margin: int = 2
 ) -> Voxels:
     """Voxels that hang together more or less, with holes and loose ends, off the image's edge."""
-    low = np.array([room, room, 1])
+    low = np.array([margin, margin, 1])
     middle = random.uniform(low + 2, np.array(size) - low - 3)
     index = np.indices(size).reshape(3, -1).T
     away = np.linalg.norm((index - middle) / [1, 1, 0.4], axis=1)
@@ -48,14 +48,14 @@ def drawn(
     cases: dict[str, Geometry],
     findings: dict[tuple[str, str, str], Voxels],
     points: dict[tuple[str, str, str], tuple[str, tuple[float, float, float]]] | None = None,
-    **said: object,
+    **columns: object,
 ) -> Readings:
     """Readings: (case, reader, finding) -> voxels, or the kind of a point and its place."""
     slices = []
     rows = []
     for (case_id, reader_id, finding_id), voxels in findings.items():
         key = {"case_id": case_id, "finding_id": finding_id}
-        rows.append({**key, "reader_id": reader_id, "kind": "nodule", **said})
+        rows.append({**key, "reader_id": reader_id, "kind": "nodule", **columns})
         where = cases[case_id]
         for k in sorted({voxel[2] for voxel in voxels}):
             pixel = np.array(sorted(voxel[:2] for voxel in voxels if voxel[2] == k), dtype=np.int64)

@@ -37,9 +37,9 @@ def write_small_evaluation(folder: Path, *, bootstraps: int = 10, method: str = 
     criterion = Criterion(metric="recall", rule="luna16", comparison=">=", limit=0.25)
     stated = AcceptanceCriteria(name="acceptance", author="lab", criteria=(criterion,))
     plan = freeze_plan(stated, truth, chosen, at=datetime(2026, 5, 4, tzinfo=UTC))
-    said = [made_up_submission(truth, skill, 3) for skill in SKILLS]
-    found = evaluate(truth, said, chosen)
-    write_evaluation(evaluated_under(plan, found), folder)
+    submissions = [made_up_submission(truth, skill, 3) for skill in SKILLS]
+    evaluation = evaluate(truth, submissions, chosen)
+    write_evaluation(evaluated_under(plan, evaluation), folder)
     choice = ComparisonChoice(
         "one",
         ("recall", "cpm"),

@@ -214,7 +214,7 @@ def evaluation(*algorithms: AlgorithmResult, **fields: Any) -> Evaluation:
     )
 
 
-def curves_of(one: Evaluation) -> pl.DataFrame:
+def curves_of(evaluation: Evaluation) -> pl.DataFrame:
     """The curves table of an evaluation."""
     return pl.concat(
         [
@@ -231,13 +231,13 @@ def curves_of(one: Evaluation) -> pl.DataFrame:
         ]
         + [
             curve.table(algorithm.name, rule)
-            for algorithm in one.algorithms
+            for algorithm in evaluation.algorithms
             for rule, result in algorithm.rules.items()
             for curve in result.curves
         ]
     )
 
 
-def flips_of(one: Evaluation) -> pl.DataFrame:
+def flips_of(evaluation: Evaluation) -> pl.DataFrame:
     """The flips table of an evaluation."""
-    return pl.concat([result.flips for result in one.algorithms if result.flips is not None])
+    return pl.concat([result.flips for result in evaluation.algorithms if result.flips is not None])

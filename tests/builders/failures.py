@@ -6,10 +6,10 @@ from typing import Any
 
 def failures(check: Callable[..., None], entries: Iterable[tuple[Any, ...]]) -> list[str]:
     """The entries for which a check fails, each with its message; one assertion covers them all."""
-    found = []
+    messages = []
     for entry in entries:
         try:
             check(*entry)
         except AssertionError as error:
-            found.append(f"{entry}: {error}")
-    return found
+            messages.append(f"{entry}: {error}")
+    return messages

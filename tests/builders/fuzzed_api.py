@@ -37,21 +37,21 @@ def fuzz(site: Site, browser: Browser, benchmark: str, examples: int) -> Fuzzed:
     """Send requests to every route, with guessed ids and with a real one, by a participant."""
     schema = schemathesis.openapi.from_asgi(f"{API}/openapi.json", make_app(site))
     headers = {"Authorization": f"Bearer {token_of(browser)}"}
-    found = Fuzzed()
+    fuzzed = Fuzzed()
     for result in schema.get_all_operations():
         assert isinstance(result, Ok)
         operation = result.ok()
-        is_of_one = "{benchmark_id}" in operation.path
+        is_of_a_benchmark = "{benchmark_id}" in operation.path
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-            for known in ({}, {"benchmark_id": benchmark}) if is_of_one else ({},):
+            for known in ({}, {"benchmark_id": benchmark}) if is_of_a_benchmark else ({},):
                 strategy = operation.as_strategy(
                     generation_mode=mode, headers=headers, path_parameters=known or None
                 )
-                _try(strategy, examples, found)
-    return found
+                _try(strategy, examples, fuzzed)
+    return fuzzed
 
 
-def _try(strategy: hypothesis.strategies.SearchStrategy, examples: int, found: Fuzzed) -> None:
+def _try(strategy: hypothesis.strategies.SearchStrategy, examples: int, fuzzed: Fuzzed) -> None:
     @hypothesis.seed(SEED)
     @hypothesis.settings(
         max_examples=examples,
@@ -63,11 +63,11 @@ def _try(strategy: hypothesis.strategies.SearchStrategy, examples: int, found: F
     @hypothesis.given(strategy)
     def one(case: schemathesis.Case) -> None:
         answer = case.call()
-        found.requests += 1
-        found.statuses[answer.status_code] += 1
+        fuzzed.requests += 1
+        fuzzed.statuses[answer.status_code] += 1
         known = {str(response) for response in case.operation.definition.raw["responses"]}
         if answer.status_code >= 500 or str(answer.status_code) not in known | {"400", "405"}:
-            found.wrong.append(f"{answer.status_code} {case.as_curl_command()[:300]}")
+            fuzzed.wrong.append(f"{answer.status_code} {case.as_curl_command()[:300]}")
 
     with suppress(hypothesis.errors.Unsatisfiable):  # nothing about it can be wrong
         one()

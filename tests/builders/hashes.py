@@ -3,8 +3,8 @@
 from nodulebench.curation.perceptual_hash import HashList, PerceptualHash
 
 
-def similarity(one: PerceptualHash, other: PerceptualHash) -> float:
+def similarity(first: PerceptualHash, other: PerceptualHash) -> float:
     """The share of equal bits at the shift along the body that fits best."""
     hashes = HashList()
     hashes.add(other)
-    return float(hashes.similarities(one)[0])
+    return float(hashes.similarities(first)[0])

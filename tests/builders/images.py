@@ -45,14 +45,14 @@ def layer(files: dict[str, bytes | str]) -> bytes:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         for name, value in files.items():
-            one = tarfile.TarInfo(name)
-            one.mode = 0o700
+            member = tarfile.TarInfo(name)
+            member.mode = 0o700
             if isinstance(value, str):
-                one.type, one.linkname = tarfile.SYMTYPE, value
-                tar.addfile(one)
+                member.type, member.linkname = tarfile.SYMTYPE, value
+                tar.addfile(member)
             else:
-                one.size = len(value)
-                tar.addfile(one, io.BytesIO(value))
+                member.size = len(value)
+                tar.addfile(member, io.BytesIO(value))
     return content.getvalue()
 
 
@@ -101,10 +101,10 @@ def oci(parts: list[bytes], pack: str = "gzip") -> tuple[dict[str, bytes], str]:
     """The files of an OCI layout, and the digest of its manifest."""
     packed = [_packed(part, pack) for part in parts]
     config = config_of(parts)
-    described = [{"digest": _digest(one), "size": len(one)} for one in packed]
+    described = [{"digest": _digest(layer), "size": len(layer)} for layer in packed]
     manifest = json.dumps({"config": {"digest": _digest(config)}, "layers": described}).encode()
     index = json.dumps({"manifests": [{"digest": _digest(manifest)}]}).encode()
-    blobs = {f"blobs/sha256/{_digest(one)[7:]}": one for one in (*packed, config, manifest)}
+    blobs = {f"blobs/sha256/{_digest(blob)[7:]}": blob for blob in (*packed, config, manifest)}
     return {"oci-layout": b"{}", "index.json": index, **blobs}, _digest(manifest)
 
 
@@ -131,9 +131,9 @@ def archive(files: dict[str, bytes], path: Path, pack: str = "") -> Path:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         for name, value in files.items():
-            one = tarfile.TarInfo(name)
-            one.size = len(value)
-            tar.addfile(one, io.BytesIO(value))
+            member = tarfile.TarInfo(name)
+            member.size = len(value)
+            tar.addfile(member, io.BytesIO(value))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(_packed(content.getvalue(), pack))
     return path

@@ -25,7 +25,7 @@ def wafroc_of_workbook(path: Path, treatment: str = "1", reader: str = "1") -> f
     is_own = (reader, treatment)
     for _, _, case_id, score in (row for row in rows["FP"] if row[:2] == is_own):
         highest[case_id] = max(score, highest.get(case_id, -np.inf))
-    found = {
+    areas = {
         (case_id, lesion): score
         for *who, case_id, lesion, score in rows["TP"]
         if tuple(who) == is_own
@@ -38,7 +38,7 @@ def wafroc_of_workbook(path: Path, treatment: str = "1", reader: str = "1") -> f
         assert total == 0 or 0.99 <= total <= 1.01
         for lesion, weight in lesions.items():
             share = weight / total if total else 1 / len(lesions)
-            hit = found.get((case_id, lesion), -np.inf)
-            noise = [highest.get(one, -np.inf) for one in normal]
-            area += share * sum((hit > one) + 0.5 * (hit == one) for one in noise)
+            hit = areas.get((case_id, lesion), -np.inf)
+            noise = [highest.get(case, -np.inf) for case in normal]
+            area += share * sum((hit > rating) + 0.5 * (hit == rating) for rating in noise)
     return area / (len(normal) * len(abnormal))

@@ -42,22 +42,22 @@ COMMANDS: dict[str, list[str]] = {
     "type": ["type", "P", "b1", "a", "candidate-1", "solid", "--by", "r1"],
     "type more": ["type", "P", "b1", "b", "candidate-1", "solid", "--by", "r1"],
     "type last": ["type", "P", "b1", "b", "candidate-2", "solid", "--by", "r1"],
-    "judge": ["judge", "P", "b1", "a", "candidate-1", "--agree", "--by", "lead2"],
-    "judge more": ["judge", "P", "b1", "b", "candidate-1", "--object", "--by", "lead2"],
-    "judge last": ["judge", "P", "b1", "b", "candidate-2", "--agree", "--by", "lead2"],
+    "decide": ["decide", "P", "b1", "a", "candidate-1", "--agree", "--by", "lead2"],
+    "decide more": ["decide", "P", "b1", "b", "candidate-1", "--object", "--by", "lead2"],
+    "decide last": ["decide", "P", "b1", "b", "candidate-2", "--agree", "--by", "lead2"],
     "add": ["add", "P", "b1", "lead2.csv", "--by", "lead2"],
     "finish": ["finish", "P", "b1", "a", "b", "--by", "lead2"],
-    "settle": ["settle", "P", "b1", "b", "candidate-1", "--no-nodule", "--by", "judge1"],
-    "settle more": [
-        *("settle", "P", "b1", "a", "candidate-2"),
+    "arbitrate": ["arbitrate", "P", "b1", "b", "candidate-1", "--no-nodule", "--by", "judge1"],
+    "arbitrate more": [
+        *("arbitrate", "P", "b1", "a", "candidate-2"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
-    "settle last": [
-        *("settle", "P", "b1", "b", "candidate-2"),
+    "arbitrate last": [
+        *("arbitrate", "P", "b1", "b", "candidate-2"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
-    "settle added": [
-        *("settle", "P", "b1", "b", "candidate-3"),
+    "arbitrate added": [
+        *("arbitrate", "P", "b1", "b", "candidate-3"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
     "checkpoint": ["checkpoint", "P", "panel.checkpoint"],
@@ -87,9 +87,9 @@ def prepare(folder: Path) -> None:
 
 def give(arguments: list[str]) -> int:
     """Give a command; its exit status."""
-    told = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             command_line(
                 [
                     "annotate",
@@ -99,7 +99,7 @@ def give(arguments: list[str]) -> int:
             )
     except SystemExit as stopped:
         if stopped.code:
-            sys.stderr.write(told.getvalue())
+            sys.stderr.write(output.getvalue())
         return int(stopped.code or 0)
 
 

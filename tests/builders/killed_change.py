@@ -33,18 +33,18 @@ def outcome(lab: KeyedLab) -> dict[str, Any]:
 
     def work() -> None:
         opened = open_sealed(lab.sealed, lab.secret("Cem"), "", "inspect")
-        found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
-        told = {
-            "problems": [str(problem) for problem in found.problems],
+        verification = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+        report = {
+            "problems": [str(problem) for problem in verification.problems],
             "changes": len(opened.changes),
-            "events": len(found.events),
+            "events": len(verification.events),
         }
-        answer.write_text(json.dumps(told))
+        answer.write_text(json.dumps(report))
 
     if in_child(work):
         return {"problems": ["it could not be opened"]}
-    told: dict[str, Any] = json.loads(answer.read_text())
-    return told
+    document: dict[str, Any] = json.loads(answer.read_text())
+    return document
 
 
 def main(folder: str, job: str, step: str) -> None:

@@ -71,12 +71,12 @@ class KilledClusters(KilledRuns):
             name = f"worker-{chance.randrange(WORKERS)}" if victim == "worker" else victim
             hit = process if victim == "runner" else self.parts[name]
             os.kill(hit.pid, signal.SIGKILL)
-            _, said = process.communicate(timeout=PATIENCE_S)
+            _, output = process.communicate(timeout=PATIENCE_S)
             code = process.returncode
         hit.wait()
-        assert code in {"runner": (-9, 0), "worker": (0,), "scheduler": (0, 1)}[victim], said
+        assert code in {"runner": (-9, 0), "worker": (0,), "scheduler": (0, 1)}[victim], output
         if victim == "scheduler" and code == 1:
-            assert b"the same command goes on" in said, said
+            assert b"the same command goes on" in output, output
         self.revive()
         return self.tables(self.run_until_done(out)), victim if was_running else "nobody"
 
@@ -100,9 +100,9 @@ def _start(kind: str, *words: str) -> "subprocess.Popen[bytes]":
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _wait_for_port(port: int) -> None:

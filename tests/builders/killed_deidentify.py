@@ -81,7 +81,7 @@ def seen(folder: Path) -> dict[str, Any]:
     """What others would read of the result."""
     out = folder / "lab" / "out"
     names = [Path(file).relative_to(out).as_posix() for file in files_below(out, print)]
-    return {"slices": sorted(names), "problems": [str(one) for one in check_folder(out)]}
+    return {"slices": sorted(names), "problems": [str(problem) for problem in check_folder(out)]}
 
 
 def main(name: str, how: str, step: str) -> None:
@@ -96,13 +96,13 @@ def main(name: str, how: str, step: str) -> None:
     def complete() -> None:
         after = seen(folder) if (folder / "lab" / "out").is_dir() else {"slices": []}
         run(folder)
-        told = {
+        report = {
             "stopped": after["slices"],
             **seen(folder),
             "patients": [row["patient"] for row in read_key_table(folder / "lab/keys", SECRET)],
             "left": [path.name for path in (folder / "lab").rglob(".*")],
         }
-        answer.write_text(json.dumps(told))
+        answer.write_text(json.dumps(report))
 
     while is_stopped_at(folder, int(step) * len(outcomes), how):
         if in_child(complete):

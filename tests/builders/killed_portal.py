@@ -1,4 +1,4 @@
-"""Kills of a portal's server, workers or database while people send in -> what is left."""
+"""Kill a portal's server, workers or database during submissions, and check what is left."""
 
 import random
 import threading
@@ -18,23 +18,23 @@ TARGETS = ("web", "worker", "database")
 
 @dataclass
 class Left:
-    """What a trial left."""
+    """What is left after a trial."""
 
     kills: Counter[str] = field(default_factory=Counter)
     receipts: int = 0
-    """Submissions that were answered by a receipt."""
+    """Submissions that got a receipt."""
     unanswered: int = 0
-    """Tries that got no answer, or were told that the database is away."""
+    """Attempts without an answer, or answered that the database cannot be reached."""
     repeated: int = 0
-    """Jobs that a kill hit, so that somebody else claimed them."""
+    """Jobs interrupted by a kill and claimed again."""
     wrong: list[str] = field(default_factory=list)
-    """Whatever is lost, not scored, scored twice, or was answered in another way."""
+    """Losses, entries without score or scored twice, and wrong answers."""
 
 
 def trial(
     portal: RunningPortal, seed: int, submissions: int = 8, targets: tuple[str, ...] = TARGETS
 ) -> Left:
-    """Send in while processes are killed at moments of a seed; what is left in the end."""
+    """Submit while processes are killed at seeded moments; return what is left."""
     chance, left = random.Random(seed), Left()
     receipts: dict[str, dict[str, Any]] = {}
     is_sending = threading.Event()
@@ -43,15 +43,15 @@ def trial(
         number, until = 0, time.monotonic() + PATIENCE_S
         while len(receipts) < submissions and time.monotonic() < until:
             is_sending.set()
-            status, told = portal.send(number)
+            status, answer = portal.send(number)
             is_sending.clear()
             if status == 201:
-                receipts[told["id"]] = told["receipt"]["receipt"]
+                receipts[answer["id"]] = answer["receipt"]["receipt"]
                 number += 1
             elif status in (0, 503):
                 left.unanswered += 1
             else:
-                left.wrong.append(f"answered {status}: {told}")
+                left.wrong.append(f"answered {status}: {answer}")
                 return
             time.sleep(PAUSE_S)
 
@@ -76,5 +76,5 @@ def trial(
         left.wrong.append(f"{submissions - left.receipts} could not be sent in")
     left.wrong += list(portal.wrong(receipts))
     with portal.site.database.reading() as session:
-        left.repeated = sum(one > 1 for one in session.scalars(select(Job.attempts)))
+        left.repeated = sum(attempts > 1 for attempts in session.scalars(select(Job.attempts)))
     return left

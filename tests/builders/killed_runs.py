@@ -45,8 +45,8 @@ class KilledRuns:
     def run_until_done(self, out: Path) -> Path:
         """Run to the end."""
         with self.start(out) as process:
-            _, said = process.communicate(timeout=PATIENCE_S)
-            assert process.returncode == 0, said.decode()
+            _, output = process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0, output.decode()
         return out
 
     def kill_and_go_on(self, seed: int) -> tuple[dict[str, pl.DataFrame], int]:

@@ -29,11 +29,11 @@ def rod(center, radius, shape=(64, 64, 64), hu=0.0):
     return np.broadcast_to(share, shape) * (hu - LUNG_HU)
 
 
-def lung_with(*things, shape=(64, 64, 64), margin=6, noise_hu=0.0, seed=0) -> Chest:
+def lung_with(*bodies, shape=(64, 64, 64), margin=6, noise_hu=0.0, seed=0) -> Chest:
     """A chest of voxels of 1 mm; lung everywhere but in the margin, where there is tissue."""
     hu = np.full(shape, LUNG_HU)
-    for thing in things:
-        hu = np.maximum(hu, LUNG_HU + thing)
+    for body in bodies:
+        hu = np.maximum(hu, LUNG_HU + body)
     hu += noise_hu * np.random.default_rng(seed).standard_normal(shape)
     label = np.zeros(shape, dtype=np.uint8)
     label[(slice(margin, -margin),) * 3] = 1

@@ -106,12 +106,12 @@ def made_up_submission(reference: Reference, skill: Skill, seed: int) -> Submiss
     random = np.random.default_rng([seed, *skill.name.encode()])
     truth = reference.nodules
     conspicuity = _conspicuity(truth, skill)
-    is_found = random.random(truth.height) < conspicuity
-    found = truth.filter(pl.Series(is_found))
-    hit_score = random.beta(1 + 5 * conspicuity[is_found], 1.5)
-    shift = random.normal(0, skill.shift_mm, (found.height, 2))
-    stretch = skill.box_scale * random.lognormal(0, 0.12, found.height)
-    hits = found.select(
+    is_detected = random.random(truth.height) < conspicuity
+    detected = truth.filter(pl.Series(is_detected))
+    hit_score = random.beta(1 + 5 * conspicuity[is_detected], 1.5)
+    shift = random.normal(0, skill.shift_mm, (detected.height, 2))
+    stretch = skill.box_scale * random.lognormal(0, 0.12, detected.height)
+    hits = detected.select(
         "case_id",
         x_mm=pl.col("x_mm") + pl.Series(shift[:, 0]),
         y_mm=pl.col("y_mm") + pl.Series(shift[:, 1]),
@@ -119,11 +119,11 @@ def made_up_submission(reference: Reference, skill: Skill, seed: int) -> Submiss
         diameter_mm=pl.col("diameter_mm") * pl.Series(stretch),
         long_mm=pl.col("long_mm") * pl.Series(stretch),
         short_mm=pl.col("short_mm") * pl.Series(stretch),
-        density=pl.when(pl.Series(random.random(found.height) < 0.85))
+        density=pl.when(pl.Series(random.random(detected.height) < 0.85))
         .then("density")
         .otherwise(pl.lit("solid")),
         malignancy=(
-            0.25 + 0.5 * pl.col("malignancy") + pl.Series(random.normal(0, 0.2, found.height))
+            0.25 + 0.5 * pl.col("malignancy") + pl.Series(random.normal(0, 0.2, detected.height))
         ).clip(0, 1),
         score=pl.Series(hit_score),
     )

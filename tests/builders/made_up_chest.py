@@ -67,9 +67,9 @@ def blind_in_upper_rows(volume):
 
 def at_most_four(volume):
     """Saturates: reports the four smallest regions."""
-    found = faithful(volume)
-    order = np.argsort(found.score)[:4]
-    return Marks(found.center_mm[order], found.score[order])
+    checked = faithful(volume)
+    order = np.argsort(checked.score)[:4]
+    return Marks(checked.center_mm[order], checked.score[order])
 
 
 def roughness(volume):
@@ -85,25 +85,25 @@ def better_in_noise(volume):
 
 def lost_when_smooth(volume):
     """Reports nothing where slices are smooth."""
-    found = faithful(volume)
-    return found if roughness(volume) > 3 else found.chosen(np.zeros(len(found), dtype=bool))
+    checked = faithful(volume)
+    return checked if roughness(volume) > 3 else checked.chosen(np.zeros(len(checked), dtype=bool))
 
 
 def lost_when_dense(volume):
     """Reports nothing where lungs are dense."""
     lung = volume.hu[(volume.hu > -960) & (volume.hu < -500)]
-    found = faithful(volume)
-    return found if np.median(lung) < -800 else found.chosen(np.zeros(len(found), dtype=bool))
+    checked = faithful(volume)
+    return checked if np.median(lung) < -800 else checked.chosen(np.zeros(len(checked), dtype=bool))
 
 
 def drowned_in_noise(volume):
     """Reports thirty places of the body wall too, with low scores, where the image is noisy."""
-    found = faithful(volume)
+    checked = faithful(volume)
     if roughness(volume) < 5.5:
-        return found
+        return checked
     wall = np.stack([np.full(30, 8.0), np.full(30, 8.0), np.arange(15.0, 45.0)], axis=1)
-    place = np.concatenate([found.center_mm, volume.geometry.to_world(wall)])
-    return Marks(place, np.concatenate([found.score, np.zeros(30)]))
+    place = np.concatenate([checked.center_mm, volume.geometry.to_world(wall)])
+    return Marks(place, np.concatenate([checked.score, np.zeros(30)]))
 
 
 def silent(_volume):

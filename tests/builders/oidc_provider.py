@@ -105,11 +105,11 @@ def oidc_provider() -> Iterator[FakeProvider]:
             self._tell(self.rfile.read(int(self.headers["Content-Length"])))
 
         def _tell(self, body: bytes) -> None:
-            status, told = provider.answer(self.path, body, self.headers.get("Authorization", ""))
-            content = told if isinstance(told, bytes) else json.dumps(told).encode()
+            status, answer = provider.answer(self.path, body, self.headers.get("Authorization", ""))
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             if status == 302:
-                self.send_header("Location", told.decode())
+                self.send_header("Location", answer.decode())
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -93,12 +93,12 @@ def main(folder: Path) -> None:
         name: bool(np.array_equal(read_volume(folder / name / series.series_uid).hu, volume.hu))
         for name in ("fetched", "pushed")
     }
-    found = {
+    attributes = {
         "stored": stored, "instances": series.instances, "found_for_nobody": len(none),
         "pushed": answer.get("InstancesCount"), "failed": answer.get("FailedInstancesCount"),
         "same": same,
     }  # fmt: skip
-    sys.stdout.write(f"{json.dumps(found)}\n")
+    sys.stdout.write(f"{json.dumps(attributes)}\n")
 
 
 if __name__ == "__main__":

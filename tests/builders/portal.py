@@ -27,7 +27,7 @@ ADDRESS = "http://testserver"
 SET = "tiny"
 SERIES = ("1.2.3.1", "1.2.3.2", "1.2.3.3")
 SECRET_PLACE = "37.125"  # noqa: S105
-"""The x of the only nodule of the second series: nobody who submits may ever read it."""
+"""The x of the only nodule of the second series: no participant may ever read it."""
 NODULES = (
     "1.2.3.1,10.0,20.0,30.0,8.0",
     f"1.2.3.2,{SECRET_PLACE},-5.0,12.0,6.0",
@@ -45,14 +45,14 @@ BROKEN = "\n".join([HEADER, "1.2.3.1,10,20,thirty,0.9", "1.2.3.2,37,-5,12,", "1.
 def write_test_set(folder: Path) -> None:
     """A LUNA16 folder of three scans."""
     folder.mkdir(parents=True)
-    (folder / "seriesuids.csv").write_text("".join(f"{one}\n" for one in SERIES))
+    (folder / "seriesuids.csv").write_text("".join(f"{uid}\n" for uid in SERIES))
     head = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
     (folder / "annotations.csv").write_text(head + "".join(f"{nodule}\n" for nodule in NODULES))
     (folder / "annotations_excluded.csv").write_text(head)
 
 
 def open_site(folder: Path, database: str = "", **more: object) -> Site:
-    """A site that costs little, with one test set."""
+    """A cheap site with one test set."""
     given = {"address": ADDRESS, "passwords": CHEAP, **more}
     settings = Settings(folder, database, **given)  # type: ignore[arg-type]
     if not (settings.sets / SET).exists():
@@ -81,12 +81,12 @@ def interface_description(folder: Path) -> dict[str, Any]:
 
 
 def make_person(site: Site, login: str, *roles: str) -> User:
-    """Somebody with an account."""
+    """Make an account."""
     link = make_link(site, roles, "")  # type: ignore[arg-type]
     account = use_link(site, link, login, login.title(), PASSWORD)
     with site.database.reading() as session:
-        found = session.get_one(Account, account)
-    return User(account, found.login, found.name, frozenset({*roles, "public"}))
+        stored = session.get_one(Account, account)
+    return User(account, stored.login, stored.name, frozenset({*roles, "public"}))
 
 
 def make_tiny_benchmark(site: Site, by: User, **more: object) -> str:
@@ -102,7 +102,7 @@ def work_off(site: Site) -> int:
 
 @dataclass
 class Browser:
-    """Somebody at the site: follows forms as a browser does, with their secret."""
+    """A browser: follows forms with their secret."""
 
     site: Site
     client: TestClient = field(init=False)
@@ -111,7 +111,7 @@ class Browser:
         self.wear(make_app(self.site))
 
     def wear(self, app: FastAPI) -> None:
-        """Look at another application of the same site."""
+        """Switch to another application of the same site."""
         cookies = getattr(self, "client", None) and self.client.cookies
         address = self.site.settings.address
         self.client = TestClient(app, base_url=address, follow_redirects=False, cookies=cookies)
@@ -120,13 +120,13 @@ class Browser:
         return self.client.get(path)
 
     def secret(self, path: str) -> str:
-        """What the first form of a page holds."""
-        found = re.search(r'name="csrf" value="([^"]+)"', self.get(path).text)
-        assert found, path
-        return found[1]
+        """The secret of the first form of a page."""
+        match = re.search(r'name="csrf" value="([^"]+)"', self.get(path).text)
+        assert match, path
+        return match[1]
 
     def post(self, path: str, page: str = "/sign-in", /, files: object = None, **given: object):
-        """Send a form that stands on a page."""
+        """Send a form of a page."""
         data = {"csrf": self.secret(page), **given}
         return self.client.post(path, data=data, files=files)  # type: ignore[arg-type]
 
@@ -141,7 +141,7 @@ class Browser:
 
 
 def signed_in(site: Site, login: str) -> Browser:
-    """Somebody who has signed in."""
+    """A browser that has signed in."""
     browser = Browser(site)
     assert browser.sign_in(login).status_code == 303
     return browser

@@ -91,8 +91,8 @@ class Server:
 @contextmanager
 def postgres_server(*, is_durable: bool = False) -> Iterator[Server]:
     """A server of its own, which waits for the disk only if it is asked to."""
-    found = programs()
-    assert found is not None, "PostgreSQL is not installed (Debian: postgresql)"
+    binaries = programs()
+    assert binaries is not None, "PostgreSQL is not installed (Debian: postgresql)"
     folder = Path("/tmp") / f"nodulebench-pg-{token_hex(4)}"  # noqa: S108 - sockets want short names
     folder.mkdir(mode=0o755)
     as_user: dict[str, Any] = {}
@@ -100,9 +100,9 @@ def postgres_server(*, is_durable: bool = False) -> Iterator[Server]:
         user = pwd.getpwnam("postgres")
         os.chown(folder, user.pw_uid, user.pw_gid)
         as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    server = Server(folder, free_port(), found, is_durable, as_user)
+    server = Server(folder, free_port(), binaries, is_durable, as_user)
     init = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "--username=portal"]
-    server.run([found / "initdb", *init, "-D", folder / "data"])
+    server.run([binaries / "initdb", *init, "-D", folder / "data"])
     server.start()
     try:
         yield server

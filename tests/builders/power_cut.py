@@ -122,9 +122,9 @@ class Recorder:
                     content, old = os.pread(held, 1 << 26, 0), known.get(entry.inode())
                     now.files[entry.inode()] = old if old == content else content
                     now.modes[entry.inode()] = os.fstat(held).st_mode
-            found = Path(place).stat()
-            number = found.st_ino
-            now.modes[number] = found.st_mode
+            status = Path(place).stat()
+            number = status.st_ino
+            now.modes[number] = status.st_mode
             self._hold(place, number)
             now.folders[number] = names
         if before is not None:

@@ -38,8 +38,8 @@ def _random_case(name: str, random: np.random.Generator, nodules: int) -> Case:
         content.append(nodule(10, at, _square(random, at), **_character(random, is_truth=True)))
         if random.random() < 0.75:
             score = float(random.choice(SCORES))
-            said = _character(random, is_truth=False)
-            content.append(mark(score, at, _square(random, at), **said))
+            character = _character(random, is_truth=False)
+            content.append(mark(score, at, _square(random, at), **character))
     for number in range(int(random.integers(0, 4))):
         content.append(false_mark(float(random.choice(SCORES)), number))
     state = "ok" if random.random() < 0.8 else "failed"
@@ -49,7 +49,7 @@ def _random_case(name: str, random: np.random.Generator, nodules: int) -> Case:
 
 def _character(random: np.random.Generator, *, is_truth: bool) -> dict[str, object]:
     probability = float(random.integers(0, 2) if is_truth else random.choice(SCORES))
-    said: dict[str, object] = {
+    columns: dict[str, object] = {
         "long_mm": float(random.integers(3, 20)),
         "short_mm": float(random.integers(3, 20)),
         "type": str(random.choice(NODULE_TYPES)),
@@ -57,8 +57,8 @@ def _character(random: np.random.Generator, *, is_truth: bool) -> dict[str, obje
         "malignancy": probability,
     }
     if not is_truth:
-        said["diameter_mm"] = float(random.integers(3, 20))
-    return said
+        columns["diameter_mm"] = float(random.integers(3, 20))
+    return columns
 
 
 def _square(random: np.random.Generator, at: tuple[float, float, float]) -> Slice:

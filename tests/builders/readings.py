@@ -93,8 +93,8 @@ def readings(*cases: ReadCase, name: str = "test") -> Readings:
         for number, drawing in enumerate(case.drawings):
             key = {"case_id": case.name, "finding_id": f"f{number}"}
             place = dict(zip(("x_mm", "y_mm", "z_mm"), drawing.point or (None,) * 3, strict=True))
-            said = {"reader_id": drawing.reader, "kind": drawing.kind, **place, **drawing.more}
-            findings.append(key | said)
+            row = {"reader_id": drawing.reader, "kind": drawing.kind, **place, **drawing.more}
+            findings.append(key | row)
             for order, (at, points, is_hole) in enumerate(drawing.outlines):
                 text = ";".join(f"{i * case.spacing[0]} {j * case.spacing[1]}" for i, j in points)
                 slices.append(
@@ -117,10 +117,10 @@ def readings(*cases: ReadCase, name: str = "test") -> Readings:
     )
 
 
-def _case_row(one: ReadCase) -> dict[str, Any]:
-    spacing = {f"spacing_{axis}_mm": one.spacing[at] for at, axis in enumerate("xyz")}
+def _case_row(case: ReadCase) -> dict[str, Any]:
+    spacing = {f"spacing_{axis}_mm": case.spacing[at] for at, axis in enumerate("xyz")}
     origin = dict.fromkeys(("origin_x_mm", "origin_y_mm", "origin_z_mm"), 0.0)
-    return {"case_id": one.name, **spacing, **origin, **one.more}
+    return {"case_id": case.name, **spacing, **origin, **case.more}
 
 
 def _table(schema: Any, rows: list[dict[str, Any]]) -> pl.DataFrame:

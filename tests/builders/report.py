@@ -27,7 +27,7 @@ def group_content(**changes: Any) -> dict[str, Any]:
     """The same as JSON."""
     hits = {"One": (90, 66), "Two": (84, 70), "Three": (60, 60)}
     document = evaluation_document(
-        evaluation(*(algorithm_result(name, found) for name, found in hits.items()))
+        evaluation(*(algorithm_result(name, counts) for name, counts in hits.items()))
     ).to_json()
     missed = {"One": (3, 8, 0, 1, 1, 0), "Two": (3, 6, 0, 2, 1, 0), "Three": (6, 6, 0, 0, 0, 0)}
     for algorithm in document["algorithms"]:

@@ -1,4 +1,4 @@
-"""Marks written as DICOM reports, and what is told of reports that cannot be read."""
+"""Marks written as DICOM reports, and the problems of reports that cannot be read."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def written(
     return path
 
 
-def told(path: Path, cases: pl.DataFrame | None = None, form: str = "dicom_sr") -> list[str]:
+def messages_of(path: Path, cases: pl.DataFrame | None = None, form: str = "dicom_sr") -> list[str]:
     """Every problem of what cannot be read."""
     with pytest.raises(InputError) as caught:
         read_submission(path, cases, form)

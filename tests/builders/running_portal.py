@@ -1,4 +1,4 @@
-"""A portal with its processes, as somebody runs it: sent to, killed, started again, looked at."""
+"""A portal with real processes that are used, killed and restarted."""
 
 import http.client
 import json
@@ -77,7 +77,7 @@ class RunningPortal:
             )
 
     def end(self) -> None:
-        """Kill whatever runs."""
+        """Kill all processes."""
         for name in list(self.running):
             self._kill(name)
         self.site.database.close()
@@ -96,7 +96,7 @@ class RunningPortal:
             time.sleep(chance.random() * 0.3)
             self.server.start()
             return
-        killed = [one for one in self.names if target == "database" or one.startswith(target)]
+        killed = [name for name in self.names if target == "database" or name.startswith(target)]
         chosen = killed if target == "database" else [chance.choice(killed)]
         for name in chosen:
             self._kill(name)
@@ -108,7 +108,7 @@ class RunningPortal:
         return self._request("GET", "/health")[0] == 200
 
     def send(self, number: int) -> tuple[int, dict[str, Any]]:
-        """Submit marks; the status, 0 where no answer came."""
+        """Submit marks; return the status, 0 without an answer."""
         path = f"/api/v1/benchmarks/{self.benchmark}/entries?name=entry{number}&file=marks.csv"
         return self._request("POST", path, GOOD.encode())
 
@@ -129,7 +129,7 @@ class RunningPortal:
 
     @contextmanager
     def up(self, *names: str) -> Iterator[None]:
-        """The site answers; of its processes those that are named run, or all."""
+        """Start the named processes, or all, and wait until the site answers."""
         for name in names or self.names:
             self.start(name)
         try:
@@ -153,7 +153,7 @@ class RunningPortal:
             return set(session.scalars(select(Job.state)))
 
     def cpu_ticks(self) -> int:
-        """What the server and its children have computed so far, in ticks of the system."""
+        """CPU time of the server and its children, in system ticks."""
         head = self.running["web"].pid
         children = Path(f"/proc/{head}/task/{head}/children").read_text().split()
         fields = [
@@ -165,16 +165,16 @@ class RunningPortal:
     def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not holds():
-            assert time.monotonic() < deadline, self.told()
+            assert time.monotonic() < deadline, self.logs()
             time.sleep(0.01)
 
-    def told(self) -> str:
+    def logs(self) -> str:
         return "\n".join(path.read_text()[-2000:] for path in self.storage.glob("*.log"))
 
     def wrong(self, receipts: dict[str, dict[str, Any]]) -> Iterator[str]:
         with self.site.database.reading() as session:
-            entries = {one.id: one for one in session.scalars(select(Entry))}
-            jobs = {one.entry_id: one for one in session.scalars(select(Job))}
+            entries = {entry.id: entry for entry in session.scalars(select(Entry))}
+            jobs = {job.entry_id: job for job in session.scalars(select(Job))}
             results = list(session.scalars(select(Result)))
             log = check_log(session, self.site.key)
         for entry, receipt in receipts.items():
@@ -182,13 +182,13 @@ class RunningPortal:
                 yield f"{entry} has a receipt and is lost"
             elif entries[entry].digest != receipt["digest"]:
                 yield f"{entry} is not what its receipt says"
-        for entry, found in entries.items():
-            file = self.site.upload(entry) / found.file
-            if not file.is_file() or file_digest(file) != found.digest:
+        for entry, entry_row in entries.items():
+            file = self.site.upload(entry) / entry_row.file
+            if not file.is_file() or file_digest(file) != entry_row.digest:
                 yield f"{entry}: what was sent is lost"
             if entry not in jobs or jobs[entry].state != "done":
                 yield f"{entry} is not scored: {jobs[entry].problems if entry in jobs else ''}"
-        counted = Counter(one.entry_id for one in results)
+        counted = Counter(result.entry_id for result in results)
         scored = Counter(
             dict(event.facts)["entry"] for event in log.events if event.action == "scored"
         )
@@ -204,7 +204,7 @@ class RunningPortal:
 
 
 def main(storage: str) -> None:
-    """A worker whose claims end soon, so that a trial takes seconds and not minutes."""
+    """A worker with short leases, so that a trial takes seconds and not minutes."""
     from nodulebench.cli import nodulebench
     from nodulebench.web.portal.submissions import jobs, worker
 

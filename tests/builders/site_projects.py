@@ -1,7 +1,6 @@
-"""An annotation project on a site: its accounts, and people at work in it by their sessions."""
+"""An annotation project on a site: its accounts and their sessions."""
 
 import tomllib
-from pathlib import Path
 
 from builders.annotation import two_teams
 from builders.portal import Browser, make_person, signed_in
@@ -55,17 +54,17 @@ def make_ball_project(site: Site, by: User, *cases: str) -> str:
 def with_accounts(site: Site, project_id: str, by: User, *names: str) -> dict[str, User]:
     """Accounts for people of a project, each named as the person."""
     access = open_project_access(site, project_id, by.account)
-    found = {}
+    users = {}
     for name in names:
         person = access.base.workflow.roster.person(name)
         made = make_person(site, f"{name}.x", *(NEEDS[role] for role in person.roles))
         assign(access, by.account, name, made.account)
-        found[name] = made
-    return found
+        users[name] = made
+    return users
 
 
 def at_work(site: Site, project_id: str, name: str) -> Person:
-    """Somebody who has signed in, in their room."""
+    """A signed-in person in their session."""
     browser: Browser = signed_in(site, f"{name}.x")
     return Person(browser.client, f"/projects/{project_id}/session")
 
@@ -74,8 +73,3 @@ def opens_batch(browser: Browser, project_id: str, **given: str) -> object:
     """Open a batch by the form of the project's page."""
     page = f"/projects/{project_id}"
     return browser.post(f"{page}/batches", page, batch="b1", team="one", **given)
-
-
-def kept_files(folder: Path) -> list[str]:
-    """The names of all files below a folder."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

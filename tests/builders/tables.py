@@ -196,9 +196,9 @@ def protocol(
 def cohort(*cases: Case, rule: str = "luna16", **fields: Any) -> LabelledCohort:
     """The cases labelled by a rule, as metrics see them."""
     chosen = protocol(rule, **fields)
-    truth, said = reference(*cases), submission(*cases)
-    labels = label_marks(truth, said, chosen, chosen.rules[0])
-    return labelled_cohort(truth, said, labels, targets(truth, said, chosen))
+    truth, marks = reference(*cases), submission(*cases)
+    labels = label_marks(truth, marks, chosen, chosen.rules[0])
+    return labelled_cohort(truth, marks, labels, targets(truth, marks, chosen))
 
 
 def labels_of(
@@ -206,8 +206,8 @@ def labels_of(
 ) -> list[tuple[str, str, str | None, str]]:
     """Rows (case, mark, nodule, label) that a rule gives, sorted."""
     chosen = protocol(rule, **fields)
-    truth, said = reference(*cases), submission(*cases)
-    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", rule, said, truth)
+    truth, marks = reference(*cases), submission(*cases)
+    table = label_marks(truth, marks, chosen, chosen.rules[0]).table("a", rule, marks, truth)
     rows = table.select("case_id", "mark_id", "nodule_id", pl.col("label").cast(pl.String)).rows()
     return sorted(rows, key=lambda row: (row[0], row[1], row[2] or ""))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.signers import CodeSeal
+from nodulebench.security.event_log.signers import SharedSecretSigner
 from nodulebench.security.event_log.store import FolderStore
 
 
@@ -42,23 +42,27 @@ class Word:
 def word(content: bytes) -> Word | None:
     """The event in some bytes."""
     try:
-        found = Word(*json.loads(content))
+        document = Word(*json.loads(content))
     except (ValueError, TypeError):
         return None
-    return None if found.text == "unreadable" else found
+    return None if document.text == "unreadable" else document
 
 
 def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> EventLog[Word]:
     """The log in a folder."""
-    seal = None if key is None else CodeSeal(lambda text: hmac.digest(key, text, "sha256").hex())
+    seal = (
+        None
+        if key is None
+        else SharedSecretSigner(lambda text: hmac.digest(key, text, "sha256").hex())
+    )
     return EventLog(FolderStore(folder), root, "the root", word, seal)
 
 
 def coded(log: EventLog[Word], event: Word) -> Word:
     """The event with the code of the log's seal."""
-    if log.seal is None:
+    if log.signer is None:
         return event
-    return replace(event, code=log.seal.make(event.unsigned_bytes, event.person))
+    return replace(event, code=log.signer.make(event.unsigned_bytes, event.person))
 
 
 def translate(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:

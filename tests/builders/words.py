@@ -20,8 +20,8 @@ def sentences(notices: Iterable[Any]) -> tuple[str, ...]:
 @contextmanager
 def undefined(match: str) -> Iterator[None]:
     """Expect that a metric is undefined for a reason whose words hold the pattern."""
-    with pytest.raises(UndefinedError) as found:
+    with pytest.raises(UndefinedError) as caught:
         yield
-    said = in_english(reason_of(found.value))
-    assert re.search(match, said), f"{match!r} is not in {said!r}"
-    assert said != found.value.code, f"{found.value.code} has no words"
+    text = in_english(reason_of(caught.value))
+    assert re.search(match, text), f"{match!r} is not in {text!r}"
+    assert text != caught.value.code, f"{caught.value.code} has no words"

@@ -29,8 +29,8 @@ def known(
     if not form.needs_images:
         return format_cases()
     monkeypatch.setattr("nodulebench.io.dicom.sr.moment", lambda: datetime(2026, 1, 2, 3, 4, 5))
-    found: pl.DataFrame = request.getfixturevalue("with_images")
-    return found
+    cases: pl.DataFrame = request.getfixturevalue("with_images")
+    return cases
 
 
 @pytest.mark.parametrize(

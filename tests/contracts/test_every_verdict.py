@@ -51,8 +51,8 @@ LAB_REASON = "cannot be met with 4 cases even by a perfect result"
 
 @pytest.fixture(params=EXPECTED, ids=lambda one: one.verdict)
 def expected(request: pytest.FixtureRequest) -> Expected:
-    found: Expected = request.param
-    return found
+    verdict: Expected = request.param
+    return verdict
 
 
 def make_test(folder: Path, expected: Expected, reuse: str = "") -> SealedLab:
@@ -77,8 +77,8 @@ def make_test(folder: Path, expected: Expected, reuse: str = "") -> SealedLab:
 
 
 def test_the_verdicts_are_three() -> None:
-    assert [one.verdict for one in EXPECTED] == list(get_args(Verdict))
-    assert len({one.status for one in EXPECTED}) == 3
+    assert [expected.verdict for expected in EXPECTED] == list(get_args(Verdict))
+    assert len({expected.status for expected in EXPECTED}) == 3
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -107,11 +107,11 @@ def test_an_open_test_gives_one_verdict_everywhere(
     document = json.loads((out / "evaluation.json").read_text())
     assert document["plan"]["verdict"] == verdict
 
-    found = nb.evaluate(lab.bundle, tmp_path / "mine.csv", plan=tmp_path / "plan.json")
-    assert found.plan is not None
-    assert found.plan.verdict == verdict
-    assert f"plan accept: {verdict}" in repr(found)
-    assert (LAB_REASON in repr(found)) == (verdict == "undecided")
+    evaluation = nb.evaluate(lab.bundle, tmp_path / "mine.csv", plan=tmp_path / "plan.json")
+    assert evaluation.plan is not None
+    assert evaluation.plan.verdict == verdict
+    assert f"plan accept: {verdict}" in repr(evaluation)
+    assert (LAB_REASON in repr(evaluation)) == (verdict == "undecided")
 
     for audience in ("lab", "developer"):
         for name in LANGUAGES:
@@ -138,28 +138,28 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     verdict, is_open = expected.verdict, expected.verdict == "undecided"
     plan = ("--plan", tmp_path / "plan.json", "--reference", lab.sealed, "--as", "Bo")
-    one = ("--developer", "Example", "--out", tmp_path / "told")
-    assert run("evaluate", tmp_path / "mine.csv", *plan, *one) == expected.status
+    options = ("--developer", "Example", "--out", tmp_path / "told")
+    assert run("evaluate", tmp_path / "mine.csv", *plan, *options) == expected.status
     shown = capsys.readouterr().out
     assert f"plan accept: {verdict}" in shown
     assert (REASON in shown) == is_open
 
-    told = json.loads((tmp_path / "told" / "feedback.json").read_text())
-    assert told["verdict"] == verdict
-    assert ("verdict_reason" in told) == is_open
-    assert "passed" not in told
-    if "evaluation" in told:
-        assert told["evaluation"]["plan"]["verdict"] == verdict
+    document = json.loads((tmp_path / "told" / "feedback.json").read_text())
+    assert document["verdict"] == verdict
+    assert ("verdict_reason" in document) == is_open
+    assert "passed" not in document
+    if "evaluation" in document:
+        assert document["evaluation"]["plan"]["verdict"] == verdict
     if level in ("verdict", "rounded"):
-        assert "not_assessable" not in json.dumps(told)  # says how many patients the set has
+        assert "not_assessable" not in json.dumps(document)  # says how many patients the set has
 
     event = read_audit(lab.sealed, SECRET).events[-1]
     assert (event.step, event.facts["verdict"]) == ("evaluated", verdict)
     assert (REASON in str(event.facts.get("verdict_reason"))) == is_open
     assert run("audit", lab.sealed) == 0
     assert f"verdict {verdict}" in capsys.readouterr().out
-    kept = open_result(lab.sealed, SECRET, "Cem", 2)
-    assert kept["evaluation"]["plan"]["verdict"] == kept["disclosed"]["verdict"] == verdict
+    stored = open_result(lab.sealed, SECRET, "Cem", 2)
+    assert stored["evaluation"]["plan"]["verdict"] == stored["disclosed"]["verdict"] == verdict
 
     for audience in ("lab", "developer"):
         for name in LANGUAGES:

@@ -20,12 +20,12 @@ def test_every_function_and_class_is_named_outside_of_tests() -> None:
             if path.suffix in TEXTS and "_build" not in path.parts:
                 words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
     lone = [
-        f"{path.relative_to(ROOT)}: {one.name}"
+        f"{path.relative_to(ROOT)}: {node.name}"
         for path in sorted((ROOT / "src").rglob("*.py"))
-        for one in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(one, ast.FunctionDef | ast.ClassDef)
-        and not one.decorator_list  # a decorator registers what it decorates
-        and not one.name.startswith("__")
-        and words[one.name] < 2
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.decorator_list  # a decorator registers what it decorates
+        and not node.name.startswith("__")
+        and words[node.name] < 2
     ]
     assert lone == [], "reach it from a command, or remove it with its tests"

@@ -60,14 +60,14 @@ def built(
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("check", REFERENCE_RULE_CHECKS, ids=lambda check: check.__name__)
 @settings(max_examples=8)
-@given(one=cases, other=cases)
+@given(case=cases, other=cases)
 def test_it_keeps_to_the_contract(
     rule: str,
     check: Callable[[str, Readings, Parameters], None],
-    one: ReadCase,
+    case: ReadCase,
     other: ReadCase,
 ) -> None:
-    drawn = readings(replace(one, name="x"), replace(other, name="y"))
+    drawn = readings(replace(case, name="x"), replace(other, name="y"))
     check(rule, drawn, NEEDED.get(rule, {}))
 
 

@@ -30,7 +30,7 @@ MODULES = {
 def numbers(value):
     """Every number of a setting."""
     if isinstance(value, tuple):
-        return [number for one in value for number in numbers(one)]
+        return [number for part in value for number in numbers(part)]
     return [float(value)]
 
 
@@ -39,10 +39,12 @@ def test_values_on_the_page_are_those_of_the_program(detector):
     section = re.search(rf"^## {detector}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S)
     checked = 0
     for row in re.findall(r"^\| (`.*?`) \| (.*?) \|", section[1], re.M):
-        told = re.findall(r"-?\d+(?:\.\d+)?", row[1].replace("−", "-"))
-        written = {float(number) for number in told}
+        stated = re.findall(r"-?\d+(?:\.\d+)?", row[1].replace("−", "-"))
+        written = {float(number) for number in stated}
         for name in re.findall(r"`(\w+)`", row[0]):
-            settings = [one.DEFAULT for one in MODULES[detector] if hasattr(one.DEFAULT, name)]
+            settings = [
+                module.DEFAULT for module in MODULES[detector] if hasattr(module.DEFAULT, name)
+            ]
             wanted = [set(numbers(getattr(setting, name))) for setting in settings]
             assert not wanted or any(each <= written for each in wanted), (name, row[1])
             checked += bool(wanted)

@@ -59,9 +59,9 @@ def test_pages_need_no_network(pages: Path) -> None:
     assert pages / "explanation" / "rules" / "center_hit.html" in built
     assert pages / "reference" / "generated" / "metrics.html" in built
     loading = {
-        path.name: found.group()
+        path.name: match.group()
         for path in built
-        if (found := LOADED.search(path.read_text(encoding="utf-8")))
+        if (match := LOADED.search(path.read_text(encoding="utf-8")))
     }
     assert loading == {}
 
@@ -70,9 +70,9 @@ def test_pages_need_no_network(pages: Path) -> None:
 def test_a_notebook_is_run_kept_without_outputs_and_has_its_page(
     pages: Path, notebook: Path
 ) -> None:
-    kept = json.loads(notebook.read_text(encoding="utf-8"))
-    cells = kept["cells"]
-    assert (kept["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
+    document = json.loads(notebook.read_text(encoding="utf-8"))
+    cells = document["cells"]
+    assert (document["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
     page = (GENERATED / f"{notebook.stem}.md").read_text(encoding="utf-8")

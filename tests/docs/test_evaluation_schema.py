@@ -39,8 +39,8 @@ def documents() -> Iterator[dict[str, Any]]:
     criterion = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0.5)
     stated = AcceptanceCriteria(name="plan", criteria=(criterion,))
     plan = freeze_plan(stated, reference, evaluation.protocol)
-    for judged in (evaluated_under(plan, evaluation), _with_another_cohort(plan, evaluation)):
-        yield evaluation_document(judged).to_json()
+    for verdict in (evaluated_under(plan, evaluation), _with_another_cohort(plan, evaluation)):
+        yield evaluation_document(verdict).to_json()
 
 
 def _with_another_cohort(plan: TestPlan, evaluation: Evaluation) -> Evaluation:

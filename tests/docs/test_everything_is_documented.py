@@ -99,8 +99,8 @@ def test_every_rule_has_a_page_with_its_picture_and_a_citation(rule: str) -> Non
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_picture_of_a_rule_is_what_the_rule_says(rule: str) -> None:
-    kept = rule_pictures.picture_of(rule).read_text(encoding="utf-8")
-    assert kept == rule_pictures.draw_rule(rule), "run python docs/draw/rule_pictures.py"
+    committed = rule_pictures.picture_of(rule).read_text(encoding="utf-8")
+    assert committed == rule_pictures.draw_rule(rule), "run python docs/draw/rule_pictures.py"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -109,11 +109,11 @@ def test_the_table_of_situations_is_what_the_rule_says(rule: str) -> None:
     head, *lines = rows(page)
     column = [cell.partition("]")[0].lstrip("[") for cell in head].index(rule)
     labels = rule_pictures.label_situations(rule)
-    said = [
+    stated = [
         ", ".join(sorted(labels.filter(case_id=str(number))["label"].cast(str)))
         for number in range(len(rule_pictures.SITUATIONS))
     ]
-    assert [LABELS_IN_WORDS.get(cells[column], cells[column]) for cells in lines] == said
+    assert [LABELS_IN_WORDS.get(cells[column], cells[column]) for cells in lines] == stated
 
 
 def test_the_picture_of_readers_is_what_its_table_says() -> None:
@@ -122,8 +122,8 @@ def test_the_picture_of_readers_is_what_its_table_says() -> None:
     assert len(rows) == 4
     for row in rows:
         assert f"| {row.sensitivity:.3f} | {row.lone} | {row.lone_per_scan:.3f} |" in page
-    kept = reader_picture.PICTURE.read_text(encoding="utf-8")
-    assert kept == reader_picture.draw(rows), "run python docs/draw/reader_picture.py"
+    committed = reader_picture.PICTURE.read_text(encoding="utf-8")
+    assert committed == reader_picture.draw(rows), "run python docs/draw/reader_picture.py"
 
 
 def test_the_home_page_gives_each_role_a_first_command_that_would_run(
@@ -133,8 +133,8 @@ def test_the_home_page_gives_each_role_a_first_command_that_would_run(
     home = (DOCS / "index.md").read_text(encoding="utf-8")
     firsts = re.findall(r"^(\S.*)\n: `(nodulebench .*)`\n\n  \[", home, re.M)
     assert len(firsts) == 7
-    assert len({who for who, _ in firsts}) == len({parsed(one) for _, one in firsts}) == 7
-    assert {parsed(one) for one in re.findall(r"^nodulebench .*$", home, re.M)} == {"demo"}
+    assert len({who for who, _ in firsts}) == len({parsed(line) for _, line in firsts}) == 7
+    assert {parsed(line) for line in re.findall(r"^nodulebench .*$", home, re.M)} == {"demo"}
 
 
 def test_the_rules_stand_beside_each_other_in_pictures() -> None:

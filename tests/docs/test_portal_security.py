@@ -10,4 +10,6 @@ def test_every_test_that_the_page_names_is_there() -> None:
     page = (ROOT / "docs/explanation/portal-security.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:\w+/)?test_\w+)`", page))
     assert len(named) > 15
-    assert [one for one in named if not (ROOT / f"tests/unit/web/portal/{one}.py").is_file()] == []
+    assert [
+        name for name in named if not (ROOT / f"tests/unit/web/portal/{name}.py").is_file()
+    ] == []

@@ -10,8 +10,8 @@ README = ROOT / "README.md"
 
 
 def block_with(text: str) -> Block:
-    (found,) = [block for block in blocks_of(README) if text in block.text]
-    return found
+    (block_found,) = [block for block in blocks_of(README) if text in block.text]
+    return block_found
 
 
 def test_the_luna16_command_prints_what_the_readme_shows(luna16_data: Path, tmp_path: Path) -> None:

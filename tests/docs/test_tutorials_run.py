@@ -72,10 +72,10 @@ def test_commands_that_serve_have_the_options_that_their_page_says(name: str) ->
 def unknown_options(words: list[str]) -> list[str]:
     command: click.Command = nodulebench
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(click.Context(command), words[0])
-        if found is None:
+        subcommand = command.get_command(click.Context(command), words[0])
+        if subcommand is None:
             break
-        command, words = found, words[1:]
+        command, words = subcommand, words[1:]
     known = {opt for parameter in command.params for opt in parameter.opts}
     return [word for word in words if word.startswith("-") and word.split("=")[0] not in known]
 

@@ -22,7 +22,7 @@ def test_a_wrong_input_gets_the_message_that_the_page_shows(number: int, tmp_pat
 def test_the_table_has_a_row_for_each_and_no_other() -> None:
     assert len(WRONG) >= 20
     assert len(ROWS) == len(WRONG)
-    assert len({one.what for one in WRONG}) == len(WRONG)
+    assert len({wrong.what for wrong in WRONG}) == len(WRONG)
 
 
 def test_the_right_file_gets_no_message(tmp_path: Path) -> None:

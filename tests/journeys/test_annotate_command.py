@@ -36,8 +36,8 @@ def run(*arguments: object) -> int:
 
 
 def wrote_marks(path: Path, *boxes: Slice, case_id: str = "a") -> Path:
-    one = case(case_id, *(mark(None, (box.x, box.y, box.index), box) for box in boxes))
-    write_marks(submission(one), path)
+    marked_case = case(case_id, *(mark(None, (box.x, box.y, box.index), box) for box in boxes))
+    write_marks(submission(marked_case), path)
     return path
 
 
@@ -74,13 +74,13 @@ def test_readers_are_compared_slice_by_slice(tmp_path: Path, cases: Path, capsys
     ]
     out = tmp_path / "out"
     assert run("consistency", *files, "--cases", cases, "--out", out) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[:3] == [
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[:3] == [
         "a: 2 candidates, inconsistent on slice 9",
         "r1 and r2: positive agreement 0.667",
         "r1 and r3: positive agreement 0.667",
     ]
-    assert "warning: a r1 m1: on one slice only, though slices are 1 mm apart" in told.err
+    assert "warning: a r1 m1: on one slice only, though slices are 1 mm apart" in captured.err
     highlights = pl.read_csv(out / "inconsistent.csv")
     assert highlights.select("case_id", "slice_index", "drawn_by", "missing").rows() == [
         ("a", 9, "r1", "r2 r3")
@@ -104,38 +104,40 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
 
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
     assert run("review", "start", handle, *start) == 0
-    told = capsys.readouterr()
-    assert "warning: the project names no keys: a person who can write to its folder" in told.err
-    teams = dict(line.split(": ") for line in told.out.splitlines() if "leader" in line)
+    captured = capsys.readouterr()
+    assert (
+        "warning: the project names no keys: a person who can write to its folder" in captured.err
+    )
+    teams = dict(line.split(": ") for line in captured.out.splitlines() if "leader" in line)
     readers = teams["team-1"].split(";")[0].split(", ")
     reviewer = teams["team-2"].split("leader ")[1]
-    told = step("open", "b1", "a", "--team", "team-1", by="office")
-    assert told.splitlines()[:2] == [
-        f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; let nobody read it before "
+    captured = step("open", "b1", "a", "--team", "team-1", by="office")
+    assert captured.splitlines()[:2] == [
+        f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; keep it secret until "
         "'draw'",
         "b1: reading",
     ]
     for reader, boxes in zip(readers, ([SHARED, LONE], [SHARED], [SHARED]), strict=True):
         file = wrote_marks(tmp_path / f"{reader}.csv", *boxes)
-        told = step("read", "b1", file, by=reader)
-    assert told.startswith("b1: typing\n")
+        captured = step("read", "b1", file, by=reader)
+    assert captured.startswith("b1: typing\n")
     assert (
-        told.splitlines()[-1]
+        captured.splitlines()[-1]
         == f"next  nodulebench annotate review draw {handle} b1 --by ORGANISER"
     )
     step("draw", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
     shown = step("show", "b1", by=reviewer).splitlines()
-    drew = [f"a: {one} drew {2 if one == readers[0] else 1}" for one in readers]
+    drew = [f"a: {reader} drew {2 if reader == readers[0] else 1}" for reader in readers]
     assert shown[:3] == sorted(drew)
     assert shown[4] == "a candidate-2: slices 9; not drawn by all on 9"
     assert step("show", "b1", by=readers[1]) == f"a: {readers[1]} drew 1\na candidate-1: slices 3\n"
-    step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
-    told = step("judge", "b1", "a", "candidate-2", "--object", by=reviewer)
-    assert f"  a: waits for {reviewer} to finish its review" in told.splitlines()
-    told = step("finish", "b1", "a", by=reviewer)
-    assert told.splitlines() == [
+    step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)
+    captured = step("decide", "b1", "a", "candidate-2", "--object", by=reviewer)
+    assert f"  a: waits for {reviewer} to finish its review" in captured.splitlines()
+    captured = step("finish", "b1", "a", by=reviewer)
+    assert captured.splitlines() == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
         f"next  nodulebench annotate review ask {handle} b1 FILE --by ARBITRATOR",
@@ -144,7 +146,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
     assert run("review", "export", handle, tmp_path / "bundle") == 1
     assert "no batch is released" in capsys.readouterr().err
-    step("settle", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
+    step("arbitrate", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
     assert step("release", "b1", by="judge").splitlines() == [
         "b1: released",
         f"next  nodulebench annotate review export {handle} REFERENCE",
@@ -160,9 +162,9 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     log = capsys.readouterr().out.splitlines()
     assert len(log) == 13
     assert run("review", "quality", handle, "--out", tmp_path / "quality.json") == 0
-    told = capsys.readouterr().out.splitlines()
-    assert sorted(line.rsplit(" ", 1)[1] for line in told[:3]) == ["0.667", "0.667", "1.000"]
-    assert any("1.00 lone marks per case, p of drift undefined" in line for line in told)
+    captured = capsys.readouterr().out.splitlines()
+    assert sorted(line.rsplit(" ", 1)[1] for line in captured[:3]) == ["0.667", "0.667", "1.000"]
+    assert any("1.00 lone marks per case, p of drift undefined" in line for line in captured)
     assert json.loads((tmp_path / "quality.json").read_text())["cases"] == 1
     assert run("review", "status", handle, "b1") == 0
     assert capsys.readouterr().out.startswith("b1: released\n")
@@ -191,8 +193,8 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
         assert run("review", "read", handle, "b1", empty, "--by", reader) == 0
-    told = capsys.readouterr().out
-    assert "b1: review\n  waits for the draw of its reviewer\n" in told
+    output = capsys.readouterr().out
+    assert "b1: review\n  waits for the draw of its reviewer\n" in output
     shutil.copytree(handle, tmp_path / "other")
     assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 0
     reviewer = teams["team-2"].split("leader ")[1]
@@ -207,8 +209,8 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
     assert run("review", "draw", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
-    told = capsys.readouterr().err
-    assert "promised for batch 'b1' (the disk broke); 'judge' drew the reviewer anew" in told
+    output = capsys.readouterr().err
+    assert "commitment for batch 'b1' (the disk broke); 'judge' drew the reviewer again" in output
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         (("read", "b1", "other.csv", "--by", "r1"), "marks case 'z', which is not among"),
         (("read", "b1", "far.csv", "--by", "r1"), "the outline is outside the image."),
         (("type", "b1", "a", "candidate-1", "big", "--by", "r1"), "type type: 'big': String"),
-        (("judge", "b1", "a", "c", "--agree", "--by", "lead2"), "is a step of 'review'."),
+        (("decide", "b1", "a", "c", "--agree", "--by", "lead2"), "is a step of 'review'."),
     ],
 )
 def test_what_is_wrong_changes_nothing(

@@ -126,10 +126,10 @@ def test_a_wrong_reading_leaves_the_project_as_it_was(
     workdir: Path, tmp_path: Path, capsys, reader: str, rows: str, what: str
 ) -> None:
     before = contents(workdir)
-    code, told = run(
+    code, output = run(
         capsys, "annotate", "review", "read", workdir, "b1", wrote(tmp_path, rows), "--by", reader
     )
-    assert told.startswith(what)
+    assert output.startswith(what)
     assert code == 1
     assert contents(workdir) == before
 
@@ -197,8 +197,8 @@ def test_wrong_lidc_files_make_no_reference(
     ).write_csv(tmp_path / "scans.csv")
     before = contents(tmp_path)
     options = ("--out", tmp_path / "out", "--findings", tmp_path / "findings")
-    code, told = run(capsys, "reference", "build", source, "--rule", "union", *options)
-    assert what in told
+    code, output = run(capsys, "reference", "build", source, "--rule", "union", *options)
+    assert what in output
     assert code == 1
     assert contents(tmp_path) == before
 
@@ -212,7 +212,7 @@ def test_the_same_lidc_file_twice_counts_once_and_is_told(tmp_path: Path, capsys
         "seriesuid,pixel_spacing_mm,slice_spacing_mm,z_first_mm\n1.2.3,0.7,2,0\n"
     )
     options = ("--rule", "union", "--out", tmp_path / "out")
-    code, told = run(capsys, "reference", "build", source, *options)
+    code, output = run(capsys, "reference", "build", source, *options)
     assert code == 0
-    assert "warning: 1 file(s) repeat the reading of a series and count once." in told
+    assert "warning: 1 file(s) repeat the reading of a series and count once." in output
     assert pl.read_parquet(tmp_path / "out" / "nodules.parquet").height == 1

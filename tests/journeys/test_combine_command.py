@@ -68,9 +68,9 @@ def test_candidate_lists_are_merged_and_all_combinations_tabulated(
         ("s3", 1.0, 0.0, 0.0, 0.4, 1, "r"),
         ("s4", 52.0, 0.0, 0.0, 0.6, 0, "p+r"),
     ]
-    told = capsys.readouterr().out
-    assert "p+q+r       1.000        0.667        +0.333      4           1.0" in told
-    assert f"wrote {out}: 4 candidates" in told
+    output = capsys.readouterr().out
+    assert "p+q+r       1.000        0.667        +0.333      4           1.0" in output
+    assert f"wrote {out}: 4 candidates" in output
 
 
 def test_the_combination_is_itself_a_submission_and_a_candidate_list(
@@ -118,7 +118,11 @@ def test_scores_on_a_common_list_are_averaged(luna16: Path, tmp_path: Path, caps
     places = ("s1,0,0,0", "s2,0,0,0", "s4,50,0,0")
     scores = {"p": (0.9, 0.1, 0.5), "q": (0.8, 0.7, 0.2)}
     files = [
-        write(tmp_path, name, *(f"{place},{one}" for place, one in zip(places, of, strict=True)))
+        write(
+            tmp_path,
+            name,
+            *(f"{place},{columns}" for place, columns in zip(places, of, strict=True)),
+        )
         for name, of in scores.items()
     ]
     out, table = tmp_path / "out.csv", tmp_path / "table.csv"
@@ -210,14 +214,14 @@ def folds(folder: Path, *rows: str, header: str = "seriesuid,fold\n") -> Path:
 def test_folds_that_test_every_case_once_are_listed(luna16: Path, tmp_path: Path, capsys) -> None:
     path = folds(tmp_path, "s1,0", "s2,0", "s3,1", "s4,1")
     assert run("folds", "check", path, "--reference", luna16) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[1].split() == ["0", "2", "-", "2"]
-    assert told[2].split() == ["1", "2", "-", "1"]
-    assert told[3] == (
-        "note: no case names its patient, and each of them counts as a patient of its own. Name "
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["0", "2", "-", "2"]
+    assert lines[2].split() == ["1", "2", "-", "1"]
+    assert lines[3] == (
+        "note: no case names its patient; each of them counts as a separate patient. Name "
         "them with --cases, a table of case_id and patient_id."
     )
-    assert told[4] == "every one of 4 cases is tested once, in 2 folds"
+    assert lines[4] == "every one of 4 cases is tested once, in 2 folds"
 
 
 def test_patients_are_counted_where_they_are_named(luna16: Path, tmp_path: Path, capsys) -> None:
@@ -225,16 +229,16 @@ def test_patients_are_counted_where_they_are_named(luna16: Path, tmp_path: Path,
     header = "case_id,patient_id\n"
     cases = write(tmp_path, "cases", "s1,a", "s2,a", "s3,b", "s4,c", header=header)
     assert run("folds", "check", path, "--reference", luna16, "--cases", cases) == 0
-    told = capsys.readouterr().out
-    assert [line.split()[2] for line in told.splitlines()[1:3]] == ["1", "2"]
-    assert "note:" not in told
+    output = capsys.readouterr().out
+    assert [line.split()[2] for line in output.splitlines()[1:3]] == ["1", "2"]
+    assert "note:" not in output
     drawn = tmp_path / "drawn.csv"
     given = ("--reference", luna16, "--count", 2, "--cases")
     assert run("folds", "make", drawn, *given, cases) == 0
     assert "note:" not in capsys.readouterr().out
     some = write(tmp_path, "some", "s1,a", "s2,a", "s3,b", "s4,", header=header)
     assert run("folds", "make", drawn, *given, some) == 0
-    assert "note: 1 cases name no patient, and each of them counts" in capsys.readouterr().out
+    assert "note: 1 cases name no patient; each of them counts" in capsys.readouterr().out
 
 
 def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) -> None:
@@ -244,7 +248,7 @@ def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) ->
         "error: case 's1': is tested in folds 0, 1. Test every case once.",
         "error: case 's3': is in no fold. Test every case once.",
         "error: case 's9': is not in the test set 'luna16' (4 cases). Remove it, or check against "
-        "the set that it belongs to.",
+        "the set to which it belongs.",
     ]
 
 

@@ -48,15 +48,15 @@ def compare(folder: Path, *more: object) -> int:
 def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
     choice = ("--baseline", "careful", "--metric", "recall", "--margin", 0.05)
     assert compare(demo, *choice, "--all") == 0
-    told = capsys.readouterr().out
-    assert told.startswith("recall under center_hit, best first\n")
-    assert "differences from careful" in told
-    assert "95% intervals from 100 paired resamples of patients" in told
-    assert "margin 0.05" in told
-    assert "nodules found by only one of the two (McNemar)" in told
-    assert "ranks by recall, rule center_hit" in told
-    assert "effect of the rule on 3 algorithms" in told
-    assert "relative to center_hit" in told
+    output = capsys.readouterr().out
+    assert output.startswith("recall under center_hit, best first\n")
+    assert "differences from careful" in output
+    assert "95% intervals from 100 paired resamples of patients" in output
+    assert "margin 0.05" in output
+    assert "nodules found by only one of the two (McNemar)" in output
+    assert "ranks by recall, rule center_hit" in output
+    assert "effect of the rule on 3 algorithms" in output
+    assert "relative to center_hit" in output
     written = read(demo / "comparison.json")
     assert written["schema"] == "nodulebench/comparison@1"
     assert (written["baseline"], written["margin"], written["bootstraps"]) == ("careful", 0.05, 100)
@@ -98,13 +98,13 @@ def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None
         assert row.startswith(f"  {at + 1}     {name:<11}  {value[name]:.3f} ")
     written = read(demo / "comparison.json")["differences"]
     (row,) = [
-        one
-        for one in written
-        if (one["rule"], one["metric"], one["algorithm"]) == ("center_hit", "recall", "eager")
+        row
+        for row in written
+        if (row["rule"], row["metric"], row["algorithm"]) == ("center_hit", "recall", "eager")
     ]
-    found = row["difference"]
-    told = f"{found['value']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
-    assert f"{told}  {row['adjusted_p_value']['holm']:.3f}" in rows[order.index("eager")]
+    difference = row["difference"]
+    interval = f"{difference['value']:+.3f} ({difference['low']:+.3f} to {difference['high']:+.3f})"
+    assert f"{interval}  {row['adjusted_p_value']['holm']:.3f}" in rows[order.index("eager")]
     assert len([line for line in shown if not line.startswith("wrote")]) == 7
     assert shown[6].endswith("every difference, rank and nodule: --all")
 
@@ -127,7 +127,7 @@ def test_the_evaluation_lists_the_comparison_with_each_baseline_once(demo: Path)
     for baseline in ("careful", "eager", "careful"):
         assert compare(demo, "--baseline", baseline, "--metric", "recall") == 0
     listed = read(demo / "evaluation.json")["comparisons"]
-    assert [one["baseline"] for one in listed] == ["eager", "careful"]
+    assert [listing["baseline"] for listing in listed] == ["eager", "careful"]
     assert listed[-1] == read(demo / "comparison.json")
 
 
@@ -174,11 +174,11 @@ def test_a_folder_without_an_evaluation_is_one_line(tmp_path: Path, capsys) -> N
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One result for each of three versions of an algorithm on the same test set."""
     out = tmp_path_factory.mktemp("releases")
-    found = {"last": range(20), "same": range(20), "worse": range(5)}
+    hits_of = {"last": range(20), "same": range(20), "worse": range(5)}
     truth = reference(*(case(f"c{n}", nodule(8)) for n in range(24)))
-    for name, hits in found.items():
-        said = submission(*(case(f"c{n}", mark(0.9)) for n in hits), name="cad")
-        evaluate(truth, [said], CPM).write(out / name)
+    for name, hits in hits_of.items():
+        marks = submission(*(case(f"c{n}", mark(0.9)) for n in hits), name="cad")
+        evaluate(truth, [marks], CPM).write(out / name)
     return out
 
 
@@ -186,7 +186,7 @@ CPM = protocol(metrics=("recall", "cpm"), interval=IntervalChoice(bootstraps=50)
 
 
 @pytest.mark.parametrize(
-    ("new", "margin", "more", "status", "told"),
+    ("new", "margin", "more", "status", "expected"),
     [
         ("same", 0.2, (), 0, "shown      cad (new), luna16, cpm: +0.000 (-0.1"),
         ("same", 0.01, (), 3, "(not assessable: cannot be met with 24 patients even by a perfect"),
@@ -195,13 +195,19 @@ CPM = protocol(metrics=("recall", "cpm"), interval=IntervalChoice(bootstraps=50)
     ],
 )
 def test_a_release_that_is_worse_does_not_pass_the_gate(
-    releases: Path, new: str, margin: float, more: tuple[str, ...], status: int, told: str, capsys
+    releases: Path,
+    new: str,
+    margin: float,
+    more: tuple[str, ...],
+    status: int,
+    expected: str,
+    capsys,
 ) -> None:
     before = sorted(releases.rglob("*"))
     assert compare(releases / new, releases / "last", "--no-worse-than", margin, *more) == status
     shown = capsys.readouterr().out
     assert "differences from cad (old)" in shown
-    assert told in shown
+    assert expected in shown
     assert shown.rstrip().endswith("met" if status == 0 else "not met")
     assert sorted(releases.rglob("*")) == before
 

@@ -14,7 +14,7 @@ def test_coverage_writes_its_page_in_the_language_asked_for(tmp_path, capsys):
     out = tmp_path / "out"
     command = ("coverage", tmp_path, "--design", design, "--out", out, "--language", "zh")
     with pytest.raises(SystemExit) as stopped:
-        main([str(one) for one in command])
+        main([str(argument) for argument in command])
     assert stopped.value.code == 1
     assert "many  not met             missing: 3 more cases" in capsys.readouterr().out
     assert "还需 3 例" in (out / "coverage.html").read_text()

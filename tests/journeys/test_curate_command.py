@@ -28,14 +28,14 @@ def archive(tmp_path_factory):
 def test_curate_writes_cases_and_says_what_fell_out(archive, tmp_path, capsys):
     out = tmp_path / "out"
     assert run("curate", archive, "--out", out) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[:3] == [
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[:3] == [
         "1 series found, 0 admitted",
         "  small_matrix                1",
         "0 unreadable files, 1 of other kinds",
     ]
-    assert "examining series: 1 of 1" in told.err
-    assert f"wrote {out / 'curation.html'}" in told.out
+    assert "examining series: 1 of 1" in captured.err
+    assert f"wrote {out / 'curation.html'}" in captured.out
 
     design = tmp_path / "design.toml"
     design.write_text("[limits]\nsmallest_matrix = 96\n")
@@ -61,8 +61,8 @@ def test_scans_are_selected_as_luna16_did(archive, tmp_path, capsys):
     (case,) = make_cases(1, 8, matrix=96)
     write_volume(case.scan.volume, thick, replace(case.header, slice_thickness_mm=3.0))
     assert run("curate", thick, "--design", "luna16", "--out", tmp_path / "none") == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[:2] == ["1 series found, 0 admitted", "  thick_slices                1"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["1 series found, 0 admitted", "  thick_slices                1"]
 
 
 def test_a_wrong_folder_or_limit_is_one_clear_line(tmp_path, capsys):

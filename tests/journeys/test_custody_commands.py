@@ -48,7 +48,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run(*SEAL, *key) == 0
     shown = capsys.readouterr()
     assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
-    assert "one secret opens this set for all" in shown.err
+    assert "one shared secret opens this set" in shown.err
     assert "the policy names neither plans nor protocols" in shown.err
     assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
     out = capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert "evaluation 1 of 2" in out
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
     out = capsys.readouterr().out
-    assert "evaluated  Bo (operator)" in out
+    assert "evaluated           Bo (operator)" in out
     assert "developer example: 1 of 2 evaluations" in out
     assert "wrote small.checkpoint: 3 events" in out
 
@@ -94,7 +94,7 @@ def test_the_same_with_a_key_for_each_person(
     lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
     assert run(*score, "--bootstraps", "20", "--key", "bo.key", "--as", "Cem") == 1
-    assert "is that of 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
+    assert "belongs to 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
     monkeypatch.setenv("NODULEBENCH_KEY", "bo.key")
     assert run(*score, "--bootstraps", "20") == 0
     assert "evaluation 1 of 2" in capsys.readouterr().out
@@ -105,7 +105,7 @@ def test_the_same_with_a_key_for_each_person(
     capsys.readouterr()
     assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
     out = capsys.readouterr().out
-    assert "evaluated  Bo (operator)" in out
+    assert "evaluated           Bo (operator)" in out
     assert "one secret" not in out
     verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
     assert run(*verify, "--public-key", "ada.key.pub") == 0
@@ -202,7 +202,7 @@ def test_keys_come_are_replaced_and_go(
     out = capsys.readouterr().out
     assert "event 2: the key of 'Bo' was replaced" in out
     assert "event 3: 'Dee' was admitted as auditor" in out
-    assert "event 4: the key of 'Cem' counts no more" in out
+    assert "event 4: the key of 'Cem' was revoked" in out
     assert run(*custody, "keys", "sealed") == 0
     lines = capsys.readouterr().out.splitlines()
     assert "Cem (auditor), since event 4: no key, or revoked" in lines
@@ -225,7 +225,7 @@ def test_keys_come_are_replaced_and_go(
     assert run("audit", "sealed", "--checkpoint", "set.checkpoint") == 0
     Path("sealed/audit/00000005.json").unlink()
     assert run(*check) == 1
-    assert "could NOT take the set's place" in capsys.readouterr().out
+    assert "could NOT replace the set" in capsys.readouterr().out
 
 
 def test_a_set_loses_a_patient(
@@ -241,13 +241,13 @@ def test_a_set_loses_a_patient(
     ada = ["sealed", "--key", "ada.key"]
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
+        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 stored result(s) deleted"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
-    assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
+    assert "withdrawn           Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
-    assert "look 2 was made with scan1, withdrawn since" in out
+    assert "evaluation 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

@@ -23,8 +23,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("demo")
     recipe = re.search(r"^demo:.*\n\t.*/(?P<command>nodulebench .*)$", MAKEFILE, re.M)
     assert recipe is not None
-    told = run_block(Block("bash", recipe["command"]), folder)
-    return folder / "nodulebench-demo", told
+    output = run_block(Block("bash", recipe["command"]), folder)
+    return folder / "nodulebench-demo", output
 
 
 def test_make_demo_prints_what_the_readme_shows(demo) -> None:
@@ -61,12 +61,12 @@ def test_marks_have_boxes_axes_and_a_density(demo) -> None:
 
 
 def test_the_test_set_stays_with_its_images(demo) -> None:
-    out, told = demo
+    out, errors = demo
     reference = read_reference(out / TEST_SET)
     assert reference.cases.height == 6
     assert len(set(reference.nodules["type"])) == 6
     assert sorted(path.suffix for path in (out / TEST_SET / "images").iterdir()).count(".mhd") == 6
-    assert "isicad, subsolidcad, largecad read 6 scans" in told.splitlines()
+    assert "isicad, subsolidcad, largecad read 6 scans" in errors.splitlines()
 
 
 def test_the_report_has_pictures_the_comparison_and_all_combinations(demo) -> None:

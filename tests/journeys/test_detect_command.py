@@ -76,9 +76,9 @@ def test_a_scan_becomes_a_submission_with_times_of_its_stages(tmp_path, capsys, 
     path = tmp_path / f"scan-1{suffix}"
     (metaimage if suffix == ".mhd" else nifti).write_volume(scan, path)
     assert run("detect", "largecad", path, "--out", tmp_path / "marks") == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for stage in ("reading", "lungs", "largecad", "describing", "total"):
-        assert f"  {stage} " in told
+        assert f"  {stage} " in output
     submission = read_submission(tmp_path / "marks")
     assert submission.name == "largecad"
     assert_found(submission, "scan-1")
@@ -134,10 +134,10 @@ def test_a_test_set_is_read_whole_and_a_broken_case_is_told(tmp_path, capsys, sc
     air = Volume(np.full_like(scan.hu, -1000), scan.geometry)
     metaimage.write_volume(air, folder / "images" / "bad.mhd")
     assert run("detect", "largecad", folder, "--out", tmp_path / "marks") == 1
-    told = capsys.readouterr()
-    assert "error: bad: " in told.err
-    assert "shows no lung" in told.err
-    assert "on 1 scan" in told.out
+    captured = capsys.readouterr()
+    assert "error: bad: " in captured.err
+    assert "shows no lung" in captured.err
+    assert "on 1 scan" in captured.out
     submission = read_submission(tmp_path / "marks")
     assert submission.runs is not None
     assert dict(submission.runs.select("case_id", "state").rows()) == {
@@ -157,9 +157,11 @@ def test_what_is_no_lung_is_a_warning_a_state_and_a_file_and_never_passes_in_sil
     marks, path = tmp_path / "marks", tmp_path / "belly.mhd"
     metaimage.write_volume(replace(scan, hu=belly.astype(np.int16)), path)
     assert run("detect", "largecad", path, "--out", marks) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("warning: belly: what was taken for the lungs is not as lungs are: no ")
-    assert "their median density in HU is -1,000, not -985 to -500" in told
+    errors = capsys.readouterr().err
+    assert errors.startswith(
+        "warning: belly: what was taken for the lungs is not as lungs are: no "
+    )
+    assert "their median density in HU is -1,000, not -985 to -500" in errors
     submission = read_submission(marks)
     assert submission.runs is not None
     assert submission.runs["state"].to_list() == ["lungs_implausible"]
@@ -234,13 +236,13 @@ def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
         write_weights(folder / "w.safetensors", NETWORKS["m5lcad"].build(), card)
     given = ["detect", "largecad", path, "--weights"]
     assert run(*given, tmp_path / "weights-1", "--out", tmp_path / "marks") == 0
-    told = capsys.readouterr()
-    assert "  network " in told.out
-    assert told.err == ""
-    found = read_submission(tmp_path / "marks")
-    assert found.name == "largecad+m5lcad"
-    assert found.marks["score"].is_between(0, 1).all()
-    assert found.marks["score"].is_sorted(descending=True)
+    captured = capsys.readouterr()
+    assert "  network " in captured.out
+    assert captured.err == ""
+    submission_read = read_submission(tmp_path / "marks")
+    assert submission_read.name == "largecad+m5lcad"
+    assert submission_read.marks["score"].is_between(0, 1).all()
+    assert submission_read.marks["score"].is_sorted(descending=True)
     assert run(*given, tmp_path / "weights-0", "--out", tmp_path / "known") == 0
     assert "scan-1: 1 of 1 scans were judged by weights that had lea" in capsys.readouterr().err
     assert run(*given, tmp_path / "weights-0", "--fold", 3, "--out", tmp_path / "third") == 1
@@ -253,14 +255,14 @@ def small_znet(monkeypatch):
     """Both halves of ZNET with fewer maps, larger voxels and smaller batches: seconds of a CPU."""
     monkeypatch.setattr(znet_unet, "MAPS", (4, 4, 4, 4))
     monkeypatch.setattr(znet, "SETS", (4, 4, 4))
-    finder, judge = DETECTION_NETWORKS["znet_unet"], NETWORKS["znet"]
+    finder, classifier = DETECTION_NETWORKS["znet_unet"], NETWORKS["znet"]
     how = {"batch": 4, "rate": 5e-3, "augment": Augment()}
     recipe = replace(finder.recipe, average=0.85, **how)
     tile, step_mm = cube((1, 24, 24), (1.0,) * 3), 1.0
     smaller = replace(finder, tile=tile, step_mm=step_mm, recipe=recipe, shift_mm=(2, 3, 3))
     monkeypatch.setitem(DETECTION_NETWORKS._loaded, "znet_unet", smaller)
     monkeypatch.setitem(
-        NETWORKS._loaded, "znet", replace(judge, recipe=replace(judge.recipe, **how))
+        NETWORKS._loaded, "znet", replace(classifier, recipe=replace(classifier.recipe, **how))
     )
 
 
@@ -291,13 +293,13 @@ def test_znet_is_trained_and_reads_a_scan_by_commands_alone(tmp_path, capsys, sc
     given = ("--weights", weights, "--out", tmp_path / "marks")
     assert run("detect", "znet", tmp_path / "other.mhd", *given) == 0
 
-    told = capsys.readouterr().out
-    assert told.index("  znet_unet ") < told.index("  network ")
-    found = read_submission(tmp_path / "marks")
-    assert found.name == "znet"
-    place = found.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
+    output = capsys.readouterr().out
+    assert output.index("  znet_unet ") < output.index("  network ")
+    submission_read = read_submission(tmp_path / "marks")
+    assert submission_read.name == "znet"
+    place = submission_read.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
     assert np.linalg.norm(place - NODULE_MM, axis=1).min() < 2
-    assert found.marks["score"].is_between(0, 1, closed="none").all()
+    assert submission_read.marks["score"].is_between(0, 1, closed="none").all()
 
 
 def test_classifiers_are_trained_and_read_a_scan_by_commands_alone(tmp_path, capsys, scan):
@@ -311,21 +313,21 @@ def test_classifiers_are_trained_and_read_a_scan_by_commands_alone(tmp_path, cap
     for name, file in files.items():
         left_out = ("--without-fold", 9) if name == "mot_m5lv1" else ()
         assert run("train", name, *known, *left_out, "--out", file) == 0
-    found = []
+    submissions = []
     for number, given in enumerate([(), tuple(files.values())[:1], tuple(files.values())]):
         weights = [word for file in given for word in ("--weights", file)]
         out = tmp_path / f"marks-{number}"
         assert run("detect", "mot_m5lv1", path, *weights, "--out", out) == 0
-        found.append(read_submission(out))
-    assert [one.name for one in found] == ["mot_m5lv1"] * 3
+        submissions.append(read_submission(out))
+    assert [read.name for read in submissions] == ["mot_m5lv1"] * 3
     # the detector's own classifier decides what is reported, the second look how likely it is
-    scores = [one.marks["score"].max() for one in found]
+    scores = [read.marks["score"].max() for read in submissions]
     assert scores[0] == scores[1] != scores[2]
     capsys.readouterr()
     given = ("--weights", files["second_look"], "--out", tmp_path / "no")
     assert run("detect", "mot_m5lv1", path, "--fold", 9, *given) == 1
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert (
         "the classifier of second_look was trained on fold 9. Train it with --without-fold 9"
-        in told
+        in errors
     )

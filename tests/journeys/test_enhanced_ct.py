@@ -57,16 +57,16 @@ def test_an_enhanced_ct_is_curated_detected_in_judged_and_shown(
     assert run("detect", "isicad", tmp_path / "files", "--out", single, "--most", 20) == 0
     assert read_submission(marks).marks.equals(read_submission(single).marks)
 
-    found = read_submission(marks).marks
-    best = found.sort("score", descending=True).head(1)
+    marks_read = read_submission(marks).marks
+    best = marks_read.sort("score", descending=True).head(1)
     truth = best.select(
         "case_id", "x_mm", "y_mm", "z_mm", nodule_id=pl.lit("1"), diameter_mm=pl.lit(30.0)
     )
     table = NODULES.conform(truth.with_columns(is_ignored=pl.lit(False)), "nodules")
     bundle.write_reference(Reference("set", read, table), tmp_path / "set")
     result = tmp_path / "result"
-    judged = ("--reference", tmp_path / "set", "--cases", tmp_path / "archive", "--out", result)
-    assert run("evaluate", marks, *judged, "--bootstraps", 5) == 0
+    options = ("--reference", tmp_path / "set", "--cases", tmp_path / "archive", "--out", result)
+    assert run("evaluate", marks, *options, "--bootstraps", 5) == 0
     assert "1 hit, 0 missed" in capsys.readouterr().out
     assert run("report", result, "--images", tmp_path / "archive") == 0
     assert "data:image/png;base64," in (result / "report.html").read_text(encoding="utf-8")

@@ -44,9 +44,9 @@ def refused(luna16: Path, marks: Path, capsys, *more: object) -> list[str]:
     assert evaluate(luna16, marks, *more) == 1
     assert not (luna16.parent / "out").exists()
     assert [path.name for path in luna16.parent.iterdir() if path.name.startswith(".")] == []
-    told = capsys.readouterr()
-    assert told.out == ""
-    lines = told.err.splitlines()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
     assert all(line.startswith("error: ") for line in lines)
     return [line.removeprefix("error: ") for line in lines]
 
@@ -66,10 +66,10 @@ def test_a_submission_gives_json_tables_and_a_report(luna16: Path, capsys) -> No
         "misses.csv",
         "report.html",
     ]
-    found = json.loads((out / "evaluation.json").read_text())
-    assert found["schema"] == "nodulebench/evaluation@1"
-    assert set(found["digests"]) >= {"protocol", "reference", "cohort"}
-    (algorithm,) = found["algorithms"]
+    document = json.loads((out / "evaluation.json").read_text())
+    assert document["schema"] == "nodulebench/evaluation@1"
+    assert set(document["digests"]) >= {"protocol", "reference", "cohort"}
+    (algorithm,) = document["algorithms"]
     assert algorithm["name"] == "mine"
     counts = algorithm["rules"]["luna16"]["counts"]
     assert (counts["cases"], counts["nodules"], counts["hit"], counts["false_positive"]) == (
@@ -91,16 +91,16 @@ def test_a_gzipped_submission_reads_like_a_plain_one(luna16: Path) -> None:
     marks = luna16.parent / "mine.csv.gz"
     marks.write_bytes(gzip.compress(GOOD.encode()))
     assert evaluate(luna16, marks) == 0
-    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
-    assert found["algorithms"][0]["name"] == "mine"
+    document = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    assert document["algorithms"][0]["name"] == "mine"
 
 
 def test_a_header_only_submission_is_valid_and_misses_everything(luna16: Path) -> None:
     marks = luna16.parent / "silent.csv"
     marks.write_text(HEADER)
     assert evaluate(luna16, marks) == 0
-    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
-    result = found["algorithms"][0]["rules"]["luna16"]
+    document = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    result = document["algorithms"][0]["rules"]["luna16"]
     assert result["counts"]["missed"] == 2
     assert result["metrics"]["recall"]["value"] == 0
     assert result["metrics"]["cpm_exact"]["value"] == 0
@@ -113,8 +113,8 @@ def test_a_fold_is_scored_in_its_order(luna16: Path) -> None:
     marks.write_text(GOOD)
     fold.write_text("scan3\nscan1\n")
     assert evaluate(luna16, marks, "--series", fold) == 0
-    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
-    algorithm = found["algorithms"][0]
+    document = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    algorithm = document["algorithms"][0]
     assert algorithm["rules"]["luna16"]["counts"]["nodules"] == 1
     dropped = {"marks": 1, "cases": 1, "names": ["scan2"]}
     assert {"code": "marks_dropped", "values": dropped} in algorithm["notices"]
@@ -124,9 +124,11 @@ def test_what_the_official_program_drops_is_counted_and_shown(luna16: Path, caps
     marks = luna16.parent / "mine.csv"
     marks.write_text(GOOD + "foreign,0,0,0,0.9\n" + HEADER + "scan1,90,0,0,0.3\nscan")
     assert evaluate(luna16, marks) == 0
-    told = capsys.readouterr().err
-    assert "2 mark(s) of 2 case(s) that are not in the list were dropped: 'foreign', 'scan'" in told
-    assert "1 repeated header row(s) were dropped" in told
+    errors = capsys.readouterr().err
+    assert (
+        "2 mark(s) of 2 case(s) that are not in the list were dropped: 'foreign', 'scan'" in errors
+    )
+    assert "1 repeated header row(s) were dropped" in errors
 
 
 def test_marks_over_the_cap_are_counted_and_shown(luna16: Path, capsys) -> None:
@@ -158,8 +160,8 @@ def test_columns_of_ones_own_are_read_as_they_are_named(luna16: Path, is_file: b
         file.write_text('case = "scan"\nx = "px"\ny = "py"\nz = "pz"\nscore = "p"\n')
         names = str(file)
     assert evaluate(luna16, marks, "--columns", names) == 0
-    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
-    assert found["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
+    document = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    assert document["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
 
 
 def test_columns_that_are_named_wrongly(luna16: Path, capsys) -> None:
@@ -274,33 +276,33 @@ def test_files_of_one_name_are_called_by_their_folders_or_as_told(luna16: Path, 
         path.write_text(GOOD)
     both = ("evaluate", first, second, "--reference", luna16, "--bootstraps", 0)
     assert run(*both) == 0
-    told = capsys.readouterr().out
-    assert "a  ·  rule luna16" in told
-    assert "b  ·  rule luna16" in told
+    output = capsys.readouterr().out
+    assert "a  ·  rule luna16" in output
+    assert "b  ·  rule luna16" in output
     assert run(*both, "--name", "old", "--name", "new") == 0
-    told = capsys.readouterr().out
-    assert told.index("old  ·  rule luna16") < told.index("new  ·  rule luna16")
+    output = capsys.readouterr().out
+    assert output.index("old  ·  rule luna16") < output.index("new  ·  rule luna16")
     assert run(*both, "--name", "old") == 1
     assert "--name: 1 name(s) for 2 file(s) of marks." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("held", ["evaluation.json", "comparison.json", "manifest.sig"])
 def test_a_result_is_replaced_only_by_force(luna16: Path, capsys, held: str) -> None:
-    marks, kept = luna16.parent / "mine.csv", luna16.parent / "out" / held
+    marks, held_marks = luna16.parent / "mine.csv", luna16.parent / "out" / held
     marks.write_text(GOOD)
-    kept.parent.mkdir()
-    kept.write_text("precious")
+    held_marks.parent.mkdir()
+    held_marks.write_text("precious")
     assert evaluate(luna16, marks) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines() == [
-        f"error: {kept.parent}: holds another result ({held}). Choose another folder, or replace "
-        "that result with --force."
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        f"error: {held_marks.parent}: holds another result ({held}). Choose another folder, or "
+        "replace that result with --force."
     ]
-    assert [path.name for path in kept.parent.iterdir()] == [held]
-    assert kept.read_text() == "precious"
+    assert [path.name for path in held_marks.parent.iterdir()] == [held]
+    assert held_marks.read_text() == "precious"
     assert evaluate(luna16, marks, "--force") == 0
-    assert (kept.parent / "evaluation.json").read_text().startswith("{")
+    assert (held_marks.parent / "evaluation.json").read_text().startswith("{")
 
 
 def test_an_unknown_protocol_suggests_a_near_one(luna16: Path, capsys) -> None:

@@ -72,8 +72,8 @@ def test_no_original_name_came_through(lab: Path) -> None:
 
 def test_how_the_set_came_about_is_sealed_with_it(lab: Path) -> None:
     sheet = json.loads((lab / "sealed" / "datasheet.json").read_text("utf-8"))["answers"]
-    told = {name: sheet[name]["answer"] for name in TOLD}
-    assert told == {
+    answers = {name: sheet[name]["answer"] for name in TOLD}
+    assert answers == {
         "purpose": "To test detection of lung nodules before market approval.",
         "sampling": "3 of 4 admitted cases drawn at random, design 'lung-2026a', seed 20260301.",
         "exclusions": "4 series found, 4 admitted.",

@@ -73,12 +73,12 @@ def test_real_scans_go_by_commands_to_a_report_of_ten_algorithms(
     assert nodules.height == 4
     rows = ["file,developer,alias"]
     for number in range(10):
-        found = nodules.tail(max(1, nodules.height - number // 3)).select(
+        hits = nodules.tail(max(1, nodules.height - number // 3)).select(
             pl.col("case_id").alias("seriesuid"),
             *(pl.col(f"{axis}_mm").alias(f"coord{axis.upper()}") for axis in "xyz"),
             probability=pl.lit(0.9 - number / 100),
         )
-        found.write_csv(f"m{number}.csv")
+        hits.write_csv(f"m{number}.csv")
         rows.append(f"m{number}.csv,Company {number},A{number + 1}")
     Path("roster.csv").write_text("\n".join(rows))
     Path("policy.toml").write_text(POLICY)
@@ -91,5 +91,5 @@ def test_real_scans_go_by_commands_to_a_report_of_ten_algorithms(
     assert run(f"verify sealed {vault} --public-key key.pub.pem") == 0
     assert run("verify study --public-key key.pub.pem") == 0
     named = json.loads(Path("study/evaluation.json").read_text("utf-8"))["algorithms"]
-    assert [one["name"] for one in named] == [f"A{number}" for number in range(1, 11)]
+    assert [entry["name"] for entry in named] == [f"A{number}" for number in range(1, 11)]
     assert "6279.6001" not in Path("study/report.html").read_text("utf-8")

@@ -40,10 +40,10 @@ def test_a_result_has_no_formula_and_reads_back(tmp_path: Path) -> None:
     assert run("report", out) == 0
     assert run("verify", out) == 0
     written = [*out.rglob("*.csv")]
-    assert {"misses.csv", "false_positives.csv", "metrics.csv"} <= {one.name for one in written}
-    found = set().union(*map(cells, written))
-    assert {f"'{ATTACK}", "'-s2", "-90.0"} <= found
-    for cell in found:
+    assert {"misses.csv", "false_positives.csv", "metrics.csv"} <= {path.name for path in written}
+    every_cell = set().union(*map(cells, written))
+    assert {f"'{ATTACK}", "'-s2", "-90.0"} <= every_cell
+    for cell in every_cell:
         if cell.startswith(("=", "+", "-", "@", "\t", "\r")):
             float(cell)
     assert ATTACK.replace('"', "&#34;") in (out / "report.html").read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def test_a_result_has_no_formula_and_reads_back(tmp_path: Path) -> None:
     assert {"'@s1", "'-s2", "-90.0"} <= cells(copy)
     again = tmp_path / "again"
     assert run("evaluate", copy, "--reference", folder, "--bootstraps", 20, "--out", again) == 0
-    first, second = ((one / "misses.csv").read_text() for one in (out, again))
+    first, second = ((folder / "misses.csv").read_text() for folder in (out, again))
     assert first.replace(ATTACK, "").count("-s2") == second.count("-s2") == 1
 
 

@@ -22,12 +22,12 @@ CLEARING, CLIPBOARD, LINK = "\x1b[2J", "\x1b]52;c;ZXZpbA==\x07", "\x1b]8;;evil:\
 ATTACK = f"a{CLEARING}{CLIPBOARD}\r\b\x9b8m\u202eb"
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 OBEYED = {*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), *"\u202e\u2066\u2028"} - {"\n", "\t"}
-Told = Callable[..., str]
+OutputOf = Callable[..., str]
 
 
 @pytest.fixture
-def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
-    """Run a command as on a terminal; what it says, of which the terminal may obey nothing.
+def output_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> OutputOf:
+    """Run a command as on a terminal; its output, of which the terminal may obey nothing.
 
     Our own bold and colours are taken off standard output before.
     """
@@ -41,9 +41,9 @@ def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         assert (stopped.value.code or 0) == status, err
         for ours in (0, 1, 31, 32, 33):
             out = out.replace(f"\x1b[{ours}m", "")
-        said = out + err.replace("\r\033[K", "")
-        assert not OBEYED & set(said), repr(said)
-        return said
+        output = out + err.replace("\r\033[K", "")
+        assert not OBEYED & set(output), repr(output)
+        return output
 
     return run
 
@@ -67,22 +67,22 @@ def marks(tmp_path: Path) -> Path:
 
 
 def test_the_name_of_an_algorithm_from_check_to_verify(
-    told: Told, luna16: Path, marks: Path, tmp_path: Path
+    output_of: OutputOf, luna16: Path, marks: Path, tmp_path: Path
 ) -> None:
     other, out = tmp_path / "other.csv", tmp_path / f"out{CLIPBOARD}"
     other.write_text(HEADER + "s1,0,0,0,0.8\n")
     shown = r"a\x1b[2J\x1b]52;c;ZXZpbA==\x07\r\x08\x9b8m\u202eb"
-    assert shown in told("check", marks, "--reference", luna16)
+    assert shown in output_of("check", marks, "--reference", luna16)
     evaluate = ("evaluate", marks, other, "--reference", luna16, "--bootstraps", 20)
-    assert shown in told(*evaluate, "--out", out)
-    assert r"\x1b]52" in told(*evaluate, "--out", out, status=1)  # it holds another result
-    assert shown in told(
+    assert shown in output_of(*evaluate, "--out", out)
+    assert r"\x1b]52" in output_of(*evaluate, "--out", out, status=1)  # it holds another result
+    assert shown in output_of(
         "compare", out, "--baseline", "other", "--bootstraps", 20, "--permutations", 20
     )
-    assert r"paper\x1b[2J" in told("report", out, "--out", tmp_path / f"paper{CLEARING}")
+    assert r"paper\x1b[2J" in output_of("report", out, "--out", tmp_path / f"paper{CLEARING}")
     (out / "curve.parquet").unlink(missing_ok=True)
     (out / "misses.csv").unlink(missing_ok=True)
-    assert r"\x1b]52" in told("verify", out, status=1)
+    assert r"\x1b]52" in output_of("verify", out, status=1)
 
 
 @pytest.mark.parametrize(
@@ -91,55 +91,55 @@ def test_the_name_of_an_algorithm_from_check_to_verify(
     ids=["case", "number", "header"],
 )
 def test_what_stands_in_a_file_that_is_refused(
-    content: str, told: Told, luna16: Path, tmp_path: Path
+    content: str, output_of: OutputOf, luna16: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(content.replace("\r", ""))
-    assert r"\u202e" in told("check", path, "--reference", luna16, status=1)
-    said = told("evaluate", path, "--reference", luna16, "--out", tmp_path / "out", status=1)
-    assert r"\u202e" in said
+    assert r"\u202e" in output_of("check", path, "--reference", luna16, status=1)
+    output = output_of("evaluate", path, "--reference", luna16, "--out", tmp_path / "out", status=1)
+    assert r"\u202e" in output
 
 
-def test_words_that_were_typed(told: Told, tmp_path: Path) -> None:
+def test_words_that_were_typed(output_of: OutputOf, tmp_path: Path) -> None:
     for words in ([ATTACK], ["evaluate", f"--{ATTACK}"], ["formats", ATTACK]):
-        assert r"\x1b]52" in told(*words, status=1 if words[0] == "formats" else 2)
-    assert r"\x9b8m" in told("audit", tmp_path / ATTACK, status=1)
+        assert r"\x1b]52" in output_of(*words, status=1 if words[0] == "formats" else 2)
+    assert r"\x9b8m" in output_of("audit", tmp_path / ATTACK, status=1)
 
 
-def test_a_name_that_is_no_text_at_all(told: Told, luna16: Path, tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_at_all(output_of: OutputOf, luna16: Path, tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"a\xff\x1bc.csv")
-    assert r"a\xff\x1bc.csv" in told("check", path, "--reference", luna16, status=1)
+    assert r"a\xff\x1bc.csv" in output_of("check", path, "--reference", luna16, status=1)
 
 
-def test_the_name_of_a_reader(told: Told, tmp_path: Path) -> None:
+def test_the_name_of_a_reader(output_of: OutputOf, tmp_path: Path) -> None:
     box = Slice(3, 50, 50, 8, 8)
     write_reference(reference(case("a", nodule(8, (50, 50, 3), box))), tmp_path / "key.csv")
     answer = tmp_path / f"{ATTACK}.csv"
     write_marks(submission(case("a", mark(None, (50, 50, 3), box))), answer)
     exam = ("annotate", "exam", tmp_path / "key.csv", answer, "--sequences", 0)
-    assert r"\x1b]52" in told(*exam)
+    assert r"\x1b]52" in output_of(*exam)
     small_cases("a").write_csv(tmp_path / "cases.csv")
     roster = tmp_path / "roster.toml"
     roster.write_text(f"[[people]]\nperson_id = 'a'\nroles = [{json.dumps(ATTACK)}]\n")
     begin = ("annotate", "review", "start", "--roster", roster, "--cases", tmp_path / "cases.csv")
-    assert r"\x1b]52" in told(*begin, tmp_path / "folder", status=1)
+    assert r"\x1b]52" in output_of(*begin, tmp_path / "folder", status=1)
 
 
-def test_the_name_of_a_plan(told: Told, luna16: Path, tmp_path: Path) -> None:
+def test_the_name_of_a_plan(output_of: OutputOf, luna16: Path, tmp_path: Path) -> None:
     criteria, plan = tmp_path / "criteria.toml", tmp_path / "plan.json"
     criteria.write_text(
         f"name = {json.dumps(ATTACK + chr(0))}\n"
         '[[criteria]]\nmetric = "recall"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
     )
     freeze = ("test-plan", "freeze", "--criteria", criteria, "--reference", luna16, "--out", plan)
-    assert r"\u202eb\x00" in told(*freeze)
+    assert r"\u202eb\x00" in output_of(*freeze)
 
 
-def test_files_that_a_curation_meets(told: Told, tmp_path: Path) -> None:
+def test_files_that_a_curation_meets(output_of: OutputOf, tmp_path: Path) -> None:
     archive = tmp_path / f"archive{LINK.replace('/', '')}"
     archive.mkdir()
     (archive / f"{ATTACK}.dcm").write_bytes(b"\0" * 128 + b"DICM" + ATTACK.encode())
-    assert r"\x1b]8" in told("curate", archive, "--out", tmp_path / f"out{LINK}")
+    assert r"\x1b]8" in output_of("curate", archive, "--out", tmp_path / f"out{LINK}")
 
 
 def test_a_traceback_and_the_colours_of_others(luna16: Path, tmp_path: Path) -> None:
@@ -147,21 +147,21 @@ def test_a_traceback_and_the_colours_of_others(luna16: Path, tmp_path: Path) -> 
     command = ["evaluate", path, "--reference", luna16, "--out", tmp_path / "out", "--debug"]
     program = [sys.executable, "-m", "nodulebench", *map(str, command)]
     done = subprocess.run(program, capture_output=True, encoding="utf-8", check=False)
-    said = done.stdout + done.stderr
-    assert "Traceback" in said
-    assert r"\x1b[31m\x1b[8m" in said
-    assert not OBEYED & set(said), repr(said)
+    output = done.stdout + done.stderr
+    assert "Traceback" in output
+    assert r"\x1b[31m\x1b[8m" in output
+    assert not OBEYED & set(output), repr(output)
 
 
 def test_a_name_makes_no_line_and_no_colour_of_its_own(
-    told: Told, luna16: Path, tmp_path: Path
+    output_of: OutputOf, luna16: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "a\nwrote everything\x1b[32m.csv"
     path.write_text(HEADER + "s1,0,0,0,0.9\n")
-    said = told("evaluate", path, "--reference", luna16, "--bootstraps", 5)
-    assert "wrote everything" in said
-    assert not any(line.startswith("wrote") for line in said.splitlines())
-    assert r"a\nwrote everything\x1b[32m" in said
+    output = output_of("evaluate", path, "--reference", luna16, "--bootstraps", 5)
+    assert "wrote everything" in output
+    assert not any(line.startswith("wrote") for line in output.splitlines())
+    assert r"a\nwrote everything\x1b[32m" in output
 
 
 FORMULA = '=HYPERLINK("http://evil","see")'
@@ -177,8 +177,8 @@ class HostileServer:
 
     def search_for_series(self, **_: Any) -> list[dict[str, Any]]:
         described = f"{FORMULA}{ATTACK}\nwrote all"
-        told = {"0020000D": "1.2", "0020000E": self.series_uid, "0008103E": described}
-        return [{tag: {"Value": [text]} for tag, text in told.items()}]
+        attributes = {"0020000D": "1.2", "0020000E": self.series_uid, "0008103E": described}
+        return [{tag: {"Value": [text]} for tag, text in attributes.items()}]
 
     def iter_series(self, *_: Any, **__: Any) -> Iterator[Any]:
         yield from self.objects
@@ -196,25 +196,25 @@ def hostile_slice(**more: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # pydicom warns of such UIDs
 def test_a_server_that_gives_hostile_series(
-    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    output_of: OutputOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def served(series_uid: str, one: Any) -> None:
-        server = HostileServer(series_uid, [one])
+    def served(series_uid: str, series: Any) -> None:
+        server = HostileServer(series_uid, [series])
         monkeypatch.setattr(receive, "client_of", lambda *_: server)
 
     fetch, out = ("receive", "fetch", "http://127.0.0.1/dicom-web"), tmp_path / "in"
     served(ATTACK, hostile_slice(SeriesInstanceUID=ATTACK))
-    for said in (told(*fetch, "--list"), told(*fetch, "--out", out, status=1)):
-        assert r"\x1b]52;c;ZXZpbA==\x07" in said
-        assert not any(line.startswith("wrote") for line in said.splitlines())
+    for output in (output_of(*fetch, "--list"), output_of(*fetch, "--out", out, status=1)):
+        assert r"\x1b]52;c;ZXZpbA==\x07" in output
+        assert not any(line.startswith("wrote") for line in output.splitlines())
     assert not out.exists()
     whole = hostile_slice()
     served(str(whole.SeriesInstanceUID), whole)
-    told(*fetch, "--out", out)
+    output_of(*fetch, "--out", out)
     (tmp_path / "passphrase").write_text("correct horse\n")
     keys = ("--key-table", tmp_path / "keys", "--passphrase-file", tmp_path / "passphrase")
-    told("deidentify", out, "--out", tmp_path / "clean", *keys, "--jobs", 1)
-    table = told("deidentify", "--show-keys", *keys)
+    output_of("deidentify", out, "--out", tmp_path / "clean", *keys, "--jobs", 1)
+    table = output_of("deidentify", "--show-keys", *keys)
     cells = [cell for row in csv.reader(table.splitlines()) for cell in row]
     assert any(cell.startswith(f"'{FORMULA}") for cell in cells)  # the patient's number, defused
     assert not any(cell.startswith(("=", "@", "+", "-")) for cell in cells)

@@ -19,7 +19,7 @@ def make(folder: Path, works: str, *options: str) -> subprocess.CompletedProcess
         shim = folder / name
         shim.write_text(f"#!/bin/sh\nexit {0 if name == works else 127}\n")
         shim.chmod(0o755)
-    outside = {name: one for name, one in os.environ.items() if not name.startswith("MAKE")}
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
         ["make", "--no-print-directory", *options, "demo", f"VENV={folder / 'venv'}"],
         cwd=ROOT,

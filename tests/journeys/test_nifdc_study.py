@@ -38,9 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     metrics = (*published.metrics, "sensitivity_at_fp_rate", "cpm")
     protocol = with_options(published.model_copy(update={"metrics": metrics}), bootstraps=30)
     submissions = (made_up_submission(reference, skill, seed=3) for skill in SKILLS)
-    found = evaluate(reference, submissions, protocol)
+    evaluation = evaluate(reference, submissions, protocol)
     out = tmp_path_factory.mktemp("study") / "out"
-    write_evaluation(found, out)
+    write_evaluation(evaluation, out)
     choice = ComparisonChoice("AUT 1", ("recall", "precision", "f_beta", "cpm"), 0.05, 60, 0)
     compare_folder(out, choice)
     causes = out.parent / "causes.csv"
@@ -62,7 +62,14 @@ def document(folder: Path) -> dict[str, Any]:
 
 def test_test_set_has_the_published_shares(document: dict[str, Any]) -> None:
     strata = document["algorithms"][0]["rules"]["center_hit"]["strata"]
-    assert [one["nodules"] for one in strata["type"].values()] == [2606, 309, 1196, 452, 1409, 137]
+    assert [stratum["nodules"] for stratum in strata["type"].values()] == [
+        2606,
+        309,
+        1196,
+        452,
+        1409,
+        137,
+    ]
     assert document["reference"]["cases"] == 593
 
 
@@ -115,7 +122,7 @@ def test_relative_differences_behave_as_published(document: dict[str, Any]) -> N
         }
         for algorithm in document["algorithms"]
     }
-    assert all(one["center_distance"] >= 0 for one in relative.values())
+    assert all(differences["center_distance"] >= 0 for differences in relative.values())
     assert min(relative, key=lambda name: relative[name]["area_overlap"]) == "AUT 5"
     assert relative["AUT 3"]["area_overlap"] > 0
 

@@ -14,10 +14,10 @@ def run(*arguments):
 def test_phantom_makes_a_test_set_that_can_be_scored(tmp_path, capsys):
     out = tmp_path / "set"
     assert run("phantom", out, "--cases", 2, "--seed", 4, "--matrix", 64) == 0
-    told = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     reference = bundle.read_reference(out)
-    assert told[-1] == f"wrote 2 scans with {reference.nodules.height} nodules to {out}"
-    assert told[0].startswith("phantom-0001: 64 x 64 x ")
+    assert lines[-1] == f"wrote 2 scans with {reference.nodules.height} nodules to {out}"
+    assert lines[0].startswith("phantom-0001: 64 x 64 x ")
     volume = metaimage.read_volume(out / "images" / "phantom-0001.mhd")
     assert volume.shape[1:] == (64, 64)
     marks = tmp_path / "perfect.csv"

@@ -79,35 +79,35 @@ def signed(workdir: Path, capsys) -> Path:
 
 def test_from_plan_to_verified_signature(signed: Path, capsys) -> None:
     assert run("verify result --public-key key.pub.pem") == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert "files       10 listed" in told.out
-    assert " by Laboratory, key sha256:" in told.out
-    assert "not checked" not in told.out
-    assert told.out.endswith("result: verified\n")
-    found = json.loads((signed / "evaluation.json").read_text())
-    assert found["digests"]["plan"] == found["plan"]["digest"]
-    assert found["plan"]["verdict"] == "passed"
-    assert [criterion["met"] for criterion in found["plan"]["criteria"]] == [True, True, True]
-    assert 0.01 <= found["plan"]["criteria"][1]["low"] < 0.02  # one of two patients: 0.0126
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "files       10 listed" in captured.out
+    assert " by Laboratory, key sha256:" in captured.out
+    assert "not checked" not in captured.out
+    assert captured.out.endswith("result: verified\n")
+    document = json.loads((signed / "evaluation.json").read_text())
+    assert document["digests"]["plan"] == document["plan"]["digest"]
+    assert document["plan"]["verdict"] == "passed"
+    assert [criterion["met"] for criterion in document["plan"]["criteria"]] == [True, True, True]
+    assert 0.01 <= document["plan"]["criteria"][1]["low"] < 0.02  # one of two patients: 0.0126
 
 
 @pytest.mark.usefixtures("workdir")
 def test_the_verdict_is_shown(capsys) -> None:
     freeze()
     evaluate()
-    told = capsys.readouterr().out
-    assert "  met        mine: recall (luna16) >= 0.5: 0.500" in told
-    assert "  mine: passed" in told
+    output = capsys.readouterr().out
+    assert "  met        mine: recall (luna16) >= 0.5: 0.500" in output
+    assert "  mine: passed" in output
 
 
 def test_a_failed_test_is_a_result_not_an_error(workdir: Path, capsys) -> None:
     (workdir / "criteria.toml").write_text(CRITERIA.replace("limit = 0.5", "limit = 0.75"))
     freeze()
     assert evaluate() == 3
-    told = capsys.readouterr().out
-    assert "  NOT MET    mine: recall (luna16) >= 0.75" in told
-    assert "  mine: failed" in told
+    output = capsys.readouterr().out
+    assert "  NOT MET    mine: recall (luna16) >= 0.75" in output
+    assert "  mine: failed" in output
     assert (workdir / "result" / "report.html").is_file()
 
 
@@ -115,11 +115,11 @@ def test_another_test_set_than_the_planned_one_has_no_verdict(workdir: Path, cap
     freeze()
     (workdir / "fold.csv").write_text("scan1\nscan3\n")
     assert evaluate("--series fold.csv") == 4
-    told = capsys.readouterr().out
-    assert "NOT THE PLANNED TEST: The list of cases is not the planned one" in told
-    assert "  mine: undecided" in told
-    found = json.loads((workdir / "result" / "evaluation.json").read_text())["plan"]
-    assert (found["matches"], found["verdict"], len(found["differences"])) == (
+    output = capsys.readouterr().out
+    assert "NOT THE PLANNED TEST: The list of cases is not the planned one" in output
+    assert "  mine: undecided" in output
+    document = json.loads((workdir / "result" / "evaluation.json").read_text())["plan"]
+    assert (document["matches"], document["verdict"], len(document["differences"])) == (
         False,
         "undecided",
         2,
@@ -196,9 +196,11 @@ def test_a_forger_with_another_key_is_found(signed: Path, capsys) -> None:
     assert run("sign result --key forged.pem --by Laboratory") == 0
     capsys.readouterr()
     assert run("verify result --public-key key.pub.pem") == 1
-    told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("error: result/manifest.json: says that it was signed with the key ")
-    assert told[1] == 'error: evaluation.json plan.verdict: written "failed", recomputed "passed"'
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0].startswith(
+        "error: result/manifest.json: says that it was signed with the key "
+    )
+    assert errors[1] == 'error: evaluation.json plan.verdict: written "failed", recomputed "passed"'
     assert run("verify result") == 1
 
 
@@ -216,7 +218,7 @@ def test_an_encrypted_key(workdir: Path, capsys) -> None:
     assert run("sign --new-key key.pem --passphrase-file secret") == 0
     assert "wrote key.pem (private, encrypted)" in capsys.readouterr().out
     assert run("sign result --key key.pem") == 1
-    assert "key.pem: has a passphrase, and none was given" in capsys.readouterr().err
+    assert "key.pem: has a passphrase, but none was given" in capsys.readouterr().err
     assert run("sign result --key key.pem --passphrase-file wrong") == 1
     assert "key.pem: does not open with this passphrase" in capsys.readouterr().err
     assert run("sign result --key key.pem --passphrase-file empty") == 1
@@ -251,9 +253,9 @@ def test_a_protocol_that_was_changed_is_not_recomputed(signed: Path, capsys) -> 
     path = signed / "evaluation.json"
     path.write_text(path.read_text().replace('"mark_cap": 100', '"mark_cap": 99'))
     assert run("verify result") == 1
-    told = capsys.readouterr()
-    assert "error: evaluation.json digests.protocol: written" in told.err
-    assert "nothing, because protocol, cases or reference do not match the digests" in told.out
+    captured = capsys.readouterr()
+    assert "error: evaluation.json digests.protocol: written" in captured.err
+    assert "nothing, because protocol, cases or reference do not match the digests" in captured.out
 
 
 def test_another_version_is_told(signed: Path, capsys) -> None:

@@ -100,16 +100,16 @@ def sign_in(page: Any, address: str) -> None:
 
 def test_nothing_keeps_anybody_out(served: tuple[str, list[str]], axe: str) -> None:
     address, pages = served
-    found, told = [], []
+    violations, messages = [], []
     with started_browser() as browser:
         context = browser.new_context(locale="en-GB", viewport={"width": PHONE, "height": 800})
         context.set_default_timeout(120_000)
         page = context.new_page()
-        page.on("console", lambda message: told.append(message.text))
+        page.on("console", lambda message: messages.append(message.text))
         for path in ("/", "/sign-in"):
             page.goto(address + path)
             page.evaluate(axe)
-            found += [f"{path}: {one}" for one in page.evaluate(FIND)]
+            violations += [f"{path}: {violation}" for violation in page.evaluate(FIND)]
         sign_in(page, address)
         for path in pages:
             page.goto(address + path)
@@ -118,9 +118,11 @@ def test_nothing_keeps_anybody_out(served: tuple[str, list[str]], axe: str) -> N
                 "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
             )
             page.evaluate(axe)
-            found += [f"{path}: {one}" for one in page.evaluate(FIND)]
-    assert found == []
-    assert [one for one in told if "404" not in one] == []  # nor does the policy refuse anything
+            violations += [f"{path}: {violation}" for violation in page.evaluate(FIND)]
+    assert violations == []
+    assert [
+        message for message in messages if "404" not in message
+    ] == []  # nor does the policy refuse anything
 
 
 def test_whoever_has_no_mouse_reads_a_curve_sorts_and_changes_the_language(

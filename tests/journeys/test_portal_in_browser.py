@@ -68,21 +68,25 @@ def _workers_of(pid: int) -> list[str]:
 @contextmanager
 def opened(address: str) -> Iterator[Callable[[], Any]]:
     """Makes pages, each of somebody else; nothing from elsewhere is asked for, nothing refused."""
-    told: list[str] = []
+    messages: list[str] = []
     with playwright.sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path=BROWSER, args=list(QUIET))
 
         def somebody() -> Any:
             page = browser.new_context(locale="en-GB").new_page()
             page.set_default_timeout(PATIENCE_MS)
-            page.on("console", lambda message: told.append(message.text))
-            page.on("request", lambda one: told.append(one.url) if address not in one.url else None)
+            page.on("console", lambda message: messages.append(message.text))
+            page.on(
+                "request", lambda one: messages.append(one.url) if address not in one.url else None
+            )
             return page
 
         yield somebody
         browser.close()
     # no complaint of the content-security-policy either
-    assert [one for one in told if "422" not in one and "Password forms" not in one] == []
+    assert [
+        message for message in messages if "422" not in message and "Password forms" not in message
+    ] == []
 
 
 def make_account(page: Any, login: str) -> None:
@@ -100,8 +104,8 @@ def upload(name: str, content: bytes) -> dict[str, Any]:
 
 def test_from_one_command_to_a_leaderboard(tmp_path: Path) -> None:
     write_test_set(tmp_path / "sets" / SET)
-    with started(tmp_path) as (address, link), opened(address) as somebody:
-        page = somebody()
+    with started(tmp_path) as (address, link), opened(address) as new_page:
+        page = new_page()
         page.goto(link)  # the organiser comes by the link of the terminal
         make_account(page, "olga")
         page.goto(f"{address}/benchmarks/new")
@@ -154,8 +158,8 @@ def test_from_the_luna16_folder_to_a_verified_log(luna16_data: Path, tmp_path: P
     thinned = gzip.compress("\n".join([header, *rows[::2]]).encode())
     (tmp_path / "sets").mkdir()
     (tmp_path / "sets" / "luna16").symlink_to(luna16_data)
-    with started(tmp_path) as (address, link), opened(address) as somebody:
-        organiser, participant, auditor = somebody(), somebody(), somebody()
+    with started(tmp_path) as (address, link), opened(address) as new_page:
+        organiser, participant, auditor = new_page(), new_page(), new_page()
         organiser.goto(link)
         make_account(organiser, "olga")
         organiser.goto(f"{address}/benchmarks/new")
@@ -184,7 +188,7 @@ def test_from_the_luna16_folder_to_a_verified_log(luna16_data: Path, tmp_path: P
             participant.wait_for_selector(".job.done")
             entries.append(participant.url)
 
-        anybody = somebody()
+        anybody = new_page()
         anybody.goto(benchmark)
         first, second = anybody.locator(".board tbody tr").all_inner_texts()
         assert re.search(r"DPN26.*0\.842 \(0\.8\d\d–0\.8\d\d\)", first, re.DOTALL)

@@ -23,9 +23,9 @@ class RunningViewer:
         self.process = process
         assert process.stdout is not None
         line = process.stdout.readline()
-        found = re.fullmatch(r"open http://127\.0\.0\.1:(\d+)/\?token=(\S+)\n", line)
-        assert found, line
-        self.port, self.secret = found.groups()
+        match = re.fullmatch(r"open http://127\.0\.0\.1:(\d+)/\?token=(\S+)\n", line)
+        assert match, line
+        self.port, self.secret = match.groups()
 
     def answer(self, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
         cookie = f"nodulebench-{self.port}={self.secret}"
@@ -38,9 +38,9 @@ class RunningViewer:
             return answer.status, answer.read()
 
     def ask(self, path: str, body: Any = None) -> Any:
-        status, told = self.answer(path, body)
+        status, answer = self.answer(path, body)
         assert status == 200
-        return json.loads(told)
+        return json.loads(answer)
 
     def edit(self, number: int, finding_id: str) -> Any:
         body = {"client": "tab", "number": number, "finding_id": finding_id, "finding": FINDING}
@@ -65,8 +65,8 @@ def test_no_edit_that_was_answered_is_lost_when_the_program_is_killed(tmp_path: 
         running_viewer.process.send_signal(signal.SIGKILL)
         running_viewer.process.wait()
     with reading(folder, "--reader", "anna") as running_viewer:
-        told = running_viewer.ask("/scans/0/reading")
-        assert [finding["id"] for finding in told["findings"]] == ["f1", "f2", "f3"]
+        answer = running_viewer.ask("/scans/0/reading")
+        assert [finding["id"] for finding in answer["findings"]] == ["f1", "f2", "f3"]
         assert running_viewer.edit(3, "f3")["version"] == 1  # sent again, made once
         second = subprocess.run(
             [sys.executable, "-m", "nodulebench", "read", str(folder), "--no-browser"],

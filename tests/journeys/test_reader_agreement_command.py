@@ -52,11 +52,11 @@ def test_agreement_is_told_written_and_shown_in_the_report(
 ) -> None:
     out = tmp_path / "agreement"
     assert run("annotate", "quality", *files, "--out", out) == 0
-    told = capsys.readouterr().out
-    assert "drawn: ann, ben: 1.000; positive agreement" in told
-    assert "type: ann, ben: 0.688 (" in told  # by hand: (0.8 - 0.36) / (1 - 0.36)
-    assert "type: 3 readers, Fleiss: " in told
-    assert "diameter: 3 readers: 0." in told
+    output = capsys.readouterr().out
+    assert "drawn: ann, ben: 1.000; positive agreement" in output
+    assert "type: ann, ben: 0.688 (" in output  # by hand: (0.8 - 0.36) / (1 - 0.36)
+    assert "type: 3 readers, Fleiss: " in output
+    assert "diameter: 3 readers: 0." in output
     rows = {row["name"]: row for row in json.loads((out / "agreement.json").read_text())}
     sizes = np.array(list(SIZES.values())).T
     icc = intraclass_correlation(sizes)
@@ -79,10 +79,10 @@ def test_what_is_undefined_says_why(files: list[Path], tmp_path: Path, capsys) -
     out = tmp_path / "agreement"
     pair = (tmp_path / "one.csv", tmp_path / "two.csv")
     assert run("annotate", "quality", *pair, "--out", out) == 0
-    told = capsys.readouterr().out
-    assert "type: one, two: both readers used one class only" in told
-    assert "diameter: one, two: concordance needs three pairs" in told
-    assert "limits" not in told.replace("limits_of_agreement", "")
+    output = capsys.readouterr().out
+    assert "type: one, two: both readers used one class only" in output
+    assert "diameter: one, two: concordance needs three pairs" in output
+    assert "limits" not in output.replace("limits_of_agreement", "")
     assert pl.read_csv(out / "limits_of_agreement.csv")["bias_mm"].null_count() == 1
 
 

@@ -36,15 +36,17 @@ MISSED = (Slice(5, 70, 70, 6, 6), Slice(6, 70, 70, 6, 6))
 def run(capsys, *arguments: object, code: int = 0) -> str:
     with pytest.raises(SystemExit) as stopped:
         main([str(argument) for argument in arguments])
-    told = capsys.readouterr()
-    assert int(stopped.value.code or 0) == code, told.err
-    return told.out if code == 0 else told.err
+    captured = capsys.readouterr()
+    assert int(stopped.value.code or 0) == code, captured.err
+    return captured.out if code == 0 else captured.err
 
 
 def wrote(path: Path, **content: tuple[tuple[Slice, ...], ...]) -> Path:
     """A file of marks: each a tuple of boxes on slices, by case."""
     cases = [
-        case(name, *(mark(None, (one[0].x, one[0].y, one[0].index), *one) for one in marks))
+        case(
+            name, *(mark(None, (boxes[0].x, boxes[0].y, boxes[0].index), *boxes) for boxes in marks)
+        )
         for name, marks in content.items()
     ]
     write_marks(submission(*cases), path)
@@ -62,8 +64,8 @@ def exam(tmp_path: Path, capsys) -> Path:
     ]
     answers.append(wrote(tmp_path / "kim.csv", **{"seq-1": (SHARED,)}))
     options = ("--sequences", 0, "--out", tmp_path / "sheets")
-    told = run(capsys, "annotate", "exam", tmp_path / "key.csv", *answers, *options)
-    assert "9 of 10 passed" in told
+    output = run(capsys, "annotate", "exam", tmp_path / "key.csv", *answers, *options)
+    assert "9 of 10 passed" in output
     return tmp_path / "sheets" / "exam.json"
 
 
@@ -78,35 +80,35 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
         return run(capsys, "annotate", "review", name, handle, *arguments, "--by", by)
 
     options = ("--roster", tmp_path / "people.toml", "--cases", tmp_path / "cases.csv")
-    told = run(
+    output = run(
         capsys, "annotate", "review", "start", handle, *options, "--exam", exam, "--draw-teams", 7
     )
-    teams = dict(line.split(": ") for line in told.splitlines() if "leader" in line)
-    assert "kim" not in told
+    teams = dict(line.split(": ") for line in output.splitlines() if "leader" in line)
+    assert "kim" not in output
     readers = teams["team-1"].split(";")[0].split(", ")
     reviewer = teams["team-2"].split("leader ")[1]
     step("open", "b1", "a", "b", "c", "--team", "team-1", by="office")
     drawn = ((SHARED, LONE), (SHARED,), (SHIFTED,))
     for reader, marks in zip(readers, drawn, strict=True):
-        told = step("read", "b1", wrote(tmp_path / f"{reader}-read.csv", a=marks), by=reader)
-    assert told.splitlines()[0] == "b1: typing"
+        output = step("read", "b1", wrote(tmp_path / f"{reader}-read.csv", a=marks), by=reader)
+    assert output.splitlines()[0] == "b1: typing"
     step("draw", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
-    step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
-    step("judge", "b1", "a", "candidate-2", "--object", "--comment", "a vessel", by=reviewer)
+    step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)
+    step("decide", "b1", "a", "candidate-2", "--object", "--comment", "a vessel", by=reviewer)
     missed = pl.read_csv(wrote(tmp_path / "missed.csv", b=(MISSED,)))
     missed.with_columns(type=pl.lit("part_solid")).write_csv(tmp_path / "missed.csv")
-    told = step("add", "b1", tmp_path / "missed.csv", "--comment", "seen by me", by=reviewer)
-    assert "  b: waits for" in told
-    told = step("finish", "b1", "a", "b", "c", by=reviewer)
-    assert told.splitlines()[:-1] == [
+    output = step("add", "b1", tmp_path / "missed.csv", "--comment", "seen by me", by=reviewer)
+    assert "  b: waits for" in output
+    output = step("finish", "b1", "a", "b", "c", by=reviewer)
+    assert output.splitlines()[:-1] == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
         f"  b candidate-1: in dispute, '{reviewer}' added it and no reader drew it",
     ]
-    step("settle", "b1", "a", "candidate-2", "--no-nodule", by="judge")
-    step("settle", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
+    step("arbitrate", "b1", "a", "candidate-2", "--no-nodule", by="judge")
+    step("arbitrate", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
     step("release", "b1", by="judge")
     return handle, reviewer, readers
 
@@ -116,8 +118,8 @@ def scores(tmp_path: Path, capsys, marks: Path, bundle: Path) -> tuple[dict, dic
     out = tmp_path / f"result-{bundle.name}"
     options = ("--reference", bundle, "--protocol", "nifdc-2022", "--bootstraps", 0, "--out", out)
     run(capsys, "evaluate", marks, *options)
-    found = json.loads((out / "evaluation.json").read_text())["algorithms"][0]["rules"]
-    return found["center_hit"]["counts"], found["center_hit"]["metrics"]
+    document = json.loads((out / "evaluation.json").read_text())["algorithms"][0]["rules"]
+    return document["center_hit"]["counts"], document["center_hit"]["metrics"]
 
 
 def test_readings_become_a_bundle_that_scores_an_algorithm(
@@ -125,8 +127,8 @@ def test_readings_become_a_bundle_that_scores_an_algorithm(
 ) -> None:
     handle, reviewer, readers = released
     findings, bundle = tmp_path / "findings", tmp_path / "bundle"
-    told = run(capsys, "annotate", "review", "export", handle, bundle, "--findings", findings)
-    written = [line for line in told.splitlines() if not line.startswith("next ")]
+    output = run(capsys, "annotate", "review", "export", handle, bundle, "--findings", findings)
+    written = [line for line in output.splitlines() if not line.startswith("next ")]
     assert written == [f"wrote {bundle}: 2 nodules in 3 cases", f"wrote {findings}"]
     made = read_reference(bundle)
     everybody = " ".join(f"{reader}:m0" for reader in sorted(readers))
@@ -169,8 +171,8 @@ def test_the_same_readings_can_be_heard_by_another_rule(tmp_path: Path, released
     wanted = {"majority": (1, 0, 2), "union": (1, 1, 2), "unanimous": (1, 0, 2)}
     for rule, (hit, missed, false) in wanted.items():
         bundle = tmp_path / rule
-        told = run(capsys, "reference", "build", findings, "--rule", rule, "--out", bundle)
-        assert "4 findings in 3 cases" in told
+        output = run(capsys, "reference", "build", findings, "--rule", rule, "--out", bundle)
+        assert "4 findings in 3 cases" in output
         counts, _ = scores(tmp_path, capsys, marks, bundle)
         assert (counts["hit"], counts["missed"], counts["false_positive"]) == (hit, missed, false)
 
@@ -181,9 +183,9 @@ def test_who_has_not_passed_cannot_read(tmp_path: Path, exam: Path, capsys) -> N
     small_cases("a").write_csv(tmp_path / "cases.csv")
     options = ("--roster", tmp_path / "people.toml", "--cases", tmp_path / "cases.csv")
     start = ("annotate", "review", "start", tmp_path / "handle", *options)
-    told = run(capsys, *start, "--exam", exam, code=1)
-    assert "team 'one': 'kim' has not passed the exam." in told
+    output = run(capsys, *start, "--exam", exam, code=1)
+    assert "team 'one': 'kim' has not passed the exam." in output
     assert not (tmp_path / "handle").exists()
     (tmp_path / "other.json").write_text('{"cpm": 1}')
-    told = run(capsys, *start, "--exam", tmp_path / "other.json", code=1)
-    assert "other.json: is not the result of an exam. Give exam.json." in told
+    output = run(capsys, *start, "--exam", tmp_path / "other.json", code=1)
+    assert "other.json: is not the result of an exam. Give exam.json." in output

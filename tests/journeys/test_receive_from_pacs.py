@@ -49,8 +49,8 @@ def test_a_real_pacs_gives_and_sends_the_series_it_took(tmp_path: Path) -> None:
     command = ["unshare", "--net", "sh", "-c", inside, "sh", sys.executable, SESSION, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found == {
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert document == {
         "stored": [0] * 8,
         "instances": 8,
         "found_for_nobody": 0,
@@ -110,11 +110,11 @@ def test_an_object_that_is_not_kept_is_told_and_the_service_goes_on(
 ) -> None:
     changed = tmp_path / "changed.dcm"
     _changed(series[0], KVP="80").save_as(changed)
-    told: list[str] = []
-    with listening(tmp_path / "in", port=0, report=told.append) as port:
+    messages: list[str] = []
+    with listening(tmp_path / "in", port=0, report=messages.append) as port:
         assert send([series[0], changed, series[1]], port, "A", "NODULEBENCH") == [0, 0xC000, 0]
-    assert len(told) == 1
-    assert "exists with other content" in told[0]
+    assert len(messages) == 1
+    assert "exists with other content" in messages[0]
 
 
 def test_a_taken_port_and_a_silent_server_are_told(tmp_path: Path) -> None:

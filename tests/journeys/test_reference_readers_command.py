@@ -35,10 +35,10 @@ def test_each_reader_is_scored_against_the_others(tmp_path: Path, capsys) -> Non
     write_findings(drawn, tmp_path / "findings")
     out = tmp_path / "readers.csv"
     assert run("reference", "readers", tmp_path / "findings", "--out", out) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[1].split() == ["1", "1", "2", "2", "1.000", "0.000"]
-    assert told[3].split() == ["3", "1", "2", "1", "0.500", "1.000"]
-    assert told[5:] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["1", "1", "2", "2", "1.000", "0.000"]
+    assert lines[3].split() == ["3", "1", "2", "1", "0.500", "1.000"]
+    assert lines[5:] == [
         "outlined by 1: 3 other reader(s) marked none",
         "outlined by 3: 1 other reader(s) marked non_nodule",
         f"wrote {out}",

@@ -74,14 +74,14 @@ def test_a_parameter_of_a_rule_is_varied_for_the_lab_alone(folder: Path, tmp_pat
     done = run(folder, *sweep, "--for", "developer", "--out", tmp_path / "send")
     assert done.returncode == 0, done.stderr
     assert "sweeps" not in done.stdout
-    for wrong, said in (
+    for wrong, message in (
         ("area_overlap", "cannot be read. Write a rule, its parameter and values"),
         ("area_overlap.threshold=a", "cannot be read"),
         ("area_overlap.treshold=0.5", "has no parameter 'treshold'"),
     ):
         done = run(folder, "--sweep", wrong)
         assert done.returncode == 1
-        assert said in done.stderr
+        assert message in done.stderr
 
 
 def test_precision_and_recall_are_drawn_where_the_protocol_asks_for_their_area(

@@ -116,8 +116,8 @@ def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pytest.skip("no Chromium or Chrome is installed")
     folder = tmp_path_factory.mktemp(f"browser-{request.param}")
     (folder / "report.html").write_text(report(), encoding="utf-8")
-    look = folder / "look.html"
-    look.write_text(LOOK.format(phone=PHONE, desktop=DESKTOP), encoding="utf-8")
+    page_file = folder / "look.html"
+    page_file.write_text(LOOK.format(phone=PHONE, desktop=DESKTOP), encoding="utf-8")
     log = folder / "network.json"
     done = subprocess.run(
         [
@@ -127,7 +127,7 @@ def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             f"--blink-settings=preferredColorScheme={SCHEMES[request.param]}",
             f"--log-net-log={log}",
             "--dump-dom",
-            look.as_uri(),
+            page_file.as_uri(),
         ],
         capture_output=True,
         text=True,
@@ -151,10 +151,10 @@ def page_requests(log: Path) -> list[str]:
     events = json.loads(text if text.endswith("}") else text + "]}")["events"]
     asked = [event["params"] for event in events if "url" in event.get("params", {})]
     return [
-        one["url"]
-        for one in asked
-        if one["url"].startswith(("http:", "https:", "ws:", "wss:"))
-        and one.get("initiator", "not an origin") != "not an origin"
+        requested["url"]
+        for requested in asked
+        if requested["url"].startswith(("http:", "https:", "ws:", "wss:"))
+        and requested.get("initiator", "not an origin") != "not an origin"
     ]
 
 

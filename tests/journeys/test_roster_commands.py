@@ -66,12 +66,12 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
 
     assert run(*REPORT, "--for", "developer", "--algorithm", "A2", "--out", "copy") == 0
     named = json.loads(Path("copy/evaluation.json").read_text())["algorithms"]
-    assert [one["name"] for one in named] == ["Betamed-finder-1", "A1", "A3"]
+    assert [algorithm["name"] for algorithm in named] == ["Betamed-finder-1", "A1", "A3"]
 
     assert run("audit", "sealed", *OPEN) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 evaluations"):
-        assert word in told
+        assert word in output
 
 
 @pytest.mark.parametrize(

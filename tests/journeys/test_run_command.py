@@ -54,12 +54,12 @@ def test_an_algorithm_is_run_and_scored_and_its_failure_counts(
     folder = algorithm_folder(tmp_path / "mine", FAILING + MARKS)
     out = tmp_path / "marks"
     assert run("run", folder, cases, "--out", out, "--dry-run") == 0
-    assert "all walls and limits hold" in capsys.readouterr().out
+    assert "all protections and limits hold" in capsys.readouterr().out
     assert not out.exists()
     assert run("run", folder, cases, "--out", out) == 0
-    told = capsys.readouterr()
-    assert "3 cases: 2 ok, 1 failed" in told.out
-    assert "scan-1: failed: it ended with exit code 5" in told.err
+    captured = capsys.readouterr()
+    assert "3 cases: 2 ok, 1 failed" in captured.out
+    assert "scan-1: failed: it ended with exit code 5" in captured.err
     assert run("run", folder, cases, "--out", out) == 0
     assert "3 cases (3 from before): 2 ok, 1 failed" in capsys.readouterr().out
     assert run("evaluate", out, "--reference", cases, "--bootstraps", 0) == 0
@@ -74,9 +74,9 @@ def test_what_the_machine_spoilt_ends_with_1(
     (cases / "images" / "scan-1.zraw").write_bytes(b"damaged")
     folder = algorithm_folder(tmp_path / "mine")
     assert run("run", folder, cases, "--out", tmp_path / "marks") == 1
-    told = capsys.readouterr()
-    assert "scan-1: infrastructure: the machine failed, not the algorithm: " in told.err
-    assert "3 cases: 2 ok, 1 infrastructure" in told.out
+    captured = capsys.readouterr()
+    assert "scan-1: infrastructure: the machine failed, not the algorithm: " in captured.err
+    assert "3 cases: 2 ok, 1 infrastructure" in captured.out
 
 
 def test_a_run_that_is_stopped_says_how_to_go_on(
@@ -91,9 +91,9 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
         while process.poll() is None and not (journal.exists() and journal.read_bytes()):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)  # in a case, or before the last, which takes long
-        _, told = process.communicate(timeout=600)
-    assert process.returncode == 130, told
-    assert f"{out} has the results so far; the same command continues from there." in told
+        _, output = process.communicate(timeout=600)
+    assert process.returncode == 130, output
+    assert f"{out} has the results so far; the same command continues from there." in output
     assert run(*words) == 0
     assert ": 3 ok" in capsys.readouterr().out
 
@@ -104,7 +104,7 @@ def test_a_folder_that_is_no_test_set_is_told(
     folder = algorithm_folder(tmp_path / "mine")
     (tmp_path / "empty").mkdir()
     assert run("run", folder, tmp_path / "empty", "--out", tmp_path / "marks") == 1
-    assert "has no images/, one image per case." in capsys.readouterr().err
+    assert "has no folder images/ with one image per case." in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -149,15 +149,15 @@ def test_a_system_is_run_with_given_weights_in_its_sandbox(
     is_folder = isolation != "bubblewrap"
     given = weights.parent if is_folder else weights
     assert run("run", *system, "--out", out, *walls, "--weights", given) == 0
-    told = capsys.readouterr()
-    assert "1 cases: 1 ok" in told.out, told.err
-    found = read_submission(out)
-    assert found.name == "largecad+m5lcad"
+    captured = capsys.readouterr()
+    assert "1 cases: 1 ok" in captured.out, captured.err
+    submission_read = read_submission(out)
+    assert submission_read.name == "largecad+m5lcad"
     plain = tmp_path / "plain"
     assert run("detect", *system, "--out", plain, "--weights", weights) == 0
     # another number of threads, or other instructions, change the last digits
     np.testing.assert_allclose(
-        found.marks["score"], read_submission(plain).marks["score"], rtol=0, atol=1e-6
+        submission_read.marks["score"], read_submission(plain).marks["score"], rtol=0, atol=1e-6
     )
     record = read_json(out / "run.json")["algorithm"]
     name = "weights/m5lcad-all.safetensors" if is_folder else "m5lcad-all.safetensors"
@@ -176,4 +176,4 @@ def test_algorithms_beside_each_other_refuse_weights_of_nobody(
     weights = network_weights(tmp_path / "weights", 0)
     given = ("largecad", "isicad", chest, "--out", tmp_path / "bench", "--weights", weights)
     assert run("bench", *given) == 1
-    assert "is of m5lcad, which no algorithm names" in capsys.readouterr().err
+    assert "is for m5lcad, which is not among the algorithms" in capsys.readouterr().err

@@ -47,22 +47,22 @@ def program(*arguments: object) -> str:
 def test_a_broken_run_leaves_the_old_or_the_new(
     tmp_path: Path, job: str, way: str, step: int
 ) -> None:
-    found = json.loads(program("one", tmp_path, job, way, step))
-    assert (found.pop("runs") > 1, found.pop("step")) == (True, step)
-    assert found == CLEAN
+    content = json.loads(program("one", tmp_path, job, way, step))
+    assert (content.pop("runs") > 1, content.pop("step")) == (True, step)
+    assert content == CLEAN
 
 
 @needs_fork
 def test_what_goes_wrong_at_any_operation_is_seen_and_the_rest_goes_well(tmp_path: Path) -> None:
     program("all", tmp_path, "annotate review answer, with keys", "careless")
-    found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
+    result = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
     for way, least in (("killed", 10), ("full", 10), ("power_cut", 30)):
-        good = found[f"annotate review answer, with keys.{way}"]
+        good = result[f"annotate review answer, with keys.{way}"]
         assert (good.pop("runs") >= least, good.pop("step")) == (True, 1)
         assert good == CLEAN
     # an event and a file in two halves: 3 operations
-    killed = found["careless.killed"]
+    killed = result["careless.killed"]
     assert killed["runs"] == 3
     assert [len(killed[kind]) for kind in CLEAN] == [1, 0, 2, 0]
-    assert found["careless.full"]["untold"]
-    assert any(found["careless.power_cut"][kind] for kind in CLEAN)
+    assert result["careless.full"]["untold"]
+    assert any(result["careless.power_cut"][kind] for kind in CLEAN)

@@ -74,19 +74,19 @@ def test_any_changed_number_is_found_and_its_place_named(change: tuple[Place, fl
     try:
         path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
         write_manifest(folder)  # so that only the number itself can give it away
-        found = verify_folder(folder)
+        verification = verify_folder(folder)
     finally:
         path.write_bytes(whole)
         write_manifest(folder)
-    told = [str(line) for line in (*found.problems, *found.differences)]
+    message = [str(line) for line in (*verification.problems, *verification.differences)]
     names = [str(place[-1])]
     if place[0] == "comparisons" and place[2:] in SETTINGS:
         names.append("comparisons[0]")  # other settings give other numbers
     else:
-        assert len(told) == 1, told
+        assert len(message) == 1, message
     if place[0] == "protocol":  # another protocol, or a value that no protocol can have
         names = ["digests.protocol", "evaluation.json protocol field", "field 'protocol."]
-    assert any(name in told[0].partition(": written")[0] for name in names), told
+    assert any(name in message[0].partition(": written")[0] for name in names), message
 
 
 @settings(max_examples=15, deadline=None)
@@ -100,10 +100,10 @@ def test_any_changed_byte_of_any_file_is_found_and_the_file_named(data: st.DataO
     changed[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
     try:
         path.write_bytes(changed)
-        found = verify_folder(folder)
+        verification = verify_folder(folder)
     finally:
         path.write_bytes(whole)
-    assert any(path.name in str(problem) for problem in found.problems)
+    assert any(path.name in str(problem) for problem in verification.problems)
 
 
 def test_the_untouched_folder_is_good() -> None:

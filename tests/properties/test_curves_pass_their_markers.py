@@ -154,7 +154,7 @@ def printed_report(found: Evaluation) -> str:
     content = report_content(evaluation_document(found), curve_table(found), audience="developer")
     parts = Printed(Path(), TRANSLATE).data(content)["parts"]
     return "".join(
-        block["picture"] for part in parts for block in part["blocks"] if block["block"] == "chart"
+        block["svg"] for part in parts for block in part["blocks"] if block["block"] == "chart"
     )
 
 
@@ -170,13 +170,13 @@ PLACES: dict[str, Callable[[Evaluation], str]] = {
 
 def points_of(drawn: str) -> FloatArray:
     """The corners of a path of M, h, v and l steps, in pixels."""
-    at, found = np.zeros(2), []
+    at, result = np.zeros(2), []
     for step, numbers in re.findall(r"([Mhvl])([-\d ]+)", drawn):
         values = [float(number) for number in numbers.split()]
         move = {"h": lambda v: (v[0], 0), "v": lambda v: (0, v[0])}.get(step, tuple)(values)
         at = np.array(move) if step == "M" else at + move
-        found.append(at)
-    return np.array(found).reshape(-1, 2) / FINE
+        result.append(at)
+    return np.array(result).reshape(-1, 2) / FINE
 
 
 def drawn_series(markup: str) -> Iterator[Drawn]:

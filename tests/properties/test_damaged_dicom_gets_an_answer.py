@@ -76,8 +76,8 @@ def read(content: bytes, name: str, folder: Path, cases: pl.DataFrame) -> Any:
 def test_the_whole_file_is_read(
     files: Files, cases: pl.DataFrame, tmp_path: Path, name: str
 ) -> None:
-    found = read(files[name], name, tmp_path, cases)
-    assert found.marks.height == (1 if name == "chest_cad_sr" else 3)
+    content = read(files[name], name, tmp_path, cases)
+    assert content.marks.height == (1 if name == "chest_cad_sr" else 3)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -82,9 +82,9 @@ def test_places_and_voxels_come_back_from_any_orientation(
     for name in ("dicom_sr", "dicom_seg"):
         FORMATS[name].write_marks(before, folder / name, known)
         after = FORMATS[name].read_marks(folder / name, known)
-        found = voxels_of(drawn_by_owner(after.slices, "mark_id")["a", "m"], grid)
+        voxels = voxels_of(drawn_by_owner(after.slices, "mark_id")["a", "m"], grid)
         wanted = {(i, j, k) for i, j in pixels for k in (1, 2)}
-        assert set(map(tuple, found.tolist())) == wanted
+        assert set(map(tuple, voxels.tolist())) == wanted
         if name == "dicom_sr":
             places = [one.marks.select("x_mm", "y_mm", "z_mm").row(0) for one in (before, after)]
             assert places[1] == pytest.approx(places[0], abs=1e-3)

@@ -30,10 +30,10 @@ def study(executor: Executor) -> tuple[str, list[bytes]]:
     submission = made_up_submission(reference, SKILLS[0], 7)
     few = made_up_protocol().interval.model_copy(update={"bootstraps": 50})
     protocol = made_up_protocol().model_copy(update={"interval": few})
-    found = evaluate(reference, [submission], protocol, executor=executor)
-    rules = [rule for algorithm in found.algorithms for rule in algorithm.rules.values()]
+    evaluation = evaluate(reference, [submission], protocol, executor=executor)
+    rules = [rule for algorithm in evaluation.algorithms for rule in algorithm.rules.values()]
     curves = [curve.x.tobytes() + curve.y.tobytes() for rule in rules for curve in rule.curves]
-    return json.dumps(as_json(evaluation_document(found))), curves
+    return json.dumps(as_json(evaluation_document(evaluation))), curves
 
 
 def test_evaluations_are_the_same(executors: dict[str, Executor]) -> None:

@@ -58,7 +58,7 @@ def test_extents_undo_each_other_and_keep_the_volume(grid: Geometry, extent: np.
 
 @given(grids(), VOXELS, VOXELS)
 @settings(max_examples=60, deadline=None)
-def test_a_box_of_voxels_lies_on_the_slices_of_its_voxels(
+def test_a_box_of_voxels_is_on_the_slices_of_its_voxels(
     grid: Geometry, one: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
     first = np.minimum(one, other)[None, :].astype(float)

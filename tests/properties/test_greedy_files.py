@@ -31,7 +31,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds
 GIB = 1 << 30
 
 
-def told(error: pytest.ExceptionInfo[InputError]) -> str:
+def messages_of(error: pytest.ExceptionInfo[InputError]) -> str:
     return str(error.value)
 
 
@@ -60,7 +60,7 @@ def test_a_pickle_that_asks_for_more_than_it_has(
     (tmp_path / "a.pkl").write_bytes(content)
     with pytest.raises(InputError, match="is a damaged pickle file") as error:
         read_pickle(tmp_path / "a.pkl")
-    assert words in told(error)
+    assert words in messages_of(error)
 
 
 def test_a_pickle_of_too_many_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_stream_that_asks_for_more_than_a_slice(
     header = with_stream(file, stream + bytes(100), syntax)
     with pytest.raises(PixelsError, match="has compressed pixels of") as error:
         stored_values(header)
-    assert found in told(error)
+    assert found in messages_of(error)
 
 
 def test_a_good_head_before_the_stream_does_not_hide_it(file: Path) -> None:
@@ -170,9 +170,9 @@ def test_a_deflated_dataset_that_unpacks_to_much(
     packer = zlib.compressobj(1, wbits=-zlib.MAX_WBITS)
     bomb = b"".join([*(packer.compress(bytes(1 << 24)) for _ in range(16)), packer.flush()])
     file.write_bytes(content[:start] + bomb)
-    found = read_slices(file)
-    assert isinstance(found, NoSlices)
-    assert found.notice.code == "header_too_large"
+    slices = read_slices(file)
+    assert isinstance(slices, NoSlices)
+    assert slices.notice.code == "header_too_large"
 
 
 # images and archives of numbers
@@ -194,9 +194,9 @@ def test_a_metaimage_unpacks_to_no_more_than_its_header_asks_for(tmp_path: Path)
 def test_an_archive_whose_array_says_more_than_it_has() -> None:
     plain = io.BytesIO()
     np.savez(plain, a=np.arange(6).reshape(2, 3), b=np.array("text"))
-    found = read_arrays(plain)
-    assert found["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert str(found["b"]) == "text"
+    arrays = read_arrays(plain)
+    assert arrays["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert str(arrays["b"]) == "text"
     array = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         array, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 1000)}

@@ -33,10 +33,10 @@ BOXES = st.lists(BOX, max_size=25)
 
 
 def marks_of(rows: list[dict[str, object]]) -> dict[tuple[str, int], list[dict[str, object]]]:
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for row, number in zip(rows, link_boxes(pl.DataFrame(rows, schema=SCHEMA)), strict=True):
-        found[row["case_id"], int(number)].append(row)
-    return found
+        groups[row["case_id"], int(number)].append(row)
+    return groups
 
 
 def contains(box: dict[str, float], other: dict[str, float]) -> bool:

@@ -59,10 +59,10 @@ def test_memory_changes_no_byte(slices: list[tuple[dict[str, object], str]]) -> 
             for keyword, value in changes.items():
                 setattr(data, keyword, value)
             path = write_slice(data, folder / "in" / f"{number}.dcm")
-            told = []
+            message = []
             for known in (memory, None):
                 out = folder / ("with" if known else "without")
                 outcome = deidentify_file(path, out, Pseudonyms(bytes(32)), memory=known)
                 content = (out / outcome.written).read_bytes() if outcome.written else b""
-                told.append((outcome, content))
-            assert told[0] == told[1]
+                message.append((outcome, content))
+            assert message[0] == message[1]

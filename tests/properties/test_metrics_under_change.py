@@ -68,6 +68,6 @@ def test_a_further_hit_never_lowers_a_metric(seed: int, score: float, where: int
 
 @settings(max_examples=15, deadline=None)
 @given(seed=SEED)
-def test_every_area_lies_between_zero_and_one(seed: int) -> None:
+def test_every_area_is_between_zero_and_one(seed: int) -> None:
     for name, value in values(list(random_cases(seed, abnormal=3, normal=2))).items():
         assert np.all((value >= 0) & (value <= 1 + ROUNDING)), name

@@ -82,5 +82,5 @@ def labels_by_loops(one: Case, qualifies) -> list[tuple[str, str, str]]:
 @given(cases=scenes())
 def test_rule_gives_the_labels_of_the_plain_loops(rule, cases):
     expected = [row for case in cases for row in labels_by_loops(case, rule)]
-    found = [(row[0], row[1], row[3]) for row in labels_of(*cases, rule=rule.__name__)]
-    assert found == sorted(expected)
+    result = [(row[0], row[1], row[3]) for row in labels_of(*cases, rule=rule.__name__)]
+    assert result == sorted(expected)

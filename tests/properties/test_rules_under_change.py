@@ -29,8 +29,8 @@ def every(change, one: Case) -> Case:
 
 
 def hits_by_case(*cases: Case, **choices) -> np.ndarray:
-    found = [row[0] for row in labels_of(*cases, **choices) if row[3] == "hit"]
-    return np.array([found.count(case.name) for case in cases])
+    result = [row[0] for row in labels_of(*cases, **choices) if row[3] == "hit"]
+    return np.array([result.count(case.name) for case in cases])
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -38,7 +38,7 @@ everything = st.permutations(
 @pytest.mark.parametrize("revision", ["case", "batch"])
 @given(first=anything, then=everything)
 @settings(max_examples=15, deadline=None)
-def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
+def test_no_one_sees_marks_before_all_have_read(revision, first, then) -> None:
     rules = LIDC.model_copy(update={"readers": 3, "revision": revision})
     driver = WorkflowDriver(Workflow(two_teams(), small_cases(*CASES), rules))
     driver.opens(reviewer=None, cases=CASES)
@@ -66,13 +66,13 @@ def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
             seen = driver.workflow.seen_of_others(batch, actor)
             assert not {one.reader_id for one in seen} & {*READERS}
             assert {one.reader_id for one in seen} <= {"A", "B", "C"}
-            found = sorted(((one.case_id, one.findings) for one in seen), key=repr)
+            result = sorted(((one.case_id, one.findings) for one in seen), key=repr)
             is_shown = actor in READERS and batch.state in ("reading", "revision")
             wanted = [
                 (of_case, one.findings)
                 for (of_case, who), one in blind.items()
                 if is_shown and who != actor and is_open(of_case)
             ]
-            assert found == sorted(wanted, key=repr)
+            assert result == sorted(wanted, key=repr)
     assert driver.batch.readings == blind
     assert driver.batch.revised == revised

@@ -55,8 +55,8 @@ def sweep(pairs, tolerances, **limit):
     reading=st.sampled_from(("table", "strict_truth")),
 )
 def test_counts_are_the_sums_of_the_cells(pairs, minimum, reading):
-    found = sweep(pairs, _TOLERANCES, minimum_mm=minimum, reading=reading)
-    for row in found.table.rows():
+    curve = sweep(pairs, _TOLERANCES, minimum_mm=minimum, reading=reading)
+    for row in curve.table.rows():
         cells = [
             cell(_tenths(x), _tenths(c), _tenths(minimum), _tenths(row[0]), reading)
             for x, c in pairs
@@ -68,8 +68,8 @@ def test_counts_are_the_sums_of_the_cells(pairs, minimum, reading):
 @given(pairs=_PAIRS, reading=st.sampled_from(("table", "strict_truth")))
 def test_counts_change_up_to_where_they_settle_and_not_beyond(pairs, reading):
     limit = {"minimum_mm": 4.0, "reading": reading}
-    found = sweep(pairs, (), **limit)
-    settled = {"hit": found.hits_settle_mm, "false_positive": found.false_positives_settle_mm}
+    curve = sweep(pairs, (), **limit)
+    settled = {"hit": curve.hits_settle_mm, "false_positive": curve.false_positives_settle_mm}
     for name, at in settled.items():
         around = (at - 0.05, at, at + 0.05, at + 0.15, at + 1.0, float("inf"))
         counts = sweep(pairs, [abs(one) for one in around], **limit).table[name].to_list()

@@ -35,14 +35,14 @@ def flips(size: int) -> list[int]:
 
 
 def test_an_untouched_set_verifies(used: SealedLab) -> None:
-    found = verify_sealed(
+    verification = verify_sealed(
         used.sealed,
         public_key=used.public_key,
         secret=SECRET,
         checkpoints=[used.folder / "checkpoint.json"],
     )
-    assert found.is_good, found.problems
-    assert [event.step for event in found.events] == [
+    assert verification.is_good, verification.problems
+    assert [event.step for event in verification.events] == [
         "sealed",
         "evaluation_charged",
         "evaluated",
@@ -100,9 +100,9 @@ def cut(lab: SealedLab, tmp_path: Path, events: int) -> Path:
 def test_a_log_that_was_cut_off_is_found_by_its_head(
     used: SealedLab, tmp_path: Path, events: int
 ) -> None:
-    found = verify_sealed(cut(used, tmp_path, events))
+    verification = verify_sealed(cut(used, tmp_path, events))
     message = f"says that the log has 5 events, but it ends with {5 - events}: it was cut off."
-    assert any(message in str(problem) for problem in found.problems)
+    assert any(message in str(problem) for problem in verification.problems)
 
 
 def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
@@ -123,8 +123,10 @@ def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
     log.write_head(log.check().events, "Bo")  # as whoever keeps the secret could
     assert len(events) == 3
     assert verify_sealed(folder, secret=SECRET).is_good
-    found = verify_sealed(folder, secret=SECRET, checkpoints=[used.folder / "checkpoint.json"])
-    assert [str(problem) for problem in found.problems] == [
+    verification = verify_sealed(
+        folder, secret=SECRET, checkpoints=[used.folder / "checkpoint.json"]
+    )
+    assert [str(problem) for problem in verification.problems] == [
         f"{used.folder / 'checkpoint.json'}: says that the log has 5 events, but it ends with 3: "
         "it was cut off. Restore the log from a copy."
     ]
@@ -135,12 +137,12 @@ def test_an_event_forged_without_the_secret_is_found_with_it(
 ) -> None:
     from nodulebench.custody.audit import log_of, next_event
     from nodulebench.io.manifests import file_digest
-    from nodulebench.security.event_log.signers import CodeSeal
+    from nodulebench.security.event_log.signers import SharedSecretSigner
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)
     bundle = file_digest(folder / "manifest.json")
-    seal = CodeSeal(lambda _: "hmac-sha256:" + "0" * 64)
+    seal = SharedSecretSigner(lambda _: "hmac-sha256:" + "0" * 64)
     log = log_of(folder, bundle, seal)
     events = log.check().events
     forged = next_event(
@@ -157,7 +159,7 @@ def test_an_event_forged_without_the_secret_is_found_with_it(
     log.write_head([*events, forged], "Bo")
     assert verify_sealed(folder).is_good  # the chain alone cannot tell
     named = [str(problem) for problem in verify_sealed(folder, secret=SECRET).problems]
-    assert any("00000006.json: was changed, or was not written by" in text for text in named)
+    assert any("00000006.json: was changed, or its author cannot open" in text for text in named)
     assert any("head.json: was changed" in text for text in named)
 
 
@@ -167,20 +169,20 @@ def test_a_checkpoint_that_was_changed_or_is_anothers_is_named(
     original = used.folder / "checkpoint.json"
     changed = tmp_path / "checkpoint.json"
     changed.write_bytes(original.read_bytes().replace(b'"events": 5', b'"events": 4'))
-    found = verify_sealed(used.sealed, public_key=used.public_key, checkpoints=[changed])
-    named = [str(problem) for problem in found.problems]
-    assert any("says that event 4 reads otherwise" in text for text in named)
-    assert any(
-        "checkpoint.json: was changed: its signature does not hold." in text for text in named
-    )
+    verification = verify_sealed(used.sealed, public_key=used.public_key, checkpoints=[changed])
+    named = [str(problem) for problem in verification.problems]
+    assert any("states another digest of event 4" in text for text in named)
+    assert any("checkpoint.json: was changed: its signature is invalid." in text for text in named)
     other = make_lab(tmp_path / "other")
     other.seal()
-    found = verify_sealed(other.sealed, checkpoints=[original])
-    assert "belongs to another log than that of the manifest" in str(found.problems[0])
+    verification = verify_sealed(other.sealed, checkpoints=[original])
+    assert "belongs to another log than that of the manifest" in str(verification.problems[0])
 
 
 def test_a_wrong_secret_is_said(used: SealedLab) -> None:
     from nodulebench.security.vault import Secret
 
-    found = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
-    assert any("does not open with this key file" in str(problem) for problem in found.problems)
+    verification = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
+    assert any(
+        "does not open with this key file" in str(problem) for problem in verification.problems
+    )

@@ -1,4 +1,4 @@
-"""What a reader of files complains about."""
+"""The messages of readers of files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from nodulebench.core.errors import InputError
 
 
 @pytest.fixture
-def told() -> Callable[..., list[str]]:
+def messages_of() -> Callable[..., list[str]]:
     """The problems that a reader finds in a file, without its folder's name."""
 
     def find(read: Callable[..., object], path: Path, *more: object) -> list[str]:
@@ -18,3 +18,9 @@ def told() -> Callable[..., list[str]]:
         return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]
 
     return find
+
+
+@pytest.fixture
+def told(messages_of: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """The older name of ``messages_of``."""
+    return messages_of

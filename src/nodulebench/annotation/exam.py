@@ -214,7 +214,6 @@ def who_passed(path: Path) -> frozenset[str]:
 
 
 def sheet_json(sheet: ExamSheet) -> JsonObject:
-    """A sheet as written to exam.json."""
     return {
         "candidate": sheet.candidate,
         "has_passed": sheet.has_passed,

@@ -92,7 +92,6 @@ class Team(ConfigModel):
 
     @property
     def member_ids(self) -> frozenset[str]:
-        """The readers and the leader."""
         return frozenset((*self.reader_ids, *((self.leader_id,) if self.leader_id else ())))
 
 
@@ -126,7 +125,6 @@ class Roster(ConfigModel):
         }
 
     def has_role(self, person_id: str, role: Role) -> bool:
-        """Whether a known person has a role."""
         return role in self.person(person_id).roles
 
 

@@ -47,7 +47,7 @@ from nodulebench.io.table_files import write_table
 from nodulebench.security.event_log.checkpoints import checkpoint_file_problems, write_checkpoint
 from nodulebench.security.event_log.events import Checkpoint
 from nodulebench.security.event_log.index import IndexedLog
-from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.event_log.store import FolderStore
 from nodulebench.security.keys import read_private_key, read_public_key
 
@@ -102,7 +102,6 @@ class ProjectHandle:
         return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
 
     def batches(self) -> Mapping[str, Batch]:
-        """The current state of all batches."""
         return Batches(self.workflow, self.log.view())
 
 
@@ -129,7 +128,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
     seal = None
     if keys:
         own = None if key is None else read_private_key(key, passphrase)
-        seal = PersonSeal(keys, own, key_change(project.roster))
+        seal = PersonSigner(keys, own, key_change(project.roster))
     elif key is not None:
         raise InputError.at(
             str(file), "names no keys, so that steps are not signed.", "Leave out --key."
@@ -164,8 +163,8 @@ def change_key(
     step = checked(ChangeKey, fields, f"key of '{person_id}'")
 
     def made(_: Mapping[str, Batch]) -> Action:
-        seal = handle.log.log.seal
-        known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+        seal = handle.log.log.signer
+        known = seal.keys_now() if isinstance(seal, PersonSigner) else {}
         owner = next((name for name, public_key in known.items() if public_key.line == line), "")
         if owner:
             raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
@@ -296,7 +295,6 @@ def correct_outline(
 def finish_cases(
     handle: ProjectHandle, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
 ) -> Event:
-    """Finish the review of cases, all or none."""
     steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
     return handle.act(reviewer_id, at_once(batch_id, steps))
 
@@ -422,7 +420,6 @@ def _with_drawn_teams(
 
 
 def _require_passed(people: Roster, passed: frozenset[str]) -> None:
-    """Check that readers, leaders and arbitrators passed the exam."""
     problems = [
         Problem(
             f"team '{team.team_id}'",
@@ -478,7 +475,7 @@ def audit_project(
     problems = [*checked_log.problems, *checked_log.dates]
     problems += [
         Problem(stranger, "does not belong among the events: it was added.", "Move it elsewhere.")
-        for stranger in log.store.strangers()
+        for stranger in log.store.foreign_files()
     ]
     for path in checkpoints:
         problems += checkpoint_file_problems(log, checked_log.links, path, public_key)

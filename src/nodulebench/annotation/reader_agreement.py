@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,12 +80,10 @@ class ReadingComparison:
 
     @property
     def pairs(self) -> list[PairAgreement]:
-        """Every two readers."""
         return pairwise_agreement(self.checks)
 
     @property
     def skills(self) -> list[ReaderSkill]:
-        """Each reader compared with the others."""
         return skills(self.checks)
 
     def quality(self) -> JsonObject:
@@ -106,7 +103,6 @@ class ReadingComparison:
 
     @property
     def reader_ids(self) -> list[str]:
-        """All readers, in order."""
         return sorted({reading.reader_id for reading in self.readings})
 
     def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:
@@ -434,7 +430,7 @@ def write_quality(quality: JsonObject, path: Path) -> None:
 
 def _drift(
     reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[EventStep], periods: int
-) -> Mapping[str, Any]:
+) -> JsonObject:
     by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
     in_order = [
         by_case[step.case_id]

@@ -421,7 +421,6 @@ def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
 
 
 def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
-    """A candidate as a row: its slices and its largest box."""
     numbers = sorted({box.slice_index for box in seen.boxes})
     largest = max(seen.boxes, key=lambda box: box.length_mm * box.width_mm)
     key = (seen.case_id, seen.candidate_id)

@@ -404,7 +404,6 @@ def _listed(handle: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
 
 
 def _provenance(handle: ProjectHandle, batch_ids: Sequence[str]) -> JsonObject:
-    """Who did what and when, and the digest of the complete log."""
     events = handle.log.read()
     return {
         "schema": "nodulebench/reference@1",

@@ -10,7 +10,6 @@ import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,7 +22,7 @@ from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import locked, make_folder, replace_whole
 from nodulebench.io.json_files import read_json
-from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.keys import PrivateKey, read_private_key
 from nodulebench.security.vault import decrypted_by, encrypted_for
 
@@ -67,7 +66,7 @@ def open_batch(
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
     raise_problems(_apart(handle, batch_id, fields["case_ids"]))
 
-    def order(**more: Any) -> OpenBatch:
+    def order(**more: str | None) -> OpenBatch:
         return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
 
     if reviewer_id is not None or not handle.workflow.rules.has_review:
@@ -172,8 +171,8 @@ def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str)
 
 def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
     """A seed, encrypted for the organisers, except members of the team that reads."""
-    seal, roster = handle.log.log.seal, handle.workflow.roster
-    known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+    seal, roster = handle.log.log.signer, handle.workflow.roster
+    known = seal.keys_now() if isinstance(seal, PersonSigner) else {}
     members = roster.team(team_id).member_ids
     keys = [
         key
@@ -184,8 +183,8 @@ def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
 
 
 def _own(handle: ProjectHandle) -> PrivateKey | None:
-    seal = handle.log.log.seal
-    return seal.own if isinstance(seal, PersonSeal) else None
+    seal = handle.log.log.signer
+    return seal.own if isinstance(seal, PersonSigner) else None
 
 
 def _opened(order: OpenBatch, key: PrivateKey | None) -> str:

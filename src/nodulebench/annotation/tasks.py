@@ -152,7 +152,6 @@ def has_part(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> b
 
 
 def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mode:
-    """What a person has to do in a case now."""
     if batch.state in ("reading", "revision"):
         if (case_id, actor_id) in batch.missing_readings:
             return "read"

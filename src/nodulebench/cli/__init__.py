@@ -1,4 +1,4 @@
-"""The command line, one file per command. Nothing heavy is imported before a command runs."""
+"""The command line, one file per command; heavy modules are imported when a command runs."""
 
 import gc
 import os
@@ -13,9 +13,9 @@ from nodulebench.cli.help import COMMANDS, DONE, GROUPS, PROBLEM, STOPPED, keep_
 from nodulebench.cli.terminal import guard, guarded
 from nodulebench.core.errors import NoduleBenchError, UndefinedError, did_you_mean
 
-# start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
+# start-up and a report make about 110,000 objects and few cycles; collecting cycles takes 30 ms;
 # the matrix products are small, and threads of the linear algebra library would only wait for each
-# other; other packages have no say in how records are checked, and to look for them takes 10 ms
+# other; searching for pydantic plugins takes 10 ms
 gc.set_threshold(250_000)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -54,8 +54,8 @@ class _LazyGroup(click.Group):
 @click.option(
     "--debug",
     is_flag=True,
-    expose_value=False,  # taken out of the arguments by ``main``, wherever it stands
-    help="Show a traceback when something goes wrong.",
+    expose_value=False,  # ``main`` removes it from the arguments at any position
+    help="Show a traceback for an error.",
 )
 def nodulebench() -> None:
     r"""A test laboratory for computer-aided detection of lung nodules in CT.
@@ -83,13 +83,13 @@ def _run_command(given: list[str]) -> NoReturn:
     except NoduleBenchError as error:
         if is_debug:
             raise
-        for line in _told(error).splitlines():
+        for line in _message(error).splitlines():
             click.echo(f"error: {line}", err=True)
         sys.exit(PROBLEM)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):  # click makes the one of the other
+    except (click.Abort, KeyboardInterrupt):  # click turns a KeyboardInterrupt into an Abort
         click.echo("stopped", err=True)
         sys.exit(STOPPED)
     except OSError as error:
@@ -102,11 +102,11 @@ def _run_command(given: list[str]) -> NoReturn:
 
 
 def run() -> NoReturn:
-    """Run as a program: like ``main``, but leave without a search for cycles of dead objects.
+    """Run as a program: like ``main``, but exit without garbage collection.
 
-    Finalisers and exit handlers run; the search would cost a tenth of a second of every call.
+    Finalisers and exit handlers run; the collection would cost a tenth of a second of every call.
     """
-    guard()  # for a traceback too, which comes when all is left
+    guard()  # also for a traceback, which is printed at the very end
     try:
         main()
     finally:
@@ -114,8 +114,8 @@ def run() -> NoReturn:
         gc.freeze()
 
 
-def _told(error: NoduleBenchError) -> str:
-    """What an error says; a metric that is undefined says why in words."""
+def _message(error: NoduleBenchError) -> str:
+    """The text of an error; for an undefined metric the reason in English."""
     if not isinstance(error, UndefinedError):
         return str(error)
     from nodulebench.core.notices import reason_of

@@ -1,4 +1,4 @@
-"""nodulebench algorithm: begin one, and try the contract before the test."""
+"""nodulebench algorithm: write an algorithm from a template, and try the contract before a test."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("algorithm")
 def command() -> None:
-    """Begin an algorithm from a template, or try it on phantoms."""
+    """Write an algorithm from a template, or try it on phantoms."""
 
 
 @command.command("new")
@@ -49,7 +49,7 @@ def check(
 ) -> int:
     r"""Try ALGORITHM on small phantoms: a folder, an image archive, or a detector, as for `run`.
 
-    Tells whether it starts, whether its output can be read, what it said, which limits it came
+    Reports whether it starts, whether its output can be read, its messages, which limits it came
     near, and whether the same scan gives the same marks twice. Ends with 1 if a case is not ok.
 
     \b
@@ -60,9 +60,9 @@ def check(
 
     chosen = named_algorithm(algorithm, profile, weights)
     with ProgressLine(f"trying {chosen.name}") as line:
-        found = check_algorithm(chosen, isolation, cases, line.tell)
-    click.echo(f"{chosen.name} in isolation '{found.isolation}'")
-    for case in found.cases:
+        check = check_algorithm(chosen, isolation, cases, line.tell)
+    click.echo(f"{chosen.name} in isolation '{check.isolation}'")
+    for case in check.cases:
         seconds, memory = case.run.measured.get("seconds"), case.run.measured.get("peak_memory_mb")
         used = [f"{case.run.marks.height} marks"]
         used += [] if seconds is None else [f"{seconds:.2f} s"]
@@ -73,9 +73,9 @@ def check(
             click.echo(f"      {in_english(notice)}")
         for name, share in case.near.items():
             click.echo(f"      used {share:.0%} of {name}")
-        for said in case.run.output.splitlines()[-5:] if case.run.state != "ok" else ():
-            click.echo(f"      it said: {said}")
-    if found.is_repeatable is not None:
-        words = "the same marks" if found.is_repeatable else "other marks"
+        for message in case.run.output.splitlines()[-5:] if case.run.state != "ok" else ():
+            click.echo(f"      message: {message}")
+    if check.is_repeatable is not None:
+        words = "the same marks" if check.is_repeatable else "other marks"
         click.echo(f"the same scan twice gives {words}")
-    return 0 if found.is_good else 1
+    return 0 if check.is_good else 1

@@ -1,4 +1,4 @@
-"""nodulebench audit: what was done with a sealed test set, and how its budget stands."""
+"""nodulebench audit: the log of a sealed test set, and its evaluation budget."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 @click.command("audit")
 @click.argument("sealed", type=FILE)
 @secret_options
-@click.option("--checkpoint", type=FILE, help="Write how far the log goes, to be kept elsewhere.")
+@click.option(
+    "--checkpoint", type=FILE, help="Write a checkpoint of the log, to be stored elsewhere."
+)
 def command(
     sealed: Path,
     opening: Opening,
     checkpoint: Path | None,
 ) -> int:
-    r"""Show the log of the sealed set SEALED, and check its chain and who wrote it.
+    r"""Show the log of the sealed set SEALED, and check its chain and signatures.
 
-    Where people have keys, their signatures are checked; else codes, which need the secret. The
+    If people have keys, their signatures are checked; else codes, which need the secret. The
     key, PEM or OpenSSH, signs the checkpoint.
 
     \b
@@ -41,26 +43,26 @@ def command(
 
     secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):
-        found = read_audit(sealed, secret)
+        report = read_audit(sealed, secret)
     # who submits names files and developers: no name may pass for an event
-    for event in found.events:
+    for event in report.events:
         click.echo(in_a_line(_line(event)))
-    for use in found.uses:
+    for use in report.uses:
         used = f"{len(use.evaluations)} of {use.allowed} evaluations"
         click.echo(in_a_line(f"developer {use.developer}: {used}"))
-    for number, cases in found.outdated.items():
+    for number, cases in report.outdated.items():
         click.echo(in_a_line(f"evaluation {number} was made with {cases}, withdrawn since"))
-    if not found.has_keys:
+    if not report.has_keys:
         click.echo("one shared secret: the names are not verified")
-    for problem in (*found.problems, *found.dates):
+    for problem in (*report.problems, *report.dates):
         click.echo(f"error: {problem}", err=True)
-    if found.problems:
+    if report.problems:
         return 1
     if checkpoint is not None:
         passphrase = signing_passphrase(opening.key, opening.key_passphrase_file)
         made = write_checkpoint(sealed, checkpoint, key=opening.key, passphrase=passphrase)
         click.echo(f"wrote {checkpoint}: {made.events} events, {made.digest}")
-    return 1 if found.dates else 0
+    return 1 if report.dates else 0
 
 
 def _line(event: "Event") -> str:

@@ -1,4 +1,4 @@
-"""nodulebench bench: several algorithms on one set, what each costs and finds."""
+"""nodulebench bench: several algorithms on one set, their cost and their findings."""
 
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("bench")
 @click.argument("algorithms", nargs=-1, required=True)
 @click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--out", required=True, type=FILE, help="Folder for all that is made.")
+@click.option("--out", required=True, type=FILE, help="Folder for all results.")
 @click.option("--protocol", help="Name or TOML file.  [default: luna16]")
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
 @weights_option
-@option("--isolation", ISOLATIONS, "auto", "What keeps the algorithms apart, as for `run`.")
+@option("--isolation", ISOLATIONS, "auto", "Sandbox of the algorithms, as for `run`.")
 @option("--processes", COUNT, 1, "Cases at the same time; times are fair with 1.", to="slots")
 def command(
     algorithms: tuple[str, ...],
@@ -28,13 +28,12 @@ def command(
     isolation: str,
     slots: int,
 ) -> None:
-    r"""Run ALGORITHMS on TEST_SET and set time and memory against what they find.
+    r"""Run ALGORITHMS on TEST_SET and compare time and memory with their findings.
 
-    Each is a folder with an algorithm.toml, or built-in detectors by name, which take those of the
-    --weights that are of their own networks. Writes a submission for
-    each, their result, a table and pictures. An algorithm is on the front (*) if no other is as
-    good in time, memory, sensitivity and false positives, and better in one. The same command
-    goes on where it was stopped.
+    Each is a folder with an algorithm.toml, or built-in detectors by name, which use those of the
+    --weights that belong to their networks. Writes a submission for each, their result, a table
+    and charts. An algorithm is on the front (*) if no other is as good in time, memory, sensitivity
+    and false positives, and better in one of these. The same command continues an interrupted run.
 
     \b
     nodulebench bench my_cad/ isicad largecad phantoms/ --out bench/ --protocol nifdc-2022
@@ -61,15 +60,16 @@ def command(
             f"{'sensitivity':>11} {'FP/case':>8}  {rule}",
             bold=True,
         )
-        for row in (one for one in rows if one.rule == rule):
+        for row in (row for row in rows if row.rule == rule):
             click.echo(
                 f"{row.algorithm:<{width}}  {f'{row.ok}/{row.cases}':>9} "
                 f"{_shown(row.median_seconds, 2):>9} {_shown(row.p95_seconds, 2):>8} "
                 f"{_shown(row.peak_memory_mb, 0):>7} {_shown(row.sensitivity, 3):>11} "
                 f"{_shown(row.fp_per_case, 2):>8}  {'*' if row.is_on_front else ''}".rstrip()
             )
-    for row in (one for one in rows if one.undefined):
-        click.echo(f"{row.algorithm}: {row.undefined}", err=True)
+    for row in rows:
+        if row.undefined:
+            click.echo(f"{row.algorithm}: {row.undefined}", err=True)
     print_written(*written)
 
 

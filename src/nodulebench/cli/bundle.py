@@ -11,7 +11,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("bundle")
 @click.argument("reference", type=FILE)
 @click.option("--out", required=True, type=FILE, help="New folder.")
-@click.option("--curated", type=FILE, help="What 'curate' wrote: its cases and their images.")
+@click.option("--curated", type=FILE, help="Folder that 'curate' wrote: its cases and images.")
 @click.option("--images", type=FILE, help="Folder of images, named by case or DICOM.")
 @click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
 @click.option(
@@ -21,7 +21,7 @@ from nodulebench.cli.terminal import ProgressLine
     help="List the images by digest, do not copy them.",
 )
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
-@option("--name", str, "", "What the set is called; default: as the reference is.")
+@option("--name", str, "", "Name of the set; default: that of the reference.")
 @nodules_option
 @click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
 def command(**options: Any) -> None:
@@ -40,7 +40,7 @@ def command(**options: Any) -> None:
     print_notices("note", made.notices)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
-        click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are not a case")
+        click.echo(f"skipped {made.passed_over} DICOM file(s) of series that are not a case")
     print_gaps(made.gaps)
     if made.without_images:
         shown = ", ".join(made.without_images[:5])

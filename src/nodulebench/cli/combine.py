@@ -32,18 +32,18 @@ from nodulebench.cli.terminal import ProgressLine
     "--linkage",
     ["nearest", "single", "greedy"],
     "nearest",
-    "Merge the two nearest again and again, what is linked through others, or candidate by "
+    "Merge the two nearest repeatedly, all that are linked through others, or candidate by "
     "candidate in order.",
 )
 @option(
     "--place",
     ["best", "mean"],
     "best",
-    "Where a merged candidate lies: where its part of the highest score lies, or at the mean of "
-    "its parts, as in LUNA16.",
+    "Position of a merged candidate: that of its part with the highest score, or the mean of its "
+    "parts, as in LUNA16.",
 )
 @click.option("--lung-masks", type=FILE, help="Folder of <case>.mhd: drop candidates far outside.")
-@option("--slack", NOT_NEGATIVE, 10.0, "How far outside the lungs a candidate may lie, mm.")
+@option("--slack", NOT_NEGATIVE, 10.0, "How far outside the lungs a candidate may be, mm.")
 @click.option("--candidates", type=FILE, help="The common list; default: the first submission's.")
 @click.option("--series", type=FILE, help="List of cases: restricts them.")
 @option("--protocol", str, "luna16", "Name or TOML file.")
@@ -56,7 +56,7 @@ def command(
     table: Path | None,
     **chosen: Any,
 ) -> None:
-    r"""Combine SUBMISSIONS, and tabulate what every combination of them reaches.
+    r"""Combine SUBMISSIONS, and tabulate the results of every combination.
 
     \b
     nodulebench combine a.csv b.csv c.csv --reference luna16/ --out candidates.csv

@@ -1,4 +1,4 @@
-"""nodulebench conformance: golden edge cases against our scorer or any other."""
+"""nodulebench conformance: golden edge cases against this scorer or any other."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import click
 
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE
-from nodulebench.cli.terminal import told_while_made
+from nodulebench.cli.terminal import with_progress
 
 
 @click.group("conformance", invoke_without_command=True)
@@ -17,7 +17,7 @@ from nodulebench.cli.terminal import told_while_made
     "writes OUTDIR/result.json with counts, sensitivity and cpm.",
 )
 @click.option("--case", "cases", multiple=True, help="Run this case only; may be repeated.")
-@click.option("--verbose", "-v", is_flag=True, help="Say what each case teaches.")
+@click.option("--verbose", "-v", is_flag=True, help="Print what each case teaches.")
 @click.pass_context
 def command(
     context: click.Context, scorer: str | None, cases: tuple[str, ...], verbose: bool
@@ -35,7 +35,7 @@ def command(
     from nodulebench.evaluation.verify.conformance import run_conformance
 
     passed = total = 0
-    for outcome in told_while_made("scoring golden cases", run_conformance(scorer, cases), 0):
+    for outcome in with_progress("scoring golden cases", run_conformance(scorer, cases), 0):
         total += 1
         passed += outcome.is_passed
         word = (
@@ -52,7 +52,7 @@ def command(
 @command.command("export")
 @click.argument("out", metavar="DIR", type=FILE)
 def export(out: Path) -> None:
-    r"""Write every golden case into DIR: what a scorer is given, and what it has to answer.
+    r"""Write every golden case into DIR: the input of a scorer, and the expected answer.
 
     \b
     nodulebench conformance export golden/

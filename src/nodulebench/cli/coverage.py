@@ -1,4 +1,4 @@
-"""nodulebench coverage: what a test set consists of, and whether that is the plan."""
+"""nodulebench coverage: the composition of a test set, checked against a design."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 @click.option("--design", help="Published design (fg-ai4h, luna16, nifdc-2022) or TOML file.")
 @click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
 @nodules_option
-@click.option("--against", type=FILE, help="Another test set: tell how far the two differ.")
+@click.option("--against", type=FILE, help="Another test set: report how the two differ.")
 @click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
 @option("--language", ["en", "zh"], "en", "Language of the page.", to="name")
 def command(
@@ -29,9 +29,9 @@ def command(
     out: Path | None,
     name: LanguageName,
 ) -> None:
-    r"""Tell what TEST_SET (a bundle or reference) consists of; check it against a design.
+    r"""Report the composition of TEST_SET (a bundle or reference); check it against a design.
 
-    Exit status 1 if a rule that is not only preferred is not met.
+    Ends with 1 if a required rule is not met.
 
     \b
     nodulebench coverage testset/ --design fg-ai4h --out composition/
@@ -49,14 +49,14 @@ def command(
     width = max((len(outcome["name"]) for outcome in document["outcomes"]), default=0)
     for outcome in document["outcomes"]:
         answer = click.style(f"{outcome['answer']:<18}", fg=COLOURS[outcome["answer"]])
-        found = "missing: " * bool(outcome["missing"]) + translate.messages(
+        remark = "missing: " * bool(outcome["missing"]) + translate.messages(
             outcome["missing"] or outcome["found"]
         )
-        click.echo(f"  {outcome['name']:<{width}}  {answer}  {found}")
-    for one in document["thin"]:
+        click.echo(f"  {outcome['name']:<{width}}  {answer}  {remark}")
+    for stratum in document["thin"]:
         click.echo(
-            f"  thin: {one['column']} {one['value']}, {one['nodules']} nodules "
-            f"(± {one['half_width']:.2f})"
+            f"  thin: {stratum['column']} {stratum['value']}, {stratum['nodules']} nodules "
+            f"(± {stratum['half_width']:.2f})"
         )
     for column in document["unknown_strata"]:
         click.echo(f"  strata: neither cases nor nodules have the column '{column}'")
@@ -68,17 +68,17 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _print_against(found: JsonObject) -> None:
-    """The other test set beside this one: what differs most, and what is harder."""
+def _print_against(comparison: JsonObject) -> None:
+    """Print the differences from another test set, and which of the two is harder."""
     translate = translator("en")
-    click.echo(f"beside {found['name']}")
-    for difference in found["differences"]:
+    click.echo(f"compared with {comparison['name']}")
+    for difference in comparison["differences"]:
         click.echo(
             f"  {translate.word(difference['column']):<24}{difference['distance']:>6.0%} differs"
         )
-    for one in found["difficulty"]:
-        if one["first"] is not None or one["second"] is not None:
-            values = (one["first"], one["second"])
+    for row in comparison["difficulty"]:
+        values = (row["first"], row["second"])
+        if values != (None, None):
             first, second = ("–" if value is None else f"{value:.2f}" for value in values)
-            name = translate(f"coverage.hard_{one['name']}")
+            name = translate(f"coverage.hard_{row['name']}")
             click.echo(f"  {name:<44}{first:>8}{second:>8}")

@@ -1,4 +1,4 @@
-"""nodulebench curate: a folder of DICOM -> cases, and why other series are none."""
+"""nodulebench curate: a folder of DICOM -> cases, and the reasons of excluded series."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def command(
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
 
-    Subfolders, names and other files do not matter. A run that was stopped goes on where it was.
+    Subfolders, names and other files do not matter. The same command continues an interrupted run.
 
     \b
     nodulebench curate archive/ --out curated/ --export cases/
@@ -46,19 +46,19 @@ def command(
         curation, written = curate_files(
             dicom_dir, out, design, against, executor=workers, progress=line.tell, **chosen
         )
-    told = summary(curation)
-    click.echo(f"{told['series']} series found, {told['admitted']} admitted")
-    for code, number in told["excluded"].items():
+    counts = summary(curation)
+    click.echo(f"{counts['series']} series found, {counts['admitted']} admitted")
+    for code, number in counts["excluded"].items():
         click.echo(f"  {code:<24}{number:>5}")
-    if told["unreadable_files"] or told["other_files"]:
+    if counts["unreadable_files"] or counts["other_files"]:
         click.echo(
-            f"{told['unreadable_files']} unreadable files, {told['other_files']} of other kinds"
+            f"{counts['unreadable_files']} unreadable files, {counts['other_files']} of other kinds"
         )
     print_written(*written)
-    if told["admitted"]:
+    if counts["admitted"]:
         print_next(
             f"nodulebench draw {out} --design … --count … --seed … --out drawn.csv",
             f"nodulebench annotate review start panel --cases {out} --roster …",
         )
-    elif told["series"]:
-        click.echo(f"nothing was admitted: {out / 'exclusions.csv'} says why")
+    elif counts["series"]:
+        click.echo(f"no series was admitted; the reasons are in {out / 'exclusions.csv'}")

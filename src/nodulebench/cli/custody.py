@@ -19,14 +19,14 @@ from nodulebench.cli.terminal import ProgressLine
 
 @click.group("custody")
 def command() -> None:
-    """What becomes of a sealed set, its people and their keys; each stands in its log."""
+    """Manage a sealed set, its people and their keys; each change is logged."""
 
 
 @command.command("new-key")
 @click.argument("file", metavar="KEY", type=FILE)
-@click.option("--passphrase-file", type=FILE, help="File whose first line is to open the key.")
+@click.option("--passphrase-file", type=FILE, help="File whose first line will open the key.")
 @click.option("--ask-passphrase", is_flag=True, help="Ask for a passphrase of the key.")
-@option("--comment", str, "", "Whose key it is; stands in the public file.")
+@option("--comment", str, "", "Owner of the key, for the public file.")
 def new_key(file: Path, passphrase_file: Path | None, ask_passphrase: bool, comment: str) -> None:
     r"""Make an OpenSSH Ed25519 key, as ssh-keygen does: KEY, and KEY.pub for the policy.
 
@@ -39,7 +39,7 @@ def new_key(file: Path, passphrase_file: Path | None, ask_passphrase: bool, comm
     if ask_passphrase and not passphrase:
         passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
     made = new_person_key(file, passphrase, comment)
-    secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
+    secrecy = "encrypted" if passphrase else "not encrypted: keep it where only you can read"
     click.echo(f"wrote {file} (private, {secrecy})")
     click.echo(f'wrote {file}.pub; in policy.toml: key = "{made.line}"')
     click.echo(f"key {made.fingerprint}")
@@ -47,9 +47,9 @@ def new_key(file: Path, passphrase_file: Path | None, ask_passphrase: bool, comm
 
 @command.command("keys")
 @click.argument("sealed", type=FILE)
-@click.option("--allowed-signers", is_flag=True, help="As ssh-keygen -Y verify wants them.")
+@click.option("--allowed-signers", is_flag=True, help="In the format of ssh-keygen -Y verify.")
 def keys(sealed: Path, allowed_signers: bool) -> None:
-    r"""Show whose key is whose in the set SEALED, since which event, and what each opens.
+    r"""Show people's keys in the set SEALED, since which event, and what each opens.
 
     \b
     nodulebench custody keys sealed/
@@ -65,21 +65,21 @@ def keys(sealed: Path, allowed_signers: bool) -> None:
                 click.echo(in_a_line(f'"{name}" namespaces="nodulebench" {row.line}'))
             continue
         opens = ", ".join(row.compartments) or "nothing"
-        told = f"{row.fingerprint}, opens {opens}" if row.fingerprint else "no key, or revoked"
+        key = f"{row.fingerprint}, opens {opens}" if row.fingerprint else "no key, or revoked"
         roles = ", ".join(row.roles)
-        click.echo(in_a_line(f"{row.person} ({roles}), since event {row.since}: {told}"))
+        click.echo(in_a_line(f"{row.person} ({roles}), since event {row.since}: {key}"))
 
 
 @command.command("admit")
 @click.argument("sealed", type=FILE)
 @opening_options
-@click.option("--person", "subject", required=True, help="Who is admitted.")
+@click.option("--person", "subject", required=True, help="The person to admit.")
 @click.option("--role", "roles", multiple=True, required=True, help="Their role; repeat.")
 @click.option("--new-key", type=FILE, required=True, help="Their public key, a .pub file.")
 def admit(
     sealed: Path, opening: Opening, subject: str, roles: tuple[str, ...], new_key: Path
 ) -> None:
-    r"""Let one more person work with the sequestered test set SEALED, or change somebody's roles.
+    r"""Admit a person to the sequestered test set SEALED, or change a person's roles.
 
     \b
     nodulebench custody admit sealed/ --key /media/safe/keeper --person "Dee" --role auditor \
@@ -95,12 +95,12 @@ def admit(
 @command.command("rotate")
 @click.argument("sealed", type=FILE)
 @opening_options
-@click.option("--new-key", type=FILE, required=True, help="The public key that comes, .pub.")
-@click.option("--person", "subject", help="Whose key it is, for the key custodian; else your own.")
+@click.option("--new-key", type=FILE, required=True, help="The new public key, .pub.")
+@click.option("--person", "subject", help="Owner of the key, for the key custodian; default: you.")
 def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -> None:
-    r"""Put a new key in the place of your own in the set SEALED, or of one that was lost.
+    r"""Replace your own key in the set SEALED, or a key that was lost.
 
-    What was signed with the old key stays signed.
+    Signatures with the old key stay valid.
 
     \b
     nodulebench custody rotate sealed/ --key ~/.ssh/bo --new-key ~/.ssh/bo-2027.pub
@@ -117,13 +117,13 @@ def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -
 @command.command("revoke")
 @click.argument("sealed", type=FILE)
 @opening_options
-@click.option("--person", "subject", required=True, help="Whose key it is.")
-@option("--reason", str, "", "Why; stands in the log.")
+@click.option("--person", "subject", required=True, help="Owner of the key.")
+@option("--reason", str, "", "Reason for the log.")
 def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
-    r"""Let a key count no more in the set SEALED, from now on; for the key custodian.
+    r"""Revoke a key in the set SEALED from now on; for the key custodian.
 
-    It signs nothing that counts, and nothing is wrapped for it. What its owner copied before cannot
-    be taken back.
+    Its signatures are no longer valid, and it opens nothing new. Copies that its owner made before
+    cannot be taken back.
 
     \b
     nodulebench custody revoke sealed/ --key /media/safe/keeper --person "Bo" --reason "stolen"
@@ -132,17 +132,17 @@ def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
 
     secret, person = opening.required(), opening.person
     event = key_changes.revoke(sealed, secret, person, subject=subject, reason=reason)
-    click.echo(f"event {event.number}: the key of '{subject}' counts no more")
+    click.echo(f"event {event.number}: the key of '{subject}' was revoked")
 
 
 @command.command("rekey")
 @click.argument("sealed", type=FILE)
 @opening_options
 def rekey(sealed: Path, opening: Opening) -> None:
-    r"""Seal everything of the set SEALED anew under new data keys; for the key custodian.
+    r"""Encrypt the set SEALED again with new data keys; for the key custodian.
 
-    After a revocation: data keys that its owner may have kept open nothing new, and nothing of the
-    set but in copies of before.
+    Use this after a revocation: data keys that the former owner may still have then open only older
+    copies of the set.
 
     \b
     nodulebench custody rekey sealed/ --key /media/safe/keeper
@@ -152,13 +152,13 @@ def rekey(sealed: Path, opening: Opening) -> None:
     secret = opening.required()
     with ProgressLine() as line:
         event = key_changes.rekey(sealed, secret, opening.person, line.tell)
-    click.echo(f"event {event.number}: sealed anew for {event.facts['people']} people")
+    click.echo(f"event {event.number}: encrypted again for {event.facts['people']} people")
 
 
 @command.command("retire")
 @click.argument("sealed", type=FILE)
 @opening_options
-@option("--reason", str, "", "Why; stands in the log, and everybody is told it.")
+@option("--reason", str, "", "Reason for the log, shown to all.")
 def retire(sealed: Path, opening: Opening, reason: str) -> None:
     r"""End the use of the set SEALED: no further evaluations. For curators.
 
@@ -176,11 +176,11 @@ def retire(sealed: Path, opening: Opening, reason: str) -> None:
 @opening_options
 @click.option("--case", "cases", multiple=True, help="A case by its name; repeat.")
 @option("--patient", str, "", "All cases of a patient, by the name in the table of cases.")
-@option("--reason", str, "", "Why; stands in the log.")
+@option("--reason", str, "", "Reason for the log.")
 def withdraw(
     sealed: Path, opening: Opening, cases: tuple[str, ...], patient: str, reason: str
 ) -> None:
-    r"""Take a patient out of the set SEALED: tables are sealed anew, images removed. For curators.
+    r"""Remove a patient from the set SEALED: encrypt tables again, delete images. For curators.
 
     Stored results are deleted. Copies of the set are not changed: withdraw there, too.
 
@@ -190,7 +190,7 @@ def withdraw(
     from nodulebench.custody.withdrawal import withdraw as take_out
 
     secret = opening.required()
-    with ProgressLine("sealing anew"):
+    with ProgressLine("encrypting again"):
         done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
     counts = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
     click.echo(f"event {done.event.number}: {counts}, {done.evaluations} stored result(s) deleted")
@@ -201,12 +201,12 @@ def withdraw(
 @click.argument("copy", type=FILE)
 @secret_options
 @click.option(
-    "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Kept elsewhere; repeat."
+    "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Stored elsewhere; repeat."
 )
 def check_copy(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
-    r"""Try whether COPY of a sealed set could take its place, and say what would be lost.
+    r"""Check whether COPY of a sealed set could replace it, and what would be lost.
 
-    Nothing is written. Without a checkpoint nobody can tell how far the log went.
+    Nothing is written. Without a checkpoint the true end of the log is unknown.
 
     \b
     nodulebench custody check-copy backup/sealed/ --key ~/.ssh/ada \
@@ -216,18 +216,18 @@ def check_copy(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> i
 
     secret = opening.secret()
     with ProgressLine("reading the copy"):
-        found = ending.check_copy(copy, checkpoints, secret)
-    for problem in found.problems:
+        check = ending.check_copy(copy, checkpoints, secret)
+    for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
-    click.echo(f"log         {found.events} events, {found.evaluations} evaluations")
-    click.echo(f"opens       {'yes' if found.opens else 'not tried: give --key or the secret'}")
-    if not found.expected:
+    click.echo(f"log         {check.events} events, {check.evaluations} evaluations")
+    click.echo(f"opens       {'yes' if check.opens else 'not tried: give --key or the secret'}")
+    if not check.expected:
         click.echo("lost        not known: no checkpoint was given")
-    elif found.lost:
-        lost = f"{found.lost} event(s) after number {found.events}"
+    elif check.lost:
+        lost = f"{check.lost} event(s) after number {check.events}"
         click.echo(f"lost        {lost}; evaluations among them could be repeated")
     else:
-        click.echo(f"lost        nothing up to event {found.expected}, which a checkpoint names")
-    word = "could take the set's place" if found.is_good else "could NOT take the set's place"
+        click.echo(f"lost        nothing up to event {check.expected}, which a checkpoint names")
+    word = "could replace the set" if check.is_good else "could NOT replace the set"
     click.echo(f"{copy}: {word}")
-    return DONE if found.is_good else PROBLEM
+    return DONE if check.is_good else PROBLEM

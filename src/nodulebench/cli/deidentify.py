@@ -22,18 +22,20 @@ from nodulebench.core.executor import ExecutorChoice
 
 @click.command("deidentify")
 @click.argument("folder", metavar="[DIR]", type=FILE, required=False)
-@click.option("--curated", type=FILE, help="What 'curate' wrote: only what it admitted.")
+@click.option("--curated", type=FILE, help="Folder that 'curate' wrote: only admitted series.")
 @click.option("--out", type=FILE, help="Folder for the slices without identities.")
-@click.option("--key-table", type=FILE, help="Who is who, sealed; kept apart from both folders.")
+@click.option(
+    "--key-table", type=FILE, help="Encrypted key table; store it apart from both folders."
+)
 @vault_options
 @option("--prefix", str, "P", "Begins every pseudonym.")
 @option(
     "--pixel-check/--no-pixel-check", bool, True, "Search images for text.", to="has_pixel_check"
 )
 @executor_options("all cores", "Files at the same time.", before="--jobs")
-@click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
-@click.option("--conformance", is_flag=True, help="Only print which DICOM options are claimed.")
-@click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
+@click.option("--check", is_flag=True, help="Only check that DIR contains no identities.")
+@click.option("--conformance", is_flag=True, help="Only print the claimed DICOM options.")
+@click.option("--show-keys", is_flag=True, help="Only print the key table, as CSV.")
 def command(
     *,
     curated: Path | None,
@@ -47,8 +49,8 @@ def command(
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
-    A slice is written only if nothing that identifies is left in it; others are named with the
-    reason, and the exit status is then 1.
+    A slice is written only if no identity is left in it; others are listed with the reason, and the
+    exit status is then 1.
 
     \b
     nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
@@ -86,8 +88,8 @@ def command(
     if check:
         with open_executor(executor, os.cpu_count() or 1) as workers:
             left = check_folder(folder, has_pixel_check=given["has_pixel_check"], executor=workers)
-        for one in left:
-            click.echo(f"error: {one.where}: {in_english(one.why)}.", err=True)
+        for leftover in left:
+            click.echo(f"error: {leftover.where}: {in_english(leftover.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
         click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
         if not given["has_pixel_check"]:
@@ -100,11 +102,12 @@ def command(
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
     with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:
         made = deidentify_folder(options, secret, executor=workers, progress=line.tell)
-    reasons = {one.source: in_english(one.refused) for one in made.refused}
+    reasons = {file.source: in_english(file.refused) for file in made.refused}
     for source, reason in reasons.items():
         click.echo(f"left out: {source}: {reason}", err=True)
-    for reason, count in Counter(re.split(r" \(|: ", one)[0] for one in reasons.values()).items():
-        click.echo(f"left out    {count}: {reason}")
+    kinds = Counter(re.split(r" \(|: ", reason)[0] for reason in reasons.values())
+    for kind, count in kinds.items():
+        click.echo(f"left out    {count}: {kind}")
     if made.repeated:
         click.echo(f"repeated    {made.repeated} file(s) of the same instance")
     rate = f"{len(made.outcomes) / made.seconds:.0f} files/s, {made.bytes_read / 1e6:.0f} MB"
@@ -118,19 +121,17 @@ def command(
 
 
 def _show_conformance() -> None:
-    """Print which options of the standard are claimed."""
     from nodulebench.curation.deidentify.profile import conformance
 
     edition, claims = conformance()
     click.echo(f"{edition}, table E.1-1")
     for claim in claims:
         rows = f", {claim.rows} attributes" if claim.is_claimed else ""
-        said = "claimed    " if claim.is_claimed else "not claimed"
-        click.echo(f"{said} {claim.code} {claim.name}{rows}")
+        word = "claimed    " if claim.is_claimed else "not claimed"
+        click.echo(f"{word} {claim.code} {claim.name}{rows}")
 
 
 def _show_keys(key_table: Path, secret: Any) -> None:
-    """Print the key table to whoever has what opens it."""
     from nodulebench.curation.deidentify.key_table import key_table_csv
 
     click.echo(key_table_csv(key_table, secret), nl=False)

@@ -1,4 +1,4 @@
-"""nodulebench demo: the whole journey, from images to the report."""
+"""nodulebench demo: the whole workflow, from images to the report."""
 
 from pathlib import Path
 

@@ -12,12 +12,12 @@ from nodulebench.cli.terminal import ProgressLine
 @click.argument("pool", type=FILE)
 @click.option("--design", required=True, help="Published design or TOML file with [sampling].")
 @click.option("--count", required=True, type=COUNT, help="Cases to draw.")
-@click.option("--seed", required=True, type=WHOLE, help="Write it down.")
+@click.option("--seed", required=True, type=WHOLE, help="Seed of the draw; record it.")
 @click.option("--out", required=True, type=FILE, help="CSV of the drawn cases.")
 def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
-    r"""Draw cases from POOL, a table of cases or a curation, to their planned shares.
+    r"""Draw cases from POOL, a table of cases or a curation, in the planned shares.
 
-    The same seed draws the same cases, in whatever order the pool lists them.
+    The same seed draws the same cases; the order of the pool does not matter.
 
     \b
     nodulebench draw curated/ --design design.toml --count 80 --seed 7 --out drawn.csv

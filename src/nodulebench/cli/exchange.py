@@ -1,4 +1,4 @@
-"""nodulebench exchange: cases on a disk for an algorithm that cannot come, and its marks back."""
+"""nodulebench exchange: cases on a disk for an algorithm elsewhere, and its marks back."""
 
 from pathlib import Path
 
@@ -63,13 +63,13 @@ def pack(
 @click.option("--record", required=True, type=FILE, help="What `pack` left here.")
 @click.option("--out", required=True, type=FILE, help="Folder for the submission.")
 def unpack(marks: Path, record: Path, out: Path) -> None:
-    r"""Take MARKS that came back, if they are of the cases that went out, as a submission.
+    r"""Import MARKS of the exported cases as a submission.
 
     \b
     nodulebench exchange unpack marks.csv --record exchange.json --out submission/
     """
     from nodulebench.runner.exchange import unpack as unpack_marks
 
-    found = unpack_marks(marks, record, out)
-    click.echo(f"{found.marks} marks; {found.without_marks} of {found.cases} cases have none")
+    counts = unpack_marks(marks, record, out)
+    click.echo(f"{counts.marks} marks; {counts.without_marks} of {counts.cases} cases have none")
     print_written(out)

@@ -1,4 +1,4 @@
-"""nodulebench folds: a cross-validation drawn, checked, and its results merged."""
+"""nodulebench folds: make, check and merge the folds of a cross-validation."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("folds")
 def command() -> None:
-    """Draw and check the folds of a cross-validation, and merge what was tested in each."""
+    """Make and check the folds of a cross-validation, and merge their submissions."""
 
 
 @command.command("make")
@@ -28,7 +28,8 @@ def command() -> None:
 def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) -> None:
     r"""Draw folds of equal size, the cases of a patient in one, and write them to the table OUT.
 
-    Folds differ by one case at most where every patient has one, and hold about as many nodules.
+    If every patient has one case, folds differ by at most one case; they have similar numbers of
+    nodules.
 
     \b
     nodulebench folds make folds.csv --reference luna16/
@@ -49,9 +50,9 @@ def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) 
 def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> None:
     r"""Merge SUBMISSIONS, one of each fold, into the one that is evaluated.
 
-    What a submission marks says which fold it is of; one without a mark, a header alone, stands for
-    a fold in which nothing was found. A case that two of them mark, one that is in no fold, a
-    submission of several folds and a fold without any are refused.
+    The marked cases tell the fold of a submission; a file with only a header is of a fold in which
+    nothing was found. Errors are: a case that two files mark, a case in no fold, a submission of
+    several folds, and a fold without a submission.
 
     \b
     nodulebench folds merge fold0.csv fold1.csv fold2.csv --folds folds.csv --out submission.csv
@@ -71,9 +72,9 @@ def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> N
 @click.option("--reference", required=True, type=FILE, help="The test set, all of it tested.")
 @click.option("--cases", type=FILE, help="Table of cases with their patients.")
 def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
-    r"""Check that every case is tested exactly once, and never where it was trained on.
+    r"""Check that every case is tested exactly once, in a fold that was not trained on it.
 
-    FOLDS is one table with the columns seriesuid and fold (and perhaps part: test or train), or a
+    FOLDS is one table with the columns seriesuid and fold (optionally part: test or train), or a
     list of cases for each fold.
 
     \b
@@ -99,6 +100,6 @@ def _show(sizes: "Sequence[FoldSize]") -> None:
     if unnamed:
         of = "no case names its patient" if unnamed == total else f"{unnamed} cases name no patient"
         click.echo(
-            f"note: {of}, and each of them counts as a patient of its own. "
+            f"note: {of}; each of them counts as a separate patient. "
             "Name them with --cases, a table of case_id and patient_id."
         )

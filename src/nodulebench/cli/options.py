@@ -1,4 +1,4 @@
-"""What commands are made of: kinds of values, an option that shows its default, last lines."""
+"""Building blocks of commands: types of values, shared options, closing lines."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ NOT_NEGATIVE = click.FloatRange(min=0)
 
 
 nodules_option = click.option(
-    "--nodules", type=FILE, help="Table of what else is known of nodules, by id or place."
+    "--nodules", type=FILE, help="Table of further facts about nodules, by id or position."
 )
 
 
@@ -37,22 +37,22 @@ weights_option = click.option(
     "--weights",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Of networks that find or judge, and classifiers of detectors: a file, or a folder.",
+    help="Weights of networks, and classifiers of detectors: a file, or a folder.",
 )
 
 
 def option(
     name: str, kind: Any, default: Any, words: str = "", *, to: str = "", **more: Any
 ) -> Callable[[Command], Command]:
-    """An option with a default, which its help shows where there is one to speak of.
+    """An option with a default, which its help shows unless it is empty.
 
     Args:
-        name: how it is written, with its dashes; for a flag both forms.
-        kind: the type of its values, or the list of words to choose from.
-        default: what holds where it is not given.
-        words: what it is for.
-        to: the parameter that takes it, unless that has its name.
-        more: whatever else ``click.option`` takes.
+        name: the option with its dashes; for a flag both forms.
+        kind: the type of its values, or the list of choices.
+        default: the default value.
+        words: the help text.
+        to: the parameter of the command; empty: the option's name.
+        more: further arguments of ``click.option``.
     """
     shows = {"show_default": default != "", **more}
     of_kind = click.Choice(kind) if isinstance(kind, list) else kind
@@ -61,20 +61,19 @@ def option(
 
 
 def print_written(*paths: Path | None) -> None:
-    """Say which files and folders were written, of those that were asked for."""
     for path in paths:
         if path is not None:
             click.echo(f"wrote {path}")
 
 
 def print_next(*commands: str) -> None:
-    """Say which command comes next on the way from DICOM to a verdict."""
+    """Print the commands that may come next."""
     for number, command in enumerate(commands):
         click.echo(f"{'or  ' if number else 'next'}  {command}")
 
 
 def print_notices(word: str, notices: "Iterable[Notice]") -> None:
-    """Say what a reader has to know, one line each, beginning with a word such as 'warning'."""
+    """Print notices, one line each, beginning with a word such as 'warning'."""
     for notice in notices:
         click.echo(f"{word}: {in_english(notice)}", err=True)
 
@@ -84,7 +83,7 @@ _OPTIONS = (
         "--port",
         click.IntRange(0, 65535),
         0,
-        "On this machine alone; 0: the last one, or any that is free.",
+        "Port on this machine only; 0: the last one, or any free port.",
     ),
     option("--language", ["en", "zh"], "en", "Language of the page."),
     click.option("--browser/--no-browser", default=True, help="Open the page at once."),
@@ -99,7 +98,7 @@ def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def address_shown(last: str, *, opens: bool) -> Callable[[str], None]:
-    """What tells the address of a page, and how to end; and opens it, where that is wanted."""
+    """A function that prints the address of a page and how to stop, and opens it if wanted."""
 
     def opened(address: str) -> None:
         click.echo(f"open {address}")
@@ -118,12 +117,12 @@ EXECUTORS = "local|dask|dask://HOST:PORT|slurm"
 def executor_options(
     usual: str, words: str = "Tasks at the same time.", *, before: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options of an engine; the command gets them as ``executor``.
+    """Add the options of an executor; the command gets them as ``executor``.
 
     Args:
-        usual: how many workers there are where nobody says.
+        usual: the default number of workers.
         words: what a worker does.
-        before: what ``--workers`` was called earlier, which is still understood.
+        before: an older name of ``--workers`` that is still accepted.
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,10 +145,10 @@ def executor_options(
                 metavar=EXECUTORS,
                 default="local",
                 show_default=True,
-                help="Who does the work: this machine, a Dask cluster, or jobs of Slurm.",
+                help="Where to compute: this machine, a Dask cluster, or Slurm jobs.",
             ),
             click.option("--workers", type=COUNT, help=f"{words}  [default: {usual}]"),
-            click.option("--tls-ca", type=FILE, help="Of a cluster: the authority of all sides."),
+            click.option("--tls-ca", type=FILE, help="Of a cluster: certificate authority."),
             click.option("--tls-cert", type=FILE, help="Of a cluster: your certificate."),
             click.option("--tls-key", type=FILE, help="Of a cluster: its key."),
         ]
@@ -168,7 +167,7 @@ KEY_VARIABLE = "NODULEBENCH_KEY"
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How somebody opens a sealed set, and who they say they are."""
+    """How a person opens a sealed set, and the person's stated name."""
 
     key: Path | None
     key_passphrase_file: Path | None
@@ -178,11 +177,11 @@ class Opening:
 
     @property
     def is_named(self) -> bool:
-        """Whether it is said who acts: by a key of their own, or by a name."""
+        """Whether the person is known by a personal key or a name."""
         return bool(self.person) or self.key is not None
 
     def secret(self) -> "Secret | None":
-        """The secret that was given; nothing is asked for but the passphrase of a key.
+        """The given secret; only the passphrase of a key is asked for.
 
         Raises:
             InputError: if a file cannot be used.
@@ -193,14 +192,14 @@ class Opening:
         return key_secret(self.key, self.key_passphrase_file)
 
     def required(self) -> "Secret":
-        """The secret that was given, or else is asked for on a terminal."""
+        """The given secret; without one it is asked for on a terminal."""
         if self.key is not None and self.vault_key is None and self.passphrase_file is None:
             return key_secret(self.key, self.key_passphrase_file)
         return required_secret(self.vault_key, self.passphrase_file)
 
 
 def secret_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options by which a sealed set is opened; the command gets them as ``opening``."""
+    """Add the options that open a sealed set; the command gets them as ``opening``."""
 
     @wraps(command)
     def with_opening(
@@ -216,13 +215,13 @@ def secret_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     return key_options(
         vault_options(with_opening),
-        "Your own private OpenSSH key: opens a sealed set, and says who you are.",
+        "Your private OpenSSH key: opens a sealed set, and identifies you.",
     )
 
 
 def opening_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options by which somebody opens a sealed set, and says who they are."""
-    words = "Who you are in the policy of a sealed set; a key of your own says it already."
+    """Add the options that open a sealed set, and --as for the person's name."""
+    words = "Your name in the policy of a sealed set; not needed with a personal key."
     return click.option("--as", "person", help=words)(secret_options(command))
 
 
@@ -235,7 +234,7 @@ def key_options(command: Command, words: str) -> Command:
 
 
 def vault_options(command: Command) -> Command:
-    """Add --vault-key and --passphrase-file; a secret is never given as an argument."""
+    """Add --vault-key and --passphrase-file; a secret is never an argument itself."""
     command = click.option("--vault-key", type=FILE, help="Key file that opens the vault.")(command)
     return click.option(
         "--passphrase-file", type=FILE, help="File whose first line opens the vault."
@@ -255,7 +254,7 @@ def key_secret(key: Path, passphrase_file: Path | None) -> "Secret":
 
 
 def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret | None":
-    """The secret that was given; on a terminal nothing is asked for.
+    """The given secret, or None; nothing is asked for on a terminal.
 
     Raises:
         InputError: if a file cannot be used.
@@ -274,7 +273,7 @@ def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret
 def required_secret(
     vault_key: Path | None, passphrase_file: Path | None, *, is_new: bool = False
 ) -> "Secret":
-    """The secret that was given, or else is asked for on a terminal."""
+    """The given secret; without one it is asked for on a terminal."""
     from nodulebench.security.vault import passphrase_secret
 
     secret = secret_from(vault_key, passphrase_file)
@@ -287,7 +286,7 @@ def required_secret(
 
 
 def signing_passphrase(key: Path | None, passphrase_file: Path | None) -> str:
-    """The passphrase of a signing key: from a file, or else asked for on a terminal."""
+    """The passphrase of a signing key: from a file, or asked for on a terminal."""
     from nodulebench.security.signatures import is_encrypted
 
     if passphrase_file is not None:
@@ -301,7 +300,7 @@ def first_line(path: Path) -> str:
     """The first line of a file that holds a passphrase.
 
     Raises:
-        InputError: if there is none.
+        InputError: if the file has no passphrase.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -55,7 +55,7 @@ def command(out: Path, executor: ExecutorChoice, **given: Any) -> None:
     r"""Make a test set of synthetic chest CT in the folder OUT.
 
     The same number and seed give the same scans. OUT is a bundle for `evaluate --reference`, and
-    holds the truth as nifdc.csv and luna16/ too.
+    also holds the truth as nifdc.csv and luna16/.
 
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom

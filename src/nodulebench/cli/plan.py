@@ -1,4 +1,4 @@
-"""nodulebench plan: calculators for whoever plans a test."""
+"""nodulebench plan: sample size calculators."""
 
 import inspect
 from pathlib import Path
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 INSIDE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 level = option("--level", INSIDE, 0.95, "Confidence level.")
-alpha = option("--alpha", INSIDE, 0.05, "Chance to pass wrongly.")
-power = option("--power", INSIDE, 0.8, "Chance to pass rightly, at least.")
+alpha = option("--alpha", INSIDE, 0.05, "Probability of passing wrongly.")
+power = option("--power", INSIDE, 0.8, "Least probability of passing rightly.")
 half_width = click.option(
-    "--half-width", type=POSITIVE, help="Half the width of the interval that is wanted."
+    "--half-width", type=POSITIVE, help="Half the width of the required interval."
 )
 ratio = option(
     "--negatives-per-positive",
@@ -35,15 +35,15 @@ ratio = option(
 
 
 def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
-    """Options that say how many nodules patients have and how alike they are."""
+    """Options for the number of nodules per patient and their correlation."""
     kinds = {
         "--nodules-per-patient": (
             click.FloatRange(min=1),
-            "Mean number of nodules in a patient that has any; default: 1.",
+            "Mean number of nodules in a patient with nodules; default: 1.",
         ),
         "--nodules-sd": (
             NOT_NEGATIVE,
-            "Its standard deviation; default: that of geometric numbers, a long tail.",
+            "Its standard deviation; default: that of a geometric distribution.",
         ),
         "--reference": (FILE, "Take both from this reference of a pilot instead."),
         "--correlation": (
@@ -64,12 +64,12 @@ def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
 @click.command("sensitivity")
 @click.option("--sensitivity", type=INSIDE, required=True, help="Sensitivity expected.")
 @click.option(
-    "--half-width", type=INSIDE, required=True, help="Half the width of the interval wanted."
+    "--half-width", type=INSIDE, required=True, help="Half the width of the required interval."
 )
 @clusters(0.5)
 @level
 def sensitivity(**given: Any) -> None:
-    r"""Nodules and patients for a sensitivity that is known to so much.
+    r"""Nodules and patients for a sensitivity of the required precision.
 
     \b
     nodulebench plan sensitivity --sensitivity 0.85 --half-width 0.05
@@ -102,7 +102,7 @@ def acceptance(**given: Any) -> None:
     "--difference",
     type=click.FloatRange(-1, 1),
     required=True,
-    help="Sensitivity of the new algorithm less that of the other, expected.",
+    help="Expected sensitivity of the new algorithm minus that of the other.",
 )
 @click.option(
     "--discordance",
@@ -115,7 +115,7 @@ def acceptance(**given: Any) -> None:
 @alpha
 @power
 def paired(**given: Any) -> None:
-    r"""Nodules that tell two algorithms apart, or show that one is not inferior.
+    r"""Nodules to show a difference of two algorithms, or non-inferiority of one.
 
     \b
     nodulebench plan paired --difference 0.05 --discordance 0.15
@@ -195,13 +195,11 @@ def auc(**given: Any) -> None:
 @click.command("froc")
 @click.argument("folder", metavar="DIR", type=FILE)
 @click.option("--algorithm", required=True, help="The algorithm of interest.")
-@click.option("--baseline", required=True, help="What it shall be compared with.")
+@click.option("--baseline", required=True, help="The algorithm to compare with.")
 @option("--metric", str, "cpm", "Metric.")
 @click.option("--rule", help="Mark rule; default: the first of the protocol.")
-@option(
-    "--margin", NOT_NEGATIVE, 0.0, "0: show that it is better; else that it loses less than this."
-)
-@click.option("--difference", type=float, help="Plan for this difference, not the pilot's.")
+@option("--margin", NOT_NEGATIVE, 0.0, "0: show superiority; else non-inferiority by this margin.")
+@click.option("--difference", type=float, help="Plan for this difference instead of the pilot's.")
 @click.option(
     "--size",
     "sizes",
@@ -229,7 +227,7 @@ def froc(**options: Any) -> None:
 @click.command("readers")
 @click.option("--difference", type=POSITIVE, required=True, help="Gain in the metric to find.")
 @click.option("--readers", type=click.IntRange(min=2), required=True, help="Readers of the study.")
-@click.option("--pilot", type=FILE, help="What 'annotate observer analyse --out' wrote.")
+@click.option("--pilot", type=FILE, help="File that 'annotate observer analyse --out' wrote.")
 @click.option("--pilot-cases", type=click.IntRange(min=2), help="Without --pilot: its cases.")
 @click.option("--variance", type=POSITIVE, help="Of a metric over cases, pilot.")
 @click.option("--covariance-1", type=float, help="Same reader, other treatment.")
@@ -250,7 +248,7 @@ def readers(
     power: float,
     **numbers: float | None,
 ) -> None:
-    r"""Cases that readers have to read with and without CAD, from a pilot's components.
+    r"""Cases for a reader study with and without CAD, from a pilot's variance components.
 
     \b
     nodulebench plan readers --difference 0.05 --readers 5 --pilot study.json
@@ -265,7 +263,7 @@ def readers(
     )
 
     if pilot is not None and any(number is not None for number in numbers.values()):
-        raise click.UsageError("give --pilot or its numbers, and not both")
+        raise click.UsageError("give either --pilot or its numbers")
     if pilot is not None:
         components, cases = pilot_study(pilot)
     else:
@@ -285,26 +283,28 @@ def readers(
 
 
 def _with_clusters(given: JsonObject) -> JsonObject:
-    """What was given, with the mean and spread of nodules per patient from where they are."""
+    """The options, with the mean and SD of nodules per patient from a reference if given."""
     if given["reference"] is None:
         return given
     if given["nodules_per_patient"] is not None or given["nodules_sd"] is not None:
-        raise click.UsageError("give --reference or numbers of nodules, and not both")
+        raise click.UsageError("give either --reference or numbers of nodules")
     from nodulebench.evaluation.plans.sample_size import nodules_of_patients
 
     return given | nodules_of_patients(given["reference"])
 
 
 def _print_size(calculator: "Callable[..., Plan]", given: JsonObject, wanted: str) -> None:
-    """Ask a calculator with the options that it takes; those it cannot do without must be given."""
-    taken = inspect.signature(calculator).parameters
-    asked = {name: given[name] for name in taken if given.get(name) is not None}
-    _require((name for name, one in taken.items() if one.default is one.empty), asked)
-    print_sample_size(calculator(**asked), given[wanted])
+    """Call a calculator with its options, and check that the required ones are given."""
+    parameters = inspect.signature(calculator).parameters
+    arguments = {name: given[name] for name in parameters if given.get(name) is not None}
+    required = (
+        name for name, parameter in parameters.items() if parameter.default is parameter.empty
+    )
+    _require(required, arguments)
+    print_sample_size(calculator(**arguments), given[wanted])
 
 
 def _require(names: "Iterable[str]", given: JsonObject) -> None:
-    """Refuse a call without an option that is needed."""
     for name in names:
         if name not in given:
             raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
@@ -315,11 +315,11 @@ COMMANDS = (sensitivity, acceptance, paired, false_positives, auc, froc, readers
 
 @click.group("plan")
 def command() -> None:
-    """Plan a test: calculators."""
+    """Calculate the size of a test."""
 
 
-for one in COMMANDS:
-    command.add_command(one)
+for calculator in COMMANDS:
+    command.add_command(calculator)
 
 
 @command.command("size-error")
@@ -329,7 +329,7 @@ for one in COMMANDS:
 @click.option(
     "--reference",
     type=FILE,
-    help="Take the nodule sizes from this reference instead of a distribution.",
+    help="Use the nodule sizes of this reference instead of a distribution.",
 )
 @click.option(
     "--errors",
@@ -341,13 +341,13 @@ for one in COMMANDS:
     "edges",
     type=POSITIVE,
     multiple=True,
-    help="With --errors: sizes in mm that part nodules whose errors differ.",
+    help="With --errors: sizes in mm between groups of nodules with different errors.",
 )
 @option(
     "--mean-excess",
     POSITIVE,
     2.0,
-    "Sizes above the smallest fall off exponentially with this mean, mm.",
+    "Mean of the exponential distribution of sizes above the smallest, mm.",
     to="mean_excess_mm",
 )
 @option(
@@ -366,7 +366,7 @@ def size_error(
     edges: tuple[float, ...],
     **chosen: Any,
 ) -> None:
-    r"""What a smallest size to report costs when sizes are measured with error (Fotin 2008).
+    r"""Effect of a smallest reported size if sizes are measured with error (Fotin 2008).
 
     \b
     nodulebench plan size-error --minimum 4 --error-sd 0.6
@@ -382,7 +382,7 @@ def size_error(
     elif error_sd is not None and errors is None:
         model = normal_errors(error_mean, error_sd)
     else:
-        raise click.UsageError("give --error-sd or --errors, and not both")
+        raise click.UsageError("give either --error-sd or --errors")
     plan = plan_size_error(model, **chosen)
     for assumption in plan.assumptions:
         click.echo(in_english(assumption))

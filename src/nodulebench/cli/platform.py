@@ -1,4 +1,4 @@
-"""nodulebench platform: our scorer on grand-challenge.org, Codabench and MedPerf."""
+"""nodulebench platform: this scorer on grand-challenge.org, Codabench and MedPerf."""
 
 from pathlib import Path
 
@@ -23,10 +23,10 @@ def command() -> None:
 @click.option("--image", default="nodulebench-scorer:latest", show_default=True, help="Its name.")
 @click.option("--out", required=True, type=FILE, help="New folder.")
 def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -> None:
-    r"""Write the folder that an organiser brings to PLATFORM, with a README of what to do there.
+    r"""Write the folder that an organiser uploads to PLATFORM, with instructions in a README.
 
-    It holds the reference and the protocol, no pictures, and a recipe for an image with this
-    version of the scorer. A submission without marks is scored on the way.
+    It holds the reference without images, the protocol, and a Dockerfile with this version of the
+    scorer. A submission without marks is scored as a test.
 
     \b
     nodulebench platform pack codabench --reference luna16/ --out bundle/
@@ -37,7 +37,7 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
     with ProgressLine("packing"):
         written, columns = pack_for(chosen, reference, protocol, out, image)
     print_written(*written)
-    click.echo(f"the leaderboard is ordered by {columns[0].key}")
+    click.echo(f"the leaderboard is sorted by {columns[0].key}")
     print_next(
         f"nodulebench platform score {platform} --marks … --reference {out / chosen.packed} "
         f"--protocol {out / chosen.packed_protocol} --out {chosen.answer.name}"
@@ -46,8 +46,8 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
 
 @command.command("score")
 @click.argument("platform", type=NAMES)
-@click.option("--marks", type=FILE, help="Instead of where the platform lays them.")
-@click.option("--reference", type=FILE, help="Instead of where the platform lays it.")
+@click.option("--marks", type=FILE, help="Instead of the platform's path.")
+@click.option("--reference", type=FILE, help="Instead of the platform's path.")
 @click.option("--protocol", type=FILE, help="Instead of the one in the image.")
 @click.option("--out", "answer", type=FILE, help="File of metrics, instead of the platform's.")
 def score(
@@ -57,9 +57,9 @@ def score(
     protocol: Path | None,
     answer: Path | None,
 ) -> None:
-    r"""Score as PLATFORM calls it, inside its container; with options, anywhere else.
+    r"""Score as PLATFORM does, inside its container; with options, anywhere else.
 
-    What is said tells of the marks alone, since participants read it.
+    Messages describe only the marks, because participants read them.
 
     \b
     nodulebench platform score codabench --marks marks.zip/ --reference bundle/reference_data \

@@ -30,12 +30,12 @@ STORAGE = Path("nodulebench-portal")
 MIB = 1024 * 1024
 LOOPBACK = "127.0.0.1"
 DATABASE_WAIT_S = 60.0
-"""How long a worker waits for a database that starts beside it."""
+"""How long a worker waits for a database that starts at the same time."""
 OIDC_SECRET = "NODULEBENCH_OIDC_SECRET"  # noqa: S105 - the name of a variable
 
 
 def places(command: Any) -> Any:
-    """Add the options that say where a site keeps what."""
+    """Add the options for the storage and the database of a site."""
     command = option("--storage", FILE, STORAGE, "Folder of uploads, results and the key.")(command)
     words = "postgresql://USER:PASSWORD@HOST/NAME.  [default: SQLite in the storage]"
     return click.option("--database", envvar="NODULEBENCH_DATABASE", help=words)(command)
@@ -45,49 +45,40 @@ def places(command: Any) -> Any:
 @places
 @option("--host", str, "127.0.0.1", "Address to listen on.")
 @option("--port", click.IntRange(1, 65535), 8000, "Port to listen on.")
-@click.option("--address", help="How people reach it, as https://bench.example.  [default: host]")
+@click.option("--address", help="Public address, such as https://bench.example.  [default: host]")
 @click.option(
     "--proxy",
-    help="Address of the reverse proxy, or several with commas, that is believed when it says who "
-    "asks.  [default: 127.0.0.1 where --address is https, else nobody]",
+    help="Address of the trusted reverse proxy, or several with commas.  "
+    "[default: 127.0.0.1 if --address is https, else none]",
 )
 @click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
-@option("--processes", click.IntRange(1, 64), 1, "Processes that answer, at the same port.")
+@option("--processes", click.IntRange(1, 64), 1, "Processes that serve the same port.")
 @click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
-@option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
+@option("--workers", click.IntRange(0, 64), 1, "Worker processes to start.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
 @option("--account-quota", click.IntRange(1, 1 << 20), 8, "All uploads of an account, in GiB.")
-@click.option("--oidc-issuer", help="Provider of OpenID Connect by whom people may sign in, too.")
-@click.option("--oidc-client", help="As whom the site is known there.  [needed with an issuer]")
-@click.option("--oidc-name", help="What pages call the provider.  [default: its host]")
+@click.option("--oidc-issuer", help="OpenID Connect provider for signing in.")
+@click.option("--oidc-client", help="Client ID of the site there.  [needed with an issuer]")
+@click.option("--oidc-name", help="Name of the provider in pages.  [default: its host]")
 @click.option("--demo", is_flag=True, help="Fill it with phantoms, entries and people.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 @click.pass_context
 def command(
     context: click.Context,
-    storage: Path,
-    database: str | None,
+    /,
     host: str,
     port: int,
-    address: str | None,
-    proxy: str | None,
-    test_sets: Path | None,
     processes: int,
-    scans: Path | None,
     workers: int,
-    largest_upload: int,
-    account_quota: int,
-    oidc_issuer: str | None,
-    oidc_client: str | None,
-    oidc_name: str | None,
     demo: bool,
     until_parent_ends: bool,
+    **given: Any,
 ) -> None:
-    r"""Serve a site where people submit marks and see where they stand.
+    r"""Serve a site where people submit marks and see their rank.
 
-    On a fresh machine it makes what it needs and prints a link that works once, by which the
-    first organiser makes an account. Sealed test sets are scored by workers that are started
-    apart, with their key: see 'portal worker'.
+    On a new machine it creates its storage and prints a link that works once, with which the first
+    organiser creates an account. Sealed test sets are scored by workers that are started
+    separately, with their key: see 'portal worker'.
 
     \b
     nodulebench portal
@@ -97,18 +88,12 @@ def command(
         return
     from nodulebench.web.portal.serve import serve, serve_alongside
 
-    address = (address or f"http://{host}:{port}").rstrip("/")
-    settings = _settings(
-        storage,
-        database,
-        address=address,
-        proxy=_proxies(address, proxy),
-        test_sets=test_sets,
-        scans=scans,
-        largest_upload=largest_upload * MIB,
-        account_quota=account_quota * 1024 * MIB,
-        provider=_provider(oidc_issuer, oidc_client, oidc_name),
-    )
+    given["address"] = (given["address"] or f"http://{host}:{port}").rstrip("/")
+    given["proxy"] = _proxies(given["address"], given["proxy"])
+    given["largest_upload"] *= MIB
+    given["account_quota"] *= 1024 * MIB
+    oidc = [given.pop(name) for name in ("oidc_issuer", "oidc_client", "oidc_name")]
+    settings = _settings(**given, provider=_provider(*oidc))
     if until_parent_ends:
         serve_alongside(settings, host, port, _parent_ended())
         return
@@ -119,7 +104,7 @@ def command(
 @command.command("worker")
 @places
 @opening_options
-@click.option("--until-empty", is_flag=True, help="End when nothing waits.")
+@click.option("--until-empty", is_flag=True, help="Stop when no job is waiting.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 def worker(
     storage: Path,
@@ -128,9 +113,9 @@ def worker(
     until_empty: bool,
     until_parent_ends: bool,
 ) -> None:
-    r"""Score what was submitted, job after job, until stopped.
+    r"""Score submissions, job after job, until stopped.
 
-    The key of sealed test sets is given here, when a worker starts, and is kept nowhere.
+    The key of sealed test sets is given when a worker starts, and is not stored.
 
     \b
     nodulebench portal worker --storage portal/ --key portal_key
@@ -152,9 +137,9 @@ def worker(
 @places
 @click.argument("archive", type=FILE)
 def backup(storage: Path, database: str | None, archive: Path) -> None:
-    r"""Write everything that a site has into one ARCHIVE; it may be in use meanwhile.
+    r"""Back up a site into one ARCHIVE; the site may be running.
 
-    The archive holds the key of the site: keep it like one. Test sets are not in it.
+    The archive contains the key of the site: protect it. Test sets are not included.
 
     \b
     nodulebench portal backup site.zip --storage portal/
@@ -171,7 +156,7 @@ def backup(storage: Path, database: str | None, archive: Path) -> None:
 @places
 @click.argument("archive", type=FILE)
 def restore(storage: Path, database: str | None, archive: Path) -> None:
-    r"""Make a site of a backup, in a new storage and an empty database; its log is verified.
+    r"""Restore a site from a backup into a new storage and an empty database; verify its log.
 
     \b
     nodulebench portal restore site.zip --storage new-portal/
@@ -180,19 +165,19 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
 
     with ProgressLine("restoring"):
         count = restored(archive, _settings(storage, database))
-    click.echo(f"restored to {storage}: the log holds, {count:,} events")
+    click.echo(f"restored to {storage}: the log is valid, {count:,} events")
 
 
 @command.group("project")
 def project() -> None:
-    """Annotation projects of a site, whose people read in the browser by their accounts."""
+    """Annotation projects of a site, read in the browser with its accounts."""
 
 
 @project.command("add")
 @places
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--images", required=True, help="Folder of its scans, within that of all scans.")
-@click.option("--title", required=True, help="What it is called.")
+@click.option("--title", required=True, help="Title of the project.")
 @click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
 def add_project(
     storage: Path,
@@ -202,7 +187,7 @@ def add_project(
     title: str,
     scans: Path | None,
 ) -> None:
-    r"""Take over a project that 'annotate review start' made; from then on it lives on the site.
+    r"""Move a project that 'annotate review start' made to the site.
 
     \b
     nodulebench portal project add panel/ --images hospital-1 --title Panel --storage portal/
@@ -225,7 +210,7 @@ def add_project(
 def assign_account(
     storage: Path, database: str | None, project_id: str, person: str, login: str
 ) -> None:
-    r"""Let the account of a LOGIN be a PERSON of a PROJECT's roster.
+    r"""Assign the account LOGIN to a PERSON of a PROJECT's roster.
 
     \b
     nodulebench portal project assign 0123456789abcdef r1 anna --storage portal/
@@ -244,7 +229,7 @@ def assign_account(
 @click.argument("project_id", metavar="PROJECT")
 @click.argument("folder", type=FILE)
 def write_project(storage: Path, database: str | None, project_id: str, folder: Path) -> None:
-    r"""Write a PROJECT as the FOLDER that the commands of 'annotate review' take.
+    r"""Write a PROJECT as a FOLDER for the commands of 'annotate review'.
 
     \b
     nodulebench portal project write 0123456789abcdef panel/ --storage portal/
@@ -258,7 +243,7 @@ def write_project(storage: Path, database: str | None, project_id: str, folder: 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What a site refuses, in its words."""
+    """Show a refusal of the site as an error message."""
     from nodulebench.i18n.translator import portal_translator
     from nodulebench.web.portal.accounts.service import DeniedError
 
@@ -276,7 +261,7 @@ def _site(storage: Path, database: str | None, **more: Any) -> "Site":
 
 
 def _parent_ended() -> threading.Event:
-    """Set when whoever started this process has gone: its end of the pipe is closed."""
+    """An event that is set when the parent process has ended: its end of the pipe is closed."""
     ended = threading.Event()
 
     def wait() -> None:
@@ -288,7 +273,7 @@ def _parent_ended() -> threading.Event:
 
 
 def _provider(issuer: str | None, client: str | None, name: str | None) -> "Provider | None":
-    """By whom people may sign in; the secret of the site there is in no list of processes."""
+    """The sign-in provider; its secret is an environment variable, not visible in process lists."""
     from nodulebench.web.portal.accounts.oidc import Provider, is_safe
 
     if not issuer:
@@ -301,14 +286,14 @@ def _provider(issuer: str | None, client: str | None, name: str | None) -> "Prov
 
 
 def _proxies(address: str, given: str | None) -> str:
-    """Who is believed when they say who asks: who is named; with TLS a proxy of this machine."""
+    """The trusted proxies: the given ones; with TLS by default a proxy on this machine."""
     if given is None:
         return LOOPBACK if address.startswith("https://") else ""
-    for one in filter(None, given.split(",")):
+    for proxy in filter(None, given.split(",")):
         try:
-            ip_network(one.strip())
+            ip_network(proxy.strip())
         except ValueError as error:
-            raise click.UsageError(f"--proxy: '{one}' is no address: {error}.") from error
+            raise click.UsageError(f"--proxy: '{proxy}' is not an address: {error}.") from error
     return given
 
 

@@ -1,4 +1,4 @@
-"""nodulebench receive: take DICOM series from a PACS, by C-STORE or DICOMweb."""
+"""nodulebench receive: receive DICOM series from a PACS, by C-STORE or DICOMweb."""
 
 import signal
 import threading
@@ -12,12 +12,12 @@ from nodulebench.cli.terminal import ProgressLine
 
 @click.group("receive")
 def command() -> None:
-    """Take DICOM series from a PACS: listen for C-STORE, or fetch by DICOMweb."""
+    """Receive DICOM series from a PACS: listen for C-STORE, or fetch by DICOMweb."""
 
 
 @command.command("listen")
 @option("--port", click.IntRange(1, 65535), 11112)
-@option("--title", str, "NODULEBENCH", "Our AE title.")
+@option("--title", str, "NODULEBENCH", "AE title of this receiver.")
 @click.option("--from", "callers", multiple=True, help="AE title that may send; repeat for more.")
 @option("--host", str, "127.0.0.1", "Address to listen on.")
 @click.option("--out", required=True, type=FILE, help="Folder for the series.")
@@ -32,8 +32,11 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
-    told = lambda text: click.echo(f"warning: {text}", err=True)  # noqa: E731
-    with listening(out, port=port, title=title, callers=callers, host=host, report=told) as at:
+
+    def warn(text: str) -> None:
+        click.echo(f"warning: {text}", err=True)
+
+    with listening(out, port=port, title=title, callers=callers, host=host, report=warn) as at:
         who = ", ".join(callers) or "anyone"
         click.echo(f"{title} listens on {host}:{at} for {who}; stop with Ctrl-C")
         stop.wait()
@@ -70,16 +73,17 @@ def fetch(
     if not all(pairs.values()):
         raise click.UsageError("a filter is Attribute=value")
     client = client_of(url, token_file)
-    found = wanted_series(client, url, pairs, uids)
-    for one in found:
-        click.echo(f"{one.series_uid}  {one.instances or '?':>5} objects  {one.description}")
+    wanted = wanted_series(client, url, pairs, uids)
+    for series in wanted:
+        objects = f"{series.instances or '?':>5} objects"
+        click.echo(f"{series.series_uid}  {objects}  {series.description}")
     if is_list or out is None:
         return
-    for one in found:
+    for series in wanted:
         count = 0
         with ProgressLine() as line:
-            for count, _ in enumerate(fetch_series(client, one, out), start=1):
-                line.tell(one.series_uid[-20:], count, one.instances or count)
-        click.echo(f"wrote {out / one.series_uid}: {count} objects")
-    if found:
+            for count, _ in enumerate(fetch_series(client, series, out), start=1):
+                line.tell(series.series_uid[-20:], count, series.instances or count)
+        click.echo(f"wrote {out / series.series_uid}: {count} objects")
+    if wanted:
         print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --vault-key …")

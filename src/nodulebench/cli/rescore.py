@@ -1,4 +1,4 @@
-"""nodulebench rescore: networks judge given candidates, LUNA16's second track."""
+"""nodulebench rescore: networks score given candidates, LUNA16's second track."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ from nodulebench.cli.terminal import ProgressLine
 def command(
     name: str, candidates: Path, images: Path, weights: tuple[Path, ...], out: Path, tries: int
 ) -> None:
-    r"""Let the network NAME judge CANDIDATES, and write their probabilities as a submission.
+    r"""Let the network NAME score CANDIDATES, and write their probabilities as a submission.
 
     NAME is a network, or several joined by '+', whose probabilities are averaged. CANDIDATES is
     LUNA16's candidates.csv, or marks in any format. Images are a folder of .mhd, .mha, .nii or
-    .nii.gz files named after their cases, DICOM, or a test set. Where the weights are of several
-    folds, each scan is judged by those that never saw it.
+    .nii.gz files named after their cases, DICOM, or a test set. If there are weights of several
+    folds, each scan is scored by those that never saw it.
 
     \b
     nodulebench rescore twoscale candidates_V2.csv --images scans/ --out my.csv
@@ -39,7 +39,7 @@ def command(
     from nodulebench.detection.rescore import rescore, write_rescored
 
     panel = read_panel(name, weights, tries=tries)
-    with ProgressLine("judging") as line:
+    with ProgressLine("scoring") as line:
         submission = rescore(panel, candidates, images, line.tell)
     write_rescored(submission, out)
     print_notices("warning", submission.notices)

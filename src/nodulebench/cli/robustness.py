@@ -1,4 +1,4 @@
-"""nodulebench robustness: relations that the marks of any algorithm must keep."""
+"""nodulebench robustness: relations that the marks of any algorithm must satisfy."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -6,7 +6,7 @@ from typing import Any, Literal
 import click
 
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, weights_option
-from nodulebench.cli.terminal import told_while_made
+from nodulebench.cli.terminal import with_progress
 from nodulebench.i18n.translator import in_english
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -28,7 +28,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     "--nodule-hu",
     click.FloatRange(-800, 1000),
     20.0,
-    "Density of the nodules that are drawn in; -600 for ground glass.",
+    "Density of the inserted nodules; -600 for ground glass.",
 )
 @option("--seed", WHOLE, 0)
 def command(
@@ -61,7 +61,7 @@ def command(
     asked = tests or tuple(TESTS)
     runs = check_case(algorithm, case, choice, asked, image, weights)
     outcomes = []
-    for outcome, bench in told_while_made("testing relations", runs, len(asked)):
+    for outcome, bench in with_progress("testing relations", runs, len(asked)):
         outcomes.append(outcome)
         colour = {"pass": "green", "FAIL": "red"}.get(outcome.word, "yellow")
         click.echo(

@@ -1,4 +1,4 @@
-"""nodulebench seal: sign a test set, encrypt its reference, and begin the log of its use."""
+"""nodulebench seal: sign a test set, encrypt its reference, and start its log."""
 
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ KEY_WORDS = "Private Ed25519 key that signs: your own OpenSSH key, or PEM."
 @click.argument("bundle", required=False, type=FILE)
 @partial(key_options, words=KEY_WORDS)
 @vault_options
-@click.option("--policy", type=FILE, help="Who may do what, and how often: policy.toml.")
+@click.option("--policy", type=FILE, help="Permissions and budgets: policy.toml.")
 @click.option("--as", "person", default="", help="Your name in the policy, without a personal key.")
 @click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
 @click.option("--out", type=FILE, help="Folder of the sealed set.")

@@ -11,7 +11,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("sign")
 @click.argument("folder", metavar="[DIR]", required=False, type=FILE)
 @click.option("--key", type=FILE, help="Private Ed25519 key, PEM.")
-@option("--by", str, "", "Name of the signer, shown to whoever verifies.")
+@option("--by", str, "", "Name of the signer.")
 @click.option("--new-key", type=FILE, help="Make a key pair instead: KEY.pem and KEY.pub.pem.")
 @click.option(
     "--passphrase-file", type=FILE, help="File whose first line is the private key's passphrase."
@@ -25,7 +25,7 @@ def command(
     passphrase_file: Path | None,
     ask_passphrase: bool,
 ) -> None:
-    r"""Sign the folder DIR that evaluate wrote: every file of it, by its manifest.
+    r"""Sign the folder DIR that evaluate wrote: all its files, by the manifest.
 
     \b
     nodulebench sign --new-key key.pem
@@ -42,9 +42,9 @@ def command(
         if ask_passphrase and not passphrase:
             passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
         public, digest = signatures_new_key(new_key, passphrase)
-        secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
+        secrecy = "encrypted" if passphrase else "not encrypted: keep it where only you can read"
         click.echo(f"wrote {new_key} (private, {secrecy})")
-        click.echo(f"wrote {public} (public: give it to whoever shall verify)")
+        click.echo(f"wrote {public} (public: give it to people who verify)")
         click.echo(f"key {digest}")
     elif folder is not None and key is not None:
         passphrase = signing_passphrase(key, passphrase_file)

@@ -1,9 +1,9 @@
-r"""What a command says -> what a terminal may get: texts of others cannot command it.
+r"""Safe output on a terminal: untrusted text cannot send control sequences to it.
 
-Names and header texts come from anybody. The streams themselves are guarded while a command runs,
-so that no line, warning, error or traceback can pass by: a character that a terminal would obey
-is shown as ``\x1b``, but for line ends, tabs and colours of our own on standard output:
-while streams are guarded, ``click.style`` marks these by a word that nobody else can know.
+Names and header texts are untrusted. Both streams are guarded while a command runs, so that every
+line, warning, error and traceback is cleaned: a character that a terminal would obey is shown as
+``\x1b``. Line ends, tabs and our own colours on standard output stay: while streams are guarded,
+``click.style`` marks colours by a secret word.
 """
 
 import re
@@ -24,8 +24,8 @@ _OURS = f"\ue000{token_hex(8)}"
 _COLOURS = _OURS + r"(\[[0-9;]*m)"
 _OBEYED = (
     r"[\0-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but for tab and line feed
-    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line ends and orders of writing
-    r"\ud800-\udfff]"  # bytes of a file name that are no UTF-8
+    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line ends and directions of writing
+    r"\ud800-\udfff]"  # bytes of a file name that are not UTF-8
 )
 _COMMANDS = re.compile(_OBEYED)
 _COMMANDS_OR_COLOURS = re.compile(f"{_COLOURS}|{_OBEYED}")
@@ -33,36 +33,38 @@ _style = click.style
 
 
 def harmless(text: str) -> str:
-    r"""A text without anything that a terminal obeys, colours too; line ends and tabs stay."""
-    return _COMMANDS.sub(lambda found: _shown(found[0]), text)
+    r"""A text without control sequences, also without colours; line ends and tabs stay."""
+    return _COMMANDS.sub(lambda match: _shown(match[0]), text)
 
 
 def _harmless_in_colour(text: str, *, is_terminal: bool) -> str:
     escape = "\x1b" if is_terminal else ""
 
-    def put(found: re.Match[str]) -> str:
-        ours = found[1]
-        return _shown(found[0]) if ours is None else (escape and escape + ours)
+    def put(match: re.Match[str]) -> str:
+        ours = match[1]
+        return _shown(match[0]) if ours is None else (escape and escape + ours)
 
     return _COMMANDS_OR_COLOURS.sub(put, text)
 
 
 def _marked(text: Any, *arguments: Any, **how: Any) -> str:
-    """What ``click.style`` makes, with our word in place of the escapes that it adds."""
+    """The result of ``click.style``, with our word instead of the escapes that it adds."""
     inner = str(text)
     before, _, after = _style("\0", *arguments, **how).partition("\0")
     return f"{before.replace(chr(27), _OURS)}{inner}{after.replace(chr(27), _OURS)}"
 
 
-def _shown(one: str) -> str:
-    byte = ord(one) - 0xDC00  # Python's way to keep a byte that is not UTF-8
-    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else one.encode("unicode_escape").decode()
+def _shown(character: str) -> str:
+    byte = ord(character) - 0xDC00  # how Python represents a byte that is not UTF-8
+    if 0x80 <= byte <= 0xFF:
+        return f"\\x{byte:02x}"
+    return character.encode("unicode_escape").decode()
 
 
 class _Guarded:
-    """A text stream that shows commands to a terminal instead of giving them.
+    """A text stream that shows control sequences instead of sending them.
 
-    It has no ``buffer``, which would be a way around it.
+    It has no ``buffer``, which would circumvent it.
     """
 
     def __init__(self, stream: TextIO, *, has_colours: bool) -> None:
@@ -70,7 +72,7 @@ class _Guarded:
         self._has_colours = has_colours
 
     def write(self, text: str | bytes) -> int:
-        # click offers words to a shell as bytes; that empty ones fail tells it that this is text
+        # click writes bytes to a shell; if empty bytes fail, it takes this as a text stream
         words = text.decode("utf-8", "replace") if text and isinstance(text, bytes) else text
         self.stream.write(self._clean(cast("str", words)))
         return len(text)
@@ -91,7 +93,7 @@ class _Guarded:
 
 
 def guard() -> None:
-    """Let nothing reach standard output and standard error but harmless text, from now on."""
+    """Let only harmless text reach standard output and standard error, from now on."""
     sys.stdout = _guarded(sys.stdout, has_colours=True)
     sys.stderr = _guarded(sys.stderr, has_colours=False)
     click.style = termui.style = _marked
@@ -101,7 +103,7 @@ def _guarded(stream: Any, *, has_colours: bool) -> TextIO:
     if stream is None or isinstance(stream, _Guarded):  # a program without a console has none
         return cast("TextIO", stream)
     if isinstance(stream, TextIOWrapper) and "ascii" in stream.encoding.lower():
-        stream.reconfigure(encoding="utf-8", errors="replace")  # a locale that says nothing
+        stream.reconfigure(encoding="utf-8", errors="replace")  # a locale without an encoding
     return cast("TextIO", _Guarded(stream, has_colours=has_colours))
 
 
@@ -118,21 +120,21 @@ def guarded() -> Iterator[None]:
 
 
 def commanded() -> TextIO:
-    """Standard error for a text that is to command the terminal: all else in it is harmless."""
+    """Standard error for our own control sequences; the rest of the text must be harmless."""
     stream: Any = sys.stderr
     return cast("TextIO", stream.stream if isinstance(stream, _Guarded) else stream)
 
 
 BAR_WIDTH = 30
 PATIENCE = 2.0
-"""Seconds that nobody minds to wait without a word."""
+"""Seconds to wait before the first message."""
 
 
 Item = TypeVar("Item")
 
 
-def told_while_made(work: str, items: Iterator[Item], of: int) -> Iterator[Item]:
-    """Items that take long to make, each under a line that is gone before the item is printed."""
+def with_progress(work: str, items: Iterator[Item], of: int) -> Iterator[Item]:
+    """Yield items that take long; a progress line is shown while each is made."""
     for done in count():
         with ProgressLine(work) as line:
             line.tell(work, done, of)
@@ -144,20 +146,20 @@ def told_while_made(work: str, items: Iterator[Item], of: int) -> Iterator[Item]
 
 
 def tell_line(what: str, _done: int, _of: int) -> None:
-    """Tell what was done as a line of its own: where that is worth keeping."""
+    """Print progress as a separate line, which stays on the terminal."""
     click.echo(what)
 
 
 class ProgressLine:
-    """One line on standard error that is written over and over, and gone at the end.
+    """A line on standard error that is overwritten, and removed at the end.
 
-    ``tell`` is what workflows take as ``progress``. Work that is named here says so after a while
-    even if it tells nothing, and what is done sooner is done without a word.
+    ``tell`` is the ``progress`` argument of services. Work with a name is shown after a while even
+    if it reports no progress; work that ends sooner is not shown.
     """
 
     def __init__(self, work: str = "", patience: float = PATIENCE) -> None:
         self._is_terminal = sys.stderr.isatty()
-        self._told = (work, 0, 0)
+        self._current = (work, 0, 0)
         self._last = ("", -1)
         self._begin, self._patience = monotonic(), patience if work else 0.0
         self._end, self._lock = Event(), Lock()
@@ -176,9 +178,9 @@ class ProgressLine:
             click.echo("\r\033[K", nl=False, file=commanded())
 
     def tell(self, what: str, done: int, of: int) -> None:
-        """Show how far the work is; ``of`` is 0 where nobody knows."""
+        """Show the progress of the work; ``of`` is 0 if the total is unknown."""
         with self._lock:
-            self._told = (what, done, of)
+            self._current = (what, done, of)
             if monotonic() - self._begin >= self._patience:
                 self._show()
 
@@ -190,7 +192,7 @@ class ProgressLine:
             pause = 1.0
 
     def _show(self) -> None:
-        what, done, of = self._told
+        what, done, of = self._current
         if self._is_terminal:
             filled = done * BAR_WIDTH // of if of else 0
             bar = "█" * filled + "░" * (BAR_WIDTH - filled) + f" {done}/{of} " if of else ""

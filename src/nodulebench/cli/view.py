@@ -1,4 +1,4 @@
-"""nodulebench view: the cases of an evaluation in the browser, with what was judged in them."""
+"""nodulebench view: the cases of an evaluation in the browser, with reference and marks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cache",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder that voxels are kept in; default: beside the images.",
+    help="Folder for cached voxels; default: next to the images.",
 )
 @page_options
 def command(
@@ -33,12 +33,12 @@ def command(
     language: "LanguageName",
     browser: bool,
 ) -> None:
-    r"""Look at the cases of the evaluation DIR: reference and marks over the image.
+    r"""View the cases of the evaluation DIR: reference and marks over the image.
 
-    Nodules and marks are coloured by what a rule made of them; rule, algorithm and threshold are
-    chosen in the page. Keys step through misses and false positives, all of them or
-    those that another rule judges differently. Cases without a scan are left out. The page shows
-    the reference: keep it from whoever must not see it.
+    Nodules and marks are coloured by their label under a rule; rule, algorithm and threshold are
+    chosen in the page. Keys step through misses and false positives, all of them or those that
+    another rule labels differently. Cases without a scan are left out. The page shows the
+    reference: protect it.
 
     \b
     nodulebench view result/ --images scans/

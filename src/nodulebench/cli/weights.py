@@ -1,4 +1,4 @@
-"""nodulebench weights: what weights of networks are, and whether they hold."""
+"""nodulebench weights: list, show and verify weights of networks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ PATHS = click.argument("paths", nargs=-1, required=True, type=EXISTING)
 
 @click.group("weights")
 def command() -> None:
-    """List, show and verify weights of networks: safetensors files with a card of their origin."""
+    """List, show and verify weights of networks: safetensors files with a model card."""
 
 
 @command.command("list")
@@ -32,20 +32,20 @@ def list_(paths: tuple[Path, ...]) -> int:
     """
     from nodulebench.detection.weights import list_weights
 
-    found, problems = list_weights(paths)
-    width = max((len(one.path.name) for one in found), default=0)
-    named = list(dict.fromkeys(name for one in found for name in one.metrics))
-    if found:
+    listed, problems = list_weights(paths)
+    width = max((len(weights.path.name) for weights in listed), default=0)
+    named = list(dict.fromkeys(name for weights in listed for name in weights.metrics))
+    if listed:
         head = f"{'file':<{width}}  {'network':<14} {'without':<8} {'series':>6} {'steps':>7}"
         click.secho(head + "".join(f" {name:>{_width(name)}}" for name in named), bold=True)
-    for one in found:
-        without = ",".join(map(str, one.left_out)) or "-"
-        metrics = "".join(f" {_metric(one.metrics, name):>{_width(name)}}" for name in named)
+    for weights in listed:
+        without = ",".join(map(str, weights.left_out)) or "-"
+        metrics = "".join(f" {_metric(weights.metrics, name):>{_width(name)}}" for name in named)
         click.echo(
-            f"{one.path.name:<{width}}  {one.network:<14} {without:<8} {one.series:>6} "
-            f"{one.steps:>7}{metrics}"
+            f"{weights.path.name:<{width}}  {weights.network:<14} {without:<8} "
+            f"{weights.series:>6} {weights.steps:>7}{metrics}"
         )
-    return _told(problems)
+    return _print_problems(problems)
 
 
 @command.command("show")
@@ -58,19 +58,19 @@ def show(paths: tuple[Path, ...]) -> int:
     """
     from nodulebench.detection.weights import list_weights
 
-    found, problems = list_weights(paths)
-    for one in found:
-        click.secho(str(one.path), bold=True)
-        for name, value in one.facts.items():
+    listed, problems = list_weights(paths)
+    for weights in listed:
+        click.secho(str(weights.path), bold=True)
+        for name, value in weights.facts.items():
             if name != "path" and value not in ("", (), None):
                 click.echo(f"  {name.replace('_', ' '):<11} {_text(value)}")
-    return _told(problems)
+    return _print_problems(problems)
 
 
 @command.command("verify")
 @PATHS
 def verify(paths: tuple[Path, ...]) -> int:
-    r"""Verify weights: numbers are those of the card and fit the network, folds were begun anew.
+    r"""Verify weights: they match the card and the network, and folds were trained separately.
 
     \b
     nodulebench weights verify twoscale/
@@ -79,16 +79,16 @@ def verify(paths: tuple[Path, ...]) -> int:
 
     wrong = 0
     with ProgressLine("verifying"):
-        found = list(weight_problems(paths))
-    for path, problems in found:
+        checked = list(weight_problems(paths))
+    for path, problems in checked:
         if not problems:
             click.echo(f"ok     {path}")
-        wrong += _told(problems)
+        wrong += _print_problems(problems)
     return 1 if wrong else 0
 
 
-def _told(problems: "Sequence[Problem]") -> int:
-    """Tell what is wrong with files, after what is right; the status that the command ends with."""
+def _print_problems(problems: "Sequence[Problem]") -> int:
+    """Print problems; returns the exit status."""
     for problem in problems:
         click.echo(f"error: {problem}", err=True)
     return 1 if problems else 0

@@ -82,7 +82,6 @@ def cases_table(curation: Curation) -> pl.DataFrame:
 
 
 def _reported(curation: Curation) -> dict[str, ReportedDose]:
-    """The dose of every irradiation in a report in the folder."""
     reports = (series for series in curation.series if series.modality == "SR")
     return {
         event: dose
@@ -210,7 +209,6 @@ def export_cases(case_files: CaseFiles, out: Path, progress: Progress = no_progr
 
 
 def tidy_names(count: int) -> list[str]:
-    """Names for the files of a series in order."""
     return [f"{number:04d}.dcm" for number in range(1, count + 1)]
 
 

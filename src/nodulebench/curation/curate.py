@@ -64,7 +64,6 @@ class Journal:
         self._file = file
 
     def add(self, key: str, examined: ExaminedSeries) -> None:
-        """Write a result immediately, as one line."""
         self.known[key] = examined
         self._file.write(json.dumps({"key": key, "examined": examined.to_json()}) + "\n")
         self._file.flush()

@@ -145,7 +145,6 @@ def write_known_set(rows: Iterable[tuple[str, str, str]], path: Path) -> None:
 
 
 def _plain_list(path: Path, header: list[str]) -> KnownSet:
-    """One series UID per line."""
     lines = path.read_text(encoding="utf-8").split() if len(header) == 1 else []
     if not lines or not all(set(line) <= set("0123456789.") for line in lines):
         wanted = ", ".join((*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN))

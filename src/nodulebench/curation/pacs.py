@@ -231,7 +231,6 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
 
 @contextmanager
 def _server_errors(client: Any) -> Iterator[None]:
-    """Turn errors of a server into a problem with its address."""
     with needs("pacs", PURPOSE):
         import requests
     try:

@@ -53,7 +53,6 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
 
 
 def flow_svg(curation: Curation, name: LanguageName = "en") -> str:
-    """The flow as a separate SVG file, with its colours."""
     return standalone(_flow(curation, translator(name)))
 
 

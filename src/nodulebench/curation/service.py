@@ -95,7 +95,6 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
 
 
 def summary(curation: Curation) -> JsonObject:
-    """How many series each code excluded."""
     codes = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     return {

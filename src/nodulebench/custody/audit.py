@@ -19,7 +19,7 @@ from nodulebench.custody import layout
 from nodulebench.custody.policy import Action, CustodyPolicy, Person, Role, role_for
 from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
 from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.event_log.store import FolderStore
 from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
 from nodulebench.security.signatures import is_code_of, signature_code
@@ -85,7 +85,7 @@ def next_event(
     role: Role | None,
     step: Step,
     facts: dict[str, Fact],
-    seal: Seal,
+    seal: EventSigner,
 ) -> Event:
     """Return the next event; names and facts that are not valid text are escaped."""
     previous = events[-1].digest if events else bundle
@@ -102,7 +102,7 @@ def next_event(
     return event.model_copy(update={"code": seal.make(event.unsigned_bytes, event.person)})
 
 
-def log_of(folder: Path, bundle: str, seal: Seal | None = None) -> EventLog[Event]:
+def log_of(folder: Path, bundle: str, seal: EventSigner | None = None) -> EventLog[Event]:
     """Return the log of a sealed set.
 
     Args:

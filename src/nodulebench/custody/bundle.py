@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import polars as pl
 
@@ -296,7 +295,7 @@ def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, st
     return stated, {name: read_json(path) for name, path in paths.items() if path.is_file()}
 
 
-def _without_folder(curation: Any) -> Any:
+def _without_folder(curation: object) -> object:
     """Return the summary of a curation without the folder on its machine."""
     if not isinstance(curation, dict):
         return curation

@@ -7,7 +7,6 @@ stage in the life cycle that IEEE 2801-2022 requires records of.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 from pydantic import create_model
@@ -133,7 +132,7 @@ def parse_answers(text: str, source: str) -> dict[str, str]:
     return {name: answer for name, answer in dict(answers).items() if answer}
 
 
-def stated_answers(document: Any) -> dict[str, str]:
+def stated_answers(document: object) -> dict[str, str]:
     """Return what people stated in a datasheet.json, to be repeated in a later datasheet."""
     answers = document.get("answers") if isinstance(document, dict) else None
     return {
@@ -282,7 +281,7 @@ DOCUMENTS = (PROVENANCE, CURATION, DRAW)
 _READING, _REVIEWING, _RULING = "read", ("review", "add", "finish"), "arbitrate"
 
 
-def evidence_answers(documents: Mapping[str, Any]) -> dict[str, str]:
+def evidence_answers(documents: Mapping[str, object]) -> dict[str, str]:
     """Return the answers that the documents of a set's origin contain."""
     made, curated, drawn = (
         document if isinstance(document := documents.get(name), Mapping) else {}
@@ -298,7 +297,7 @@ def evidence_answers(documents: Mapping[str, Any]) -> dict[str, str]:
     return {name: answer for name, answer in answers.items() if isinstance(answer, str) and answer}
 
 
-def _sampling(drawn: Mapping[str, Any]) -> str:
+def _sampling(drawn: Mapping[str, object]) -> str:
     numbers = {name: drawn.get(name) for name in ("drawn", "pool", "seed")}
     if not all(isinstance(number, int) for number in numbers.values()):
         return ""
@@ -310,7 +309,7 @@ def _sampling(drawn: Mapping[str, Any]) -> str:
     )
 
 
-def _rule(made: Mapping[str, Any]) -> str:
+def _rule(made: Mapping[str, object]) -> str:
     rule, size = made.get("rule"), made.get("size_definition")
     if not isinstance(rule, str) or not rule:
         return ""
@@ -318,7 +317,7 @@ def _rule(made: Mapping[str, Any]) -> str:
     return f"{rule}{sizes}; provenance.json lists every setting."
 
 
-def _readers(made: Mapping[str, Any]) -> str:
+def _readers(made: Mapping[str, object]) -> str:
     """Return the number of people in each part; provenance.json names them."""
     events = made.get("events")
     people: dict[str, set[str]] = {}
@@ -336,7 +335,7 @@ def _readers(made: Mapping[str, Any]) -> str:
     return f"{', '.join(numbers)}, blind to each other until all had read." if numbers else ""
 
 
-def _exclusions(curated: Mapping[str, Any]) -> str:
+def _exclusions(curated: Mapping[str, object]) -> str:
     series, admitted, codes = (curated.get(key) for key in ("series", "admitted", "excluded"))
     if not isinstance(series, int) or not isinstance(admitted, int):
         return ""

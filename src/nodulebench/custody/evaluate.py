@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from polars.exceptions import PanicException
 
@@ -402,5 +401,5 @@ def _write(
     return [options.out / FEEDBACK, options.out / CHECKPOINT]
 
 
-def _json_bytes(value: Any) -> bytes:
+def _json_bytes(value: object) -> bytes:
     return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()

@@ -8,7 +8,6 @@ that its person had at that point of the log.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.executor import Progress, no_progress
@@ -27,7 +26,7 @@ from nodulebench.custody.stored_results import (
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.json_files import read_json
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.keys import (
     parse_public_key,
     read_public_key,
@@ -90,7 +89,7 @@ def sealer(policy: CustodyPolicy, secret: Secret, named: str, where: str) -> str
     return person
 
 
-def log_seal(secret: Secret, policy: CustodyPolicy, vault: Vault) -> Seal:
+def log_seal(secret: Secret, policy: CustodyPolicy, vault: Vault) -> EventSigner:
     """Return what signs the first events of a set."""
     return PolicySeal(policy, secret.key) if policy.has_keys else vault_seal(vault)
 
@@ -268,7 +267,7 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_pro
 
 def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     where = opened.folder / layout.VAULT
-    header: Any = read_json(where)
+    header: JsonObject = read_json(where)
     _require_personal_keys(isinstance(opened.vault, CompartmentVault), opened.folder)
     policy = _changed(opened.policy, step, facts)
     if policy == opened.policy:  # as after a run that was killed at its very end

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
@@ -24,7 +24,7 @@ from nodulebench.custody.bundle import bundle_contents
 from nodulebench.custody.datasheet import evidence_answers, make_datasheet
 from nodulebench.custody.keys import log_seal, sealer, storage_statement, vault_of
 from nodulebench.custody.permitted_tests import differing_protocols
-from nodulebench.custody.policy import CustodyPolicy, parse_policy
+from nodulebench.custody.policy import CustodyPolicy, Role, parse_policy
 from nodulebench.custody.sealed_set import SCHEMA, read_note
 from nodulebench.custody.state import opened_vault
 from nodulebench.io import bundle as bundle_format
@@ -45,7 +45,7 @@ from nodulebench.io.manifests import (
 )
 from nodulebench.matching.rules import RULES
 from nodulebench.metrics import METRICS
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.signatures import sign_manifest
 from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
 
@@ -281,7 +281,9 @@ def _write_descriptions(
     return tuple(sheet.gaps)
 
 
-def _finish(options: SealOptions, role: Any, stage: Path, seal: Seal, placed: StagedFiles) -> None:
+def _finish(
+    options: SealOptions, role: Role, stage: Path, seal: EventSigner, placed: StagedFiles
+) -> None:
     """Remove files that do not belong to the set, sign it, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()
@@ -351,5 +353,5 @@ def _names_in(folder: Path) -> list[str]:
     return names
 
 
-def _json_bytes(value: Any) -> bytes:
+def _json_bytes(value: object) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

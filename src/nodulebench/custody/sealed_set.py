@@ -77,7 +77,7 @@ class SealedSet:
             InputError: if the log was tampered with, the set was changed since it was opened, or
                 ``facts`` raises it.
         """
-        seal = self.log.seal
+        seal = self.log.signer
         if seal is None:
             raise AssertionError("an open set has a secret")
 

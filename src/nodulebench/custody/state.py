@@ -5,9 +5,9 @@ Everything that opens or checks a set begins here. Nothing is written, and nothi
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, PolicySeal
 from nodulebench.custody.changes import (
@@ -22,7 +22,7 @@ from nodulebench.custody.policy import CustodyPolicy, compartments_of, parse_pol
 from nodulebench.io.json_files import parse_json
 from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, read_manifest
 from nodulebench.security.event_log.log import EventLog, LogCheck
-from nodulebench.security.event_log.signers import CodeSeal, Seal
+from nodulebench.security.event_log.signers import EventSigner, SharedSecretSigner
 from nodulebench.security.vault import (
     Secret,
     Vault,
@@ -48,7 +48,7 @@ class Examined:
     """Files that differ from the manifest; None: removed."""
     policy: CustodyPolicy
     """The policy after all events: current roles and keys."""
-    header: Any
+    header: JsonObject
     """Header of the vault."""
     log: EventLog[Event]
     check: LogCheck[Event]
@@ -119,12 +119,12 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
     )
 
 
-def vault_seal(vault: Vault) -> Seal:
+def vault_seal(vault: Vault) -> EventSigner:
     """Return what creates and checks the codes of a log with a shared secret."""
-    return CodeSeal(lambda content: vault.authenticator(content, LOG_PURPOSE))
+    return SharedSecretSigner(lambda content: vault.authenticator(content, LOG_PURPOSE))
 
 
-def opened_vault(header: Any, secret: Secret, where: str) -> Vault:
+def opened_vault(header: JsonObject, secret: Secret, where: str) -> Vault:
     """Open what a secret opens of a vault.
 
     Raises:
@@ -163,7 +163,7 @@ def holder_problems(state: Examined) -> list[Problem]:
         Problem(where, f"is not wrapped for '{name}' as policy and log require.")
         for name in sorted({*wanted, *(holder.person for holder in holders)})
         if [wanted.get(name)]
-        != [(holder.key.line, holder.rooms) for holder in holders if holder.person == name]
+        != [(holder.key.line, holder.compartments) for holder in holders if holder.person == name]
     ]
 
 
@@ -189,14 +189,16 @@ def person_of(state: Examined, secret: Secret, named: str) -> str:
     return person
 
 
-def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> Seal | None:
+def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> EventSigner | None:
     if not policy.has_keys:
         return None if vault is None else vault_seal(vault)
     key = None if secret is None else secret.key
     return PolicySeal(policy, key)
 
 
-def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | None, list[Problem]]:
+def _opened(
+    header: JsonObject, secret: Secret | None, where: str
+) -> tuple[Vault | None, list[Problem]]:
     if secret is None or (secret.key is not None and not has_compartments(header)):
         return None, []  # a personal key means nothing to a set without personal keys
     try:

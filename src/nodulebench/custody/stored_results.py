@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -84,7 +83,7 @@ class StoredResult:
 
 @contextmanager
 def stored_result(
-    opened: SealedSet, number: int, evaluation: Evaluation, about: Mapping[str, Any]
+    opened: SealedSet, number: int, evaluation: Evaluation, about: Mapping[str, object]
 ) -> Iterator[str]:
     """Store the result of an evaluation, encrypted, while the block writes its digest to the log.
 
@@ -205,7 +204,7 @@ def shown_result(content: bytes) -> JsonObject:
     return {"evaluation": json.loads(contents[EVALUATION]), **about}
 
 
-def _contents(evaluation: Evaluation, about: Mapping[str, Any]) -> dict[str, bytes]:
+def _contents(evaluation: Evaluation, about: Mapping[str, object]) -> dict[str, bytes]:
     documents = {ABOUT: dict(about), EVALUATION: evaluation_document(evaluation).to_json()}
     if evaluation.plan is not None:
         from nodulebench.evaluation.plans.freeze import plan_document
@@ -238,7 +237,7 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _json_bytes(value: Any) -> bytes:
+def _json_bytes(value: object) -> bytes:
     return (json.dumps(value, allow_nan=False) + "\n").encode()
 
 

@@ -8,7 +8,6 @@ folder again. A developer's folder has what the policy discloses, also about oth
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -55,6 +54,7 @@ from nodulebench.evaluation.result_folder import (
     write_result,
 )
 from nodulebench.evaluation.verify.verify import (
+    Difference,
     Recomputed,
     Verification,
     comparison_differences,
@@ -96,7 +96,7 @@ def developers_report(
     results: Sequence[StoredResult],
     reuse: Reuse,
     choice: ReportChoice,
-    note: Mapping[str, Any],
+    note: Mapping[str, object],
     out: Path,
     *,
     is_compared: bool,
@@ -211,7 +211,7 @@ def _use(result: StoredResult) -> IntendedUse:
 
 
 def _write_feedback(
-    answer: Mapping[str, Any], choice: ReportChoice, note: Mapping[str, Any], out: Path
+    answer: Mapping[str, object], choice: ReportChoice, note: Mapping[str, object], out: Path
 ) -> list[Path]:
     """Write the feedback as it was sent, and as a page.
 
@@ -331,7 +331,9 @@ def _recorded(
     return [open_stored_result(opened, event) for event in chosen]
 
 
-def _write_lab(study: Study, document: Document, note: Mapping[str, Any], out: Path) -> list[Path]:
+def _write_lab(
+    study: Study, document: Document, note: Mapping[str, object], out: Path
+) -> list[Path]:
     def write_more(stage: Path) -> None:
         write_json(dict(note), stage / EVALUATIONS)
         if study.plan is not None:
@@ -420,7 +422,7 @@ def _stored(opened: SealedSet, note: JsonObject) -> list[StoredResult]:
 
 
 def _recomputed(folder: Path, document: Document, tables: dict[str, pl.DataFrame]) -> Recomputed:
-    def differences() -> Iterator[Any]:
+    def differences() -> Iterator[Difference]:
         yield from document_differences(written, as_json(document), EVALUATION)
         yield from tables_differences(folder, tables)
         yield from comparison_differences(folder, document.comparisons)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -114,7 +114,7 @@ def _json(content: bytes, ids: set[str]) -> bytes | None:
     return (json.dumps(_without(document, ids), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _without(value: Any, ids: set[str]) -> Any:
+def _without(value: object, ids: set[str]) -> object:
     if isinstance(value, dict):
         return {name: _without(entry, ids) for name, entry in value.items() if name not in ids}
     if isinstance(value, list):
@@ -122,7 +122,7 @@ def _without(value: Any, ids: set[str]) -> Any:
     return value
 
 
-def _names(value: Any, ids: set[str]) -> bool:
+def _names(value: object, ids: set[str]) -> bool:
     if isinstance(value, dict):
         return any(isinstance(entry, str) and entry in ids for entry in value.values())
     return isinstance(value, str) and value in ids

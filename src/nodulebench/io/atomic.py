@@ -45,7 +45,7 @@ def locked(file: Path, what: Path, *, waits_s: float = 0) -> Iterator[None]:
 
 
 NAMING_WAITS_S = 10.0
-LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|(naming|keeping)\.lock)")
+LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|(naming|storing)\.lock)")
 """A file that a killed process was about to name, or its lock file; neither is ever read."""
 
 

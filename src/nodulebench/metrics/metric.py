@@ -40,93 +40,135 @@ class MetricInfo:
     lists them, or their names."""
     guard: Guard = ""
     """How its interval is guarded where nothing, or hardly anything, goes wrong."""
+    curve: str = ""
+    """``module:function`` of the curve whose area it is, in this package."""
+    table: str = ""
+    """``module:function`` of the table that belongs to it."""
+    ratings: str = ""
+    """``module:function`` of the negatives and positives whose ROC area it is."""
 
 
 _BETTER, _WORSE, _NEITHER = True, False, None
 
-INFO_OF_MODULE: dict[str, dict[str, MetricInfo]] = {
-    "operating_point": {
-        "recall": MetricInfo(_BETTER, "lesion localisation rate"),
-        "miss_rate": MetricInfo(_WORSE, "miss rate"),
-        "precision": MetricInfo(_BETTER, "precision", guard="cases"),
-        "f_beta": MetricInfo(_BETTER, "F1", guard="cases"),
-        "fp_per_case": MetricInfo(_WORSE, "non-lesion localisation rate", guard="rate"),
-        "fp_per_normal_case": MetricInfo(_WORSE, guard="rate"),
-        "marks_per_case": MetricInfo(_NEITHER),
-        "case_sensitivity": MetricInfo(_BETTER, "sensitivity"),
-        "case_specificity": MetricInfo(_BETTER, "specificity"),
-    },
-    "froc": {
-        "sensitivity_at_fp_rate": MetricInfo(
-            _BETTER, "lesion localisation rate", columns="operating_points", guard="cases"
-        ),
-        "cpm": MetricInfo(_BETTER, guard="cases"),
-        "cpm_exact": MetricInfo(_BETTER, guard="cases"),
-    },
-    "precision_recall": {"average_precision": MetricInfo(_BETTER, "AP", guard="cases")},
-    "afroc": {
-        "afroc_area": MetricInfo(_BETTER, guard="cases"),
-        "wafroc_area": MetricInfo(_BETTER, guard="cases"),
-        "afroc1_area": MetricInfo(_BETTER, guard="cases"),
-        "wafroc1_area": MetricInfo(_BETTER, guard="cases"),
-        "efroc_area": MetricInfo(_BETTER, guard="cases"),
-        "case_roc_area": MetricInfo(_BETTER, guard="cases"),
-        "case_sensitivity_at_fpf": MetricInfo(
-            _BETTER, "sensitivity", columns="fpf_points", guard="cases"
-        ),
-        "case_roc_area_until_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
-    },
-    "lroc": {
-        "lroc_area": MetricInfo(_BETTER, guard="cases"),
-        "pcl_at_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
-    },
-    "roc": {
-        "malignancy_auc": MetricInfo(_BETTER),
-        "malignancy_sensitivity_at_fpf": MetricInfo(_BETTER, "sensitivity", columns="fpf_points"),
-        "malignancy_auc_until_fpf": MetricInfo(_BETTER, columns="fpf_points"),
-        "malignancy_accuracy": MetricInfo(_BETTER, "accuracy"),
-        "malignancy_sensitivity": MetricInfo(_BETTER, "sensitivity"),
-        "malignancy_specificity": MetricInfo(_BETTER, "specificity"),
-        "malignancy_precision": MetricInfo(_BETTER, "positive predictive value"),
-        "malignancy_f_beta": MetricInfo(_BETTER, "F1"),
-    },
-    "calibration": {
-        "brier_score": MetricInfo(_WORSE),
-        "expected_calibration_error": MetricInfo(_WORSE),
-    },
-    "characterisation": {
-        "size_error_rate": MetricInfo(_WORSE),
-        "diameter_error_mm": MetricInfo(_NEITHER, unit="mm"),
-        "absolute_diameter_error_mm": MetricInfo(_WORSE, unit="mm"),
-        "density_accuracy": MetricInfo(_BETTER),
-        "density_accuracy_of_found": MetricInfo(_BETTER, "accuracy"),
-    },
-    "agreement": {
-        "density_kappa": MetricInfo(_BETTER, "kappa"),
-        "type_kappa": MetricInfo(_BETTER, "kappa"),
-        "category_agreement": MetricInfo(_BETTER, "accuracy"),
-        "category_kappa": MetricInfo(_BETTER, "kappa"),
-        "category_kappa_linear": MetricInfo(_BETTER, "kappa"),
-        "category_kappa_quadratic": MetricInfo(_BETTER, "kappa"),
-    },
-    "segmentation": {
-        "mean_dice": MetricInfo(_BETTER, "Dice"),
-        "mean_iou": MetricInfo(_BETTER, "IoU"),
-        "pooled_dice": MetricInfo(_BETTER, "Dice"),
-        "pooled_iou": MetricInfo(_BETTER, "IoU"),
-    },
-    "time_per_case": {
-        "median_seconds_per_case": MetricInfo(_WORSE, unit="s"),
-        "mean_seconds_per_case": MetricInfo(_WORSE, unit="s"),
-        "max_seconds_per_case": MetricInfo(_WORSE, unit="s"),
-        "failed_run_rate": MetricInfo(_WORSE),
-    },
-}
-"""Every metric by the file that holds it, with what is known of it: one line here adds a metric."""
+METRICS_OF_MODULE: tuple[tuple[str, dict[str, MetricInfo]], ...] = (
+    (
+        "operating_point",
+        {
+            "recall": MetricInfo(_BETTER, "lesion localisation rate"),
+            "miss_rate": MetricInfo(_WORSE, "miss rate"),
+            "precision": MetricInfo(_BETTER, "precision", guard="cases"),
+            "f_beta": MetricInfo(_BETTER, "F1", guard="cases"),
+            "fp_per_case": MetricInfo(_WORSE, "non-lesion localisation rate", guard="rate"),
+            "fp_per_normal_case": MetricInfo(_WORSE, guard="rate"),
+            "marks_per_case": MetricInfo(_NEITHER),
+            "case_sensitivity": MetricInfo(_BETTER, "sensitivity"),
+            "case_specificity": MetricInfo(_BETTER, "specificity"),
+        },
+    ),
+    (
+        "froc",
+        {
+            "sensitivity_at_fp_rate": MetricInfo(
+                _BETTER, "lesion localisation rate", columns="operating_points", guard="cases"
+            ),
+            "cpm": MetricInfo(_BETTER, guard="cases"),
+            "cpm_exact": MetricInfo(_BETTER, guard="cases"),
+        },
+    ),
+    (
+        "operating_point",
+        {
+            "average_precision": MetricInfo(
+                _BETTER, "AP", guard="cases", curve="operating_point:precision_recall_curve"
+            ),
+        },
+    ),
+    (
+        "afroc",
+        {
+            "afroc_area": MetricInfo(_BETTER, guard="cases", curve="afroc:afroc_curve"),
+            "wafroc_area": MetricInfo(_BETTER, guard="cases", curve="afroc:wafroc_curve"),
+            "afroc1_area": MetricInfo(_BETTER, guard="cases"),
+            "wafroc1_area": MetricInfo(_BETTER, guard="cases"),
+            "efroc_area": MetricInfo(_BETTER, guard="cases"),
+            "case_roc_area": MetricInfo(
+                _BETTER, guard="cases", curve="afroc:case_roc_curve", ratings="afroc:case_ratings"
+            ),
+            "case_sensitivity_at_fpf": MetricInfo(
+                _BETTER, "sensitivity", columns="fpf_points", guard="cases"
+            ),
+            "case_roc_area_until_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
+        },
+    ),
+    (
+        "lroc",
+        {
+            "lroc_area": MetricInfo(_BETTER, guard="cases", curve="lroc:lroc_curve"),
+            "pcl_at_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
+        },
+    ),
+    (
+        "malignancy",
+        {
+            "malignancy_auc": MetricInfo(
+                _BETTER,
+                curve="malignancy:malignancy_roc_curve",
+                table="malignancy:malignancy_cuts",
+                ratings="malignancy:benign_and_malignant",
+            ),
+            "malignancy_sensitivity_at_fpf": MetricInfo(
+                _BETTER, "sensitivity", columns="fpf_points"
+            ),
+            "malignancy_auc_until_fpf": MetricInfo(_BETTER, columns="fpf_points"),
+            "malignancy_accuracy": MetricInfo(_BETTER, "accuracy"),
+            "malignancy_sensitivity": MetricInfo(_BETTER, "sensitivity"),
+            "malignancy_specificity": MetricInfo(_BETTER, "specificity"),
+            "malignancy_precision": MetricInfo(_BETTER, "positive predictive value"),
+            "malignancy_f_beta": MetricInfo(_BETTER, "F1"),
+            "brier_score": MetricInfo(_WORSE),
+            "expected_calibration_error": MetricInfo(_WORSE, table="malignancy:reliability_table"),
+        },
+    ),
+    (
+        "characterisation",
+        {
+            "size_error_rate": MetricInfo(_WORSE),
+            "diameter_error_mm": MetricInfo(_NEITHER, unit="mm"),
+            "absolute_diameter_error_mm": MetricInfo(_WORSE, unit="mm"),
+            "density_accuracy": MetricInfo(_BETTER, table="characterisation:density_confusion"),
+            "density_accuracy_of_found": MetricInfo(_BETTER, "accuracy"),
+            "density_kappa": MetricInfo(_BETTER, "kappa"),
+            "type_kappa": MetricInfo(_BETTER, "kappa"),
+            "category_agreement": MetricInfo(_BETTER, "accuracy"),
+            "category_kappa": MetricInfo(_BETTER, "kappa"),
+            "category_kappa_linear": MetricInfo(_BETTER, "kappa", table="malignancy:category_cuts"),
+            "category_kappa_quadratic": MetricInfo(
+                _BETTER, "kappa", table="malignancy:category_cuts"
+            ),
+        },
+    ),
+    (
+        "segmentation",
+        {
+            "mean_dice": MetricInfo(_BETTER, "Dice"),
+            "mean_iou": MetricInfo(_BETTER, "IoU"),
+            "pooled_dice": MetricInfo(_BETTER, "Dice"),
+            "pooled_iou": MetricInfo(_BETTER, "IoU"),
+        },
+    ),
+    (
+        "time_per_case",
+        {
+            "median_seconds_per_case": MetricInfo(_WORSE, unit="s"),
+            "mean_seconds_per_case": MetricInfo(_WORSE, unit="s"),
+            "max_seconds_per_case": MetricInfo(_WORSE, unit="s"),
+            "failed_run_rate": MetricInfo(_WORSE),
+        },
+    ),
+)
+"""Every metric with its facts, by its module and in the order of all lists of metrics."""
 
-METRIC_INFO = {
-    name: facts for metrics in INFO_OF_MODULE.values() for name, facts in metrics.items()
-}
+METRIC_INFO = {name: info for _, metrics in METRICS_OF_MODULE for name, info in metrics.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Readings + rule -> Reference: NODULES with agreement, types and provenance, and their slices."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,7 @@ from nodulebench.reference.rules import RULES
 def build_reference(
     readings: Readings | Panel,
     rule: str = "luna16",
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     *,
     has_slices: bool = True,
 ) -> Reference:
@@ -64,7 +63,7 @@ def build_reference(
     )
 
 
-def rule_parameters(decide: Rule, rule: str, given: Mapping[str, Any]) -> JsonObject:
+def rule_parameters(decide: Rule, rule: str, given: Mapping[str, object]) -> JsonObject:
     """Check the keyword arguments of a reference rule.
 
     Raises:

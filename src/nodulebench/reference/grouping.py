@@ -28,12 +28,10 @@ class Findings:
 
     @property
     def center(self) -> list[Position]:
-        """Their positions, in mm."""
         return [(x, y, z) for x, y, z in self.panel.xyz_mm[self.row].tolist()]
 
     @property
     def diameter(self) -> list[float]:
-        """Their diameters, in mm."""
         diameters: list[float] = self.panel.diameter_mm[self.row].tolist()
         return diameters
 

@@ -52,7 +52,6 @@ class Panel:
 
     @cached_property
     def _is_given(self) -> BoolArray:
-        """Whether the reader measured a finding's diameter."""
         return self.readings.findings["diameter_mm"].is_not_null().to_numpy()
 
     def definition_of(self, members: IntArray) -> str:
@@ -65,7 +64,6 @@ class Panel:
 
     @cached_property
     def is_boxed(self) -> BoolArray:
-        """Whether a finding was drawn only as boxes."""
         boxed, drawn = np.zeros((2, self.readings.findings.height), dtype=np.int64)
         np.add.at(drawn, self.outlines.finding, 1)
         np.add.at(boxed, self.outlines.finding, self.outlines.is_box.astype(np.int64))

@@ -46,7 +46,7 @@ PRIORS = TableSchema(
 """What ``reference priors`` takes."""
 
 
-Sizes = Mapping[tuple[Any, ...], float | None]
+Sizes = Mapping[tuple[object, ...], float | None]
 """Case and nodule -> mean diameter; None: not measured."""
 
 
@@ -73,7 +73,7 @@ def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ("case_id", "nodule_id")
     rows_of = reference.nodules.select(*keys, *_SIZES).iter_rows()
-    sizes: dict[tuple[Any, ...], float | None] = {row[:2]: mean_mm(*row[2:]) for row in rows_of}
+    sizes: dict[tuple[object, ...], float | None] = {row[:2]: mean_mm(*row[2:]) for row in rows_of}
     _require_valid(priors, sizes)
     rows = []
     for key, part in priors.sort("prior_date").group_by(keys, maintain_order=True):
@@ -127,7 +127,7 @@ def mean_mm(
 
 
 def _prior_mm(
-    row: Mapping[str, Any], sizes: Mapping[tuple[Any, ...], float | None]
+    row: Mapping[str, Any], sizes: Mapping[tuple[object, ...], float | None]
 ) -> float | None:
     """The mean diameter in the earlier scan: from the row, else from the test set."""
     stated = mean_mm(*(row[f"prior_{name}"] for name in _SIZES))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -51,7 +50,7 @@ class BuildReferenceOptions:
     out: Path | None = None
     """Folder for the bundle, with the rule and its parameters in ``provenance.json``."""
     rule: str = "luna16"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     """Those parameters of the rule that differ from their defaults; text is converted."""
     size: str = "volume_equivalent"
     """The definition of a finding's diameter, one of SIZE_DEFINITIONS."""
@@ -117,7 +116,6 @@ def build_reference_files(options: BuildReferenceOptions) -> BuiltReference:
 
 
 def _defaults(rule: str) -> JsonObject:
-    """The parameters of a rule that have a default."""
     return dict(RULES[rule].__kwdefaults__ or {})
 
 

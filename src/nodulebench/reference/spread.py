@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +27,7 @@ from nodulebench.matching import label_marks
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.panel import Panel, measure_findings
 
-ALTERNATIVES: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+ALTERNATIVES: tuple[tuple[str, str, Mapping[str, object]], ...] = (
     ("luna16, plain mean", "luna16", {"average": "mean"}),
     ("luna16, readers counted", "luna16", {"counts": "readers"}),
     ("majority, recursive merge", "majority", {}),
@@ -65,7 +64,6 @@ def leave_one_reader_out(
 
 
 def by_rule(panel: Panel) -> Iterator[tuple[str, Reference]]:
-    """Every alternative rule."""
     for name, rule, parameters in ALTERNATIVES:
         yield name, build_reference(panel, rule, parameters, has_slices=False)
 
@@ -207,14 +205,12 @@ def flipped_marks(
 def flipped_marks_of_files(
     first: Path, second: Path, marks: Path, protocol: str = "luna16"
 ) -> pl.DataFrame:
-    """``flipped_marks`` of files."""
     first_reference, second_reference = (read_reference(path) for path in (first, second))
     submission = read_submission(marks, first_reference.cases)
     return flipped_marks(first_reference, second_reference, submission, load_protocol(protocol))
 
 
 def _labels(reference: Reference, submission: Submission, protocol: TestProtocol) -> IntArray:
-    """The best label of each mark."""
     labels = label_marks(reference, submission, protocol, protocol.rules[0])
     best = np.full(submission.marks.height, len(LABEL_NAMES) - 1, dtype=np.int64)
     np.minimum.at(best, labels.mark, labels.label)

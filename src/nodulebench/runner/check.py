@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Progress, no_progress
@@ -82,7 +81,7 @@ def check_algorithm(
 def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
     """Yield the limits that a run nearly reached."""
     resources, measured = algorithm.run.resources, run.measured
-    used: dict[str, tuple[Any, float]] = {
+    used: dict[str, tuple[float | None, float]] = {
         "timeout_s": (measured.get("seconds"), resources.timeout_s),
         "memory_gb": (measured.get("peak_anonymous_mb"), resources.memory_gb * 1024),
         "startup_timeout_s": (measured.get("startup_seconds"), resources.startup_timeout_s),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import polars as pl
 
@@ -41,7 +41,7 @@ class RunJournal:
 
 
 @contextmanager
-def open_journal(folder: Path, identity: Mapping[str, Any]) -> Iterator[RunJournal]:
+def open_journal(folder: Path, identity: Mapping[str, object]) -> Iterator[RunJournal]:
     """Open the journal of a run; a line that a killed process left incomplete is dropped.
 
     Args:
@@ -66,7 +66,9 @@ def open_journal(folder: Path, identity: Mapping[str, Any]) -> Iterator[RunJourn
             yield RunJournal(bytes.fromhex(head["secret"]), known, file)
 
 
-def _require_same_run(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+def _require_same_run(
+    before: Mapping[str, object], now: Mapping[str, object], folder: Path
+) -> None:
     other = [name for name in now if before.get(name) != json.loads(json.dumps(now[name]))]
     if other:
         raise InputError.at(
@@ -113,12 +115,12 @@ def _line(case_id: str, run: CaseRun) -> JsonObject:
     }
 
 
-def _rows(table: pl.DataFrame) -> list[tuple[Any, ...]]:
+def _rows(table: pl.DataFrame) -> list[tuple[object, ...]]:
     columns = (column.to_list() for column in table if column.name != "case_id")
     return list(zip(*columns, strict=True))
 
 
-def _run(content: Mapping[str, Any]) -> CaseRun:
+def _run(content: JsonObject) -> CaseRun:
     case_id = content["case_id"]
     why: Notice | None = None if content["why"] is None else read_notice(content["why"])
     return CaseRun(
@@ -131,7 +133,7 @@ def _run(content: Mapping[str, Any]) -> CaseRun:
     )
 
 
-def _table(schema: TableSchema, case_id: str, rows: list[list[Any]]) -> pl.DataFrame:
+def _table(schema: TableSchema, case_id: str, rows: list[list[object]]) -> pl.DataFrame:
     types = {column.name: column.dtype for column in schema.columns if column.name != "case_id"}
     table = pl.DataFrame(rows, schema=types, orient="row")
     return schema.arrange(table.with_columns(pl.lit(case_id).alias("case_id")))

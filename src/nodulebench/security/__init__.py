@@ -1,1 +1,1 @@
-"""Keys of people: OpenSSH Ed25519 keys that sign as ssh-keygen does and open what age wraps."""
+"""Personal keys, signatures, encrypted vaults and the tamper-evident event log."""

@@ -1,4 +1,4 @@
-"""A line <-> an OpenSSH Ed25519 public key; a key file and its passphrase -> a private one."""
+"""Read and write OpenSSH Ed25519 keys, public and private."""
 
 import base64
 import binascii
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def key_content(path: Path, remedy: str = "") -> bytes:
-    """The bytes of a file with a key, secret or public.
+    """Read a key file, private or public.
 
     Raises:
-        InputError: if it cannot be read; says how to make one.
+        InputError: if it cannot be read; ``remedy`` says how to make one.
     """
     try:
         return path.read_bytes()
@@ -32,13 +32,13 @@ def key_content(path: Path, remedy: str = "") -> bytes:
 
 
 def require_private_file(path: Path) -> None:
-    """Refuse a file with a secret that others than its owner can read.
+    """Reject a file with a secret that other users can read.
 
     Raises:
-        InputError: if they can.
+        InputError: if they can read it.
     """
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise InputError.at(path, "can be read by others.", f"Run first: chmod 600 {path}")
+        raise InputError.at(path, "can be read by other users.", f"Run first: chmod 600 {path}")
 
 
 KIND = "ssh-ed25519"
@@ -48,24 +48,24 @@ _NEW_KEY = "Make one with: ssh-keygen -t ed25519 -f KEY, or: nodulebench custody
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """Whose signature a signature is."""
+    """An Ed25519 public key, which identifies a signer."""
 
     raw: bytes
     """The 32 bytes of the key."""
 
     @property
     def blob(self) -> bytes:
-        """The key as OpenSSH sends it."""
+        """The key in OpenSSH's wire format."""
         return wire(KIND.encode()) + wire(self.raw)
 
     @property
     def line(self) -> str:
-        """The key as it stands in a ``.pub`` file, without its comment."""
+        """The key as in a ``.pub`` file, without its comment."""
         return f"{KIND} {base64.b64encode(self.blob).decode()}"
 
     @property
     def fingerprint(self) -> str:
-        """How ``ssh-keygen -l`` names it."""
+        """The fingerprint that ``ssh-keygen -l`` prints."""
         digest = hashlib.sha256(self.blob).digest()
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
@@ -83,17 +83,17 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True)
 class PrivateKey:
-    """What one person alone has; in memory only."""
+    """A person's private key, only in memory."""
 
     public: PublicKey
     ed25519: "Ed25519PrivateKey" = field(repr=False)
 
     def sign(self, content: bytes) -> bytes:
-        """The raw signature of some bytes."""
+        """The raw signature of ``content``."""
         return self.ed25519.sign(content)
 
     def opened_pem(self) -> bytes:
-        """The key as OpenSSH writes it, not encrypted: for age, and for no file."""
+        """The unencrypted key in OpenSSH's format: for age, never for a file."""
         from cryptography.hazmat.primitives import serialization
 
         return self.ed25519.private_bytes(
@@ -104,46 +104,46 @@ class PrivateKey:
 
 
 def wire(content: bytes) -> bytes:
-    """Some bytes behind their length, as OpenSSH writes them (RFC 4251, section 5)."""
+    """Bytes with their length in front, as in OpenSSH (RFC 4251, section 5)."""
     return len(content).to_bytes(4, "big") + content
 
 
 def parse_public_key(text: str) -> PublicKey:
-    """The key in a line ``ssh-ed25519 AAAA… comment``.
+    """Parse a line ``ssh-ed25519 AAAA… comment``.
 
     Raises:
-        ValueError: if it is none; says why.
+        ValueError: if it is not such a line, with the reason.
     """
     words = text.split()
     if len(text.strip().splitlines()) != 1 or len(words) < 2 or words[0] != KIND:
-        raise ValueError(f"is no line '{KIND} AAAA…', as it stands in a .pub file of ssh-keygen")
+        raise ValueError(f"is not a line '{KIND} AAAA…', as in a .pub file of ssh-keygen")
     try:
         blob = base64.b64decode(words[1], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ValueError("is no OpenSSH key: its second word is not base64") from error
+        raise ValueError("is not an OpenSSH key: its second word is not base64") from error
     key = PublicKey(blob[-32:])
     if len(blob) != 51 or key.blob != blob:
-        raise ValueError("is no OpenSSH Ed25519 key, or was cut off")
+        raise ValueError("is not an OpenSSH Ed25519 key, or was cut off")
     return key
 
 
 def read_public_key(path: Path) -> PublicKey:
-    """The key in a ``.pub`` file.
+    """Read the key in a ``.pub`` file.
 
     Raises:
-        InputError: if there is none.
+        InputError: if it holds no key.
     """
     try:
         return parse_public_key(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError.at(path, f"cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
-        told = str(error) if not isinstance(error, UnicodeDecodeError) else "is no text"
-        raise InputError.at(path, f"{told}.", _NEW_KEY) from error
+        problem = str(error) if not isinstance(error, UnicodeDecodeError) else "is not text"
+        raise InputError.at(path, f"{problem}.", _NEW_KEY) from error
 
 
 def is_person_key(path: Path) -> bool:
-    """Whether a file is a private key of OpenSSH."""
+    """Whether a file is an OpenSSH private key."""
     try:
         with path.open("rb") as file:
             return file.read(len(_OPENSSH)) == _OPENSSH
@@ -152,7 +152,7 @@ def is_person_key(path: Path) -> bool:
 
 
 def has_passphrase(path: Path) -> bool:
-    """Whether a private key of OpenSSH needs a passphrase."""
+    """Whether an OpenSSH private key needs a passphrase."""
     body = re.sub(rb"-----[A-Z ]+-----|\s", b"", key_content(path, _NEW_KEY))
     try:
         start = base64.b64decode(body)[:64]
@@ -162,10 +162,10 @@ def has_passphrase(path: Path) -> bool:
 
 
 def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
-    """The private key in a file of OpenSSH.
+    """Read an OpenSSH private key.
 
     Raises:
-        InputError: if others can read the file, the passphrase is another, or it is no such key.
+        InputError: if other users can read the file, the passphrase is wrong, or it is not a key.
     """
     with needs("keys", "a person's key"):
         import bcrypt  # noqa: F401  # opens keys that have a passphrase
@@ -173,10 +173,10 @@ def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
     content = key_content(path, _NEW_KEY)
     if content.lstrip().startswith(KIND.encode()):
         raise InputError.at(
-            path, "is a public key; to sign and to open needs the private one beside it."
+            path, "is a public key; signing and opening need the private key next to it."
         )
     if not content.startswith(_OPENSSH):
-        raise InputError.at(path, "is no private key of OpenSSH.", _NEW_KEY)
+        raise InputError.at(path, "is not an OpenSSH private key.", _NEW_KEY)
     require_private_file(path)
     key = loaded_key(
         path,
@@ -196,17 +196,17 @@ def loaded_key(
     option: str,
     remedy: str,
 ) -> "Ed25519PrivateKey":
-    """The private Ed25519 key of a file, opened with its passphrase.
+    """Load a private Ed25519 key with its passphrase.
 
     Args:
         path: the file, for messages.
-        load: what reads it with the passphrase's bytes.
-        passphrase: None: the file needs none; empty: it does, and none was given.
-        option: by which a command takes the passphrase.
-        remedy: how to make a key that can be used.
+        load: parses the file with the passphrase's bytes.
+        passphrase: None if the file needs none; empty if it needs one and none was given.
+        option: the command-line option for the passphrase.
+        remedy: how to make a usable key.
 
     Raises:
-        InputError: if the passphrase is missing or another, or it is no such key.
+        InputError: if the passphrase is missing or wrong, or it is not an Ed25519 key.
     """
     with needs("sign", "signing"):
         from cryptography.exceptions import UnsupportedAlgorithm
@@ -214,7 +214,7 @@ def loaded_key(
     if passphrase == "":
         raise InputError.at(
             path,
-            "has a passphrase, and none was given.",
+            "has a passphrase, but none was given.",
             f"Give it with {option}, or call from a terminal to be asked.",
         )
     try:
@@ -222,29 +222,29 @@ def loaded_key(
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         if passphrase is not None:
             raise InputError.at(path, "does not open with this passphrase.") from error
-        raise InputError.at(path, "is no private key, or is damaged.", remedy) from error
+        raise InputError.at(path, "is not a private key, or is damaged.", remedy) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError.at(path, "is not an Ed25519 key.", remedy)
     return key
 
 
 def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> PublicKey:
-    """Write a new private key, and the public one into the file beside it, as ssh-keygen does.
+    """Write a new private key, and the public key next to it, like ssh-keygen.
 
     Raises:
-        InputError: if a file is in the way; a key is never overwritten.
+        InputError: if a file already exists; a key is never overwritten.
     """
     with needs("keys", "a person's key"):
         import bcrypt  # noqa: F401
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     public_file = path.with_name(f"{path.name}.pub")
-    if path.is_file() and not public_file.exists():  # a killed run may have left it so
+    if path.is_file() and not public_file.exists():  # a killed run may have left only one
         with suppress(InputError):
             known = read_private_key(path, passphrase).public
             return _write_public(known, public_file, comment)
     raise_problems(
-        Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
+        Problem(str(file), "already exists; a key is never overwritten.", "Choose a new name.")
         for file in (path, public_file)
         if file.exists()
     )
@@ -256,7 +256,7 @@ def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> Publi
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, encryption
     )
     if not create_once(path, content, mode=0o600):
-        raise InputError.at(path, "is already there; a key is never overwritten.")
+        raise InputError.at(path, "already exists; a key is never overwritten.")
     public = PublicKey(key.public_key().public_bytes_raw())
     return _write_public(public, public_file, comment)
 

@@ -1,7 +1,7 @@
-"""Folder with a manifest + Ed25519 key -> a signature, and back: does the signature hold?
+"""Sign folders with a manifest by Ed25519 keys, and check the signatures.
 
-The signature is the raw 64 bytes over ``manifest.json`` exactly as it lies there, so that other
-programs can check it: ``openssl pkeyutl -verify -rawin -pubin -inkey key.pub.pem -in manifest.json
+The signature is the raw 64 bytes over the unchanged ``manifest.json``, so that other programs can
+check it: ``openssl pkeyutl -verify -rawin -pubin -inkey key.pub.pem -in manifest.json
 -sigfile manifest.sig``.
 """
 
@@ -51,37 +51,37 @@ _NEW_KEY = "Make one with: nodulebench sign --new-key key.pem"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature that holds for every byte of a folder."""
+    """A signature that is valid for every byte of a folder."""
 
     signed: Signed
     is_known: bool
-    """Whether it was checked with a public key that was given, not the one in the folder."""
+    """Whether it was checked with a given public key, not the one in the folder."""
 
 
 def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
-    """Write a new private key, and the public key that belongs to it, into two PEM files.
+    """Write a new private key and its public key into two PEM files.
 
     Args:
-        path: where the private key shall be; only its owner may read it.
-        passphrase: what the private key is encrypted with; empty: it is not.
+        path: the file of the private key; only its owner may read it.
+        passphrase: encrypts the private key; empty for no encryption.
 
     Returns:
         The file of the public key, and the key's digest.
 
     Raises:
-        InputError: if a file is in the way; a key is never overwritten.
+        InputError: if a file already exists; a key is never overwritten.
     """
     with needs("sign", "signing"):
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     public = path.with_suffix(f".pub{path.suffix or '.pem'}")
-    if path.is_file() and not public.exists():  # a killed run may have left it so
+    if path.is_file() and not public.exists():  # a killed run may have left only one
         with suppress(InputError):
             return _write_public(_private_key(path, passphrase).public_key(), public)
-    in_the_way = [file for file in (path, public) if file.exists()]
+    existing = [file for file in (path, public) if file.exists()]
     raise_problems(
-        Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
-        for file in in_the_way
+        Problem(str(file), "already exists; a key is never overwritten.", "Choose a new name.")
+        for file in existing
     )
     key = Ed25519PrivateKey.generate()
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
@@ -92,7 +92,7 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
     )
     try:
         if not create_once(path, secret, mode=0o600):
-            raise InputError.at(path, "is already there; a key is never overwritten.")
+            raise InputError.at(path, "already exists; a key is never overwritten.")
         return _write_public(key.public_key(), public)
     except OSError as error:
         raise InputError.at(path, f"cannot be written: {error.strerror or error}.") from error
@@ -118,17 +118,17 @@ def is_encrypted(path: Path) -> bool:
 def sign_folder(
     folder: Path, key: Path, *, passphrase: str = "", by: str = "", at: datetime | None = None
 ) -> Signed:
-    """Sign a folder: its manifest then says by whom and when, and the signature lies beside it.
+    """Sign a folder: the manifest states signer and time, and the signature is next to it.
 
     Args:
         folder: a folder with a manifest.
         key: the private key, PEM or OpenSSH.
-        passphrase: of the key, if it is encrypted.
-        by: name of the signer.
-        at: the time that is written; None: now.
+        passphrase: the key's passphrase, if it is encrypted.
+        by: the name of the signer.
+        at: the stated time; None: now.
 
     Raises:
-        InputError: if the files are not as the manifest says, or the key cannot be used.
+        InputError: if the files do not match the manifest, or the key cannot be used.
     """
     raise_problems(manifest_problems(folder))
     return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
@@ -143,7 +143,7 @@ def sign_manifest(
     by: str = "",
     at: datetime | None = None,
 ) -> Signed:
-    """Write a manifest whose digests were just computed into a folder, signed; see sign_folder."""
+    """Write a signed manifest whose digests were just computed; see ``sign_folder``."""
     private = _private_key(key, passphrase)
     time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
     public = private.public_key()
@@ -156,16 +156,16 @@ def sign_manifest(
 
 
 def check_signature(folder: Path, public_key: Path | None = None) -> Signature | None:
-    """The signature of a folder if it holds; None if there is none and none is asked for.
+    """Check the signature of a folder; None if there is none and no key is given.
 
     Args:
         folder: a folder with a manifest.
-        public_key: the key of whoever shall have signed; None: the key that the folder names, which
-            shows that nothing was changed since, but not who signed.
+        public_key: the expected signer's key; None: the key that the folder names, which
+            proves that nothing was changed since, but not who signed.
 
     Raises:
-        InputError: if a key is given and the folder is not signed with it, or the signature does
-            not hold.
+        InputError: if a key is given and the folder is not signed with it, or the signature is
+            invalid.
     """
     manifest, file = read_manifest(folder), folder / SIGNATURE
     if manifest.signed is None or not file.is_file():
@@ -178,7 +178,7 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
             folder / MANIFEST,
             f"says that it was signed with the key {manifest.signed.key}, which is not "
             f"{public_key} ({_key_digest(known)}).",
-            "Ask whoever signed it for the public key.",
+            "Ask the signer for the public key.",
         )
     if not _holds(known, manifest.signed, file.read_bytes(), manifest.to_bytes()):
         raise InputError.at(
@@ -190,7 +190,7 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
 
 
 def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
-    """The private key in a file, PEM or OpenSSH.
+    """Read a private key, PEM or OpenSSH.
 
     Raises:
         InputError: if the key cannot be used.
@@ -200,7 +200,7 @@ def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
 
 
 def is_signature_of(content: bytes, signature: bytes, public_key: Path) -> bool:
-    """Whether a raw signature of some bytes was made with the private key of this public one."""
+    """Whether a raw signature of ``content`` was made with the private key of this public key."""
     key = _public_key(public_key)
     from cryptography.exceptions import InvalidSignature
 
@@ -214,9 +214,9 @@ def is_signature_of(content: bytes, signature: bytes, public_key: Path) -> bool:
 def _missing(folder: Path, signed: Signed | None) -> Problem:
     file = folder / SIGNATURE
     if signed is not None:
-        return Problem(str(file), f"is not there, though {MANIFEST} names a signer.")
+        return Problem(str(file), f"does not exist, but {MANIFEST} names a signer.")
     if file.exists():
-        return Problem(str(file), f"is there, though {MANIFEST} names no signer.")
+        return Problem(str(file), f"exists, but {MANIFEST} names no signer.")
     return Problem(
         str(folder), "is not signed.", "Sign it with: nodulebench sign DIR --key key.pem"
     )
@@ -225,7 +225,7 @@ def _missing(folder: Path, signed: Signed | None) -> Problem:
 def _holds(
     key: "Ed25519PublicKey | None", signed: Signed, signature: bytes, content: bytes
 ) -> bool:
-    """Whether a signature is that of the content, by the given key or else the one it names."""
+    """Whether a signature is valid for the content, by the given key or the one it names."""
     with needs("sign", "signing"):
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -264,14 +264,14 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
     pem = key_content(path, _NEW_KEY)
     if b"PRIVATE KEY" in pem:
         raise InputError.at(
-            path, "is a private key.", "Check with the public one; keep this secret."
+            path, "is a private key.", "Check with the public key; keep this one secret."
         )
     if pem.startswith(KIND.encode()):
         return Ed25519PublicKey.from_public_bytes(read_public_key(path).raw)
     try:
         key = serialization.load_pem_public_key(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise InputError.at(path, "is no public key in PEM or OpenSSH form.") from error
+        raise InputError.at(path, "is not a public key in PEM or OpenSSH format.") from error
     if not isinstance(key, Ed25519PublicKey):
         raise InputError.at(path, "is not an Ed25519 key.")
     return key
@@ -288,18 +288,18 @@ def _key_digest(key: "Ed25519PublicKey") -> str:
 
 NAMESPACE = "nodulebench"
 PREFIX = "sshsig:"
-"""What a signature begins with where other kinds of codes may stand."""
+"""Prefix of a signature, to distinguish it from other kinds of codes."""
 _MAGIC, _VERSION, _HASH = b"SSHSIG", (1).to_bytes(4, "big"), b"sha512"
 
 
 def signature_code(content: bytes, key: PrivateKey) -> str:
-    """The signature of some bytes, in one line."""
+    """The SSH signature of ``content`` in one line."""
     signed = wire(KIND.encode()) + wire(key.sign(_signed_bytes(content)))
     return PREFIX + base64.b64encode(_head(key.public) + wire(signed)).decode()
 
 
 def is_code_of(code: str, content: bytes, key: PublicKey) -> bool:
-    """Whether a code is the signature of some bytes by this key, and nothing more."""
+    """Whether a code is exactly the signature of ``content`` by this key."""
     try:
         blob = base64.b64decode(code.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):

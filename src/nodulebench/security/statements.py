@@ -1,7 +1,7 @@
-"""What a site says in writing <-> a file that carries its signature: JSON, or a print.
+"""Read and write signed statements of a portal: JSON, or a PDF print.
 
-JSON holds the statement under its kind, the key and the code over the statement's canonical bytes.
-A print is a PDF whose last line, a comment to readers of PDF, signs every byte before it.
+JSON holds the statement under its kind, the key, and the code over the statement's canonical
+bytes. A print is a PDF whose last line, a PDF comment, signs every byte before it.
 """
 
 import json
@@ -24,30 +24,30 @@ PDF: Final = b"%PDF-"
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A statement whose signature holds, by the key that it names."""
+    """A statement with a valid signature by the key that it names."""
 
     kind: str
     """certificate, receipt, or print."""
-    said: JsonObject
-    """Nothing of a print, which people read."""
+    content: JsonObject
+    """The statement; empty for a print, which people read."""
     key: PublicKey
 
 
-def signed_statement(kind: StatementKind, told: JsonObject, key: PrivateKey) -> JsonObject:
-    """A statement with the key and the signature of who makes it."""
-    return {kind: told, **_signature(canonical(told), key)}
+def signed_statement(kind: StatementKind, statement: JsonObject, key: PrivateKey) -> JsonObject:
+    """The statement with the key and signature of its issuer."""
+    return {kind: statement, **_signature(canonical(statement), key)}
 
 
 def signed_print(content: bytes, key: PrivateKey) -> bytes:
-    """A PDF that carries the signature of who made it."""
+    """The PDF with the key and signature of its issuer."""
     return content + LAST_LINE + canonical(_signature(content, key))
 
 
 def read_signed(content: bytes, source: str) -> Signed:
-    """What was signed.
+    """Read a signed statement and check its signature.
 
     Raises:
-        InputError: if it is nothing of that sort, or the signature does not hold.
+        InputError: if it is not a signed statement, or the signature is invalid.
     """
     if content.startswith(PDF):
         before, last, after = content.rpartition(LAST_LINE)
@@ -55,7 +55,7 @@ def read_signed(content: bytes, source: str) -> Signed:
             raise InputError.at(source, "is a PDF without a signature of a portal.")
         return _checked("print", {}, _parsed(after, source), before, source)
     whole = _parsed(content, source)
-    kind = next((one for one in KINDS if whole.keys() == {one, "key", "code"}), None)
+    kind = next((name for name in KINDS if whole.keys() == {name, "key", "code"}), None)
     if kind is None or not isinstance(whole[kind], dict):
         raise InputError.at(source, "is neither a certificate nor a receipt of a portal.")
     return _checked(kind, whole[kind], whole, canonical(whole[kind]), source)
@@ -67,84 +67,86 @@ def _signature(content: bytes, key: PrivateKey) -> dict[str, str]:
 
 def _parsed(content: bytes, source: str) -> JsonObject:
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError.at(
-            source, "is no JSON.", "Take the file as the portal gave it."
+            source, "is not JSON.", "Use the unchanged file from the portal."
         ) from error
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _checked(
-    kind: str, said: JsonObject, signature: JsonObject, content: bytes, source: str
+    kind: str, statement: JsonObject, signature: JsonObject, content: bytes, source: str
 ) -> Signed:
     try:
         key = parse_public_key(str(signature.get("key")))
     except ValueError as error:
         raise InputError.at(source, f"names a key that {error}.") from error
     if not is_code_of(str(signature.get("code")), content, key):
-        what = "was changed after it was signed, or its signature is another's."
+        what = "was changed after it was signed, or its signature is by another key."
         raise InputError.at(source, what, "Ask the portal for it again.")
-    return Signed(kind, said, key)
+    return Signed(kind, statement, key)
 
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of what a portal signs; whatever is larger is something else."""
+"""Largest signed file of a portal; larger files are something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What was signed, and whether it is known by whom."""
+    """A signed statement, and whether its signer is known."""
 
     signed: Signed
     is_known: bool
-    """Whether it was compared with the key of whoever shall have signed."""
+    """Whether its key was compared with the expected signer's key."""
     lines: tuple[tuple[str, str], ...]
-    """What it says, by name; nothing of a print."""
+    """Its content by name; empty for a print."""
 
 
 def verify_statement(path: Path, public_key: Path | None = None) -> Statement:
     """Check the signature of a statement.
 
     Args:
-        path: the file that a portal gave out.
-        public_key: the key of the portal, as its address ``/key`` tells it.
+        path: the file from a portal.
+        public_key: the key of the portal, from its address ``/key``.
 
     Raises:
-        InputError: if it is no such file, the signature does not hold, or it is another's.
+        InputError: if it is not such a file, the signature is invalid, or by another key.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise InputError.at(path, "is no statement of a portal.")
+            raise InputError.at(path, "is not a statement of a portal.")
         content = path.read_bytes()
     except OSError as error:
         raise InputError.at(path, f"cannot be read: {error.strerror or error}.") from error
     signed = read_signed(content, str(path))
     if public_key is not None and read_public_key(public_key) != signed.key:
         what = f"is signed by another key than {public_key}: {signed.key.fingerprint}."
-        raise InputError.at(path, what, "Ask whoever gave it to you where it is from.")
+        raise InputError.at(path, what, "Ask its sender where it is from.")
     try:
-        lines = tuple((name, _plain(told)) for name, told in _lines(signed))
+        lines = tuple((name, _plain(text)) for name, text in _lines(signed))
     except (KeyError, TypeError, ValueError) as error:
-        what = f"is signed, but does not say what a {signed.kind} says."
-        raise InputError.at(path, what, "Ask whoever gave it to you where it is from.") from error
+        what = f"is signed, but lacks the content of a {signed.kind}."
+        raise InputError.at(path, what, "Ask its sender where it is from.") from error
     return Statement(signed, public_key is not None, lines)
 
 
 def _lines(signed: Signed) -> Iterator[tuple[str, str]]:
-    said = signed.said
+    statement = signed.content
     if signed.kind == "certificate":
-        benchmark, entry = said["benchmark"], said["entry"]
-        yield "number", f"{said['number']} of {said['site']}, {said['at']}"
+        benchmark, entry = statement["benchmark"], statement["entry"]
+        yield "number", f"{statement['number']} of {statement['site']}, {statement['at']}"
         yield "entry", f"{entry['algorithm']}, by {entry['by']}: {entry['digest']}"
         yield "benchmark", f"{benchmark['title']}, version {benchmark['version']}"
-        for reading in said["readings"]:
+        for reading in statement["readings"]:
             if not reading["point"] and reading["value"] is not None:
                 yield "metric", f"{reading['rule']} {reading['metric']} {reading['value']:.3f}"
     elif signed.kind == "receipt":
-        yield "entry", f"{said['entry']}, {said['at']}: {said['digest']}"
+        yield "entry", f"{statement['entry']}, {statement['at']}: {statement['digest']}"
 
 
-def _plain(told: str) -> str:
-    """A text in which nothing moves the cursor of a terminal."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in told)
+def _plain(text: str) -> str:
+    """The text without characters that could control a terminal."""
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
+    )

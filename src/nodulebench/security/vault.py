@@ -1,10 +1,10 @@
-"""Secret + plain bytes -> sealed bytes, and back: AES-256-GCM under a key that a secret opens.
+"""Encrypt files by AES-256-GCM under a key that a secret unwraps.
 
-A vault has one random data key. The data key is encrypted ("wrapped") under a key made from the
-secret and lies so in ``vault.json``; sealed files and the codes of the audit log use keys derived
-from it by HKDF. Files are sealed in segments of 1 MiB by the STREAM construction (Hoang,
-Reyhanitabar, Rogaway and Vizár 2015): the nonce of a segment holds its number and whether it is the
-last, so that changed, moved, repeated and cut-off segments are all refused.
+A vault has one random data key. It is encrypted ("wrapped") under a key derived from the secret and
+stored in ``vault.json``. Sealed files and the codes of the audit log use keys derived from it by
+HKDF. Files are sealed in segments of 1 MiB by the STREAM construction (Hoang, Reyhanitabar, Rogaway
+and Vizár 2015): the nonce of a segment holds its number and whether it is the last, so changed,
+moved, repeated and cut-off segments are all rejected.
 """
 
 import base64
@@ -44,48 +44,48 @@ _MOST_SCRYPT_COST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What opens a vault."""
+    """A secret that opens a vault."""
 
     kind: Literal["passphrase", "key file", "key of a person"]
     value: bytes = field(repr=False)
     key: "PrivateKey | None" = field(default=None, repr=False)
-    """Of a person: opens what is wrapped for that person, and says who it is."""
+    """A person's key: opens what is wrapped for that person, and identifies the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """An open vault; its key is in memory only."""
+    """An open vault; its key is only in memory."""
 
     data_key: bytes = field(repr=False)
 
     def key_for(self, purpose: str, salt: bytes = b"") -> bytes:
-        """A key of its own for one purpose (HKDF with SHA-256, RFC 5869)."""
+        """A separate key for one purpose (HKDF with SHA-256, RFC 5869)."""
         extracted = hmac.digest(salt or b"\0" * 32, self.data_key, "sha256")
         return hmac.digest(extracted, purpose.encode() + b"\1", "sha256")
 
     def authenticator(self, content: bytes, purpose: str) -> str:
-        """A code that only who can open the vault can make for this content."""
+        """A code for this content that only people who can open the vault can make."""
         return "hmac-sha256:" + hmac.digest(self.key_for(purpose), content, "sha256").hex()
 
     def seal(self, plain: bytes, name: str) -> bytes:
-        """Sealed bytes that can only be opened as what they were sealed as."""
+        """Encrypt bytes; they can only be opened under the same name."""
         parts = (plain[at : at + SEGMENT_BYTES] for at in range(0, len(plain), SEGMENT_BYTES))
         return b"".join(self._sealed_parts(parts, name))
 
     def open(self, sealed: bytes, name: str, where: str) -> bytes:
-        """The plain bytes.
+        """Decrypt bytes.
 
         Args:
-            sealed: what ``seal`` made.
-            name: what it was sealed as.
+            sealed: the result of ``seal``.
+            name: the name under which it was sealed.
             where: the file, for messages.
 
         Raises:
-            InputError: if a byte of it was changed, or it was sealed otherwise.
+            InputError: if a byte was changed, or it was sealed under another name or vault.
         """
         start = len(_MAGIC) + _SALT_BYTES + _PREFIX_BYTES
         if not sealed.startswith(_MAGIC) or len(sealed) < start + _TAG_BYTES:
-            raise InputError.at(where, "is no sealed file, or was cut off.")
+            raise InputError.at(where, "is not a sealed file, or was cut off.")
         salt = sealed[len(_MAGIC) : len(_MAGIC) + _SALT_BYTES]
         prefix = sealed[start - _PREFIX_BYTES : start]
         cipher, step = self._cipher(name, salt), SEGMENT_BYTES + _TAG_BYTES
@@ -105,7 +105,7 @@ class Vault:
             ) from error
 
     def seal_file(self, source: Path, target: BinaryIO, name: str) -> str:
-        """Seal a file of any size into another; the digest of the plain bytes."""
+        """Seal a file of any size into another; return the digest of the plain bytes."""
         whole = hashlib.sha256()
 
         def parts() -> Iterator[bytes]:
@@ -133,12 +133,10 @@ class Vault:
 
 
 def person_secret(key: "PrivateKey") -> Secret:
-    """A person's key as a secret."""
     return Secret("key of a person", b"", key)
 
 
 def passphrase_secret(passphrase: str) -> Secret:
-    """A passphrase as a secret."""
     return Secret("passphrase", passphrase.encode())
 
 
@@ -146,43 +144,43 @@ def new_key_file(path: Path) -> None:
     """Write a new random key that opens vaults; only its owner may read it.
 
     Raises:
-        InputError: if the file is there; a key is never overwritten.
+        InputError: if the file exists; a key is never overwritten.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError.at(
-            path, "is already there; a key is never overwritten.", "Choose a new name."
+            path, "already exists; a key is never overwritten.", "Choose a new name."
         ) from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{_KEY_FILE_WORD} {secrets.token_hex(32)}\n")
 
 
 def read_key_file(path: Path) -> Secret:
-    """The secret in a key file.
+    """Read the secret in a key file.
 
     Raises:
-        InputError: if it cannot be read, holds no key, or everybody may read it.
+        InputError: if it cannot be read, holds no key, or other users may read it.
     """
     try:
         words = key_content(path, _NEW_KEY).decode("ascii").split()
     except UnicodeDecodeError as error:
         raise InputError.at(path, f"cannot be read as a key file: {error}.") from error
     if len(words) != 2 or words[0] != _KEY_FILE_WORD or len(words[1]) != 64:
-        raise InputError.at(path, "is no key file of a vault.", _NEW_KEY)
+        raise InputError.at(path, "is not a key file of a vault.", _NEW_KEY)
     require_private_file(path)
     return Secret("key file", bytes.fromhex(words[1]))
 
 
 def create_vault(secret: Secret) -> tuple[Vault, JsonObject]:
-    """A new vault, and what has to be kept of it to open it again with the same secret.
+    """A new vault, and what has to be older_header of it to open it again with the same secret.
 
     Raises:
-        InputError: if the secret is one person's own.
+        InputError: if the secret is a person's key.
     """
     if secret.key is not None:
         raise InputError.at(
-            "vault", "is shared, and a person's key opens what is theirs.", "Give --vault-key."
+            "vault", "is shared, so a person's key cannot open it.", "Give --vault-key."
         )
     vault, salt = Vault(secrets.token_bytes(32)), secrets.token_bytes(_SALT_BYTES)
     cost = SCRYPT_COST if secret.kind == "passphrase" else 0
@@ -202,7 +200,7 @@ def open_vault(header: Any, secret: Secret, where: str) -> Vault:
     """Open a vault.
 
     Raises:
-        InputError: if the header is no vault's, or the secret is another one.
+        InputError: if the header is not that of a vault, or the secret is wrong.
     """
     cost, salt, nonce, wrapped = _parsed(header, where)
     if header["opens_with"] != secret.kind:
@@ -220,9 +218,9 @@ def open_vault(header: Any, secret: Secret, where: str) -> Vault:
 
 
 def _parsed(header: Any, where: str) -> tuple[int, bytes, bytes, bytes]:
-    found = header.get("schema") if isinstance(header, dict) else None
-    if found != SCHEMA:
-        raise InputError.at(where, f"has the schema '{found}', not '{SCHEMA}'.")
+    schema = header.get("schema") if isinstance(header, dict) else None
+    if schema != SCHEMA:
+        raise InputError.at(where, f"has the schema '{schema}', not '{SCHEMA}'.")
     try:
         cost = header["scrypt"]["n"] if header["opens_with"] == "passphrase" else 0
         salt, nonce, wrapped = (
@@ -231,7 +229,7 @@ def _parsed(header: Any, where: str) -> tuple[int, bytes, bytes, bytes]:
         if not isinstance(cost, int) or not 0 <= cost <= _MOST_SCRYPT_COST or len(nonce) != 12:
             raise ValueError("a value is out of range")
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(where, "is no vault: its values were changed.") from error
+        raise InputError.at(where, "is not a vault: its values were changed.") from error
     return cost, salt, nonce, wrapped
 
 
@@ -267,7 +265,7 @@ def _invalid_tag() -> type[Exception]:
 
 
 def encrypted_for(content: bytes, *keys: PublicKey) -> bytes:
-    """Content that the owner of a key alone can read; of several keys, each owner."""
+    """Encrypt content so that only the owners of these keys can read it."""
     with needs("keys", "keys of people"):
         import pyrage
     owners = [pyrage.ssh.Recipient.from_str(key.line) for key in keys]
@@ -275,10 +273,10 @@ def encrypted_for(content: bytes, *keys: PublicKey) -> bytes:
 
 
 def decrypted_by(sealed: bytes, key: PrivateKey, where: str) -> bytes:
-    """What was encrypted for the owner of a key.
+    """Decrypt content for the owner of a key.
 
     Raises:
-        InputError: if it was for another, or was changed.
+        InputError: if it is for another key, or was changed.
     """
     with needs("keys", "keys of people"):
         import pyrage
@@ -286,7 +284,7 @@ def decrypted_by(sealed: bytes, key: PrivateKey, where: str) -> bytes:
         return bytes(pyrage.decrypt(sealed, [pyrage.ssh.Identity.from_buffer(key.opened_pem())]))
     except pyrage.DecryptError as error:
         raise InputError.at(
-            where, "does not open with this key: what it wraps was changed or is another's."
+            where, "does not open with this key: its content was changed or is for another key."
         ) from error
 
 
@@ -296,33 +294,33 @@ OPENS_WITH = "keys of people"
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Somebody who shall be able to open some rooms."""
+    """A person who may open some compartments."""
 
     person: str
     key: PublicKey
-    rooms: tuple[str, ...]
+    compartments: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CompartmentVault(Vault):
-    """A vault of rooms, open as far as somebody's key opens it; a name tells its room.
+    """A vault of compartments, of which one person's key opens some; a name gives its compartment.
 
-    It seals and opens as any vault does.
+    It seals and opens like any vault.
     """
 
     identity: str
     keys: Mapping[str, bytes] = field(repr=False)
-    room_of: Callable[[str], str] = field(repr=False)
+    compartment_of: Callable[[str], str] = field(repr=False)
 
     def key_for(self, purpose: str, salt: bytes = b"") -> bytes:
-        """A key of its own for one purpose, made of the key of the room where it belongs."""
-        return self.room(self.room_of(purpose)).key_for(purpose, salt)
+        """A separate key for one purpose, derived from the key of its compartment."""
+        return self.compartment(self.compartment_of(purpose)).key_for(purpose, salt)
 
     def _cipher(self, name: str, salt: bytes) -> Any:
-        return self.room(self.room_of(name))._cipher(name, salt)
+        return self.compartment(self.compartment_of(name))._cipher(name, salt)
 
-    def room(self, name: str) -> Vault:
-        """One room.
+    def compartment(self, name: str) -> Vault:
+        """Return one compartment.
 
         Raises:
             InputError: if the key does not open it.
@@ -330,42 +328,46 @@ class CompartmentVault(Vault):
         if name not in self.keys:
             raise InputError.at(
                 "vault",
-                f"this key does not open what lies in '{name}'.",
+                f"this key does not open the compartment '{name}'.",
                 f"It opens: {', '.join(sorted(self.keys)) or 'nothing'}.",
             )
         return Vault(self.keys[name])
 
 
-def new_compartments(names: Iterable[str], room_of: Callable[[str], str]) -> CompartmentVault:
-    """A new vault, every room open, with new random keys."""
+def new_compartments(
+    names: Iterable[str], compartment_of: Callable[[str], str]
+) -> CompartmentVault:
+    """Make a new vault with new random keys, every compartment open."""
     keys = {name: secrets.token_bytes(32) for name in names}
-    return CompartmentVault(b"", secrets.token_hex(16), keys, room_of)
+    return CompartmentVault(b"", secrets.token_hex(16), keys, compartment_of)
 
 
 def wrapped_compartments(
-    vault: CompartmentVault, holders: Iterable[Holder], kept: Mapping[str, Any] | None = None
+    vault: CompartmentVault,
+    holders: Iterable[Holder],
+    older_header: Mapping[str, Any] | None = None,
 ) -> JsonObject:
-    """The header of a vault: for each holder, their rooms' keys, encrypted for them alone.
+    """The header of a vault: each holder's compartment keys, encrypted only for that holder.
 
     Args:
         vault: an open vault.
-        holders: those for whom keys are wrapped.
-        kept: an older header; what it wraps for others stays as it is.
+        holders: the people for whom keys are wrapped.
+        older_header: an older header; its keys for other people stay.
 
     Raises:
-        InputError: if the vault is not open as far as a holder shall open it.
+        InputError: if a compartment of a holder is not open.
     """
     wrapped = {
         holder.person: {
             "person": holder.person,
             "key": holder.key.line,
-            "rooms": list(holder.rooms),
+            "compartments": list(holder.compartments),
             "wrapped": _wrapped(vault, holder),
         }
         for holder in holders
     }
-    older = [] if kept is None else kept["people"]
-    people = {one["person"]: one for one in older} | wrapped
+    older = [] if older_header is None else older_header["people"]
+    people = {entry["person"]: entry for entry in older} | wrapped
     return {
         "schema": COMPARTMENTS_SCHEMA,
         "opens_with": OPENS_WITH,
@@ -375,20 +377,20 @@ def wrapped_compartments(
 
 
 def without_holder(header: Mapping[str, Any], person: str) -> JsonObject:
-    """A header that wraps nothing for somebody any more."""
-    return {**header, "people": [one for one in header["people"] if one["person"] != person]}
+    """The header without the keys of one person."""
+    return {**header, "people": [entry for entry in header["people"] if entry["person"] != person]}
 
 
 def has_compartments(header: Any) -> bool:
-    """Whether a header is that of a vault of rooms."""
+    """Whether a header is that of a vault with compartments."""
     return isinstance(header, dict) and header.get("schema") == COMPARTMENTS_SCHEMA
 
 
 def holders_of(header: Any, where: str) -> list[Holder]:
-    """Those for whom a header wraps keys.
+    """The people for whom a header wraps keys.
 
     Raises:
-        InputError: if it is no header of a vault of rooms.
+        InputError: if it is not the header of a vault with compartments.
     """
     try:
         if header["schema"] != COMPARTMENTS_SCHEMA or not isinstance(header["vault"], str):
@@ -397,22 +399,22 @@ def holders_of(header: Any, where: str) -> list[Holder]:
             Holder(
                 str(person["person"]),
                 parse_public_key(person["key"]),
-                tuple(map(str, person["rooms"])),
+                tuple(map(str, person["compartments"])),
             )
             for person in header["people"]
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError.at(where, "is no vault that opens with keys of people.") from error
+        raise InputError.at(where, "is not a vault that opens with keys of people.") from error
 
 
 def open_compartments(
-    header: Any, key: PrivateKey, where: str, room_of: Callable[[str], str]
+    header: Any, key: PrivateKey, where: str, compartment_of: Callable[[str], str]
 ) -> CompartmentVault:
-    """Open a vault as far as a key opens it.
+    """Open the compartments of a vault that a key opens.
 
     Raises:
-        InputError: if nothing is wrapped for this key, or what is wrapped was changed or is not
-            this vault's.
+        InputError: if nothing is wrapped for this key, or the wrapped keys were changed or are
+            those of another vault.
     """
     holders = holders_of(header, where)
     place = next((at for at, holder in enumerate(holders) if holder.key == key.public), None)
@@ -426,13 +428,15 @@ def open_compartments(
     try:
         sealed = base64.b64decode(header["people"][place]["wrapped"], validate=True)
         payload = json.loads(decrypted_by(sealed, key, where))
-        keys = {str(name): bytes.fromhex(value) for name, value in payload["rooms"].items()}
+        keys = {str(name): bytes.fromhex(value) for name, value in payload["compartments"].items()}
         is_ours = (payload["vault"], payload["key"]) == (header["vault"], key.public.line)
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
-        raise InputError.at(where, "was changed: what it wraps cannot be read.") from error
-    if not is_ours or set(keys) != set(holders[place].rooms) or _is_short(keys):
-        raise InputError.at(where, "was changed: what it wraps was wrapped for something else.")
-    return CompartmentVault(b"", str(header["vault"]), keys, room_of)
+        raise InputError.at(where, "was changed: its wrapped keys cannot be read.") from error
+    if not is_ours or set(keys) != set(holders[place].compartments) or _is_short(keys):
+        raise InputError.at(
+            where, "was changed: its keys were wrapped for another vault or person."
+        )
+    return CompartmentVault(b"", str(header["vault"]), keys, compartment_of)
 
 
 def _is_short(keys: Mapping[str, bytes]) -> bool:
@@ -443,7 +447,9 @@ def _wrapped(vault: CompartmentVault, holder: Holder) -> str:
     payload = {
         "vault": vault.identity,
         "key": holder.key.line,
-        "rooms": {name: vault.room(name).data_key.hex() for name in holder.rooms},
+        "compartments": {
+            name: vault.compartment(name).data_key.hex() for name in holder.compartments
+        },
     }
     content = json.dumps(payload, sort_keys=True).encode()
     return base64.b64encode(encrypted_for(content, holder.key)).decode()

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
+from http.client import HTTPResponse
 from pathlib import Path, PurePosixPath
 from time import monotonic, sleep
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import BinaryIO, Literal, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -298,7 +299,7 @@ class Client:
     @contextmanager
     def _opened(
         self, url: str, headers: Mapping[str, str] | None = None, body: BinaryIO | None = None
-    ) -> Iterator[Any]:
+    ) -> Iterator[HTTPResponse]:
         if not url.startswith(("https://", "http://")):
             raise InputError.at(
                 self.address, "is not the address of a portal.", "Begin with https://."

@@ -22,7 +22,7 @@ TESTS = Path(__file__).parents[2]
     ("how", "stride", "titles", "stops"),
     [
         ("killed", 9, ("open", "read last", "add", "export"), 4),
-        ("full", 9, ("open", "read last", "settle"), 3),
+        ("full", 9, ("open", "read last", "arbitrate"), 3),
     ],
 )
 def test_a_stopped_command_is_completed_by_the_same_once_more(

@@ -65,7 +65,7 @@ def write(panel: Panel, events: list[Event]) -> None:
         (folder / f"{number:08d}.json").write_bytes(event.to_bytes())
         previous = event.digest
     log = Panel(panel.folder).handle().log.log if not panel.has_keys else panel.handle().log.log
-    object.__setattr__(log, "seal", None)
+    object.__setattr__(log, "signer", None)
     log.write_head(log.check().events, events[-1].actor_id)
 
 
@@ -89,7 +89,7 @@ def test_the_last_event_cannot_be_changed(panel: Panel) -> None:
     event = Event.model_validate_json(path.read_bytes())
     path.write_bytes(event.model_copy(update={"actor_id": "judge2"}).to_bytes())
     assert problems_of(panel) != []
-    with pytest.raises(InputError, match=r"says that event 12 reads otherwise|not signed by"):
+    with pytest.raises(InputError, match=r"states another digest of event 12|not signed by"):
         panel.handle().batch("b1")
 
 
@@ -105,7 +105,7 @@ def test_a_forged_chain_is_found_by_signature_or_checkpoint(
     panel: Panel,
 ) -> None:
     flip_the_ruling(panel)
-    reads_otherwise = "says that event 12 reads otherwise"
+    reads_otherwise = "states another digest of event 12"
     assert any(reads_otherwise in message for message in problems_of(panel, "plain.checkpoint"))
     audit = audit_project(panel.handle())
     if panel.has_keys:
@@ -166,10 +166,10 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
     assert checkpoint.signed is not None
     assert checkpoint.signed.by == "Notary"
     changes = {
-        "its signature does not hold": {"events": 10, "digest": events_of(panel)[9].digest},
-        "its signature does not hold.": {"code": "xx"},
-        "whether it is signed, and that does not fit": {"signed": None},
-        "it is signed, and that does not fit": {"code": ""},
+        "its signature is invalid": {"events": 10, "digest": events_of(panel)[9].digest},
+        "its signature is invalid.": {"code": "xx"},
+        "its signature does not match its statement": {"signed": None},
+        "does not match its statement about the signer": {"code": ""},
     }
     for words, change in changes.items():
         path.write_bytes(checkpoint.model_copy(update=change).to_bytes())
@@ -178,10 +178,10 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
     bare = checkpoint.model_copy(update={"signed": None, "code": ""})
     path.write_bytes(bare.to_bytes())
     (problem,) = problems_of(panel, "signed.checkpoint", public_key=public)
-    assert "is not signed, so that anybody can have made it" in problem
+    assert "is not signed, so anyone could have made it" in problem
     path.write_bytes(bare.model_copy(update={"schema_name": "nodulebench/checkpoint@1"}).to_bytes())
     (problem,) = problems_of(panel, "signed.checkpoint", public_key=public)
-    assert "is no checkpoint, or was changed" in problem
+    assert "is not a checkpoint, or was changed" in problem
     new_key(panel.folder / "other.pem")
     path.unlink()
     checkpoint_project(panel.handle(), path, key=panel.folder / "other.pem", by="Notary")
@@ -191,7 +191,7 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
 
 def test_an_older_checkpoint_is_checked_before_it_is_replaced(panel: Panel) -> None:
     flip_the_ruling(panel)
-    with pytest.raises(InputError, match=r"reads otherwise|was not signed by"):
+    with pytest.raises(InputError, match=r"states another digest|was not signed by"):
         checkpoint_project(panel.handle(), panel.folder / "plain.checkpoint")
     with pytest.raises(InputError, match="is in the project folder"):
         checkpoint_project(panel.handle(), panel.project / "mine.checkpoint")
@@ -223,9 +223,9 @@ def test_no_one_signs_for_another(tmp_path: Path) -> None:
     from nodulebench.annotation.project import submit_case
 
     path = panel.file("r1", {"a": [SHARED, LONE]})
-    with pytest.raises(InputError, match="person 'r1': has to sign, and no key was given"):
+    with pytest.raises(InputError, match="person 'r1': must sign, but no key was given"):
         submit_case(panel.handle(), "b1", "r1", path)
-    with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:.*; that given is SHA"):
+    with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:.*, but SHA256:.* was"):
         submit_case(panel.handle("r2"), "b1", "r1", path)
     assert [event.step for event in panel.handle().log.read()] == ["open"]
     plain = Panel(tmp_path / "plain").start("a")
@@ -273,18 +273,18 @@ def test_a_reviewer_is_drawn_or_named(tmp_path: Path) -> None:
 def test_opening_a_batch_reads_only_that_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexed, "KEPT_EVERY", 4)
+    monkeypatch.setattr(indexed, "REWRITE_EVERY", 4)
     panel = Panel(tmp_path).start("a", "b")
     for number in range(12):
         panel.opens("a", batch=f"b{number}")
     read: list[int] = []
-    whole = FolderStore.read_one
+    whole = FolderStore.read_event
 
     def counted(self: FolderStore, number: int) -> Stored | None:
         read.append(number)
         return whole(self, number)
 
-    monkeypatch.setattr(FolderStore, "read_one", counted)
+    monkeypatch.setattr(FolderStore, "read_event", counted)
     panel.handle().batch("b3")
     assert sorted(set(read)) == [4, 12, 13]  # its own, the last that is known, and what may follow
     read.clear()
@@ -302,7 +302,7 @@ def forge(panel: Panel, person: str, **payload: object) -> None:
             person,
             action,
             datetime.now(UTC),
-            handle.log.log.seal,
+            handle.log.log.signer,
         )
     )
 
@@ -323,7 +323,7 @@ def test_an_index_that_leaves_out_a_step_changes_nothing_that_is_exported(panel:
         labels={"b1": [event.number for event in events if event.number != hidden]},
         person="r1",
     )
-    content, seal = index.unsigned_bytes, handle.log.log.seal
+    content, seal = index.unsigned_bytes, handle.log.log.signer
     code = bytes_digest(content) if seal is None else seal.make(content, "r1")
     forged = index.model_copy(update={"code": code})
     (panel.project / "events.index.json").write_text(forged.model_dump_json())

@@ -48,7 +48,7 @@ from nodulebench.annotation.workflow.actions import (
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import write_json
-from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.keys import new_person_key, read_private_key
 from nodulebench.security.vault import decrypted_by
 
@@ -120,8 +120,8 @@ def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
 def forged(panel: Panel, actor: str, action: OpenBatch | DrawReviewer) -> None:
     """Write an event with another program, which checks nothing."""
     handle = panel.handle(actor)
-    events, seal = handle.log.read(), handle.log.log.seal
-    assert isinstance(seal, PersonSeal | None)
+    events, seal = handle.log.read(), handle.log.log.signer
+    assert isinstance(seal, PersonSigner | None)
     last = events[-1].digest if events else handle.log.view().last_digest
     event = event_of(len(events) + 1, last, actor, action, datetime.now(UTC), seal)
     assert handle.log.log.append_event(event)

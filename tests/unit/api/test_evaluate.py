@@ -1,4 +1,4 @@
-"""nodulebench.evaluate: whatever people have in hand gives the numbers that files give."""
+"""nodulebench.evaluate: every kind of input gives the same numbers as files."""
 
 import re
 from pathlib import Path
@@ -20,10 +20,10 @@ CASES = (
     case("b", nodule(6, (50, 0, 0)), ignored(5, (90, 0, 0)), mark(0.4, (90, 0, 0))),
     case("c", false_mark(0.6)),
 )
-TRUTH, SAID = reference(*CASES), submission(*CASES)
+TRUTH, MADE_MARKS = reference(*CASES), submission(*CASES)
 PROTOCOL = protocol(metrics=("recall", "cpm", "sensitivity_at_fp_rate"))
 NODULES = TRUTH.nodules.select("case_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "is_ignored")
-MARKS = SAID.marks.select("case_id", "x_mm", "y_mm", "z_mm", "score")
+MARKS = MADE_MARKS.marks.select("case_id", "x_mm", "y_mm", "z_mm", "score")
 LUNA16 = {"case_id": "seriesuid", "x_mm": "coordX", "y_mm": "coordY", "z_mm": "coordZ"}
 
 
@@ -33,8 +33,8 @@ def structured(table: pl.DataFrame) -> Any:
 
 
 MARKS_AS: dict[str, Any] = {
-    "submission": SAID,
-    "submissions": [SAID],
+    "submission": MADE_MARKS,
+    "submissions": [MADE_MARKS],
     "polars": MARKS,
     "pandas": pd.DataFrame(MARKS.to_dict(as_series=False)),
     "columns": MARKS.to_dict(as_series=False),
@@ -42,7 +42,7 @@ MARKS_AS: dict[str, Any] = {
     "structured": structured(MARKS),
     "luna16": MARKS.rename({**LUNA16, "score": "probability"}),
     "by name": {"mine": MARKS},
-    "generator": (one for one in [MARKS]),
+    "generator": (entry for entry in [MARKS]),
 }
 
 
@@ -50,7 +50,7 @@ def metrics(result: nb.Result) -> list[Any]:
     return result.metrics().drop("algorithm").rows()
 
 
-WANTED = metrics(nb.Result.of(evaluate_tables(TRUTH, [SAID], PROTOCOL)))
+WANTED = metrics(nb.Result.of(evaluate_tables(TRUTH, [MADE_MARKS], PROTOCOL)))
 
 
 @pytest.mark.parametrize("kind", MARKS_AS)
@@ -69,43 +69,43 @@ def test_a_table_of_nodules_is_a_reference(nodules: Any, cases: Any) -> None:
 def test_files_may_be_named_by_text(tmp_path: Path) -> None:
     MARKS.rename({**LUNA16, "score": "probability"}).write_csv(tmp_path / "mine.csv")
     (tmp_path / "cases.csv").write_text("case_id\na\nb\nc\n")
-    told: list[str] = []
+    names: list[str] = []
     result = nb.evaluate(
         NODULES,
         str(tmp_path / "mine.csv"),
         PROTOCOL,
-        told.append,
+        names.append,
         cases=str(tmp_path / "cases.csv"),
     )
     assert metrics(result) == WANTED
-    assert told == [result.algorithms[0].name] == ["mine"]
+    assert names == [result.algorithms[0].name] == ["mine"]
 
 
 def test_the_call_of_earlier_versions_works_by_position_and_by_keyword() -> None:
-    told: list[str] = []
-    first = nb.evaluate(TRUTH, [SAID], PROTOCOL, told.append)
+    names: list[str] = []
+    first = nb.evaluate(TRUTH, [MADE_MARKS], PROTOCOL, names.append)
     second = nb.evaluate(
-        reference=TRUTH, submissions=[SAID], protocol=PROTOCOL, progress=told.append
+        reference=TRUTH, submissions=[MADE_MARKS], protocol=PROTOCOL, progress=names.append
     )
     assert metrics(first) == metrics(second) == WANTED
     assert isinstance(first, nb.Evaluation)
-    assert told == ["algorithm", "algorithm"]
+    assert names == ["algorithm", "algorithm"]
 
 
 def test_files_are_evaluated_as_earlier_versions_did(tmp_path: Path) -> None:
     MARKS.rename({**LUNA16, "score": "probability"}).write_csv(tmp_path / "mine.csv")
     luna16_csv.write_reference(TRUTH, tmp_path / "luna16")
-    told: list[str] = []
+    names: list[str] = []
     files = ((tmp_path / "mine.csv",), tmp_path / "luna16", "luna16")
     result, written = nb.evaluate_files(
-        *files, bootstraps=0, out=tmp_path / "out", progress=told.append
+        *files, bootstraps=0, out=tmp_path / "out", progress=names.append
     )
-    assert told == ["mine"]
+    assert names == ["mine"]
     assert metrics(result) == metrics(nb.evaluate(files[1], files[0], "luna16", bootstraps=0))
     assert tmp_path / "out" / "report.html" in written
 
 
-def test_several_tables_are_told_apart() -> None:
+def test_several_tables_have_different_names() -> None:
     assert [
         algorithm.name for algorithm in nb.evaluate(TRUTH, [MARKS, MARKS], PROTOCOL).algorithms
     ] == [
@@ -114,7 +114,7 @@ def test_several_tables_are_told_apart() -> None:
     ]
     assert [
         algorithm.name
-        for algorithm in nb.evaluate(TRUTH, {"x": MARKS, 7: SAID}, PROTOCOL).algorithms
+        for algorithm in nb.evaluate(TRUTH, {"x": MARKS, 7: MADE_MARKS}, PROTOCOL).algorithms
     ] == [
         "x",
         "7",
@@ -136,7 +136,7 @@ def test_the_options_of_the_command_are_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({}, "marks: are missing"),
         ({"marks": np.zeros((3, 5))}, "marks: is an ndarray without column names"),
@@ -164,11 +164,11 @@ def test_the_options_of_the_command_are_there() -> None:
         ({"marks": MARKS, "plan": "plan.json"}, "protocol: is fixed by the plan"),
     ],
 )
-def test_an_error_names_its_argument(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(nb.InputError, match=re.escape(told)):
+def test_an_error_names_its_argument(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(nb.InputError, match=re.escape(message)):
         nb.evaluate(**{"reference": TRUTH, "protocol": PROTOCOL, **given})
 
 
 def test_tables_of_the_model_show_themselves_in_a_line() -> None:
     assert repr(TRUTH) == "<Reference test: 3 cases, 3 findings>"
-    assert repr(SAID) == "<Submission algorithm: 4 marks>"
+    assert repr(MADE_MARKS) == "<Submission algorithm: 4 marks>"

@@ -24,23 +24,23 @@ def test_by_hand() -> None:
 @settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_the_pipelines_curve(seed: int) -> None:
-    judged = cohort(*random_cases(seed))
-    wanted = froc_curve(judged)
-    scores = np.concatenate([judged.hit_score[judged.is_hit], judged.false_score])
-    is_hit = np.arange(len(scores)) < np.count_nonzero(judged.is_hit)
+    labelled = cohort(*random_cases(seed))
+    wanted = froc_curve(labelled)
+    scores = np.concatenate([labelled.hit_score[labelled.is_hit], labelled.false_score])
+    is_hit = np.arange(len(scores)) < np.count_nonzero(labelled.is_hit)
     shuffled = np.random.default_rng(seed).permutation(len(scores))
-    found = nb.froc(
-        scores[shuffled], is_hit[shuffled], nodules=judged.nodule_count, cases=judged.case_count
+    measured = nb.froc(
+        scores[shuffled], is_hit[shuffled], nodules=labelled.nodule_count, cases=labelled.case_count
     )
-    for ours, theirs in zip(found, (wanted.x, wanted.y, wanted.threshold), strict=True):
+    for ours, theirs in zip(measured, (wanted.x, wanted.y, wanted.threshold), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_against_counting_one_by_one() -> None:
     random = np.random.default_rng(3)
     scores, is_hit = random.integers(0, 9, 60) / 10, random.random(60) < 0.4
-    found = nb.froc(scores, is_hit, nodules=40, cases=7)
-    for rate, share, least in zip(*found, strict=True):
+    froc_curve = nb.froc(scores, is_hit, nodules=40, cases=7)
+    for rate, share, least in zip(*froc_curve, strict=True):
         assert rate == sum(s >= least and not h for s, h in zip(scores, is_hit, strict=True)) / 7
         assert share == sum(s >= least and h for s, h in zip(scores, is_hit, strict=True)) / 40
 
@@ -50,7 +50,7 @@ def test_no_mark_is_a_curve_of_its_beginning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "is_hit", "nodules", "cases", "told"),
+    ("scores", "is_hit", "nodules", "cases", "message"),
     [
         ([0.5, np.nan], [1, 0], 1, 1, "scores: are not all finite"),
         ([[0.5]], [[1]], 1, 1, "scores: are not a list of numbers"),
@@ -63,7 +63,7 @@ def test_no_mark_is_a_curve_of_its_beginning() -> None:
     ],
 )
 def test_an_error_names_its_argument(
-    scores: list[float], is_hit: list[int], nodules: int, cases: int, told: str
+    scores: list[float], is_hit: list[int], nodules: int, cases: int, message: str
 ) -> None:
-    with pytest.raises(nb.InputError, match=told):
+    with pytest.raises(nb.InputError, match=message):
         nb.froc(scores, is_hit, nodules=nodules, cases=cases)

@@ -22,14 +22,14 @@ PROTOCOL = protocol(metrics=METRICS, interval=IntervalChoice(bootstraps=20))
 
 
 def result(*names: str, chosen: nb.TestProtocol = PROTOCOL) -> nb.Result:
-    said = [submission(*CASES, name=name) for name in names or ("mine",)]
-    return nb.evaluate(reference(*CASES), said, chosen)
+    submissions = [submission(*CASES, name=name) for name in names or ("mine",)]
+    return nb.evaluate(reference(*CASES), submissions, chosen)
 
 
 def test_metrics_hold_every_number_once() -> None:
-    found = result()
-    table = found.metrics()
-    metrics = found.algorithms[0].rules["luna16"].metrics
+    evaluation = result()
+    table = evaluation.metrics()
+    metrics = evaluation.algorithms[0].rules["luna16"].metrics
     assert table.filter(metric="recall")["value"].to_list() == [metrics["recall"].value]
     points = table.filter(metric="sensitivity_at_fp_rate")
     assert points["point"].to_list() == list(metrics["sensitivity_at_fp_rate"])
@@ -38,39 +38,39 @@ def test_metrics_hold_every_number_once() -> None:
 
 
 def test_misses_and_false_positives_are_those_of_the_result_folder(tmp_path: Path) -> None:
-    found = result("mine", "yours")
-    missed = found.misses().filter("is_missed")
+    evaluation = result("mine", "yours")
+    missed = evaluation.misses().filter("is_missed")
     rows = missed.select("algorithm", "rule", "case_id", "nodule_id", "diameter_mm").rows()
     assert rows == [(name, "luna16", "a", "n1", 5.0) for name in ("mine", "yours")]
-    found.write(tmp_path / "out")
-    kept = pl.read_csv(tmp_path / "out" / "misses.csv")
-    assert kept["nodule_id"].to_list() == found.misses()["nodule_id"].to_list()
-    false = found.false_positives().filter(algorithm="mine")
+    evaluation.write(tmp_path / "out")
+    written = pl.read_csv(tmp_path / "out" / "misses.csv")
+    assert written["nodule_id"].to_list() == evaluation.misses()["nodule_id"].to_list()
+    false = evaluation.false_positives().filter(algorithm="mine")
     assert false["score"].to_list() == [0.6, 0.2]
 
 
 def test_nothing_missed_is_a_table_of_the_same_columns() -> None:
-    found = nb.evaluate(reference(CASES[1]), [submission(CASES[1])], PROTOCOL)
-    assert found.misses().columns == result().misses().columns
-    assert not found.misses()["is_missed"].any()
+    evaluation = nb.evaluate(reference(CASES[1]), [submission(CASES[1])], PROTOCOL)
+    assert evaluation.misses().columns == result().misses().columns
+    assert not evaluation.misses()["is_missed"].any()
 
 
 def test_a_curve_is_asked_for_by_its_names() -> None:
-    found = result("mine", "yours")
-    assert found.curve()["algorithm"].unique().sort().to_list() == ["mine", "yours"]
-    one = found.curve("froc", algorithm="mine", rule="luna16")
-    assert one["x"].to_list()[0] == 0
-    assert one["y"].to_list()[-1] == 2 / 3
+    evaluation = result("mine", "yours")
+    assert evaluation.curve()["algorithm"].unique().sort().to_list() == ["mine", "yours"]
+    first = evaluation.curve("froc", algorithm="mine", rule="luna16")
+    assert first["x"].to_list()[0] == 0
+    assert first["y"].to_list()[-1] == 2 / 3
     for wrong in ({"algorithm": "min"}, {"rule": "luna"}, {"name": "frok"}):
         (name,) = wrong.values()
         with pytest.raises(nb.core.errors.UnknownNameError, match=f"'{name}'. Did you mean"):
-            found.curve(**wrong)
+            evaluation.curve(**wrong)
 
 
-def test_a_plot_names_its_lines_and_is_a_file_of_its_own(tmp_path: Path) -> None:
+def test_a_plot_names_its_lines_and_is_a_complete_file(tmp_path: Path) -> None:
     picture = result("mine", HOSTILE).plot()
     drawn = ElementTree.fromstring(picture.svg)  # noqa: S314 - our own
-    texts = ["".join(one.itertext()) for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    texts = ["".join(entry.itertext()) for entry in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert {"mine", HOSTILE, "FROC: luna16", "sensitivity"} <= set(texts)
     assert "<script" not in picture.svg
     saved = picture.save(str(tmp_path / "froc.svg"))
@@ -81,47 +81,47 @@ def test_a_plot_names_its_lines_and_is_a_file_of_its_own(tmp_path: Path) -> None
 
 def test_of_several_rules_one_can_be_plotted() -> None:
     rules = tuple(RuleChoice(name=name) for name in ("luna16", "luna16_clean"))
-    found = result("mine", "yours", chosen=PROTOCOL.model_copy(update={"rules": rules}))
-    assert "clean" in found.plot(rule="luna16_clean").title
-    assert "clean" not in found.plot().title
+    evaluation = result("mine", "yours", chosen=PROTOCOL.model_copy(update={"rules": rules}))
+    assert "clean" in evaluation.plot(rule="luna16_clean").title
+    assert "clean" not in evaluation.plot().title
     with pytest.raises(nb.core.errors.UnknownNameError, match="there is no rule 'x'"):
-        found.plot(rule="x")
+        evaluation.plot(rule="x")
 
 
 def test_marks_without_scores_have_no_plot_but_still_show_themselves() -> None:
     unscored = case("a", nodule(8), mark(None))
-    found = nb.evaluate(reference(unscored), [submission(unscored)], PROTOCOL)
+    evaluation = nb.evaluate(reference(unscored), [submission(unscored)], PROTOCOL)
     with pytest.raises(nb.InputError, match="there is no FROC"):
-        found.plot()
-    assert "<table>" in found._repr_html_()
-    assert "<img" not in found._repr_html_()
+        evaluation.plot()
+    assert "<table>" in evaluation._repr_html_()
+    assert "<img" not in evaluation._repr_html_()
 
 
 def test_the_short_forms_tell_what_matters_and_escape_names() -> None:
-    found = result(HOSTILE)
-    title, heads, row = repr(found).splitlines()
+    evaluation = result(HOSTILE)
+    title, heads, row = repr(evaluation).splitlines()
     assert title == "<Result: test, 3 cases, 3 nodules; protocol test>"
     assert heads.split()[:5] == ["algorithm", "rule", "hit", "missed", "false"]
     assert row.split()[:5] == [HOSTILE, "luna16", "2", "1", "2"]
     assert "0.667 (" in row
-    assert len(repr(found)) < 400
-    shown = found._repr_html_()
+    assert len(repr(evaluation)) < 400
+    shown = evaluation._repr_html_()
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown
     assert "data:image/svg+xml;base64," in shown
 
 
 def test_a_rule_that_cannot_be_applied_has_its_row() -> None:
-    found = result(chosen=protocol("area_overlap"))
-    assert repr(found).splitlines()[-1].split() == ["mine", "area_overlap", "–", "–", "–"]
+    evaluation = result(chosen=protocol("area_overlap"))
+    assert repr(evaluation).splitlines()[-1].split() == ["mine", "area_overlap", "–", "–", "–"]
 
 
 def test_a_frame_of_pandas_holds_the_metrics() -> None:
     pytest.importorskip("pandas", reason="the extra 'pandas' is not installed")
-    found = result()
-    frame = found.to_pandas()
-    assert list(frame.columns) == found.metrics().columns
-    assert frame["value"].tolist() == found.metrics()["value"].to_list()
+    evaluation = result()
+    frame = evaluation.to_pandas()
+    assert list(frame.columns) == evaluation.metrics().columns
+    assert frame["value"].tolist() == evaluation.metrics()["value"].to_list()
 
 
 def test_without_pandas_it_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

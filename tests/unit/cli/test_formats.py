@@ -18,11 +18,11 @@ def listed(capsys, *names: str) -> str:
 
 
 def test_every_format_is_listed_with_an_example(capsys) -> None:
-    told = listed(capsys)
+    output = listed(capsys)
     for form in FORMATS.values():
-        assert f"{form.name}: {form.meaning}" in told
+        assert f"{form.name}: {form.meaning}" in output
         assert form.example
-        assert form.example.splitlines()[0] in told
+        assert form.example.splitlines()[0] in output
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,10 @@ def test_an_example_is_of_its_format(tmp_path: Path, name: str) -> None:
         assert form.read_marks(file, None).marks.height > 0
 
 
-def test_one_format_is_shown_alone(capsys) -> None:
+def test_a_single_format_can_be_shown(capsys) -> None:
     assert listed(capsys, "bundle").splitlines() == [
-        "bundle: our own folder of Parquet tables with a manifest of their digests (a folder)",
+        "bundle: NoduleBench's own folder of Parquet tables with a manifest of their digests "
+        "(a folder)",
         "  reads a reference; writes a reference",
         "    set/",
         "      manifest.json  cases.parquet  nodules.parquet  nodule_slices.parquet",

@@ -11,7 +11,7 @@ from nodulebench.cli import terminal as progress
 from nodulebench.cli.terminal import ProgressLine, guarded
 
 
-def told(capsys: pytest.CaptureFixture[str], *steps: tuple[str, int, int]) -> str:
+def progress_lines(capsys: pytest.CaptureFixture[str], *steps: tuple[str, int, int]) -> str:
     with ProgressLine() as line:
         for step in steps:
             line.tell(*step)
@@ -19,14 +19,14 @@ def told(capsys: pytest.CaptureFixture[str], *steps: tuple[str, int, int]) -> st
 
 
 def test_a_log_gets_a_line_for_every_tenth(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = told(capsys, *(("files", done, 200) for done in range(1, 201))).splitlines()
+    lines = progress_lines(capsys, *(("files", done, 200) for done in range(1, 201))).splitlines()
     assert lines[0] == "files: 1 of 200"
     assert lines[-1] == "files: 200 of 200"
     assert len(lines) == 11
 
 
-def test_another_thing_gets_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys, ("a: 3 marks", 1, 20), ("b: failed", 2, 20)).splitlines() == [
+def test_other_work_gets_a_separate_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert progress_lines(capsys, ("a: 3 marks", 1, 20), ("b: failed", 2, 20)).splitlines() == [
         "a: 3 marks: 1 of 20",
         "b: failed: 2 of 20",
     ]
@@ -36,7 +36,7 @@ def test_a_terminal_gets_one_line_that_is_gone_at_the_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = told(capsys, ("files", 1, 2), ("files", 2, 2), ("none", 0, 0))
+    shown = progress_lines(capsys, ("files", 1, 2), ("files", 2, 2), ("none", 0, 0))
     assert "\n" not in shown
     assert f"{'█' * 15}{'░' * 15} 1/2 files" in shown
     assert shown.endswith("\r\033[K")
@@ -98,35 +98,35 @@ def test_nothing_is_shown_after_the_end(capsys: pytest.CaptureFixture[str]) -> N
     assert before in ("", "comparing\n")
 
 
-def test_what_nobody_can_count_is_told_without_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys, ("union", 0, 0), ("majority", 1, 0)) == "union\nmajority\n"
+def test_progress_without_a_total_has_no_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert progress_lines(capsys, ("union", 0, 0), ("majority", 1, 0)) == "union\nmajority\n"
 
 
 def test_items_are_printed_between_lines_that_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slow work speaks while an item is made, and is silent where the item is printed."""
-    told: list[str] = []
+    names: list[str] = []
 
     class Line:
         def __init__(self, work: str) -> None:
-            told.append(f"begin {work}")
+            names.append(f"begin {work}")
 
         def __enter__(self) -> "Line":
             return self
 
         def __exit__(self, *_: object) -> None:
-            told.append("gone")
+            names.append("gone")
 
         def tell(self, _what: str, done: int, of: int) -> None:
-            told.append(f"{done} of {of}")
+            names.append(f"{done} of {of}")
 
     monkeypatch.setattr(progress, "ProgressLine", Line)
-    for item in progress.told_while_made("testing", iter("ab"), 2):
-        told.append(item)
+    for item in progress.with_progress("testing", iter("ab"), 2):
+        names.append(item)
     made = ["begin testing", "0 of 2", "gone", "a", "begin testing", "1 of 2", "gone", "b"]
-    assert told == [*made, "begin testing", "2 of 2", "gone"]
+    assert names == [*made, "begin testing", "2 of 2", "gone"]
 
 
-SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|told_while_made|tell_line)\b")
+SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|with_progress|tell_line)\b")
 SHORT = {
     "formats",
     "help",
@@ -140,7 +140,7 @@ SHORT = {
 
 
 def test_every_command_tells_that_it_is_at_work() -> None:
-    """A command that may take longer than two seconds has a line, whatever its input."""
+    """A command that may take longer than two seconds has a line for every input."""
     folder = Path(progress.__file__).parent
     silent = [
         path.stem

@@ -31,7 +31,7 @@ def test_a_plugin_of_another_package_has_no_say_in_how_records_are_checked(tmp_p
     [
         ("ev", ["plain,evaluate"]),
         ("compare --no", ["plain,--no-worse-than"]),
-        ("annotate review ju", ["plain,judge"]),
+        ("annotate review de", ["plain,decide"]),
     ],
 )
 def test_the_shell_completes_commands_and_options(

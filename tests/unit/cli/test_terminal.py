@@ -12,13 +12,15 @@ from nodulebench.cli.terminal import guarded, harmless
 
 
 def test_all_control_characters_and_orders_of_writing_are_shown() -> None:
-    for one in map(chr, range(0x3000)):
-        is_order = unicodedata.bidirectional(one) in {
+    for character in map(chr, range(0x3000)):
+        is_order = unicodedata.bidirectional(character) in {
             *("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"),
         }
-        is_command = unicodedata.category(one) in ("Cc", "Zl", "Zp") and one not in "\n\t"
+        is_command = (
+            unicodedata.category(character) in ("Cc", "Zl", "Zp") and character not in "\n\t"
+        )
         if is_order or is_command:
-            assert harmless(one) == one.encode("unicode_escape").decode()
+            assert harmless(character) == character.encode("unicode_escape").decode()
 
 
 def test_words_of_every_language_stay_as_they_are() -> None:
@@ -50,7 +52,7 @@ def test_only_standard_output_has_our_colours(
     assert err == "\\x1b[31mxPASS\ny\\x1b[2J\\r"
 
 
-def test_colours_are_left_out_where_there_is_no_terminal(
+def test_colours_are_left_out_without_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with guarded():
@@ -61,7 +63,7 @@ def test_colours_are_left_out_where_there_is_no_terminal(
 
 
 @pytest.mark.parametrize("is_bold", [True, False])
-def test_whatever_style_a_row_has_no_mark_of_ours_is_left(
+def test_no_secret_word_is_left_in_a_styled_row(
     is_bold: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with guarded():
@@ -80,7 +82,7 @@ def test_streams_are_given_back_and_guarded_once() -> None:
     assert (sys.stdout, sys.stderr) == before
 
 
-def test_a_locale_of_ascii_is_no_way_around() -> None:
+def test_a_locale_of_ascii_does_not_circumvent_it() -> None:
     program = (
         "import sys; from nodulebench.cli import run; "
         "sys.argv[1:] = ['formats', '\\x9b2J\u2013']; run()"

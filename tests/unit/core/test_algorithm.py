@@ -28,7 +28,7 @@ def test_the_types_are_those_of_the_tables() -> None:
         ("name", r"a\.toml: is not valid TOML"),
     ],
 )
-def test_what_is_wrong_is_told_by_field(text: str, message: str) -> None:
+def test_what_is_wrong_is_reported_by_field(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_manifest(text, "a.toml")
 
@@ -65,7 +65,7 @@ adapter = "gc-points"
 """
 
 
-def test_how_an_algorithm_is_run_stands_in_its_manifest() -> None:
+def test_how_an_algorithm_is_run_is_in_its_manifest() -> None:
     run = parse_manifest(RUN, "algorithm.toml").run
     assert run is not None
     assert (run.command, run.profile, run.mode) == (("./run.sh",), "grand-challenge", "invoke")
@@ -95,7 +95,7 @@ def test_a_submission_says_nothing_of_how_it_was_run() -> None:
         ("threshold = 0.5", 'threshold = "high"', r"field 'threshold': Input should be a valid"),
     ],
 )
-def test_what_is_wrong_with_a_run_is_told_by_field(
+def test_what_is_wrong_with_a_run_is_reported_by_field(
     written: str, instead: str, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

@@ -40,10 +40,10 @@ def test_an_error_is_not_kept() -> None:
     def refuse(one: Set) -> int:
         raise ValueError(one.number)
 
-    one = Set(1)
+    entry = Set(1)
     for _ in range(2):
         with pytest.raises(ValueError, match="1"):
-            refuse(one)
+            refuse(entry)
 
 
 @pytest.mark.slow

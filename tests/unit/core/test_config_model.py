@@ -18,7 +18,7 @@ class Car(ConfigModel):
     by_side: dict[str, Wheel] = Field(default_factory=dict)
 
 
-def told(text):
+def messages_of(text):
     with pytest.raises(InputError) as caught:
         parse_config(Car, text, "car.toml")
     return [str(problem) for problem in caught.value.problems]
@@ -45,18 +45,20 @@ def test_a_text_becomes_a_record():
         ("name = 3", "field 'name': Input should be a valid string, got 3."),
     ],
 )
-def test_a_wrong_field_is_told_with_its_place_and_what_there_is(text, problem):
-    assert any(one.startswith(f"car.toml {problem}") for one in told(text)), told(text)
+def test_a_wrong_field_is_reported_with_its_place_and_what_there_is(text, problem):
+    assert any(one.startswith(f"car.toml {problem}") for one in messages_of(text)), messages_of(
+        text
+    )
 
 
-def test_all_problems_are_told_at_once_and_long_values_are_cut():
-    found = told(f'colour = 1\n[spare]\ninches = "{"x" * 200}"\n')
-    assert len(found) == 2
-    assert max(len(one) for one in found) < 250
+def test_all_problems_are_reported_at_once_and_long_values_are_cut():
+    result = messages_of(f'colour = 1\n[spare]\ninches = "{"x" * 200}"\n')
+    assert len(result) == 2
+    assert max(len(one) for one in result) < 250
 
 
-def test_what_is_no_toml_is_told_with_the_line():
-    assert told("name = ")[0].startswith("car.toml: is not valid TOML: Invalid value (at ")
+def test_what_is_not_a_toml_is_reported_with_the_line():
+    assert messages_of("name = ")[0].startswith("car.toml: is not valid TOML: Invalid value (at ")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Garage:
     cars: tuple[Car, ...] = ()
 
 
-def test_a_wrong_field_below_what_programs_write_is_told_alike():
+def test_a_wrong_field_below_what_programs_write_is_reported_alike():
     with pytest.raises(
         InputError, match=r"field 'cars\.0\.spare\.inch': is unknown\. Did you mean"
     ):

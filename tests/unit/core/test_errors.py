@@ -23,10 +23,10 @@ def test_an_error_at_one_place_holds_that_problem() -> None:
     assert str(error) == "a.csv line 2: is odd. Mend it."
 
 
-def test_every_problem_found_is_told() -> None:
-    with pytest.raises(InputError) as told:
+def test_every_problem_found_is_reported() -> None:
+    with pytest.raises(InputError) as caught:
         raise_problems(one for one in (ONE, TWO))
-    assert told.value.problems == (ONE, TWO)
+    assert caught.value.problems == (ONE, TWO)
 
 
 def test_an_error_of_another_process_comes_with_every_problem() -> None:
@@ -61,11 +61,11 @@ def test_what_is_made_of_each_item_is_refused_with_the_problems_of_all() -> None
             raise InputError.at(Path(text), "is no number.")
         return int(text)
 
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         map_collecting_problems("1a2b", whole)
-    assert [problem.where for problem in told.value.problems] == ["a", "b"]
+    assert [problem.where for problem in caught.value.problems] == ["a", "b"]
 
 
-def test_an_error_of_another_package_is_told_in_its_first_line() -> None:
+def test_an_error_of_another_package_is_reported_in_its_first_line() -> None:
     assert first_line(ValueError(" wrong\nand more")) == "wrong"
     assert first_line(ValueError()) == "ValueError"

@@ -9,11 +9,11 @@ from nodulebench.i18n.translator import in_english
 
 def test_here_tasks_are_done_one_after_another_when_they_are_asked_for() -> None:
     done: list[int] = []
-    found = IN_PROCESS.map(done.append, [3, 1, 2])
+    names = IN_PROCESS.map(done.append, [3, 1, 2])
     assert done == []
-    assert next(found) == (0, None)
+    assert next(names) == (0, None)
     assert done == [3]
-    assert [number for number, _ in found] == [1, 2]
+    assert [number for number, _ in names] == [1, 2]
     assert (IN_PROCESS.workers, IN_PROCESS.is_here) == (1, True)
 
 
@@ -35,11 +35,11 @@ def test_a_result_in_order_does_not_wait_for_later_ones() -> None:
 
 def test_batches_give_each_task_its_own_number() -> None:
     for size in (1, 2, 3, 7, 9):
-        found = dict(map_in_batches(IN_PROCESS, double, list(range(7)), size=size))
-        assert found == {number: 2 * number for number in range(7)}
+        values = dict(map_in_batches(IN_PROCESS, double, list(range(7)), size=size))
+        assert values == {number: 2 * number for number in range(7)}
 
 
-def test_why_a_task_is_lost_is_told_in_words() -> None:
+def test_why_a_task_is_lost_is_reported_in_words() -> None:
     assert in_english(FailedTask("died", -9).why) == "its reader died (exit -9)"
     assert in_english(FailedTask("timed_out").why) == "its reader did not come to an end in time"
     assert in_english(FailedTask("gone").why) == "every process or machine that read it was lost"

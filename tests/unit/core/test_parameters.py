@@ -21,7 +21,7 @@ def problems(**given: object) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_keyword_only_parameters_alone_are_settings() -> None:
+def test_keyword_only_parameters_only_are_settings() -> None:
     assert list(parameters_of(rule)) == ["radius_mm", "share"]
 
 
@@ -29,14 +29,14 @@ def test_text_becomes_what_the_annotation_wants() -> None:
     assert checked_parameters(rule, {"radius_mm": "3"}, "rule") == {"radius_mm": 3.0}
 
 
-def test_a_misspelt_name_is_told_with_what_was_meant() -> None:
+def test_a_misspelt_name_is_reported_with_what_was_meant() -> None:
     assert problems(radius_mm=1, shard=0.3) == [
         "rule 'r': has no parameter 'shard'. Did you mean 'share'? "
         "Its parameters: radius_mm, share."
     ]
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     assert problems(zzz=1) == [
         "rule 'r': needs the parameter 'radius_mm'.",
         "rule 'r': has no parameter 'zzz'. Its parameters: radius_mm, share.",

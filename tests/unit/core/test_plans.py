@@ -49,7 +49,7 @@ def test_all_criteria_have_to_be_met_and_an_undefined_one_is_not(are_met, verdic
     assert outcome(*are_met).verdict == verdict
 
 
-def test_there_is_no_verdict_on_another_test_than_the_planned_one() -> None:
+def test_there_is_not_a_verdict_on_another_test_than_the_planned_one() -> None:
     found = outcome(True, False, differences=("The protocol is not the planned one.",))
     assert found.verdict == "undecided"
     assert found.verdicts == {"a": "undecided"}
@@ -58,9 +58,9 @@ def test_there_is_no_verdict_on_another_test_than_the_planned_one() -> None:
 
 def test_each_algorithm_has_its_own_verdict() -> None:
     criteria = [CriterionOutcome(name, RECALL, 1, 1, 1, name == "a") for name in ("a", "b")]
-    found = PlanOutcome(plan(), (), tuple(criteria))
-    assert found.verdicts == {"a": "passed", "b": "failed"}
-    assert found.verdict == "failed"
+    outcome = PlanOutcome(plan(), (), tuple(criteria))
+    assert outcome.verdicts == {"a": "passed", "b": "failed"}
+    assert outcome.verdict == "failed"
 
 
 def test_an_outcome_in_json() -> None:
@@ -133,7 +133,7 @@ def test_a_criterion_reads_as_a_sentence() -> None:
         {"figur": "recall"},
     ],
 )
-def test_what_is_no_criterion_is_refused(fields) -> None:
+def test_what_is_not_a_criterion_is_refused(fields) -> None:
     given = {"metric": "recall", "rule": "luna16", "comparison": ">=", "limit": 0.5}
     with pytest.raises(ValidationError):
         Criterion(**(given | fields))
@@ -148,6 +148,6 @@ def test_what_is_no_criterion_is_refused(fields) -> None:
         {"digests": {"protocol": "abc", "cohort": "abc", "reference": "abc"}},
     ],
 )
-def test_what_is_no_plan_is_refused(fields) -> None:
+def test_what_is_not_a_plan_is_refused(fields) -> None:
     with pytest.raises(ValidationError):
         plan(**fields)

@@ -30,12 +30,12 @@ def test_the_digest_covers_values_but_not_the_title() -> None:
 
 
 def test_a_misspelt_field_is_an_error_that_names_it() -> None:
-    told = r"own.toml field 'mark_kap': is unknown\. Did you mean 'mark_cap'\?"
-    with pytest.raises(InputError, match=told):
+    message = r"own.toml field 'mark_kap': is unknown\. Did you mean 'mark_cap'\?"
+    with pytest.raises(InputError, match=message):
         parse_protocol("mark_kap = 100\n" + SMALL, "own.toml")
 
 
-def test_all_wrong_fields_are_told_at_once() -> None:
+def test_all_wrong_fields_are_reported_at_once() -> None:
     with pytest.raises(InputError) as caught:
         parse_protocol('mark_cap = 0\nties = "maybe"\n' + SMALL, "own.toml")
     assert len(caught.value.problems) == 2

@@ -58,7 +58,7 @@ def test_what_outside_packages_add_is_found_and_listed_after_the_rest(outside) -
     assert len(outside) == 4
 
 
-def test_the_packages_of_outside_things_are_told(outside) -> None:
+def test_the_packages_of_outside_things_are_reported(outside) -> None:
     assert outside.outside_versions == ["cone", "sphere"]  # of no package that is installed
 
 

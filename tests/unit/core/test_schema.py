@@ -29,10 +29,10 @@ def test_missing_optional_columns_are_filled_with_null() -> None:
 
 
 def test_every_missing_column_is_named() -> None:
-    told = problems_of(mark_rows().drop("x_mm", "mark_id"))
-    assert told[0].startswith("marks.csv: column 'mark_id' is missing.")
-    assert told[1].startswith("marks.csv: column 'x_mm' is missing.")
-    assert "The MARKS table needs: case_id, mark_id, x_mm, y_mm, z_mm." in told[0]
+    problems = problems_of(mark_rows().drop("x_mm", "mark_id"))
+    assert problems[0].startswith("marks.csv: column 'mark_id' is missing.")
+    assert problems[1].startswith("marks.csv: column 'x_mm' is missing.")
+    assert "The MARKS table needs: case_id, mark_id, x_mm, y_mm, z_mm." in problems[0]
 
 
 def test_text_in_a_number_is_named_with_its_row() -> None:
@@ -54,8 +54,8 @@ def test_a_score_that_is_not_finite_is_a_problem() -> None:
 
 
 def test_an_unknown_type_is_a_problem_that_lists_the_known_ones() -> None:
-    (told,) = problems_of(mark_rows(type=["solid", "fluffy"]))
-    assert told.startswith("marks.csv row 2: type 'fluffy' is not one of: solid, part_solid")
+    (message,) = problems_of(mark_rows(type=["solid", "fluffy"]))
+    assert message.startswith("marks.csv row 2: type 'fluffy' is not one of: solid, part_solid")
 
 
 def test_a_probability_above_one_is_a_problem() -> None:
@@ -65,24 +65,24 @@ def test_a_probability_above_one_is_a_problem() -> None:
 
 
 def test_a_repeated_key_is_a_problem() -> None:
-    (told,) = problems_of(mark_rows(case_id=["a", "a"]))
-    assert told == (
+    (message,) = problems_of(mark_rows(case_id=["a", "a"]))
+    assert message == (
         "marks.csv row 2: case_id 'a', mark_id '1' was given before. "
         "case_id and mark_id must be unique; remove or renumber the row."
     )
 
 
-def test_all_problems_are_told_at_once() -> None:
-    told = problems_of(mark_rows(x_mm=["?", "1"], score=[1.0, float("inf")]))
-    assert len(told) == 2
+def test_all_problems_are_reported_at_once() -> None:
+    problems = problems_of(mark_rows(x_mm=["?", "1"], score=[1.0, float("inf")]))
+    assert len(problems) == 2
 
 
 def test_many_bad_rows_are_counted_not_listed() -> None:
     table = pl.DataFrame(
         {"case_id": ["a"] * 9, "mark_id": list("123456789"), "x_mm": ["x"] * 9}
     ).with_columns(y_mm=pl.lit(0.0), z_mm=pl.lit(0.0))
-    told = problems_of(table)
-    assert told[-1] == "marks.csv: 4 more rows whose x_mm is not a number."
+    problems = problems_of(table)
+    assert problems[-1] == "marks.csv: 4 more rows whose x_mm is not a number."
 
 
 def test_open_tables_keep_further_columns() -> None:
@@ -121,6 +121,6 @@ def test_true_and_false_are_read_from_text() -> None:
         NODULES.conform(table.with_columns(is_ignored=pl.lit("maybe")), "n.csv")
 
 
-def test_a_list_where_a_number_belongs_is_told() -> None:
+def test_a_list_where_a_number_belongs_is_reported() -> None:
     with pytest.raises(InputError, match=r"row 1: y_mm '.*' is not a number\."):
         MARKS.conform(mark_rows(y_mm=[[1.0], [2.0]]), "marks.parquet")

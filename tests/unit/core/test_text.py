@@ -14,7 +14,7 @@ from nodulebench.core.text import in_a_line, shown
         ("\ud800\udc7f\udfff\udcff", r"\ud800\udc7f\udfff\xff"),
     ],
 )
-def test_bytes_that_are_no_text_are_shown_as_such(name: str, text: str) -> None:
+def test_bytes_that_are_not_text_are_shown_as_such(name: str, text: str) -> None:
     assert shown(name) == text
 
 

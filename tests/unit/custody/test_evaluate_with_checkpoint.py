@@ -57,6 +57,6 @@ def test_an_invalid_checkpoint_is_reported_before_an_evaluation_is_charged(lab: 
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read: No such file"):
         ask(lab, "first.csv", "first", lab.folder / "nothing.json")
     (lab.folder / "other.json").write_text("{}\n")
-    with pytest.raises(InputError, match=r"other\.json: is no checkpoint, or was changed"):
+    with pytest.raises(InputError, match=r"other\.json: is not a checkpoint, or was changed"):
         ask(lab, "first.csv", "first", lab.folder / "other.json")
     assert read_audit(lab.sealed).uses == ()

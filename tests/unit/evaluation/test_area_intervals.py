@@ -1,4 +1,4 @@
-"""Intervals of other methods beside the main one."""
+"""Intervals of other methods in addition to the main one."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def test_an_area_has_delongs_interval_where_it_is_asked_for() -> None:
         positive_unit=patient[positive.case],
         negative_unit=patient[negative.case],
     )
-    found = area_intervals("malignancy_auc", many, ASKED)
-    assert found == {"delong": (expected.low, expected.high)}
+    interval = area_intervals("malignancy_auc", many, ASKED)
+    assert interval == {"delong": (expected.low, expected.high)}
     assert area_intervals("malignancy_auc", many, IntervalChoice()) == {}
     assert area_intervals("recall", many, ASKED) == {}
 

@@ -51,18 +51,20 @@ def test_by_hand() -> None:
     counts = {name: result.counts[name] for name in ("hit", "missed", "false_positive")}
     assert counts == {"hit": 1, "missed": 2, "false_positive": 2}
     assert result.counts["uncounted"] == 2
-    found = {name: result.metrics[name].value for name in AT_POINT}
-    assert found == {
+    estimate = {name: result.metrics[name].value for name in AT_POINT}
+    assert estimate == {
         "recall": pytest.approx(1 / 3),
         "precision": pytest.approx(1 / 3),
         "f1": pytest.approx(1 / 3),
         "fp_per_case": 0.5,
     }
-    assert {name: one.missed for name, one in result.strata["type"].items() if one.nodules} == {
+    assert {
+        name: stratum.missed for name, stratum in result.strata["type"].items() if stratum.nodules
+    } == {
         "solid": 1,
         "pleural": 1,
     }
-    assert [one["case_id"] for one in result.extras["worst_cases"]["missed"]] == ["c", "b"]
+    assert [row["case_id"] for row in result.extras["worst_cases"]["missed"]] == ["c", "b"]
 
 
 def test_curves_do_not_change() -> None:
@@ -118,7 +120,7 @@ def test_recall_is_the_step_of_the_froc_there(seed: int, rate: float) -> None:
 
 
 def test_sizes_are_those_of_the_marks_that_count() -> None:
-    """FN(UE): the nodule's large mark lies below the threshold, its small one above."""
+    """FN(UE): the nodule's large mark is below the threshold, its small one above."""
     small, large = {"diameter_mm": 3.0}, {"diameter_mm": 9.0}
     cases = (
         case("a", nodule(9), mark(0.9, **small), mark(0.2, (0.5, 0, 0), **large)),
@@ -128,11 +130,11 @@ def test_sizes_are_those_of_the_marks_that_count() -> None:
     limit = SizeLimit(minimum_mm=6)
     chosen = protocol(metrics=("recall",), size_limit=limit, rule="luna16_clean")
     counts = [
-        evaluate(reference(*cases), [submission(*cases)], one)
+        evaluate(reference(*cases), [submission(*cases)], entry)
         .algorithms[0]
         .rules["luna16_clean"]
         .counts
-        for one in (chosen, with_options(chosen, at_fp=0.4))
+        for entry in (chosen, with_options(chosen, at_fp=0.4))
     ]
     assert [(count["hit"], count["fn_ue"], count["fp_oe"]) for count in counts] == [
         (1, 0, 1),
@@ -181,7 +183,7 @@ def test_comparison_is_read_there_too(folder: Path) -> None:
         assert cohort.whole is not None
 
 
-def test_developer_is_told_the_rate_and_not_the_score(folder: Path) -> None:
+def test_a_developer_sees_the_rate_and_not_the_score(folder: Path) -> None:
     document = read_document(folder)
     for _, _, result in developers_document(document).results:
         assert result.operating_point == OperatingPoint(1.0, None)
@@ -196,10 +198,10 @@ def test_plan_keeps_its_own_reading(tmp_path: Path) -> None:
 
 
 def test_size_sweep_counts_at_the_point_and_draws_every_mark() -> None:
-    said = {"diameter_mm": 9.0}
+    sized = {"diameter_mm": 9.0}
     cases = (
-        case("a", nodule(9), mark(0.9, **said), mark(0.8, (99, 0, 0), **said)),
-        case("b", nodule(9), mark(0.3, **said)),
+        case("a", nodule(9), mark(0.9, **sized), mark(0.8, (99, 0, 0), **sized)),
+        case("b", nodule(9), mark(0.3, **sized)),
     )
     limit = SizeLimit(minimum_mm=6, sweep_mm=(0.0, 2.0))
     chosen = protocol(metrics=("recall",), size_limit=limit, rule="luna16_clean")

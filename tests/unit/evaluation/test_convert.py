@@ -34,7 +34,7 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def test_boxes_converted_to_points_lose_their_slices_and_it_is_said(tmp_path: Path) -> None:
+def test_boxes_converted_to_points_lose_their_slices(tmp_path: Path) -> None:
     done = convert(
         ConvertOptions(
             source=written(tmp_path / "x.csv", MARKS),
@@ -154,10 +154,10 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
         metrics=("wafroc_area",),
         interval=IntervalChoice(bootstraps=0),
     )
-    found = evaluate(
+    evaluation = evaluate(
         weighted, [made_up_submission(weighted, skill, 3) for skill in skills], protocol
     )
-    write_evaluation(found, tmp_path / "result")
+    write_evaluation(evaluation, tmp_path / "result")
     done = convert(
         ConvertOptions(
             source=tmp_path / "result",
@@ -167,7 +167,7 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
         )
     )
     assert (done.what, done.cases, done.items) == ("result", 20, 30)
-    for number, algorithm in enumerate(found.algorithms, 1):
+    for number, algorithm in enumerate(evaluation.algorithms, 1):
         own = algorithm.rules["center_distance"].metrics["wafroc_area"]
         area = wafroc_of_workbook(tmp_path / "x.xlsx", treatment=str(number))
         assert area == pytest.approx(own.value, abs=1e-12)

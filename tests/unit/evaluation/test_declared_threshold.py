@@ -35,30 +35,30 @@ WHOLE = {"recall": 1, "precision": 2 / 5, "fp_per_case": 1}
 
 
 def evaluated(threshold: float | None, **fields: Any):
-    said = replace(submission(*CASES), threshold=threshold)
+    submitted = replace(submission(*CASES), threshold=threshold)
     if threshold is not None:
-        said = replace(said, facts={"threshold": str(threshold)})
-    return evaluate(reference(*CASES), [said], protocol(metrics=METRICS, **fields))
+        submitted = replace(submitted, facts={"threshold": str(threshold)})
+    return evaluate(reference(*CASES), [submitted], protocol(metrics=METRICS, **fields))
 
 
-def metrics(found) -> dict[str, float | None]:
-    result = found.algorithms[0].rules["luna16"]
+def metrics(evaluation) -> dict[str, float | None]:
+    result = evaluation.algorithms[0].rules["luna16"]
     return {k: metric.value for k, metric in result.metrics.items() if isinstance(metric, Estimate)}
 
 
 def test_metrics_of_one_point_are_read_there_and_curves_use_all_marks() -> None:
-    found, plain = evaluated(0.4), evaluated(None)
-    assert {name: metrics(found)[name] for name in AT_POINT} == pytest.approx(AT_POINT)
+    evaluation, plain = evaluated(0.4), evaluated(None)
+    assert {name: metrics(evaluation)[name] for name in AT_POINT} == pytest.approx(AT_POINT)
     assert {name: metrics(plain)[name] for name in WHOLE} == pytest.approx(WHOLE)
-    assert metrics(found)["cpm"] == metrics(plain)["cpm"]
-    result = found.algorithms[0].rules["luna16"]
+    assert metrics(evaluation)["cpm"] == metrics(plain)["cpm"]
+    result = evaluation.algorithms[0].rules["luna16"]
     assert result.counts["hit"] == 1
     assert result.counts["missed"] == 1
     assert result.counts["false_positive"] == 2
     assert result.operating_point == OperatingPoint(None, 0.4)
     whole = plain.algorithms[0].rules["luna16"].curves
-    assert [curve.y.tolist() for curve in result.curves] == [one.y.tolist() for one in whole]
-    assert found.algorithms[0].labels.equals(plain.algorithms[0].labels)
+    assert [curve.y.tolist() for curve in result.curves] == [curve.y.tolist() for curve in whole]
+    assert evaluation.algorithms[0].labels.equals(plain.algorithms[0].labels)
 
 
 def test_a_mark_at_the_threshold_counts() -> None:
@@ -67,18 +67,18 @@ def test_a_mark_at_the_threshold_counts() -> None:
     assert metrics(evaluated(2.0))["recall"] == 0
 
 
-def test_it_is_told_and_so_is_what_takes_its_place() -> None:
-    def told(**fields: Any) -> str:
+def test_a_declared_threshold_or_its_replacement_has_a_notice() -> None:
+    def threshold_text(**fields: Any) -> str:
         return sentences(evaluated(0.4, **fields).algorithms[0].notices)[0]
 
-    assert told().startswith(
+    assert threshold_text().startswith(
         "Recall, precision, F, false positives per case and misses are read at"
     )
-    assert "at the threshold 0.4 that the algorithm declares" in told()
-    assert told(score_threshold=0.15) == (
+    assert "at the threshold 0.4 that the algorithm declares" in threshold_text()
+    assert threshold_text(score_threshold=0.15) == (
         "The protocol's threshold 0.15 takes the place of 0.4, which the algorithm declares."
     )
-    assert told(operating_point=1.0) == (
+    assert threshold_text(operating_point=1.0) == (
         "The threshold 0.4 that the algorithm declares is not used: the protocol reads at 1 false "
         "positives per case."
     )
@@ -92,10 +92,10 @@ def test_it_is_told_and_so_is_what_takes_its_place() -> None:
 
 def test_marks_without_scores_all_count() -> None:
     cases = (case("a", nodule(8), mark(None)),)
-    said = replace(submission(*cases), threshold=0.4)
-    found = evaluate(reference(*cases), [said], protocol())
-    assert metrics(found)["recall"] == 1
-    assert found.algorithms[0].notices[0].code == "threshold_without_scores"
+    submitted = replace(submission(*cases), threshold=0.4)
+    evaluation = evaluate(reference(*cases), [submitted], protocol())
+    assert metrics(evaluation)["recall"] == 1
+    assert evaluation.algorithms[0].notices[0].code == "threshold_without_scores"
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -130,10 +130,10 @@ def test_algorithm_toml_sets_it(tmp_path: Path, capsys, monkeypatch: pytest.Monk
     with pytest.raises(SystemExit) as stopped:
         main(["evaluate", "mine", "--reference", "luna16", "--bootstraps", "0", "--out", "out"])
     assert not stopped.value.code
-    told = capsys.readouterr()
-    assert "read at the declared threshold: marks with a score ≥ 0.5" in told.out
-    assert "2 nodules: 1 hit, 1 missed" in told.out
-    assert "the threshold 0.5 that the algorithm declares" in told.err
+    output = capsys.readouterr()
+    assert "read at the declared threshold: marks with a score ≥ 0.5" in output.out
+    assert "2 nodules: 1 hit, 1 missed" in output.out
+    assert "the threshold 0.5 that the algorithm declares" in output.err
     with pytest.raises(SystemExit) as stopped:
         main(["verify", "out", "--reference", "luna16", "--marks", "mine"])
     assert not stopped.value.code, capsys.readouterr().err

@@ -25,7 +25,7 @@ def test_misses_are_counted_by_type_and_size() -> None:
     assert counted["solid", "[4, 6) mm"] == (1, 0)
     assert counted["solid", "<4 mm"] == (1, 1)
     assert counted["pleural", "≥10 mm"] == (1, 1)
-    assert sum(found for found, _ in counted.values()) == 3
+    assert sum(worst for worst, _ in counted.values()) == 3
 
 
 @pytest.mark.parametrize("strata", [("type",), ("size",), ()])
@@ -40,10 +40,10 @@ def test_nodules_of_no_known_type_are_not_crossed() -> None:
 
 
 def test_worst_cases_come_by_misses_and_by_false_positives() -> None:
-    found = worst_cases(cohort(*CASES))
-    assert found["missed"] == [{"case_id": "b", "nodules": 2, "missed": 2, "false_positive": 0}]
-    assert [row["case_id"] for row in found["false_positive"]] == ["c", "a"]
-    assert found["false_positive"][0]["false_positive"] == 3
+    worst = worst_cases(cohort(*CASES))
+    assert worst["missed"] == [{"case_id": "b", "nodules": 2, "missed": 2, "false_positive": 0}]
+    assert [row["case_id"] for row in worst["false_positive"]] == ["c", "a"]
+    assert worst["false_positive"][0]["false_positive"] == 3
 
 
 def test_of_equally_bad_cases_ten_are_named() -> None:
@@ -54,24 +54,24 @@ def test_of_equally_bad_cases_ten_are_named() -> None:
 
 
 def test_diameters_are_counted_without_ignored_findings() -> None:
-    found = diameter_histogram(
+    histogram = diameter_histogram(
         reference(case("a", nodule(2.5), nodule(3.0), nodule(3.9), ignored(7, (50, 0, 0))))
     )
-    assert found is not None
-    assert found["counts"] == [0, 0, 1, 2]
-    assert found["peak_mm"] == 4.0
-    assert found["expected"] == []  # too few for a curve
+    assert histogram is not None
+    assert histogram["counts"] == [0, 0, 1, 2]
+    assert histogram["peak_mm"] == 4.0
+    assert histogram["expected"] == []  # too few for a curve
 
 
-def test_without_nodules_there_is_no_histogram() -> None:
+def test_a_histogram_needs_nodules() -> None:
     assert diameter_histogram(reference(case("a"))) is None
 
 
 def test_wide_sizes_have_wider_bins() -> None:
-    found = diameter_histogram(reference(case("a", nodule(5), nodule(55, (200, 0, 0)))))
-    assert found is not None
-    assert found["width_mm"] == 2.0
-    assert sum(found["counts"]) == 2
+    histogram = diameter_histogram(reference(case("a", nodule(5), nodule(55, (200, 0, 0)))))
+    assert histogram is not None
+    assert histogram["width_mm"] == 2.0
+    assert sum(histogram["counts"]) == 2
 
 
 def test_expected_counts_follow_the_exponential_beyond_the_peak() -> None:
@@ -80,13 +80,13 @@ def test_expected_counts_follow_the_exponential_beyond_the_peak() -> None:
     sizes = 3 + 2 * -np.log(1 - (np.arange(count) + 0.5) / count)
     small = np.full(180, 2.5)
     nodules = [nodule(float(siz), (100.0 * n, 0, 0)) for n, siz in enumerate([*small, *sizes])]
-    found = diameter_histogram(reference(case("a", *nodules)))
-    assert found is not None
-    assert found["peak_mm"] == 3.0 or found["peak_mm"] == 4.0
-    start = found["peak_mm"]
+    histogram = diameter_histogram(reference(case("a", *nodules)))
+    assert histogram is not None
+    assert histogram["peak_mm"] == 3.0 or histogram["peak_mm"] == 4.0
+    start = histogram["peak_mm"]
     above = sizes[sizes >= start]
     rate = 1 / (above - start).mean()
-    edges = np.arange(len(found["counts"]) + 1)
+    edges = np.arange(len(histogram["counts"]) + 1)
     survival = len(above) * np.exp(-rate * (edges - start))
-    assert found["expected"] == pytest.approx(survival[:-1] - survival[1:])
-    assert found["expected"][5] == pytest.approx(found["counts"][5], rel=0.05)
+    assert histogram["expected"] == pytest.approx(survival[:-1] - survival[1:])
+    assert histogram["expected"][5] == pytest.approx(histogram["counts"][5], rel=0.05)

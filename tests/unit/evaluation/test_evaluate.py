@@ -39,9 +39,9 @@ def result_of(*cases, **fields):
 
 
 def value(result, name: str) -> float | None:
-    found = result.metrics[name]
-    assert isinstance(found, Estimate)
-    return found.value
+    estimate = result.metrics[name]
+    assert isinstance(estimate, Estimate)
+    return estimate.value
 
 
 def test_counts_and_metrics_by_hand() -> None:
@@ -93,8 +93,8 @@ def test_where_the_protocol_allows_it_they_are_dropped_and_counted() -> None:
     marks = submission(
         case("zzz", mark(0.5), mark(0.4)), case("seriesuid", mark(0.1)), case("a", mark(1))
     )
-    kept, notices = keep_listed(reference(case("a")), marks, protocol(unlisted_cases="drop"))
-    assert kept.marks.height == 1
+    listed, notices = keep_listed(reference(case("a")), marks, protocol(unlisted_cases="drop"))
+    assert listed.marks.height == 1
     assert sentences(notices) == (
         "2 mark(s) of 1 case(s) that are not in the list were dropped: 'zzz'.",
         "1 repeated header row(s) were dropped.",
@@ -110,9 +110,9 @@ def test_two_submissions_of_one_name_are_refused() -> None:
 def test_a_rule_without_its_inputs_says_so_and_the_others_go_on() -> None:
     chosen = protocol("center_hit")
     chosen = chosen.model_copy(update={"rules": (*chosen.rules, *protocol("luna16").rules)})
-    found = evaluate(reference(*CASES), [submission(*CASES)], chosen).algorithms[0].rules
-    assert "center_hit needs boxes per slice" in in_english(found["center_hit"].undefined)
-    assert found["luna16"].counts["hit"] == 1
+    results = evaluate(reference(*CASES), [submission(*CASES)], chosen).algorithms[0].rules
+    assert "center_hit needs boxes per slice" in in_english(results["center_hit"].undefined)
+    assert results["luna16"].counts["hit"] == 1
 
 
 def test_out_of_scope_nodules_become_ignore_regions() -> None:
@@ -134,10 +134,10 @@ def test_every_defined_metric_has_an_interval_around_it(method: str) -> None:
     ]
     result = result_of(*cases, interval=IntervalChoice(method=method, bootstraps=200))
     for name in ("recall", "precision", "f1", "miss_rate", "cpm"):
-        found = result.metrics[name]
-        assert isinstance(found, Estimate)
-        assert found.low <= found.value <= found.high, name
-        assert method in in_english(found.method).lower()
+        estimate = result.metrics[name]
+        assert isinstance(estimate, Estimate)
+        assert estimate.low <= estimate.value <= estimate.high, name
+        assert method in in_english(estimate.method).lower()
 
 
 def test_cases_of_one_patient_widen_the_interval() -> None:
@@ -152,23 +152,23 @@ def test_cases_of_one_patient_widen_the_interval() -> None:
             for n in range(40)
         ]
         interval = IntervalChoice(method="percentile", bootstraps=400)
-        found = result_of(*cases, interval=interval).metrics["recall"]
-        assert isinstance(found, Estimate)
-        return found.high - found.low
+        estimate = result_of(*cases, interval=interval).metrics["recall"]
+        assert isinstance(estimate, Estimate)
+        return estimate.high - estimate.low
 
     assert half_width(4) > 1.5 * half_width(1)
 
 
 def test_strata_of_nodules_by_hand() -> None:
-    found = estimate_strata(cohort(*CASES), protocol(strata=("type", "size"), minimum_stratum=2))
-    assert found["type"]["solid"].missed == 0
-    assert found["type"]["pleural"].miss_rate.value == 1.0
-    assert found["type"]["pleural"].is_too_few
+    strata = estimate_strata(cohort(*CASES), protocol(strata=("type", "size"), minimum_stratum=2))
+    assert strata["type"]["solid"].missed == 0
+    assert strata["type"]["pleural"].miss_rate.value == 1.0
+    assert strata["type"]["pleural"].is_too_few
     assert (
-        in_english(found["type"]["calcified"].miss_rate.reason)
+        in_english(strata["type"]["calcified"].miss_rate.reason)
         == "nothing to count in this stratum"
     )
-    assert [stratum.nodules for stratum in found["size"].values()] == [0, 1, 0, 1]
+    assert [stratum.nodules for stratum in strata["size"].values()] == [0, 1, 0, 1]
 
 
 def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
@@ -200,15 +200,15 @@ def test_size_bins_are_half_open() -> None:
 
 
 def test_strata_of_cases_have_their_own_metrics() -> None:
-    found = estimate_strata(
+    strata = estimate_strata(
         cohort(*CASES),
         protocol(strata=("vendor",), metrics=METRICS, interval=IntervalChoice(bootstraps=50)),
     )["vendor"]
-    assert (found["X"].cases, found["Y"].cases) == (2, 1)
-    assert found["X"].metrics["fp_per_case"].value == 0.5
-    assert found["Y"].metrics["fp_per_case"].value == 0
-    assert found["X"].metrics["recall"].value == 1
-    assert found["X"].metrics["cpm"].value == 1
+    assert (strata["X"].cases, strata["Y"].cases) == (2, 1)
+    assert strata["X"].metrics["fp_per_case"].value == 0.5
+    assert strata["Y"].metrics["fp_per_case"].value == 0
+    assert strata["X"].metrics["recall"].value == 1
+    assert strata["X"].metrics["cpm"].value == 1
 
 
 def test_an_unknown_stratum_is_an_error_that_lists_the_known_ones() -> None:

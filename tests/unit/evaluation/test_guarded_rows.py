@@ -34,7 +34,7 @@ def perfect_cases() -> list[list[object]]:
 
 
 def c1() -> LabelledCohort:
-    return cohort(*(case(f"c{number:02}", *one) for number, one in enumerate(perfect_cases())))
+    return cohort(*(case(f"c{number:02}", *part) for number, part in enumerate(perfect_cases())))
 
 
 def c2() -> LabelledCohort:
@@ -42,7 +42,7 @@ def c2() -> LabelledCohort:
     content[0] = [nodule()]
     content[10] = [false_mark(0.7)]
     content[11] = [false_mark(0.5), false_mark(0.3, 1)]
-    return cohort(*(case(f"c{number:02}", *one) for number, one in enumerate(content)))
+    return cohort(*(case(f"c{number:02}", *part) for number, part in enumerate(content)))
 
 
 def c3() -> LabelledCohort:
@@ -103,66 +103,66 @@ def chosen(**interval: object):
 
 @pytest.mark.parametrize("scene", WORKED_OUT, ids=lambda scene: scene.__name__)
 def test_bounds_of_whole_metrics(scene) -> None:
-    found = estimate_all(scene(), chosen()).metrics
+    estimates = estimate_all(scene(), chosen()).metrics
     for name, wanted in WORKED_OUT[scene].items():
-        one = found[name]
-        shown = one["1"] if isinstance(one, dict) else one
+        first = estimates[name]
+        shown = first["1"] if isinstance(first, dict) else first
         assert (shown.value, shown.low, shown.high) == pytest.approx(wanted, abs=1e-6), name
 
 
 def test_on_eight_cases_a_rate_has_no_interval() -> None:
-    found = estimate_all(c3(), chosen()).metrics["fp_per_case"]
-    assert isinstance(found, Estimate)
-    assert (found.value, found.low, found.high) == (0.5, None, None)
-    assert in_english(found.reason) == (
+    estimate = estimate_all(c3(), chosen()).metrics["fp_per_case"]
+    assert isinstance(estimate, Estimate)
+    assert (estimate.value, estimate.low, estimate.high) == (0.5, None, None)
+    assert in_english(estimate.reason) == (
         "no interval: 8 patients are too few for a rate without upper limit (10 needed)"
     )
 
 
 def test_from_ten_to_nineteen_cases_it_is_called_approximate() -> None:
-    found = estimate_all(c1(), chosen()).metrics["fp_per_case"]
-    assert isinstance(found, Estimate)
-    assert found.reason is not None
-    assert found.reason.code == "approximate_rate"
+    estimate = estimate_all(c1(), chosen()).metrics["fp_per_case"]
+    assert isinstance(estimate, Estimate)
+    assert estimate.reason is not None
+    assert estimate.reason.code == "approximate_rate"
 
 
 def test_below_twenty_cases_it_is_called_approximate() -> None:
     rows = GuardedRows(np.linspace(0, 1, 99), np.linspace(0, 2, 99), units=19, guard="rate")
-    found = guarded_metric_interval(0.5, rows, IntervalChoice())
-    assert found.reason is not None
-    assert found.reason.code == "approximate_rate"
+    interval = guarded_metric_interval(0.5, rows, IntervalChoice())
+    assert interval.reason is not None
+    assert interval.reason.code == "approximate_rate"
     assert guarded_metric_interval(0.5, replace(rows, units=20), IntervalChoice()).reason is None
 
 
-def test_few_patients_are_told() -> None:
-    found = estimate_all(c3(), chosen()).metrics["recall"]
-    assert isinstance(found, Estimate)
-    assert in_english(found.reason) == (
+def test_few_patients_have_a_notice() -> None:
+    estimate = estimate_all(c3(), chosen()).metrics["recall"]
+    assert isinstance(estimate, Estimate)
+    assert in_english(estimate.reason) == (
         "few patients (5): the interval rests mainly on the one unseen patient assumed"
     )
-    assert in_english(found.method) == (
+    assert in_english(estimate.method) == (
         "guarded Bayesian bootstrap over patients, 10000 replicates (one unseen patient with all "
         "nodules missed / found, prior ICC 0.5)"
     )
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
-def test_beside_a_classical_interval_stands_the_sound_one(method) -> None:
+def test_a_classical_interval_is_accompanied_by_the_guarded_one(method) -> None:
     guarded = estimate_all(c2(), chosen()).metrics
     classical = estimate_all(c2(), chosen(method=method)).metrics
     for name in ("recall", "cpm", "wafroc_area"):
-        one, sound = classical[name], guarded[name]
-        assert isinstance(one, Estimate)
+        first, sound = classical[name], guarded[name]
+        assert isinstance(first, Estimate)
         assert isinstance(sound, Estimate)
-        assert one.sound is not None
-        assert (one.sound.low, one.sound.high) == (sound.low, sound.high)
-        assert (one.low, one.high) != (sound.low, sound.high)
-        shown = one.soundly
+        assert first.sound is not None
+        assert (first.sound.low, first.sound.high) == (sound.low, sound.high)
+        assert (first.low, first.high) != (sound.low, sound.high)
+        shown = first.soundly
         assert (shown.low, shown.high) == (sound.low, sound.high)
-        assert (one.low, one.high) in shown.others.values()
+        assert (first.low, first.high) in shown.others.values()
 
 
-def test_without_bootstraps_there_is_no_interval_of_either_kind() -> None:
+def test_intervals_need_bootstraps() -> None:
     for method in ("guarded", "percentile"):
         none = protocol(metrics=METRICS_READ, interval=IntervalChoice(method=method, bootstraps=0))
         for metric in estimate_all(c2(), none).metrics.values():
@@ -174,14 +174,14 @@ def test_a_stratum_of_nodules_is_guarded_by_its_own_nodules() -> None:
     cases = [case(f"c{n}", nodule(8, type="solid"), mark(0.5)) for n in range(20)]
     cases += [case(f"d{n}", nodule(8, type="pleural")) for n in range(12)]
     asked = protocol(strata=("type",), interval=IntervalChoice(bootstraps=4000))
-    found = estimate_strata(cohort(*cases), asked)["type"]
-    solid, pleural = found["solid"].miss_rate, found["pleural"].miss_rate
+    strata = estimate_strata(cohort(*cases), asked)["type"]
+    solid, pleural = strata["solid"].miss_rate, strata["pleural"].miss_rate
     assert (solid.low, solid.high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20), abs=5e-4))
     assert (pleural.low, pleural.high) == (pytest.approx(0.025 ** (1 / 12), abs=5e-4), 1.0)
 
 
 @pytest.mark.slow
-def test_a_stratum_of_cases_gives_what_its_cases_alone_give() -> None:
+def test_a_stratum_of_cases_equals_an_evaluation_of_its_cases() -> None:
     """Except for the draw: the others' weights take random numbers too."""
     cases = [
         case(
@@ -194,12 +194,12 @@ def test_a_stratum_of_cases_gives_what_its_cases_alone_give() -> None:
     metrics = ("recall", "precision", "fp_per_case", "cpm")
     asked = protocol(metrics=metrics, strata=("vendor",), interval=interval)
     within = estimate_strata(cohort(*cases), asked)["vendor"]["Y"].metrics
-    alone = estimate_all(cohort(*cases[::2]), replace_strata(asked)).metrics
+    estimates = estimate_all(cohort(*cases[::2]), replace_strata(asked)).metrics
     for name in metrics:
-        one = alone[name]
-        assert isinstance(one, Estimate)
+        first = estimates[name]
+        assert isinstance(first, Estimate)
         bounds = (within[name].low, within[name].high)
-        assert bounds == pytest.approx((one.low, one.high), abs=0.012), name
+        assert bounds == pytest.approx((first.low, first.high), abs=0.012), name
 
 
 def replace_strata(asked):
@@ -209,19 +209,19 @@ def replace_strata(asked):
 def test_scans_of_one_patient_are_one_unit() -> None:
     scans = [case(f"c{n}", nodule(), mark(0.5), patient_id=f"p{n // 2}") for n in range(40)]
     asked = protocol(metrics=("recall",), interval=IntervalChoice(bootstraps=4000))
-    found = estimate_metrics(cohort(*scans), asked, ["recall"])["recall"]
-    assert isinstance(found, Estimate)
+    estimates = estimate_metrics(cohort(*scans), asked, ["recall"])["recall"]
+    assert isinstance(estimates, Estimate)
     # two nodules of 20 patients: size 1.5, so 1 / (1 + (0.025 ** (-1 / 20) - 1) * 1.5 / 2)
     wanted = 1 / (1 + (0.025 ** (-1 / 20) - 1) * 0.75)
-    assert found.low == pytest.approx(wanted, abs=5e-4)
+    assert estimates.low == pytest.approx(wanted, abs=5e-4)
 
 
 def test_metrics_without_a_worst_case_need_twenty_patients_that_differ() -> None:
     def found(count: int, seconds) -> Estimate:
         cases = [case(f"c{n}", nodule(), mark(0.5), run(seconds(n))) for n in range(count)]
         asked = protocol(interval=IntervalChoice(bootstraps=200))
-        one = estimate_metrics(cohort(*cases), asked, ["mean_seconds_per_case"])
-        shown = one["mean_seconds_per_case"]
+        estimates = estimate_metrics(cohort(*cases), asked, ["mean_seconds_per_case"])
+        shown = estimates["mean_seconds_per_case"]
         assert isinstance(shown, Estimate)
         return shown
 
@@ -241,13 +241,13 @@ def test_the_longest_time_has_no_interval() -> None:
     """Weights above 0 always hold the longest run: no replicate differs."""
     cases = [case(f"c{n}", nodule(), mark(0.5), run(float(n))) for n in range(25)]
     asked = protocol(interval=IntervalChoice(bootstraps=100))
-    found = estimate_metrics(cohort(*cases), asked, ["max_seconds_per_case"])
-    shown = found["max_seconds_per_case"]
+    estimates = estimate_metrics(cohort(*cases), asked, ["max_seconds_per_case"])
+    shown = estimates["max_seconds_per_case"]
     assert isinstance(shown, Estimate)
     assert shown.low is None
 
 
-def test_every_metric_takes_weights_that_are_no_whole_numbers() -> None:
+def test_every_metric_takes_weights_that_are_not_whole_numbers() -> None:
     """A metric that cuts weights to whole numbers would read another curve."""
     weight = np.random.default_rng(0).standard_exponential((3, 15))
     for name in METRICS_READ:
@@ -257,13 +257,13 @@ def test_every_metric_takes_weights_that_are_no_whole_numbers() -> None:
 
 def test_marks_without_scores_are_guarded_too() -> None:
     plain = replace(c2(), has_scores=False)
-    found = estimate_metrics(plain, chosen(), ["recall", "precision"])
-    assert (found["precision"].low, found["precision"].high) == pytest.approx(
+    estimates = estimate_metrics(plain, chosen(), ["recall", "precision"])
+    assert (estimates["precision"].low, estimates["precision"].high) == pytest.approx(
         WORKED_OUT[c2]["precision"][1:], abs=1e-6
     )
 
 
 def test_a_metric_that_no_patient_changes_shows_no_variation() -> None:
     same = GuardedRows(np.ones(50), np.ones(50), units=0, guard="none")
-    found = guarded_metric_interval(1.0, same, IntervalChoice())
-    assert in_english(found.reason) == "no interval: no variation was seen"
+    interval = guarded_metric_interval(1.0, same, IntervalChoice())
+    assert in_english(interval.reason) == "no interval: no variation was seen"

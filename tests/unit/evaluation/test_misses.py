@@ -1,4 +1,4 @@
-"""misses.csv and false_positives.csv: by hand, against plain loops, verified, and kept private."""
+"""misses.csv and false_positives.csv: by hand, against plain loops, verified, and not disclosed."""
 
 import math
 import shutil
@@ -54,9 +54,9 @@ def misses_of(*cases: Any, **fields: Any) -> list[dict[str, Any]]:
 
 def test_misses_by_hand() -> None:
     """Falses: 0.8, 0.7, 0.6 on four cases. b is hit from 0.4 on, with three of them."""
-    found = {row["case_id"]: row for row in misses_of(*CASES)}
-    assert set(found) == {"b", "c", "d"}
-    b, c, d = found["b"], found["c"], found["d"]
+    by_case = {row["case_id"]: row for row in misses_of(*CASES)}
+    assert set(by_case) == {"b", "c", "d"}
+    b, c, d = by_case["b"], by_case["c"], by_case["d"]
     assert (b["is_missed"], b["missed_at"]) == (False, "0.25 0.5")
     assert (b["found_from_score"], b["found_from_fp"]) == (0.4, 0.75)
     assert (b["nearest_mark_mm"], b["nearest_mark_score"]) == (1.0, 0.4)
@@ -65,13 +65,13 @@ def test_misses_by_hand() -> None:
     assert (c["nearest_mark_mm"], c["nearest_mark_score"]) == (30.0, 0.6)
     assert (c["x_mm"], c["diameter_mm"], c["type"]) == (0.0, 6.0, None)
     assert (d["nearest_mark"], d["nearest_mark_mm"]) == (None, None)
-    assert {row["also_missed_by"] for row in found.values()} == {None}
+    assert {row["also_missed_by"] for row in by_case.values()} == {None}
 
 
 def test_at_an_operating_point_more_are_missed_and_still_found_later() -> None:
-    found = {row["case_id"]: row for row in misses_of(*CASES, operating_point=0.5)}
-    assert {name for name, row in found.items() if row["is_missed"]} == {"b", "c", "d"}
-    assert found["b"]["found_from_score"] == 0.4
+    by_case = {row["case_id"]: row for row in misses_of(*CASES, operating_point=0.5)}
+    assert {name for name, row in by_case.items() if row["is_missed"]} == {"b", "c", "d"}
+    assert by_case["b"]["found_from_score"] == 0.4
 
 
 def test_false_positives_by_hand() -> None:
@@ -100,9 +100,9 @@ def test_without_nodules_or_marks_the_tables_are_empty() -> None:
 def test_others_are_named() -> None:
     truth = reference(*CASES)
     blind = (case("a", nodule(8)), case("b", nodule(8, (50, 0, 0)), mark(0.3, (50, 0, 0))))
-    said = [submission(*CASES, name="one"), submission(*blind, name="two")]
+    submissions = [submission(*CASES, name="one"), submission(*blind, name="two")]
     chosen = protocol(metrics=("recall",), operating_points=RATES)
-    table = result_tables(evaluate(truth, said, chosen))[MISS_FILE]
+    table = result_tables(evaluate(truth, submissions, chosen))[MISS_FILE]
     two = {row["case_id"]: row for row in table.filter(algorithm="two").iter_rows(named=True)}
     assert (two["a"]["also_missed_by"], two["a"]["found_by"]) == (None, "one")
     assert (two["d"]["also_missed_by"], two["d"]["found_by"]) == ("one", None)
@@ -122,8 +122,8 @@ def test_agrees_with_plain_loops(seed: int) -> None:
     }
     falses = [marks[row[2:4]]["score"] for row in labels.rows() if row[5] == "false_positive"]
     hits = {(row[2], row[4]): marks[row[2:4]]["score"] for row in labels.rows() if row[5] == "hit"}
-    for one in reference(*cases).nodules.iter_rows(named=True):
-        key = one["case_id"], one["nodule_id"]
+    for nodule_row in reference(*cases).nodules.iter_rows(named=True):
+        key = nodule_row["case_id"], nodule_row["nodule_id"]
         score = hits.get(key)
         fp = None if score is None else sum(other >= score for other in falses) / len(cases)
         missed_at = [f"{rate:g}" for rate in RATES if fp is None or fp > rate]
@@ -135,9 +135,11 @@ def test_agrees_with_plain_loops(seed: int) -> None:
         assert (row["found_from_score"], row["found_from_fp"]) == (score, fp)
         assert (row["missed_at"] or "").split() == missed_at
         places = [
-            math.dist(*([at[axis] for axis in ("x_mm", "y_mm", "z_mm")] for at in (one, other)))
+            math.dist(
+                *([at[axis] for axis in ("x_mm", "y_mm", "z_mm")] for at in (nodule_row, other))
+            )
             for other in marks.values()
-            if other["case_id"] == one["case_id"]
+            if other["case_id"] == nodule_row["case_id"]
         ]
         assert row["nearest_mark_mm"] == (pytest.approx(min(places)) if places else None)
 
@@ -180,9 +182,9 @@ def test_verify_recomputes_them(folder: Path, name: str) -> None:
     table[0, column] = "0.123"
     table.write_csv(folder / name)
     write_manifest(folder)  # as someone would who covers it up
-    found = verify_folder(folder)
-    assert not found.problems
-    assert [difference.file for difference in found.differences] == [name]
+    verification = verify_folder(folder)
+    assert not verification.problems
+    assert [difference.file for difference in verification.differences] == [name]
 
 
 def test_report_shows_them_to_the_laboratory(folder: Path) -> None:
@@ -225,10 +227,12 @@ def test_copy_of_one_algorithm_does_not_name_the_others(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("point", "told"),
+    ("point", "message"),
     [(None, "No nodule is missed."), (1.0, "No nodule is missed at 1 FP per case.")],
 )
-def test_report_says_that_nothing_is_missed(tmp_path: Path, point: float | None, told: str) -> None:
+def test_report_says_that_nothing_is_missed(
+    tmp_path: Path, point: float | None, message: str
+) -> None:
     evaluation = evaluated(case("a", nodule(8), mark(0.9)), case("b"), operating_point=point)
     write_evaluation(evaluation, tmp_path / "out")
-    assert told in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert message in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A setting with a slip in its name is told, wherever it stands; none stays at its default."""
+"""A misspelt setting is an error everywhere; none silently keeps its default."""
 
 import pytest
 
@@ -41,17 +41,17 @@ def test_a_metric_whose_setting_no_protocol_has_is_refused(metric) -> None:
         "[[rules]]\nname = 'center_hit'\nparameter = { x = 1 }",
     ],
 )
-def test_a_slip_in_a_protocol_is_told(more: str) -> None:
+def test_a_misspelt_field_of_a_protocol_is_an_error(more: str) -> None:
     text = BASE if not more.startswith("[[rules") else 'name = "p"\nmetrics = ["recall"]\n'
     with pytest.raises(InputError, match=r"is unknown\. Did you mean"):
         parse_protocol(f"{text}{more}\n", "p.toml")
 
 
-def test_a_slip_in_a_parameter_of_a_mark_rule_is_told() -> None:
+def test_a_misspelt_parameter_of_a_mark_rule_is_an_error() -> None:
     with pytest.raises(InputError, match=r"no parameter 'radius_m'\. Did you mean 'radius_mm'"):
         cohort(case("a", nodule()), rule="center_distance", parameters={"radius_m": 3})
 
 
-def test_a_slip_in_a_parameter_of_a_reference_rule_is_told() -> None:
+def test_a_misspelt_parameter_of_a_reference_rule_is_an_error() -> None:
     with pytest.raises(InputError, match=r"Did you mean 'minimum_agreement'"):
         rule_parameters(RULES["majority"], "majority", {"minimum_agreemnt": 2})

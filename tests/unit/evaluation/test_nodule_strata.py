@@ -1,4 +1,4 @@
-"""Strata of nodules have metrics of their own, and columns that lack are told."""
+"""Strata of nodules have separate metrics, and missing columns have a notice."""
 
 import numpy as np
 import pytest
@@ -40,17 +40,17 @@ def small():
 
 
 def test_sensitivity_of_a_stratum_counts_its_nodules_and_all_false_positives() -> None:
-    found = estimate_strata(small(), PROTOCOL)["size"]
+    strata = estimate_strata(small(), PROTOCOL)["size"]
     values = {
         name: {key: metric.value for key, metric in part.metrics.items()}
-        for name, part in found.items()
+        for name, part in strata.items()
     }
     # large: found above the first false positive; small: one of two, after both of them
     assert values == {
         "<6 mm": {"sensitivity_at_fp_rate@0.5": 0.0, "sensitivity_at_fp_rate@1": 0.5},
         "≥6 mm": {"sensitivity_at_fp_rate@0.5": 1.0, "sensitivity_at_fp_rate@1": 1.0},
     }
-    shown = found["<6 mm"].to_json()["metrics"]["sensitivity_at_fp_rate@1"]
+    shown = strata["<6 mm"].to_json()["metrics"]["sensitivity_at_fp_rate@1"]
     assert shown["low"] < 0.5 < shown["high"]
 
 
@@ -75,22 +75,22 @@ def test_strata_weighted_by_their_nodules_give_the_whole(seed: int) -> None:
     whole = cohort(*cases)
     is_large = whole.truth("diameter_mm") > 6
     everyone = np.ones((1, whole.case_count), dtype=np.int32)
-    parts = [whole.of_nodules(one) for one in (is_large, ~is_large) if one.any()]
+    parts = [whole.of_nodules(part) for part in (is_large, ~is_large) if part.any()]
     added = sum(sensitivity_at_fp_rate(part, everyone) * part.nodule_count for part in parts)
     assert added / whole.nodule_count == pytest.approx(sensitivity_at_fp_rate(whole, everyone))
 
 
-def test_columns_that_the_test_set_lacks_are_told_and_misspelt_ones_refused() -> None:
-    judged = small()
+def test_missing_columns_have_a_notice_and_misspelt_ones_are_errors() -> None:
+    scene = small()
     asked = PROTOCOL.model_copy(update={"strata": ("size", "vendor", "is_near_vessel")})
-    found = evaluate(judged.reference, [judged.submission], asked).algorithms[0].rules["luna16"]
-    assert sentences(found.notices) == (
+    evaluation = evaluate(scene.reference, [scene.submission], asked).algorithms[0].rules["luna16"]
+    assert sentences(evaluation.notices) == (
         "The test set does not say vendor, is near vessel: results are not divided by it.",
     )
-    assert list(found.strata) == ["size"]
+    assert list(evaluation.strata) == ["size"]
     wrong = PROTOCOL.model_copy(update={"strata": ("vendr",)})
     with pytest.raises(InputError, match=r"not a column of .* Did you mean 'vendor'\?"):
-        evaluate(judged.reference, [judged.submission], wrong)
+        evaluate(scene.reference, [scene.submission], wrong)
 
 
 def test_the_second_protocol_of_fg_ai4h_changes_nothing_of_the_first() -> None:

@@ -28,7 +28,7 @@ from nodulebench.metrics import CURVES, METRICS, TABLES, MetricInfo
 def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
     """Share of cases with at most so many marks."""
     case = cohort.reference.cases["case_id"].to_list()
-    counted = [cohort.submission.marks["case_id"].to_list().count(one) for one in case]
+    counted = [cohort.submission.marks["case_id"].to_list().count(part) for part in case]
     few = np.less_equal.outer(counted, (1, 3, 5)).astype(np.float64)
     whole: FloatArray = case_weight.sum(axis=1, dtype=np.float64)[:, np.newaxis]
     return np.asarray((case_weight @ few) / whole)
@@ -75,8 +75,8 @@ def protocol(*metrics: str) -> TestProtocol:
 
 def result(out: Path, *metrics: str) -> Path:
     truth = made_up_reference(40, 60, 3)  # 20 patients are needed for an interval
-    said = [made_up_submission(truth, skill, 3) for skill in SKILLS]
-    write_evaluation(evaluate(truth, said, protocol(*metrics)), out)
+    submissions = [made_up_submission(truth, skill, 3) for skill in SKILLS]
+    write_evaluation(evaluate(truth, submissions, protocol(*metrics)), out)
     return out
 
 
@@ -84,17 +84,17 @@ def result(out: Path, *metrics: str) -> Path:
 @pytest.mark.usefixtures("added")
 def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     folder = result(tmp_path / "out", "recall", "share_within")
-    found = read_document(folder).algorithms[0].rules["center_hit"]
-    readings = found.readings("share_within")
+    result_read = read_document(folder).algorithms[0].rules["center_hit"]
+    readings = result_read.readings("share_within")
     assert list(readings) == ["1", "3", "5"]
     assert all(reading.value is not None for reading in readings.values())
-    told = [
+    text = [
         reading.low is not None or reading.reason.code == "no_variation"
         for reading in readings.values()
     ]
-    assert all(told)
+    assert all(text)
     assert readings["3"].low is not None
-    extras: dict[str, Any] = dict(found.extras)
+    extras: dict[str, Any] = dict(result_read.extras)
     assert extras["share_within"][0].keys() == {"case_id", "marks"}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Share within" in page
@@ -109,7 +109,7 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("added")
-def test_one_that_does_not_say_its_points_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_a_metric_without_points_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"metric 'without_points': returns 3 values but names 0 points"
     ):

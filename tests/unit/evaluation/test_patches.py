@@ -26,7 +26,7 @@ def lung(*places_mm: tuple[float, float, float]) -> Volume:
     z, y, x = np.indices(hu.shape)
     for place in places_mm:
         apart = [axis * step - at for axis, step, at in zip((x, y, z), SPACING, place, strict=True)]
-        hu[sum(one**2 for one in apart) < 16] = 50
+        hu[sum(entry**2 for entry in apart) < 16] = 50
     return make_volume(hu, spacing_mm=SPACING)
 
 
@@ -51,7 +51,7 @@ def decoded(content: bytes) -> np.ndarray:
     return lines[:, 1:]
 
 
-def test_lesion_lies_in_the_middle_of_every_view() -> None:
+def test_the_lesion_is_in_the_middle_of_every_view() -> None:
     center = np.array([48.0, 48.0, 45.0])
     for view in cut_views(lung((48.0, 48.0, 45.0)), center):
         assert view.shape == (100, 100)
@@ -98,8 +98,8 @@ def folder(tmp_path: Path) -> Path:
         case("c", false_mark(0.4), false_mark(0.7)),
     )
     chosen = protocol(metrics=("recall",))
-    found = evaluate(reference(*cases), [submission(*cases, name="Alpha")], chosen)
-    write_evaluation(found, tmp_path / "out")
+    evaluation = evaluate(reference(*cases), [submission(*cases, name="Alpha")], chosen)
+    write_evaluation(evaluation, tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -110,15 +110,15 @@ def test_every_miss_and_the_surest_false_positives_are_shown(folder) -> None:
         read.append(case_id)
         return lung((48.0, 48.0, 45.0))
 
-    found = cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image)
-    assert [(one.kind, one.case_id, one.facts.get("score")) for one in found] == [
+    patches = cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image)
+    assert [(patch.kind, patch.case_id, patch.facts.get("score")) for patch in patches] == [
         ("missed", "b", None),
         ("missed", "b", None),
         ("false_positive", "c", 0.7),
         ("false_positive", "c", 0.4),
         ("hit", "a", 0.9),
     ]
-    assert [one.diameter_mm for one in found[:2]] == [8.0, 6.0]
+    assert [patch.diameter_mm for patch in patches[:2]] == [8.0, 6.0]
     assert sorted(read) == ["a", "b", "c"]  # each image once
 
 
@@ -128,8 +128,8 @@ def test_cases_without_an_image_are_passed_over(folder) -> None:
             raise NoImageError.at("archive", f"has no image of case '{case_id}'.")
         return lung()
 
-    found = cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image)
-    assert [(one.kind, one.case_id) for one in found] == [("hit", "a")]
+    patches = cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image)
+    assert [(patch.kind, patch.case_id) for patch in patches] == [("hit", "a")]
 
 
 def test_an_archive_without_any_image_is_refused(folder, tmp_path: Path) -> None:
@@ -141,12 +141,12 @@ def test_with_many_algorithms_each_has_its_share(tmp_path: Path, monkeypatch) ->
     monkeypatch.setattr("nodulebench.evaluation.patches.MOST_MISSES", 4)
     monkeypatch.setattr("nodulebench.evaluation.patches.FEWEST", 1)
     cases = [case(f"c{number}", nodule(8 + number, (48, 48, 45))) for number in range(5)]
-    said = [submission(*cases, name=name) for name in ("one", "two")]
-    write_evaluation(evaluate(reference(*cases), said, protocol()), tmp_path / "out")
-    found = cut_patches(
+    submissions = [submission(*cases, name=name) for name in ("one", "two")]
+    write_evaluation(evaluate(reference(*cases), submissions, protocol()), tmp_path / "out")
+    patches = cut_patches(
         load_evaluated(tmp_path / "out"), "luna16", ["one", "two"], lambda _: lung()
     )
-    assert [(one.algorithm, one.diameter_mm) for one in found] == [
+    assert [(patch.algorithm, patch.diameter_mm) for patch in patches] == [
         ("one", 12.0),
         ("one", 11.0),
         ("two", 12.0),
@@ -177,6 +177,6 @@ def test_report_has_the_gallery_with_what_is_known_of_each(folder, tmp_path: Pat
     assert "no finding in the case" in page
     choice = ReportChoice(images=tmp_path / "archive", audience="developer")
     write_report(folder, choice, tmp_path / "developer")
-    told = (tmp_path / "developer" / "report-developer.html").read_text(encoding="utf-8")
-    assert "data:image/png" not in told
-    assert "Alpha: nodules missed" not in told
+    output = (tmp_path / "developer" / "report-developer.html").read_text(encoding="utf-8")
+    assert "data:image/png" not in output
+    assert "Alpha: nodules missed" not in output

@@ -32,7 +32,7 @@ def test_threshold_is_the_lowest_score_that_keeps_the_rate(settings: dict[str, o
         "threshold_at_fp_rate"
     ]
     # 0.125 allows no false positive of four cases, 0.25 one (.92), 0.5 two, 1 four (down to .5)
-    assert {rate: one.value for rate, one in threshold.items()} == {
+    assert {rate: estimate.value for rate, estimate in threshold.items()} == {
         "0.125": 0.95,
         "0.25": 0.9,
         "0.5": 0.7,

@@ -52,16 +52,16 @@ def folder(
     return out
 
 
-def assert_same_cohort(one: LabelledCohort, other: LabelledCohort) -> None:
+def assert_same_cohort(first: LabelledCohort, other: LabelledCohort) -> None:
     for name in ("nodule_case", "is_hit", "hit_score", "nodule_row", "hit_mark"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.false_case, other.false_case)
-    np.testing.assert_array_equal(one.false_score, other.false_score)
-    assert one.case_count == other.case_count
-    assert one.has_scores == other.has_scores
+        np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+    np.testing.assert_array_equal(first.false_case, other.false_case)
+    np.testing.assert_array_equal(first.false_score, other.false_score)
+    assert first.case_count == other.case_count
+    assert first.has_scores == other.has_scores
 
 
-def test_every_cohort_comes_back_as_it_was_judged(
+def test_every_cohort_is_read_back_unchanged(
     folder: Path, test_set: Reference, submissions: list[Submission]
 ) -> None:
     cohorts = load_evaluated(folder).cohorts
@@ -75,12 +75,12 @@ def test_every_cohort_comes_back_as_it_was_judged(
             assert_same_cohort(cohorts[rule][marks.name], expected)
 
 
-def test_evaluating_the_kept_tables_gives_the_same_document(folder: Path) -> None:
-    kept = load_evaluated(folder)
+def test_evaluating_the_stored_tables_gives_the_same_document(folder: Path) -> None:
+    stored = load_evaluated(folder)
     again = evaluation_document(
-        evaluate(kept.reference, list(kept.submissions.values()), kept.protocol)
+        evaluate(stored.reference, list(stored.submissions.values()), stored.protocol)
     )
-    assert json.loads(json.dumps(again.to_json())) == kept.document.to_json()
+    assert json.loads(json.dumps(again.to_json())) == stored.document.to_json()
 
 
 def test_an_untouched_folder_has_no_problems(folder: Path) -> None:
@@ -92,15 +92,17 @@ def test_runs_and_declared_types_come_back(tmp_path: Path) -> None:
         case("a", nodule(8, type="solid"), mark(0.9), run(3.5)),
         case("b", run(None, "failed")),
     )
-    said = submission(*cases)
-    said = Submission(said.name, said.marks, runs=said.runs, intended_types=("solid",))
-    write_evaluation(evaluate(reference(*cases), [said], protocol()), tmp_path / "out")
-    kept = load_evaluated(tmp_path / "out").submissions["algorithm"]
-    assert kept.intended_types == ("solid",)
-    assert kept.slices is None
-    assert said.runs is not None
-    assert kept.runs is not None
-    assert kept.runs.equals(said.runs)
+    submitted = submission(*cases)
+    submitted = Submission(
+        submitted.name, submitted.marks, runs=submitted.runs, intended_types=("solid",)
+    )
+    write_evaluation(evaluate(reference(*cases), [submitted], protocol()), tmp_path / "out")
+    stored = load_evaluated(tmp_path / "out").submissions["algorithm"]
+    assert stored.intended_types == ("solid",)
+    assert stored.slices is None
+    assert submitted.runs is not None
+    assert stored.runs is not None
+    assert stored.runs.equals(submitted.runs)
 
 
 def test_an_algorithm_without_marks_comes_back(tmp_path: Path) -> None:
@@ -119,9 +121,9 @@ def test_an_endless_tolerance_survives_the_document(tmp_path: Path) -> None:
     cases = (case("a", nodule(8), mark(0.9, diameter_mm=7.0)),)
     chosen = protocol(size_limit=limit)
     write_evaluation(evaluate(reference(*cases), [submission(*cases)], chosen), tmp_path / "out")
-    kept = load_evaluated(tmp_path / "out")
-    assert kept.protocol == chosen
-    assert kept.problems == []
+    stored = load_evaluated(tmp_path / "out")
+    assert stored.protocol == chosen
+    assert stored.problems == []
 
 
 def test_an_algorithm_to_which_a_rule_does_not_apply_is_left_out(tmp_path: Path) -> None:
@@ -142,10 +144,10 @@ def test_tables_of_an_older_run_in_the_same_folder_are_not_read(
     write_evaluation(evaluate(test_set, submissions, three_rules()), out)
     cases = (case("a", nodule(8), mark(0.9), false_mark(0.2)),)
     write_evaluation(evaluate(reference(*cases), [submission(*cases)], protocol()), out)
-    kept = load_evaluated(out)
-    assert kept.reference.slices is None
-    assert kept.submissions["algorithm"].slices is None
-    assert kept.problems == []
+    stored = load_evaluated(out)
+    assert stored.reference.slices is None
+    assert stored.submissions["algorithm"].slices is None
+    assert stored.problems == []
 
 
 def small_folder(tmp_path: Path) -> Path:
@@ -156,7 +158,7 @@ def small_folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_changed_marks_are_told_by_their_digest(tmp_path: Path) -> None:
+def test_changed_marks_are_recognised_by_their_digest(tmp_path: Path) -> None:
     out = small_folder(tmp_path)
     file = out / "inputs" / "marks.parquet"
     pl.read_parquet(file).with_columns(score=pl.lit(0.5)).write_parquet(file)
@@ -164,7 +166,7 @@ def test_changed_marks_are_told_by_their_digest(tmp_path: Path) -> None:
     assert "inputs/marks.parquet: was changed after the folder was written" in str(problem)
 
 
-def test_a_changed_protocol_is_told_by_its_digest(tmp_path: Path) -> None:
+def test_a_changed_protocol_is_recognised_by_its_digest(tmp_path: Path) -> None:
     out = small_folder(tmp_path)
     file = out / "evaluation.json"
     document = json.loads(file.read_text())

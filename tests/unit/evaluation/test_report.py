@@ -1,4 +1,4 @@
-"""nodulebench report: the same page from the folder alone, and copies for others."""
+"""nodulebench report: the same page from only the folder, and copies for others."""
 
 import json
 from dataclasses import replace
@@ -44,8 +44,8 @@ def test_tables_are_written_as_csv(folder: Path) -> None:
     metrics = pl.read_csv(folder / "tables" / "metrics.csv")
     document = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
     recall = document["algorithms"][0]["rules"]["center_hit"]["metrics"]["recall"]
-    found = metrics.filter(algorithm="careful", rule="center_hit", metric="recall")
-    assert found["value"].to_list() == [recall["value"]]
+    rows = metrics.filter(algorithm="careful", rule="center_hit", metric="recall")
+    assert rows["value"].to_list() == [recall["value"]]
     assert {path.name for path in (folder / "tables").iterdir()} == {
         "counts.csv",
         "metrics.csv",
@@ -90,7 +90,7 @@ def test_developers_tables_have_no_flips(folder: Path, tmp_path: Path) -> None:
     assert "threshold_at_fp_rate" not in text
 
 
-def test_unknown_algorithm_is_told_with_the_known_ones(folder: Path) -> None:
+def test_an_unknown_algorithm_lists_the_known_ones(folder: Path) -> None:
     with pytest.raises(UnknownNameError, match="no algorithm 'eagr'"):
         write_report(folder, ReportChoice(algorithm="eagr"))
 
@@ -120,9 +120,7 @@ def test_causes_are_read_from_a_csv(folder: Path, tmp_path: Path) -> None:
     assert "Causes of false positives" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_causes_of_single_marks_stand_beside_them_in_the_report(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_causes_of_single_marks_are_in_the_report(folder: Path, tmp_path: Path) -> None:
     falses = pl.read_csv(folder / "false_positives.csv", schema_overrides={"mark_id": pl.String})
     worst = falses.sort("rank").row(0, named=True)
     path = tmp_path / "causes.csv"
@@ -173,9 +171,7 @@ def test_combinations_and_agreement_are_read_from_their_files(folder: Path, tmp_
     assert "Agreement of the readers" in page
 
 
-def test_scores_under_other_references_are_shown_to_the_lab_alone(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_scores_under_other_references_are_only_for_the_lab(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "spread.csv"
     path.write_text(
         "algorithm,metric,reference,nodules,hit,value\n"

@@ -68,7 +68,7 @@ def fields(text: str) -> set[str]:
 def keys_in_source() -> tuple[set[str], set[str]]:
     """Texts that look like keys, and families: keys that are put together, with what is put in."""
     whole, families = set(), set()
-    for path in (path for one in SPEAKING for path in (one, *one.rglob("*.py"))):
+    for path in (path for source in SPEAKING for path in (source, *source.rglob("*.py"))):
         if path.is_dir() or path.parent.parent.name == "i18n":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -85,17 +85,17 @@ def keys_in_source() -> tuple[set[str], set[str]]:
     for path in (PACKAGE / "report" / "pages" / "templates").rglob("*.html"):
         whole |= set(re.findall(r'\bt(?:ranslate)?\("([^"]+)"', path.read_text(encoding="utf-8")))
     for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
-        told = re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))
-        whole |= {f"workbench.{key}" for key in told}
+        keys_used = re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))
+        whole |= {f"workbench.{key}" for key in keys_used}
     return whole, families
 
 
 def test_every_key_that_the_viewer_says_has_a_text() -> None:
-    told: set[str] = set()
+    keys_used: set[str] = set()
     for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         source = path.read_text(encoding="utf-8")
-        told |= set(re.findall(r'translate\("([a-z_.]+)"|"((?:key|plane)\.[a-z_]+)"', source))
-    keys = {f"workbench.{key}" for pair in told for key in pair if key}
+        keys_used |= set(re.findall(r'translate\("([a-z_.]+)"|"((?:key|plane)\.[a-z_]+)"', source))
+    keys = {f"workbench.{key}" for pair in keys_used for key in pair if key}
     assert len(keys) > 20
     assert sorted(keys - set(texts("en"))) == []
 
@@ -200,7 +200,9 @@ PUT_IN = {family: tuple(put_in) for family, put_in in FAMILIES.items()}
 
 def keys_of_families() -> set[str]:
     return {
-        re.sub(r"\{.*\}", str(one), family) for family, put_in in PUT_IN.items() for one in put_in
+        re.sub(r"\{.*\}", str(value), family)
+        for family, put_in in PUT_IN.items()
+        for value in put_in
     }
 
 
@@ -253,7 +255,7 @@ def test_every_metric_rule_label_and_type_has_words(name: str) -> None:
 def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
     english, chinese = names("en", "name"), names("zh", "name")
     assert set(chinese) >= {*english, *NODULE_TYPES, *LABEL_NAMES, *REGISTERED_RULES}
-    assert [name for name, said in english.items() if said == name.replace("_", " ")] == []
+    assert [name for name, text in english.items() if text == name.replace("_", " ")] == []
 
 
 def test_terms_in_chinese_stand_before_the_english_ones() -> None:
@@ -279,8 +281,10 @@ def test_list_in_a_sentence() -> None:
 
 
 def chinese_page() -> str:
-    one = evaluation(algorithm_result("Alpha", (90, 66)), algorithm_result("Beta", (84, 70)))
-    return render_html(evaluation_document(one), curves_of(one), flips_of(one), language="zh")
+    made_up = evaluation(algorithm_result("Alpha", (90, 66)), algorithm_result("Beta", (84, 70)))
+    return render_html(
+        evaluation_document(made_up), curves_of(made_up), flips_of(made_up), language="zh"
+    )
 
 
 def shown_texts(html: str) -> Iterator[str]:
@@ -307,18 +311,19 @@ def test_chinese_page_states_its_language_and_fonts() -> None:
 
 
 def test_chinese_is_punctuated_as_chinese() -> None:
-    found = [
+    unpunctuated = [
         key
         for key, text in texts("zh").items()
         if re.search(r"[\u4e00-\u9fff][,;:]|[,;:][\u4e00-\u9fff]", text)
     ]
-    assert found == []
+    assert unpunctuated == []
 
 
 def test_numbers_are_the_same_in_every_language() -> None:
-    one = evaluation(algorithm_result("Alpha", (90, 66)))
+    made_up = evaluation(algorithm_result("Alpha", (90, 66)))
     pages = [
-        render_html(evaluation_document(one), curves_of(one), language=name) for name in LANGUAGES
+        render_html(evaluation_document(made_up), curves_of(made_up), language=name)
+        for name in LANGUAGES
     ]
     cells = [re.findall(r'<td class="number"[^>]*>([\d.,]+)', page) for page in pages]
     assert len(cells[0]) > 100

@@ -71,9 +71,11 @@ def codes_told() -> Iterator[tuple[str, str, ast.Call]]:
                 continue
             given = node.args[number]
             given = constants.get(given.id, given) if isinstance(given, ast.Name) else given
-            for one in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
-                assert isinstance(one, ast.Constant), f"{place}:{node.lineno}: no code is seen here"
-                yield one.value, f"{place}:{node.lineno}", node
+            for code in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
+                assert isinstance(code, ast.Constant), (
+                    f"{place}:{node.lineno}: no code is seen here"
+                )
+                yield code.value, f"{place}:{node.lineno}", node
 
 
 @cache
@@ -91,9 +93,9 @@ def test_every_code_that_is_told_has_words_in_every_language() -> None:
 
 @pytest.mark.slow
 def test_every_worded_code_is_told() -> None:
-    told = {code for code, _, _ in codes()} | {AS_STATED}
+    used = {code for code, _, _ in codes()} | {AS_STATED}
     for words in WORDS.values():
-        assert sorted(set(words) - told) == []
+        assert sorted(set(words) - used) == []
 
 
 def test_languages_name_the_same_values() -> None:
@@ -160,9 +162,9 @@ def test_lists_hold_counts_shares_and_notices() -> None:
 
 
 def test_several_notices_are_one_statement() -> None:
-    told = (Notice("rows_found", {"count": 2}), "a sentence of others")
-    assert translator("en").messages(told) == "2; a sentence of others"
-    assert translator("zh").messages(told) == "共 2；a sentence of others"
+    notices = (Notice("rows_found", {"count": 2}), "a sentence of others")
+    assert translator("en").messages(notices) == "2; a sentence of others"
+    assert translator("zh").messages(notices) == "共 2；a sentence of others"
     assert translator("en").messages("a sentence") == "a sentence"
     assert translator("en").messages(Notice("rows_found", {"count": 2})) == "2"
 

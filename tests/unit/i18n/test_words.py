@@ -13,9 +13,9 @@ TRANSLATE = translator()
 
 @pytest.mark.parametrize("name", [name for name in REGISTERED_METRICS if name != "f_beta"])
 def test_every_metric_has_a_title_and_a_meaning(name: str) -> None:
-    said = TRANSLATE.metric(name)
-    assert said.title
-    assert said.meaning
+    metric_text = TRANSLATE.metric(name)
+    assert metric_text.title
+    assert metric_text.meaning
 
 
 def test_every_rule_is_described() -> None:

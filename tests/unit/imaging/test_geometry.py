@@ -56,8 +56,8 @@ def test_each_axis_has_its_own_spacing() -> None:
 
 def test_a_tilted_gantry_moves_y_and_z_together() -> None:
     # 10 voxels along the second axis: 7.5 mm, turned by 10 degrees towards the head
-    found = tilted().to_world(np.array([[0.0, 10.0, 0.0]]))[0] - ORIGIN
-    assert found == pytest.approx([0.0, 7.5 * np.cos(np.pi / 18), 7.5 * np.sin(np.pi / 18)])
+    world = tilted().to_world(np.array([[0.0, 10.0, 0.0]]))[0] - ORIGIN
+    assert world == pytest.approx([0.0, 7.5 * np.cos(np.pi / 18), 7.5 * np.sin(np.pi / 18)])
 
 
 @pytest.mark.parametrize("grid", [axial(), head_first(), tilted(), tilted(45)])
@@ -72,7 +72,7 @@ def test_extents_come_back(grid: Geometry) -> None:
     assert grid.extent_to_world(grid.extent_to_voxels(extent)) == pytest.approx(extent)
 
 
-def test_in_a_coronal_image_the_third_extent_lies_along_y() -> None:
+def test_in_a_coronal_image_the_third_extent_is_along_y() -> None:
     assert tilted(90).extent_to_world(np.array([[2.0, 4.0, 8.0]])).tolist() == [[1.0, 16.0, 3.0]]
 
 
@@ -103,7 +103,7 @@ def test_the_height_on_a_slice_leads_back_to_the_slice(grid: Geometry) -> None:
     assert grid.slice_of(np.column_stack([xy, height])) == pytest.approx(number)
 
 
-def test_a_box_lies_on_the_slices_whose_planes_it_contains() -> None:
+def test_a_box_is_on_the_slices_whose_planes_it_contains() -> None:
     # planes every 2 mm from -300: from -291 to -285 there are those at -290, -288, -286
     box, number, center = slices_through(
         axial(), np.array([[0.0, 0.0, -288.0]]), np.array([[5.0, 5.0, 6.0]])
@@ -113,12 +113,12 @@ def test_a_box_lies_on_the_slices_whose_planes_it_contains() -> None:
     assert center.tolist() == [[0.0, 0.0, -290.0], [0.0, 0.0, -288.0], [0.0, 0.0, -286.0]]
 
 
-def test_a_box_of_voxels_lies_on_just_their_slices() -> None:
+def test_a_box_of_voxels_is_on_just_their_slices() -> None:
     center, extent = voxel_box_mm(axial(), np.array([[0.0, 0, 4]]), np.array([[9.0, 9, 6]]))
     assert slices_through(axial(), center, extent)[1].tolist() == [4, 5, 6]
 
 
-def test_a_thin_box_between_planes_lies_on_the_nearest_slice() -> None:
+def test_a_thin_box_between_planes_is_on_the_nearest_slice() -> None:
     _, number, _ = slices_through(
         axial(), np.array([[0.0, 0.0, -288.7]]), np.array([[5.0, 5.0, 0.5]])
     )
@@ -144,18 +144,18 @@ def test_ras_mirrors_x_and_y_and_back() -> None:
 
 
 def test_the_geometry_of_a_case_is_that_of_its_row() -> None:
-    found = geometries(cases(direction="1 0 0 0 1 0 0 0 -1", size_x=5, size_y=6, size_z=7))["a"]
-    assert found.spacing_mm.tolist() == [0.5, 0.75, 2.0]
-    assert found.origin_mm.tolist() == [-100.0, -120.0, -300.0]
-    assert found.direction.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, -1]]
-    assert found.size is not None
-    assert found.size.tolist() == [5, 6, 7]
+    grids = geometries(cases(direction="1 0 0 0 1 0 0 0 -1", size_x=5, size_y=6, size_z=7))["a"]
+    assert grids.spacing_mm.tolist() == [0.5, 0.75, 2.0]
+    assert grids.origin_mm.tolist() == [-100.0, -120.0, -300.0]
+    assert grids.direction.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, -1]]
+    assert grids.size is not None
+    assert grids.size.tolist() == [5, 6, 7]
 
 
 def test_direction_is_given_row_by_row() -> None:
     # the second image axis runs to the head, the third to the front
-    found = geometries(cases(direction="1 0 0 0 0 -1 0 1 0"))["a"]
-    assert found.to_world(np.array([[0.0, 1.0, 0.0]])).tolist() == [[-100.0, -120.0, -299.25]]
+    grids = geometries(cases(direction="1 0 0 0 0 -1 0 1 0"))["a"]
+    assert grids.to_world(np.array([[0.0, 1.0, 0.0]])).tolist() == [[-100.0, -120.0, -299.25]]
 
 
 def test_a_case_without_spacing_has_no_geometry() -> None:

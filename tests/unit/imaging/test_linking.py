@@ -52,7 +52,7 @@ def test_a_centre_on_the_edge_is_inside() -> None:
     assert link_boxes(boxes(("a", 1, 0, 0, 6), ("a", 2, 3.01, 0, 2))).tolist() == [0, 1]
 
 
-def test_it_is_enough_that_one_centre_lies_in_the_other_box() -> None:
+def test_it_is_enough_that_one_centre_is_in_the_other_box() -> None:
     # the small box's centre lies in the large one, not the other way round
     assert link_boxes(boxes(("a", 1, 0, 0, 2), ("a", 2, 5, 0, 12))).tolist() == [0, 0]
 
@@ -79,5 +79,5 @@ def test_marks_are_numbered_by_their_lowest_slice() -> None:
     assert link_boxes(upside_down).tolist() == [1, 1, 0]
 
 
-def test_no_boxes_are_no_marks() -> None:
+def test_no_boxes_are_not_marks() -> None:
     assert link_boxes(boxes()).tolist() == []

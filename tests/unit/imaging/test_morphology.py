@@ -106,9 +106,9 @@ def test_blocks_are_means_of_the_voxels_that_say_so(shape, factors, seed):
 def test_growing_stays_in_its_room():
     seed = np.zeros((1, 3, 3), dtype=np.bool_)
     seed[0, 1, 1] = True
-    room = np.zeros_like(seed)
-    room[0, 1] = True
-    assert grown_into(seed, room)[0].tolist() == [[False] * 3, [True] * 3, [False] * 3]
+    allowed = np.zeros_like(seed)
+    allowed[0, 1] = True
+    assert grown_into(seed, allowed)[0].tolist() == [[False] * 3, [True] * 3, [False] * 3]
 
 
 @pytest.mark.parametrize("radius", [0.0, 5.0])

@@ -69,7 +69,7 @@ def test_contours_are_read_and_written_as_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["1 2;3", "1 2;x 4", "", None, "1 2;nan 3", "1 2 3;4 5 6"])
-def test_what_is_no_contour_is_refused(text: str | None) -> None:
+def test_what_is_not_a_contour_is_refused(text: str | None) -> None:
     with pytest.raises(InputError) as caught:
         read_outlines(pl.Series(["0 0;1 1", text], dtype=pl.String), allows_none=False)
     assert str(caught.value) == (
@@ -151,7 +151,7 @@ def test_random_points_in_a_convex_outline_agree_with_its_half_planes():
 
 
 @pytest.mark.parametrize("text", ["0 0;1;2 2", "0 0;a 1", "0 0;1 nan", "0 0 0;1 1 1"])
-def test_text_that_is_no_list_of_points_is_an_error(text):
+def test_text_that_is_not_a_list_of_points_is_an_error(text):
     with pytest.raises(InputError) as caught:
         read_outlines(pl.Series([SQUARE, text]))
     assert str(caught.value) == (

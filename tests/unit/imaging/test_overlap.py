@@ -55,8 +55,8 @@ def test_two_discs_share_a_lens() -> None:
     angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
     disc = np.column_stack([np.cos(angle), np.sin(angle)])
     lens = 2 * np.arccos(0.5) - 0.5 * np.sqrt(3)  # unit discs, centres 1 apart
-    found = areas_and_overlap_mm2(disc, disc + np.array([1.0, 0.0]))
-    assert found == pytest.approx((np.pi, np.pi, lens), rel=2e-4)
+    areas = areas_and_overlap_mm2(disc, disc + np.array([1.0, 0.0]))
+    assert areas == pytest.approx((np.pi, np.pi, lens), rel=2e-4)
 
 
 def clip(subject: np.ndarray, window: np.ndarray) -> np.ndarray:

@@ -9,16 +9,16 @@ from nodulebench.imaging.rasters import png
 def chunks(content):
     """The parts of a PNG file by their kinds; each has the check that belongs to it."""
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
-    found, at = {}, 8
+    result, at = {}, 8
     while at < len(content):
         (length,) = struct.unpack(">I", content[at : at + 4])
         kind, data = content[at + 4 : at + 8], content[at + 8 : at + 8 + length]
         assert content[at + 8 + length : at + 12 + length] == struct.pack(
             ">I", zlib.crc32(kind + data)
         )
-        found[kind] = data
+        result[kind] = data
         at += 12 + length
-    return found
+    return result
 
 
 def test_grey_pixels_stand_line_by_line():

@@ -17,13 +17,13 @@ def enclosed(*rims: tuple[tuple[int, int], ...]) -> list[tuple[Pixels, Pixels]]:
     outline = np.repeat(np.arange(len(rims)), [len(rim) for rim in rims])
     i, j = np.concatenate([np.array(rim) for rim in rims]).T
     which, i, j, is_rim = enclosed_pixels(outline, i, j)
-    found = []
+    result = []
     for number in range(len(rims)):
         mine = which == number
         everything = set(zip(i[mine].tolist(), j[mine].tolist(), strict=True))
         inside = mine & ~is_rim
-        found.append((set(zip(i[inside].tolist(), j[inside].tolist(), strict=True)), everything))
-    return found
+        result.append((set(zip(i[inside].tolist(), j[inside].tolist(), strict=True)), everything))
+    return result
 
 
 def pixels_of(corners: list[tuple[float, float]]) -> Pixels:
@@ -38,7 +38,7 @@ def trace(*sets: Pixels) -> list[np.ndarray]:
     return [corners[outline == number] for number in range(len(sets))]
 
 
-def test_a_rim_of_pixels_encloses_what_lies_strictly_inside() -> None:
+def test_a_rim_of_pixels_encloses_what_is_strictly_inside() -> None:
     ((inside, whole),) = enclosed(rim((3, 3), (5, 4)))
     assert inside == {(i, j) for i in (3, 4, 5) for j in (3, 4)}
     assert len(whole) - len(inside) == 14

@@ -33,9 +33,9 @@ def test_a_ball_is_found_whole_wherever_it_is_clicked(
     spacing: tuple[float, float, float], click: tuple[float, float, float]
 ) -> None:
     volume = ball(size=(48, 48, 24), spacing_mm=spacing)
-    found = grow_nodule(volume, BALL_MM + np.array(click))
-    assert diameter_mm(volume, len(found.voxel)) == pytest.approx(2 * RADIUS_MM, rel=0.06)
-    middle = volume.geometry.to_world(found.voxel.astype(float)).mean(axis=0)
+    grown = grow_nodule(volume, BALL_MM + np.array(click))
+    assert diameter_mm(volume, len(grown.voxel)) == pytest.approx(2 * RADIUS_MM, rel=0.06)
+    middle = volume.geometry.to_world(grown.voxel.astype(float)).mean(axis=0)
     assert np.abs(middle - BALL_MM).max() < max(spacing) / 2
 
 
@@ -47,9 +47,9 @@ def test_a_flat_nodule_in_thick_slices_is_not_cut(off_mm: float) -> None:
     half = np.array([6.6, 6.6, 3.1])
     share = np.clip((1 - np.linalg.norm(place / half, axis=-1)) * 4 + 0.5, 0, 1)
     volume.hu[:] = np.rint(OUTSIDE_HU + share * (INSIDE_HU - OUTSIDE_HU))
-    found = grow_nodule(volume, BALL_MM + np.array([1.0, -1.0, off_mm]))
+    grown = grow_nodule(volume, BALL_MM + np.array([1.0, -1.0, off_mm]))
     whole = {tuple(one) for one in np.argwhere(share >= 0.5)[:, ::-1].tolist()}
-    assert whole <= {tuple(one) for one in found.voxel.tolist()}
+    assert whole <= {tuple(one) for one in grown.voxel.tolist()}
 
 
 def test_vessels_and_the_wall_are_cut_off() -> None:
@@ -58,9 +58,9 @@ def test_vessels_and_the_wall_are_cut_off() -> None:
     is_vessel = np.hypot(away[..., 1] - 1, away[..., 2]) < 1.4
     is_wall = away[..., 0] > RADIUS_MM - 1.5
     volume.hu[is_vessel | is_wall] = INSIDE_HU
-    found = grow_nodule(volume, BALL_MM)
-    inside = np.linalg.norm(volume.geometry.to_world(found.voxel.astype(float)) - BALL_MM, axis=1)
-    assert diameter_mm(volume, len(found.voxel)) == pytest.approx(2 * RADIUS_MM, rel=0.12)
+    grown = grow_nodule(volume, BALL_MM)
+    inside = np.linalg.norm(volume.geometry.to_world(grown.voxel.astype(float)) - BALL_MM, axis=1)
+    assert diameter_mm(volume, len(grown.voxel)) == pytest.approx(2 * RADIUS_MM, rel=0.12)
     assert np.mean(inside > RADIUS_MM + 1) < 0.03
 
 
@@ -87,15 +87,15 @@ def test_ground_glass_is_found_by_its_own_density() -> None:
     volume = ball(size=(60, 60, 40), spacing_mm=(0.8, 0.8, 1.0))
     share = (volume.hu.astype(float) - OUTSIDE_HU) / (INSIDE_HU - OUTSIDE_HU)
     faint = Volume((OUTSIDE_HU + 300 * share).astype(np.int16), volume.geometry)
-    found = grow_nodule(faint, BALL_MM)
-    assert diameter_mm(faint, len(found.voxel)) == pytest.approx(2 * RADIUS_MM, rel=0.06)
+    grown = grow_nodule(faint, BALL_MM)
+    assert diameter_mm(faint, len(grown.voxel)) == pytest.approx(2 * RADIUS_MM, rel=0.06)
 
 
 @pytest.mark.parametrize("hu", [-850, 50])
 def test_a_click_on_nothing_still_gives_the_place_itself(hu: int) -> None:
     volume = ball(size=(30, 30, 12))
     volume.hu[:] = hu
-    found = grow_nodule(volume, volume.geometry.to_world(np.array([[0.0, 0.0, 0.0]]))[0])
-    assert len(found.voxel) >= 1
-    assert (found.voxel >= 0).all()
-    assert (found.voxel < [30, 30, 12]).all()
+    grown = grow_nodule(volume, volume.geometry.to_world(np.array([[0.0, 0.0, 0.0]]))[0])
+    assert len(grown.voxel) >= 1
+    assert (grown.voxel >= 0).all()
+    assert (grown.voxel < [30, 30, 12]).all()

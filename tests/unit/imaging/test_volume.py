@@ -49,7 +49,7 @@ def test_voxels_that_are_not_numbers_are_counted():
     )
 
 
-def test_all_problems_of_a_volume_are_told_at_once():
+def test_all_problems_of_a_volume_are_reported_at_once():
     with pytest.raises(InputError) as error:
         make_volume(np.zeros((4, 4)), spacing_mm=(0, 1, 1), direction=np.ones(9), where="slice")
     assert [str(problem) for problem in error.value.problems] == [
@@ -85,7 +85,7 @@ def test_turning_to_the_patients_axes_keeps_every_voxel_in_its_place(axes, signs
         )
 
 
-def test_a_volume_that_lies_too_oblique_is_refused():
+def test_a_volume_that_is_too_oblique_is_refused():
     half = np.sqrt(0.5)
     direction = [[half, -half, 0], [half, half, 0], [0, 0, 1]]
     volume = make_volume(np.zeros((2, 2, 2), np.int16), spacing_mm=(1, 1, 1), direction=direction)
@@ -98,9 +98,9 @@ def test_a_volume_that_lies_too_oblique_is_refused():
 
 
 @pytest.mark.parametrize("origin", [(np.nan, 0, 0), (0, np.inf, 0), (0, 0)])
-def test_an_image_that_lies_nowhere_is_refused(origin):
-    with pytest.raises(InputError, match=r"first voxel is at .* which is not a position") as told:
+def test_an_image_that_is_nowhere_is_refused(origin):
+    with pytest.raises(InputError, match=r"first voxel is at .* which is not a position") as caught:
         make_volume(
             np.zeros((2, 2, 2), np.int16), spacing_mm=(1, 1, 1), origin_mm=origin, where="a.mhd"
         )
-    assert "a.mhd" in str(told.value)
+    assert "a.mhd" in str(caught.value)

@@ -91,7 +91,7 @@ def test_the_current_folder_can_be_written_to(
     assert names(tmp_path) == ["here", "here/a.txt"]
 
 
-def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(InputError, match=r"file: cannot be written: Not a directory\."),
@@ -137,13 +137,13 @@ def test_a_folder_of_a_run_is_gone_afterwards_and_those_of_killed_runs_too(tmp_p
     assert names(tmp_path) == ["whole", "whole/a.dcm"]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"), run_folder(tmp_path / "file"):
         pass
 
 
-def test_whoever_opens_a_folder_next_ends_what_a_killed_process_began(tmp_path: Path) -> None:
+def test_anyone_who_opens_a_folder_next_ends_what_a_killed_process_began(tmp_path: Path) -> None:
     """The process was killed after one of its files was moved."""
     (tmp_path / MOVING / "inner").mkdir(parents=True)
     (tmp_path / MOVING / "b.txt").write_text("new")
@@ -178,15 +178,15 @@ def test_what_a_killed_process_left_does_not_make_a_folder_full(tmp_path: Path) 
 def test_the_disk_has_bytes_before_names_and_names_before_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    message: list[str] = []
     replace = Path.replace
 
     def remember(self: Path, target: Path) -> Path:
-        told.append(f"name {target.name}")
+        message.append(f"name {target.name}")
         return replace(self, target)
 
     def settle(place: Path) -> None:
-        told.append(f"settle {place.name.rpartition('-')[2]}")
+        message.append(f"settle {place.name.rpartition('-')[2]}")
 
     monkeypatch.setattr(Path, "replace", remember)
     monkeypatch.setattr(staging, "settle", settle)
@@ -194,25 +194,25 @@ def test_the_disk_has_bytes_before_names_and_names_before_the_end(
     monkeypatch.setattr(durable, "settle", settle)
     with staged_file(tmp_path / "a.txt") as stage:
         stage.write_text("a")
-    assert told == ["settle a.txt", "name a.txt", f"settle {tmp_path.name}"]
-    told.clear()
+    assert message == ["settle a.txt", "name a.txt", f"settle {tmp_path.name}"]
+    message.clear()
     with staged_folder(tmp_path / "out") as stage, staged_file(stage / "b.txt") as inner:
         inner.write_text("b")
-    assert told == ["name b.txt", "settle out", "name out", f"settle {tmp_path.name}"]
-    told.clear()
+    assert message == ["name b.txt", "settle out", "name out", f"settle {tmp_path.name}"]
+    message.clear()
     with staged_folder(tmp_path / "out") as stage:
         (stage / "b.txt").write_text("c")
     moved = ["settle out", f"name {MOVING}", "settle out", "name b.txt", "settle out"]
-    assert told == [*moved, "settle out", f"settle {tmp_path.name}"]
-    told.clear()
+    assert message == [*moved, "settle out", f"settle {tmp_path.name}"]
+    message.clear()
     with staged_folder(tmp_path / "out") as stage:
         (stage / "below").mkdir()
         (stage / "below" / "d.txt").write_text("d")
     # the folder that a file moves to is on the disk before the file has left its place
-    assert told[:4] == ["settle out", f"name {MOVING}", "settle out", "settle out"]
-    assert told[4] == "name d.txt"
-    told.clear()
+    assert message[:4] == ["settle out", f"name {MOVING}", "settle out", "settle out"]
+    assert message[4] == "name d.txt"
+    message.clear()
     with staged_file(tmp_path / "new" / "deep" / "e.txt") as stage:
         stage.write_text("e")
     made = ["settle new", f"settle {tmp_path.name}"]
-    assert told == [*made, "settle e.txt", "name e.txt", "settle deep"]
+    assert message == [*made, "settle e.txt", "name e.txt", "settle deep"]

@@ -21,24 +21,24 @@ def written(folder: Path) -> Path:
 
 
 def test_a_test_set_comes_back_as_it_was(tmp_path: Path) -> None:
-    found = read_reference(written(tmp_path))
-    assert found.name == "test"
-    assert found.cases.select("case_id", "patient_id", "vendor").rows() == [
+    reference = read_reference(written(tmp_path))
+    assert reference.name == "test"
+    assert reference.cases.select("case_id", "patient_id", "vendor").rows() == [
         ("a", "p", "V"),
         ("b", "q", "W"),
     ]
-    assert found.nodules.select("nodule_id", "diameter_mm", "is_ignored", "type").rows() == [
+    assert reference.nodules.select("nodule_id", "diameter_mm", "is_ignored", "type").rows() == [
         ("n0", 8.0, False, "solid"),
         ("n1", 4.0, True, None),
     ]
-    assert found.slices is not None
-    assert found.slices["slice_index"].to_list() == [3]
+    assert reference.slices is not None
+    assert reference.slices["slice_index"].to_list() == [3]
 
 
 def test_a_bundle_written_over_another_is_the_old_or_the_new_wherever_it_is_killed(
     tmp_path: Path,
 ) -> None:
-    found = []
+    result = []
     for operation in range(1, 40):
         folder = written(tmp_path / str(operation))  # with a table of slices
         with pytest.MonkeyPatch.context() as patch:
@@ -50,13 +50,13 @@ def test_a_bundle_written_over_another_is_the_old_or_the_new_wherever_it_is_kill
             else:
                 is_killed = False
         back = read_reference(folder)
-        found.append(back.cases["case_id"].to_list())
-        assert (back.slices is None) == (found[-1] == ["c"])
+        result.append(back.cases["case_id"].to_list())
+        assert (back.slices is None) == (result[-1] == ["c"])
         if not is_killed:
             break
-    assert found == [["a", "b"]] * found.count(["a", "b"]) + [["c"]] * found.count(["c"])
-    assert found.count(["a", "b"]) > 1
-    assert found.count(["c"]) > 2
+    assert result == [["a", "b"]] * result.count(["a", "b"]) + [["c"]] * result.count(["c"])
+    assert result.count(["a", "b"]) > 1
+    assert result.count(["c"]) > 2
 
 
 def test_the_manifest_lists_every_table_with_its_digest(tmp_path: Path) -> None:
@@ -71,23 +71,23 @@ def test_the_manifest_lists_every_table_with_its_digest(tmp_path: Path) -> None:
     assert all(len(digest) == len("sha256:") + 64 for digest in manifest["files"].values())
 
 
-def test_a_changed_table_is_refused(tmp_path: Path, told) -> None:
+def test_a_changed_table_is_refused(tmp_path: Path, messages_of) -> None:
     folder = written(tmp_path)
     (folder / "nodules.parquet").write_bytes((folder / "cases.parquet").read_bytes())
     (folder / "nodule_slices.parquet").unlink()
-    assert told(read_reference, folder) == [
+    assert messages_of(read_reference, folder) == [
         "set/nodules.parquet: does not match the manifest: it was changed after the bundle was "
         "written. Get the bundle again from its owner.",
         "set/nodule_slices.parquet: is listed in the manifest, but does not exist.",
     ]
 
 
-def test_a_table_that_the_manifest_does_not_list_is_refused(tmp_path: Path, told) -> None:
+def test_a_table_that_the_manifest_does_not_list_is_refused(tmp_path: Path, messages_of) -> None:
     folder = written(tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["files"]["nodule_slices.parquet"], manifest["files"]["cases.parquet"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert told(read_reference, folder) == [
+    assert messages_of(read_reference, folder) == [
         "set/cases.parquet: is not listed in the manifest.",
         "set/nodule_slices.parquet: is not listed in the manifest.",
     ]

@@ -28,6 +28,6 @@ def test_the_header_of_an_official_list_is_still_refused(tmp_path: Path) -> None
         read_case_list(tmp_path / "list.csv")
 
 
-def test_a_list_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_list_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv"):
         read_case_list(tmp_path / "none.csv")

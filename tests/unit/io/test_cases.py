@@ -48,7 +48,7 @@ def test_what_contradicts_the_test_set_is_an_error_that_says_so() -> None:
     ]
 
 
-def test_scans_are_described_as_their_images_say_and_it_is_told() -> None:
+def test_scans_are_described_as_their_images_say_and_it_is_reported() -> None:
     own = OWN.with_columns(
         vendor=pl.lit("toshiba"), kernel=pl.Series([None, "FC51"]), exposure_mas=pl.lit(40.0)
     )
@@ -115,6 +115,6 @@ def test_the_denominator_of_a_folder_of_tables_is_its_own(tmp_path: Path) -> Non
     )
     listed = tmp_path / "cases.csv"
     listed.write_text("case_id,patient_id\nb,p2\nz,p9\n")
-    found = read_reference(folder, listed)
-    assert found.cases.select("case_id", "patient_id").rows() == [("a", None), ("b", "p2")]
-    assert len(found.notices) == 1
+    reference = read_reference(folder, listed)
+    assert reference.cases.select("case_id", "patient_id").rows() == [("a", None), ("b", "p2")]
+    assert len(reference.notices) == 1

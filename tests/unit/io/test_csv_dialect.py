@@ -52,12 +52,12 @@ def test_names_are_known_in_other_spellings() -> None:
     assert simple_name(" Coord_X ") == "coordx"
 
 
-def test_a_name_that_is_there_is_no_other() -> None:
+def test_a_name_that_is_there_is_not_a_other() -> None:
     assert spelt(["coordX", "CoordX"], ["coordX"]) == ["coordX", "CoordX"]
     assert spelt(["CoordX", "COORDX"], ["coordX"]) == ["CoordX", "COORDX"]
 
 
-def test_names_that_somebody_gave_hold_alone() -> None:
+def test_names_that_somebody_gave_hold_only() -> None:
     assert spelt(["px", "coordx"], ["coordX"], {"coordX": "px"}) == ["coordX", "coordx"]
 
 

@@ -28,7 +28,7 @@ def rows(folder: Path, content: bytes, known: list[str] | None = None) -> list[t
     return table.rows()
 
 
-def told(folder: Path, content: bytes, known: list[str] | None = None) -> list[str]:
+def messages_of(folder: Path, content: bytes, known: list[str] | None = None) -> list[str]:
     with pytest.raises(InputError) as caught:
         rows(folder, content, known)
     return [str(problem).replace(str(folder) + "/", "") for problem in caught.value.problems]
@@ -55,13 +55,13 @@ def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
     assert rows(tmp_path, b"case,x\n\na,1\n\n\nb,2\n\n") == [(3, "a", 1.0), (6, "b", 2.0)]
 
 
-def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+def test_a_header_only_is_a_table_without_rows(tmp_path: Path) -> None:
     assert rows(tmp_path, b"case,x\n") == []
 
 
 def test_every_row_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) -> None:
     content = b'case,x\na,1\n"b\nc",left\n\nd\ne,nan\nf,1e400\n,3\ng,1,5\n'
-    assert told(tmp_path, content) == [
+    assert messages_of(tmp_path, content) == [
         "x.csv line 3: x 'left' is not a finite number. Correct the value or remove the row.",
         "x.csv line 6: x is missing; the row is cut short or empty there. Complete the row or "
         "remove it.",
@@ -74,7 +74,7 @@ def test_every_row_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) ->
 
 
 def test_many_problems_of_one_kind_are_counted(tmp_path: Path) -> None:
-    problems = told(tmp_path, b"case,x\n" + b"a,?\n" * 25)
+    problems = messages_of(tmp_path, b"case,x\n" + b"a,?\n" * 25)
     assert len(problems) == 11
     assert problems[-1] == "x.csv: 15 more rows like this in x."
 
@@ -82,7 +82,7 @@ def test_many_problems_of_one_kind_are_counted(tmp_path: Path) -> None:
 def test_rows_of_unknown_cases_may_hold_anything(tmp_path: Path) -> None:
     content = b"case,x\na,1\nother,?\nother\nother,1,2,3\ncase,x\n"
     assert rows(tmp_path, content, ["a"])[0] == (2, "a", 1.0)
-    assert told(tmp_path, content + b"a,?\n", ["a"]) == [
+    assert messages_of(tmp_path, content + b"a,?\n", ["a"]) == [
         "x.csv line 7: x '?' is not a finite number. Correct the value or remove the row."
     ]
 
@@ -91,7 +91,7 @@ def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
     for value in ("1_0", "infinity", "0x10", "１"):
         assert (
             f"x '{value}' is not a finite number"
-            in told(tmp_path, f"case,x\na,{value}\n".encode())[0]
+            in messages_of(tmp_path, f"case,x\na,{value}\n".encode())[0]
         )
 
 
@@ -134,16 +134,18 @@ def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_file_that_is_no_table_is_told_so(tmp_path: Path, content: bytes, message: str) -> None:
-    assert told(tmp_path, content)[0] == message
+def test_a_file_that_is_not_a_table_is_reported(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    assert messages_of(tmp_path, content)[0] == message
 
 
 def test_damage_far_inside_a_gzip_file_is_found(tmp_path: Path) -> None:
     text = b"case,x\n" + b"".join(b"case-%d,%d\n" % (n, n * 7919 % 1000) for n in range(50_000))
     packed = bytearray(gzip.compress(text))
     packed[-8] ^= 0xFF
-    assert "is a damaged gzip file (CRC check failed" in told(tmp_path, bytes(packed))[0]
-    assert "is a damaged gzip file" in told(tmp_path, bytes(packed[: len(packed) // 2]))[0]
+    assert "is a damaged gzip file (CRC check failed" in messages_of(tmp_path, bytes(packed))[0]
+    assert "is a damaged gzip file" in messages_of(tmp_path, bytes(packed[: len(packed) // 2]))[0]
 
 
 def test_a_gzip_file_that_unpacks_without_end_is_refused(
@@ -156,12 +158,12 @@ def test_a_gzip_file_that_unpacks_without_end_is_refused(
         read_columns(path, text=("case",), numbers=("x",))
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.csv: cannot be read: No such file"):
         read_header(tmp_path / "nowhere.csv")
 
 
-def test_a_folder_is_no_table(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read: Is a directory\."):
         read_header(tmp_path)
 
@@ -186,14 +188,14 @@ def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
 
 def test_gaps_in_rows_of_unknown_cases_do_not_matter(tmp_path: Path) -> None:
     assert rows(tmp_path, b"case,x\na,1\nother,\nother,inf\n", ["a"])[0] == (2, "a", 1.0)
-    assert told(tmp_path, b"case,x\na,\nother,\n", ["a"]) == [
+    assert messages_of(tmp_path, b"case,x\na,\nother,\n", ["a"]) == [
         "x.csv line 2: x is missing; the row is cut short or empty there. Complete the row or "
         "remove it."
     ]
 
 
-def test_lines_that_end_in_carriage_returns_alone_are_told(tmp_path: Path) -> None:
-    assert told(tmp_path, b"case,x\ra,1\rb,2\r")[0].startswith(
+def test_lines_that_end_in_carriage_returns_only_are_reported(tmp_path: Path) -> None:
+    assert messages_of(tmp_path, b"case,x\ra,1\rb,2\r")[0].startswith(
         "x.csv line 1: is not comma-separated text (new-line character seen in unquoted field"
     )
 
@@ -229,8 +231,8 @@ def test_a_table_without_formulas_is_written_as_ever() -> None:
     assert csv_text.csv_content(table.head(0)) == table.head(0).write_csv()
 
 
-def test_a_damaged_row_of_a_case_with_such_a_name_is_told(tmp_path: Path) -> None:
-    assert told(tmp_path, b"case,x\n'=a,?\n", ["=a"])[0].startswith("x.csv line 2: x")
+def test_a_damaged_row_of_a_case_with_such_a_name_is_reported(tmp_path: Path) -> None:
+    assert messages_of(tmp_path, b"case,x\n'=a,?\n", ["=a"])[0].startswith("x.csv line 2: x")
     assert rows(tmp_path, b"case,x\n'=a,1\nother,?\n", ["=a"])[0] == (2, "=a", 1.0)
 
 

@@ -16,9 +16,9 @@ from nodulebench.security.event_log.store import FolderStore, Stored
 class Counted(FolderStore):
     """Remembers which events were read."""
 
-    def read_one(self, number: int) -> Stored | None:
+    def read_event(self, number: int) -> Stored | None:
         READ.append(number)
-        return super().read_one(number)
+        return super().read_event(number)
 
 
 READ: list[int] = []
@@ -44,7 +44,7 @@ def write(log: IndexedLog[Word], *texts: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexed, "KEPT_EVERY", 4)
+    monkeypatch.setattr(indexed, "REWRITE_EVERY", 4)
     READ.clear()
 
 
@@ -55,12 +55,12 @@ def test_the_view_is_the_same_with_and_without_an_index(tmp_path: Path, key) -> 
     for number, text in enumerate(texts, start=1):
         write(log, text)
         whole = replace(log, file=None).view()
-        found = index_of(tmp_path, key).view()
-        assert found.digests == whole.digests
-        assert list(found.labels.items()) == list(whole.labels.items())
+        view = index_of(tmp_path, key).view()
+        assert view.digests == whole.digests
+        assert list(view.labels.items()) == list(whole.labels.items())
         for name in {*texts}:
             expected = [place for place in range(1, number + 1) if texts[place - 1] == name]
-            assert [event.number for event in found.events(name)] == expected
+            assert [event.number for event in view.events(name)] == expected
     assert log.index_is_true(log.read())
 
 
@@ -92,7 +92,7 @@ def test_an_index_that_was_touched_is_left_aside(tmp_path: Path, key, what) -> N
     elif what == "root":
         content["root"] = "another"
     elif what == "other key":
-        content["code"] = log_in(tmp_path, b"other").seal.make(b"", "bo")
+        content["code"] = log_in(tmp_path, b"other").signer.make(b"", "bo")
     file.write_text(json.dumps(content)[: 20 if what == "torn" else None])
     if what == "gone":
         file.unlink()
@@ -114,7 +114,7 @@ def test_a_forged_index_by_who_has_the_key_is_found_by_audit(tmp_path: Path) -> 
     index = log.index()
     assert index is not None
     forged = index.model_copy(update={"labels": {**index.labels, "a": [1]}})
-    code = log.log.seal.make(forged.unsigned_bytes, "bo")
+    code = log.log.signer.make(forged.unsigned_bytes, "bo")
     (tmp_path / "index.json").write_text(forged.model_copy(update={"code": code}).model_dump_json())
     assert not log.index_is_true(log.read())
 
@@ -130,7 +130,7 @@ def test_an_event_that_was_changed_behind_the_index_is_found_when_it_is_read(
     with pytest.raises(InputError, match=r"00000002\.json: was changed"):
         view.events("a")
     path.unlink()
-    with pytest.raises(InputError, match=r"00000002\.json: was changed, or is not there"):
+    with pytest.raises(InputError, match=r"00000002\.json: was changed, or does not exist"):
         log.view().events("a")
 
 

@@ -30,10 +30,10 @@ def test_an_unbroken_chain_has_no_problems() -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "told"),
+    ("links", "messages_of"),
     [
-        (CHAIN[1:], ["2.json: follows a gap: event 1 is not there."]),
-        (CHAIN[2:], ["3.json: follows a gap: event 1 and more is not there."]),
+        (CHAIN[1:], ["2.json: follows a gap: event 1 does not exist."]),
+        (CHAIN[2:], ["3.json: follows a gap: event 1 and more does not exist."]),
         (
             [replace(CHAIN[0], digest="x"), *CHAIN[1:]],
             ["2.json: does not follow from 1.json: one of the two was changed."],
@@ -44,7 +44,7 @@ def test_an_unbroken_chain_has_no_problems() -> None:
         ),
         (
             [CHAIN[0], replace(CHAIN[1], number=3), CHAIN[2]],
-            ["2.json: was changed: it says that it is event 3."],
+            ["2.json: was changed: it states the number 3."],
         ),
         (
             [CHAIN[0], replace(CHAIN[1], wrong="was changed."), CHAIN[2]],
@@ -52,8 +52,8 @@ def test_an_unbroken_chain_has_no_problems() -> None:
         ),
     ],
 )
-def test_every_change_is_told(links: list[Link], told: list[str]) -> None:
-    assert problems(*links) == told
+def test_every_change_is_reported(links: list[Link], messages_of: list[str]) -> None:
+    assert problems(*links) == messages_of
 
 
 def test_a_number_is_taken_once(tmp_path: Path) -> None:
@@ -73,22 +73,22 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["1².json", "1.json", "0000000².json", "000000001.json", "00000000.json", "x.txt"]
 )
-def test_a_file_of_somebody_else_is_no_event_and_is_named(tmp_path: Path, name: str) -> None:
+def test_a_file_of_somebody_else_is_not_a_event_and_is_named(tmp_path: Path, name: str) -> None:
     store = FolderStore(tmp_path)
     store.append(1, b"one")
     store.write_head(b"{}")
     (tmp_path / name).write_text("x")
     (tmp_path / ".0123456789abcdef.part").write_text("what a killed process left")
     assert [one.number for one in store.read()] == [1]
-    assert store.strangers() == [str(tmp_path / name)]
+    assert store.foreign_files() == [str(tmp_path / name)]
 
 
-def test_a_folder_that_is_not_there_has_no_events(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_has_no_events(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "without a position")
-    assert (store.read(), store.read_head(), store.strangers()) == ([], None, [])
+    assert (store.read(), store.read_head(), store.foreign_files()) == ([], None, [])
 
 
-def told(log: EventLog[Word]) -> list[str]:
+def messages_of(log: EventLog[Word]) -> list[str]:
     return [
         str(problem).replace(f"{log.store.where()[:-9]}", "") for problem in log.check().problems
     ]
@@ -104,7 +104,7 @@ def test_a_log_is_written_and_read(tmp_path: Path) -> None:
 def test_what_its_reader_could_not_read_is_not_written(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     translate(log)
-    with pytest.raises(InputError, match=r"00000002\.json: was not written: .*log is as it was"):
+    with pytest.raises(InputError, match=r"00000002\.json: was not written: .*log is unchanged"):
         translate(log, "unreadable")
     assert len(log.read()) == 1
 
@@ -114,33 +114,33 @@ def test_the_end_of_a_log_cannot_be_taken_away(tmp_path: Path) -> None:
     for _ in range(3):
         translate(log)
     (tmp_path / "00000003.json").unlink()
-    assert told(log) == [
+    assert messages_of(log) == [
         "head.json: says that the log has 3 events, but it ends with 2: it was cut off. Restore "
         "the log from a copy."
     ]
     for number in (1, 2):
         (tmp_path / f"0000000{number}.json").unlink()
-    assert "but it ends with 0" in told(log)[0]
+    assert "but it ends with 0" in messages_of(log)[0]
     (tmp_path / "head.json").unlink()
-    assert told(log) == ["head.json: is not there, so a cut-off log cannot be told."]
+    assert messages_of(log) == ["head.json: does not exist, so a cut-off log cannot be detected."]
 
 
-def test_the_last_event_cannot_be_written_anew(tmp_path: Path) -> None:
+def test_the_last_event_cannot_be_written_again(tmp_path: Path) -> None:
     log = log_in(tmp_path, None)
     translate(log)
     last = translate(log)
     (tmp_path / "00000002.json").write_bytes(replace(last, text="other").to_bytes())
-    assert "head.json: says that event 2 reads otherwise than 00000002.json" in told(log)[0]
+    assert "head.json: states another digest of event 2 than 00000002.json" in messages_of(log)[0]
 
 
 def test_who_has_not_the_key_forges_neither_event_nor_head(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     translate(log)
     translate(log_in(tmp_path, None), "forged")
-    assert told(log_in(tmp_path, None)) == []  # the chain alone cannot tell
-    assert [one.partition(" Restore")[0] for one in told(log)] == [
-        "00000002.json: was changed, or was not written by somebody who can open the vault.",
-        "head.json: was changed: it is not as NoduleBench wrote it.",
+    assert messages_of(log_in(tmp_path, None)) == []  # the chain alone cannot tell
+    assert [one.partition(" Restore")[0] for one in messages_of(log)] == [
+        "00000002.json: was changed, or its author cannot open the vault.",
+        "head.json: was changed: NoduleBench did not write it like this.",
     ]
 
 
@@ -148,7 +148,7 @@ def test_a_head_is_that_of_one_log(tmp_path: Path) -> None:
     for name in ("one", "two"):
         translate(log_in(tmp_path / name, root=name))
     shutil.copy(tmp_path / "one" / "head.json", tmp_path / "two" / "head.json")
-    assert told(log_in(tmp_path / "two", root="two")) == [
+    assert messages_of(log_in(tmp_path / "two", root="two")) == [
         "head.json: belongs to another log than that of the root."
     ]
 
@@ -162,15 +162,15 @@ def test_a_log_that_was_put_back_is_found_by_its_checkpoint(tmp_path: Path) -> N
     assert log.checkpoint_problems(checkpoint, log.check().links, "mine") == []
     (tmp_path / "00000002.json").unlink()
     log.store.write_head(older)
-    assert told(log) == []
+    assert messages_of(log) == []
     (problem,) = log.checkpoint_problems(checkpoint, log.check().links, "mine")
     assert "says that the log has 2 events, but it ends with 1" in str(problem)
     (problem,) = log_in(tmp_path, root="r2").checkpoint_problems(checkpoint, [], "mine")
     assert "belongs to another log" in str(problem)
-    assert "is no checkpoint" in str(log.checkpoint_problems(b"{}", [], "mine")[0])
+    assert "is not a checkpoint" in str(log.checkpoint_problems(b"{}", [], "mine")[0])
 
 
-def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) -> None:
+def test_dates_that_go_backwards_are_reported_and_the_log_is_read(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     for minute in (0, 60, 56, 54, 61):
         translate(log, minute=minute)
@@ -186,7 +186,7 @@ def test_a_log_longer_than_its_head_was_interrupted_and_goes_on(tmp_path: Path) 
     translate(log)
     log.store.write_head(older)
     assert translate(log).number == 3
-    assert told(log) == []
+    assert messages_of(log) == []
 
 
 def test_two_writers_get_a_number_each_and_the_head_names_the_last(tmp_path: Path) -> None:

@@ -22,15 +22,15 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         for file in ("marks.csv", "seriesuids.csv", "annotations.csv", "cases.csv"):
             (tmp_path / name / file).write_text("wrong\nfile\n")
-    found = tmp_path / request.param
-    found.mkdir()
-    (found / "marks.csv").write_text(f"{MARKS}a,1,2,3,0.5\n")
-    (found / "seriesuids.csv").write_text("a\n")
-    (found / "annotations.csv").write_text(
+    paths = tmp_path / request.param
+    paths.mkdir()
+    (paths / "marks.csv").write_text(f"{MARKS}a,1,2,3,0.5\n")
+    (paths / "seriesuids.csv").write_text("a\n")
+    (paths / "annotations.csv").write_text(
         "seriesuid,coordX,coordY,coordZ,diameter_mm\na,1,2,3,5\n"
     )
-    (found / "cases.csv").write_text("case_id,patient_id\na,p\n")
-    return found
+    (paths / "cases.csv").write_text("case_id,patient_id\na,p\n")
+    return paths
 
 
 def test_the_file_of_that_very_name_is_read(folder: Path) -> None:
@@ -50,10 +50,10 @@ def test_marks_that_cannot_be_read_at_once_are_read_from_their_own_file(folder: 
     path = folder / "marks.csv"
     path.write_text(f"{MARKS}a,1,2,3,0.5\nelsewhere,1,2,x,0.5\n")
     cases = read_cases(folder / "cases.csv")
-    found = read_columns(
+    columns = read_columns(
         path, text=("seriesuid",), numbers=("coordX", "coordZ"), known_cases=cases["case_id"]
     )
-    assert found["seriesuid"].to_list() == ["a", "elsewhere"]
+    assert columns["seriesuid"].to_list() == ["a", "elsewhere"]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ RESPELT = "mine.csv: columns were taken for those of nearly the same name: "
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (PLAIN.replace(",", ";"), ("mine.csv has ';' between columns: read so.",)),
         (PLAIN.replace(",", "\t"), ("mine.csv has tabs between columns: read so.",)),
@@ -35,20 +35,20 @@ RESPELT = "mine.csv: columns were taken for those of nearly the same name: "
         ),
     ],
 )
-def test_the_same_marks_are_read_and_how_is_told(
-    tmp_path: Path, content: str, told: tuple[str, ...]
+def test_the_same_marks_are_read_and_how_is_reported(
+    tmp_path: Path, content: str, message: tuple[str, ...]
 ) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(PLAIN, encoding="utf-8")
     plain = read_submission(file)
     file.write_text(content, encoding="utf-8", newline="")
-    found = read_submission(file)
-    assert found.marks.equals(plain.marks)
-    assert sentences(found.notices) == told
+    submission = read_submission(file)
+    assert submission.marks.equals(plain.marks)
+    assert sentences(submission.notices) == message
     assert plain.notices == ()
 
 
-def test_a_wrong_number_is_told_with_its_line_there_too(tmp_path: Path) -> None:
+def test_a_wrong_number_is_reported_with_its_line_there_too(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(PLAIN.replace(",", ";").replace("5;6", "left;6"))
     with pytest.raises(Exception, match=r"mine\.csv line 3: coordY 'left' is not a finite number"):
@@ -61,9 +61,9 @@ def test_references_and_our_own_tables_are_read_so(tmp_path: Path) -> None:
         "Case_ID;nodule_id;slice_index;z_mm;center_x_mm;center_y_mm;length_mm;width_mm\n"
         "a;n;3;1,5;10;20;4;4\n"
     )
-    found = read_reference(file)
-    assert found.nodules.select("case_id", "x_mm", "z_mm").rows() == [("a", 10.0, 1.5)]
-    assert len(found.notices) == 2
+    reference = read_reference(file)
+    assert reference.nodules.select("case_id", "x_mm", "z_mm").rows() == [("a", 10.0, 1.5)]
+    assert len(reference.notices) == 2
     cases = tmp_path / "cases.csv"
     cases.write_text("Case ID;spacing_x_mm;vendor\na;0,7;X\n")
     assert read_cases(cases).select("case_id", "spacing_x_mm", "vendor").rows() == [("a", 0.7, "X")]

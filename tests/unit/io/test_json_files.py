@@ -25,7 +25,7 @@ from nodulebench.io.json_files import number, numbers, position_numbers, read_js
         (b'{"a": 1', "x.json line 1 column 8: is not valid JSON: Expecting ',' delimiter."),
     ],
 )
-def test_what_is_no_json_is_told(tmp_path: Path, content: bytes, message: str) -> None:
+def test_what_is_not_a_json_is_reported(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(InputError) as caught:
         read_json(tmp_path / "x.json")
@@ -65,7 +65,7 @@ def test_a_file_too_large_for_memory_is_refused(
         (10**400, "p: is not a finite number."),
     ],
 )
-def test_what_is_no_number_is_told(value: object, message: str) -> None:
+def test_what_is_not_a_number_is_reported(value: object, message: str) -> None:
     problems = Problems()
     assert number(value, "p", problems) is None
     assert [str(problem) for problem in problems] == [message]

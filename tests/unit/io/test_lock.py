@@ -51,13 +51,13 @@ def test_who_waits_comes_next(tmp_path: Path) -> None:
     assert sorted(order) == sorted([*range(6), *range(6)])
 
 
-def test_a_lock_file_that_a_killed_process_left_is_no_claim(tmp_path: Path) -> None:
+def test_a_lock_file_that_a_killed_process_left_is_not_a_claim(tmp_path: Path) -> None:
     (tmp_path / ".lock").touch()
     with locked(tmp_path / ".lock", tmp_path):
         pass
 
 
-def test_where_another_process_holds_on_the_reason_is_told(tmp_path: Path) -> None:
+def test_where_another_process_holds_on_the_reason_is_reported(tmp_path: Path) -> None:
     with (
         locked(tmp_path / ".lock", tmp_path),
         pytest.raises(InputError, match="another process"),

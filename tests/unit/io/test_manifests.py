@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told(folder: Path) -> list[str]:
+def messages_of(folder: Path) -> list[str]:
     return [str(problem).removeprefix(f"{folder}/") for problem in manifest_problems(folder)]
 
 
@@ -51,7 +51,7 @@ def test_a_changed_a_lost_and_an_added_file_are_named(folder: Path) -> None:
     (folder / "a.json").write_bytes(b"abd")
     (folder / "inputs" / "b.parquet").unlink()
     (folder / "inputs" / "c.txt").write_text("new")
-    assert told(folder) == [
+    assert messages_of(folder) == [
         "a.json: was changed after the folder was written: it is not the file that manifest.json "
         "lists.",
         "inputs/b.parquet: is listed in manifest.json, but does not exist.",
@@ -62,7 +62,7 @@ def test_a_changed_a_lost_and_an_added_file_are_named(folder: Path) -> None:
 
 def test_a_link_that_was_added_is_named(folder: Path) -> None:
     (folder / "link").symlink_to(folder / "inputs", target_is_directory=True)
-    assert [line.partition(":")[0] for line in told(folder)] == ["link"]
+    assert [line.partition(":")[0] for line in messages_of(folder)] == ["link"]
 
 
 def test_any_changed_byte_of_the_manifest_itself_is_found(folder: Path) -> None:
@@ -71,13 +71,13 @@ def test_any_changed_byte_of_the_manifest_itself_is_found(folder: Path) -> None:
         content = bytearray(whole)
         content[place] ^= 0x20
         (folder / MANIFEST).write_bytes(content)
-        assert told(folder), place
+        assert messages_of(folder), place
 
 
-def test_another_layout_of_the_same_content_is_no_manifest_of_ours(folder: Path) -> None:
+def test_another_layout_of_the_same_content_is_not_a_manifest_of_ours(folder: Path) -> None:
     content = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps(content))
-    assert told(folder) == [
+    assert messages_of(folder) == [
         "manifest.json: was changed after the folder was written: NoduleBench did not write it "
         "like this."
     ]
@@ -95,20 +95,22 @@ def test_another_layout_of_the_same_content_is_no_manifest_of_ours(folder: Path)
         ),
     ],
 )
-def test_what_is_no_manifest_is_told(folder: Path, content: str, message: str) -> None:
+def test_what_is_not_a_manifest_is_reported(folder: Path, content: str, message: str) -> None:
     (folder / MANIFEST).write_text(content)
-    (line,) = told(folder)
+    (line,) = messages_of(folder)
     assert line.startswith(message)
 
 
-def test_a_folder_without_a_manifest_is_told(tmp_path: Path) -> None:
-    assert told(tmp_path) == ["manifest.json: does not exist, so changed files cannot be detected."]
+def test_a_folder_without_a_manifest_is_reported(tmp_path: Path) -> None:
+    assert messages_of(tmp_path) == [
+        "manifest.json: does not exist, so changed files cannot be detected."
+    ]
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b"])
 def test_no_file_outside_the_folder_is_read(tmp_path: Path, name: str) -> None:
     (tmp_path / MANIFEST).write_bytes(Manifest({name: "sha256:0"}).to_bytes())
-    assert told(tmp_path) == [f"manifest.json: lists '{name}', which is outside the folder."]
+    assert messages_of(tmp_path) == [f"manifest.json: lists '{name}', which is outside the folder."]
 
 
 def test_a_file_written_later_is_taken_in_and_ends_the_signature(folder: Path) -> None:
@@ -119,18 +121,18 @@ def test_a_file_written_later_is_taken_in_and_ends_the_signature(folder: Path) -
         (stage / "report.pdf").write_bytes(b"pdf")
         assert record_files(folder, stage) == ["report.pdf"]
     assert manifest_problems(folder) == []
-    found = read_manifest(folder)
-    assert found.signed is None
-    assert found.files["report.pdf"] == "sha256:" + hashlib.sha256(b"pdf").hexdigest()
+    manifest = read_manifest(folder)
+    assert manifest.signed is None
+    assert manifest.files["report.pdf"] == "sha256:" + hashlib.sha256(b"pdf").hexdigest()
     assert not (folder / SIGNATURE).exists()
 
 
-def test_what_was_changed_before_stays_told_when_another_file_is_taken_in(folder: Path) -> None:
+def test_what_was_changed_before_stays_reported_when_another_file_is_taken_in(folder: Path) -> None:
     (folder / "a.json").write_bytes(b"forged")
     with staged_folder(folder) as stage:
         (stage / "report.pdf").write_bytes(b"pdf")
         assert record_files(folder, stage) == ["report.pdf"]
-    assert [line.partition(":")[0] for line in told(folder)] == ["a.json"]
+    assert [line.partition(":")[0] for line in messages_of(folder)] == ["a.json"]
 
 
 def test_a_folder_without_a_manifest_stays_without_one(tmp_path: Path) -> None:
@@ -146,7 +148,7 @@ def test_reading_a_signed_manifest_gives_back_who_signed(tmp_path: Path) -> None
     assert read_manifest(tmp_path) == written
 
 
-def test_a_missing_manifest_is_an_error_for_whoever_needs_it(tmp_path: Path) -> None:
+def test_a_missing_manifest_is_an_error_for_anyone_who_needs_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"manifest\.json: does not exist"):
         read_manifest(tmp_path)
 

@@ -57,7 +57,7 @@ def test_rows_are_joined_by_id_and_by_place_and_others_stay_unknown(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         ("case_id,nodule_id\na,n7", "facts.csv row 1: case 'a' has no nodule 'n7'."),
         ("case_id,truth\na,none", "names its nodule neither by nodule_id nor by x_mm, y_mm"),
@@ -73,8 +73,8 @@ def test_rows_are_joined_by_id_and_by_place_and_others_stay_unknown(tmp_path: Pa
         ),
     ],
 )
-def test_what_cannot_be_joined_is_refused(tmp_path: Path, table: str, told: str) -> None:
-    assert told in refusals(tmp_path, table + "\n")[0]
+def test_what_cannot_be_joined_is_refused(tmp_path: Path, table: str, message: str) -> None:
+    assert message in refusals(tmp_path, table + "\n")[0]
 
 
 def test_a_place_in_two_nodules_is_refused(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ def test_columns_in_the_reference_are_read_and_others_told(tmp_path: Path) -> No
     ends = [",truth,Is Near Cavity,colour", ",pathology,1,red", ",,,", ",follow_up,0,", ",,,"]
     file = tmp_path / "truth.csv"
     file.write_text("\n".join(map("".join, zip(lines, ends, strict=True))) + "\n")
-    found = read_reference(file)
-    assert found.nodules["truth"].to_list() == ["pathology", None, "follow_up"]
-    assert found.nodules["is_near_cavity"].to_list() == [True, None, False]
-    told = "truth.csv: columns were not read, because nothing is known of them: colour. A table"
-    assert any(sentence.startswith(told) for sentence in sentences(found.notices))
-    nifdc_csv.write_reference(found, tmp_path / "again.csv")
-    assert read_reference(tmp_path / "again.csv").nodules.equals(found.nodules)
+    reference = read_reference(file)
+    assert reference.nodules["truth"].to_list() == ["pathology", None, "follow_up"]
+    assert reference.nodules["is_near_cavity"].to_list() == [True, None, False]
+    message = "truth.csv: columns were not read, because nothing is known of them: colour. A table"
+    assert any(sentence.startswith(message) for sentence in sentences(reference.notices))
+    nifdc_csv.write_reference(reference, tmp_path / "again.csv")
+    assert read_reference(tmp_path / "again.csv").nodules.equals(reference.nodules)
 
 
 def test_annotations_of_luna16_may_say_more(tmp_path: Path) -> None:
@@ -124,12 +124,12 @@ def test_annotations_of_luna16_may_say_more(tmp_path: Path) -> None:
         f"{head},malignancy,malignancy_source,colour\na,1,2,3,8,1,pathology,red\nz,1,2,3,8,7,?,\n"
     )
     (tmp_path / "annotations_excluded.csv").write_text(f"{head}\nb,1,2,3,-1\n")
-    found = luna16_csv.read_reference(tmp_path)
-    assert found.nodules.select("malignancy", "malignancy_source").rows() == [
+    reference = luna16_csv.read_reference(tmp_path)
+    assert reference.nodules.select("malignancy", "malignancy_source").rows() == [
         (1.0, "pathology"),
         (None, None),
     ]
-    assert [notice.code for notice in found.notices] == ["nodule_columns_unread"]
+    assert [notice.code for notice in reference.notices] == ["nodule_columns_unread"]
     (tmp_path / "annotations.csv").write_text(f"{head},malignancy\na,1,2,3,8,7\n")
     with pytest.raises(InputError, match=r"annotations\.csv line 2: malignancy '7' is above 1"):
         luna16_csv.read_reference(tmp_path)

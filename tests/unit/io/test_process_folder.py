@@ -21,7 +21,7 @@ with process_folder(Path(sys.argv[1])) as place:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux tells it")
 
 
-def test_its_owner_alone_can_enter_and_it_is_gone_afterwards(tmp_path: Path) -> None:
+def test_its_owner_only_can_enter_and_it_is_gone_afterwards(tmp_path: Path) -> None:
     with process_folder(tmp_path) as place:
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
         assert place.parent.parent == tmp_path

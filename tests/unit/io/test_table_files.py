@@ -14,9 +14,9 @@ def test_further_columns_of_cases_are_strata(tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text(
         "case_id,patient_id,spacing_z_mm,vendor,kilovolt\na,007,1.25,GE,120\nb,,,,100\n"
     )
-    found = read_cases(tmp_path / "cases.csv")
+    cases = read_cases(tmp_path / "cases.csv")
     columns = ("case_id", "patient_id", "spacing_z_mm", "vendor", "kilovolt")
-    assert found.select(columns).rows() == [
+    assert cases.select(columns).rows() == [
         ("a", "007", 1.25, "GE", 120.0),
         ("b", None, None, None, 100.0),
     ]
@@ -39,9 +39,9 @@ def test_a_table_comes_back_from_every_kind_of_file(tmp_path: Path, suffix: str)
     assert read_table(tmp_path / f"cases{suffix}", CASES).equals(table)
 
 
-def test_blank_lines_do_not_shift_the_lines_told(tmp_path: Path, told) -> None:
+def test_blank_lines_do_not_shift_the_lines_told(tmp_path: Path, messages_of) -> None:
     (tmp_path / "c.csv").write_text("case_id,size_x\na,5\n\n\nb,0\na,7.5\n")
-    assert told(read_cases, tmp_path / "c.csv") == [
+    assert messages_of(read_cases, tmp_path / "c.csv") == [
         "c.csv line 6: size_x '7.5' is not a whole number.",
         "c.csv line 5: size_x '0' is below 1.",
         "c.csv line 6: case_id 'a' was given before. case_id must be unique; remove or renumber "
@@ -49,7 +49,7 @@ def test_blank_lines_do_not_shift_the_lines_told(tmp_path: Path, told) -> None:
     ]
 
 
-def test_wrong_types_in_a_parquet_file_are_told(tmp_path: Path, told) -> None:
+def test_wrong_types_in_a_parquet_file_are_reported(tmp_path: Path, messages_of) -> None:
     table = pl.DataFrame(
         {
             "case_id": ["a"],
@@ -60,14 +60,16 @@ def test_wrong_types_in_a_parquet_file_are_told(tmp_path: Path, told) -> None:
         }
     )
     table.write_parquet(tmp_path / "m.parquet")
-    assert [line.split("'")[0] for line in told(read_table, tmp_path / "m.parquet", MARKS)] == [
+    assert [
+        line.split("'")[0] for line in messages_of(read_table, tmp_path / "m.parquet", MARKS)
+    ] == [
         "m.parquet row 1: x_mm ",
         "m.parquet row 1: y_mm ",
         "m.parquet row 1: z_mm ",
     ]
 
 
-def test_damaged_parquet_files_are_told(tmp_path: Path) -> None:
+def test_damaged_parquet_files_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "m.parquet"
     CASES.conform(pl.DataFrame({"case_id": [f"c{n}" for n in range(500)]}), "c").write_parquet(path)
     whole = path.read_bytes()
@@ -95,14 +97,14 @@ def test_damaged_parquet_files_are_told(tmp_path: Path) -> None:
         (b"case_id\n\xff\n", r"c\.csv: is not comma-separated text: invalid utf-8"),
     ],
 )
-def test_what_is_no_table_is_told(tmp_path: Path, content: bytes, message: str) -> None:
+def test_what_is_not_a_table_is_reported(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "c.csv").write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_cases(tmp_path / "c.csv")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sizes of files are not limited there")
-def test_a_table_that_the_disk_does_not_take_is_told_in_the_words_of_the_system(
+def test_a_table_that_the_disk_does_not_take_is_reported_in_the_words_of_the_system(
     tmp_path: Path,
 ) -> None:
     import resource

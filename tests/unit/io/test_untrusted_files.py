@@ -32,7 +32,7 @@ def test_plain_files_and_folders_are_copied(places: tuple[Path, Path]) -> None:
     assert (taken / "below" / "more.csv").read_text() == "b"
 
 
-def test_nothing_is_no_file(places: tuple[Path, Path]) -> None:
+def test_nothing_is_not_a_file(places: tuple[Path, Path]) -> None:
     (places[0] / "empty").mkdir()
     assert collect(*places, 1) == 0
 
@@ -53,8 +53,8 @@ def test_a_pipe_is_not_waited_for(places: tuple[Path, Path]) -> None:
 
 
 def test_a_socket_is_not_taken(places: tuple[Path, Path]) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(places[0] / "s"))
+    with socket.socket(socket.AF_UNIX) as socket_:
+        socket_.bind(str(places[0] / "s"))
         assert refused(*places) == "output_no_file"
 
 
@@ -85,7 +85,7 @@ def test_too_many_files_are_refused(places: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\nb", "x" * 201, "\x1b[2J"])
-def test_a_name_that_would_harm_whoever_reads_it_is_refused(
+def test_a_name_that_would_harm_anyone_who_reads_it_is_refused(
     places: tuple[Path, Path], name: str
 ) -> None:
     (places[0] / name).touch()

@@ -32,10 +32,12 @@ def test_a_folder_an_archive_and_detectors_are_algorithms(tmp_path: Path) -> Non
 def test_an_archive_needs_its_layout_and_nothing_else_has_one(tmp_path: Path) -> None:
     file = tmp_path / "image.tar"
     file.write_bytes(b"1")
-    with pytest.raises(InputError, match=r"its layout is needed\. Say which with --profile"):
+    with pytest.raises(
+        InputError, match=r"the layout of an image archive is needed\. Give --profile"
+    ):
         named_algorithm(str(file))
     folder = algorithm_folder(tmp_path / "mine")
-    with pytest.raises(InputError, match="is for an image archive"):
+    with pytest.raises(InputError, match="is only for an image archive"):
         named_algorithm(str(folder), "native")
 
 
@@ -103,7 +105,7 @@ def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: P
         [],
         ["m5lcad-0.safetensors"],
     ]
-    with pytest.raises(InputError, match="is of cadimi, which is not among the algorithms"):
+    with pytest.raises(InputError, match="is for cadimi, which is not among the algorithms"):
         named_algorithms(("largecad+m5lcad",), [m5lcad, cadimi])
 
 

@@ -40,20 +40,20 @@ def test_a_public_key_is_a_line_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("", "is no line 'ssh-ed25519 AAAA…'"),
-        ("ssh-rsa AAAA x", "is no line 'ssh-ed25519 AAAA…'"),
-        (f"{PublicKey(RAW).line}\n{PublicKey(RAW).line}", "is no line"),
+        ("", "is not a line 'ssh-ed25519 AAAA…'"),
+        ("ssh-rsa AAAA x", "is not a line 'ssh-ed25519 AAAA…'"),
+        (f"{PublicKey(RAW).line}\n{PublicKey(RAW).line}", "is not a line"),
         ("ssh-ed25519 A*AA", "its second word is not base64"),
         (PublicKey(RAW).line[:-8], "or was cut off"),
         ("ssh-ed25519 " + PublicKey(RAW).line.split()[1][:-4] + "AAAAAAAA", "or was cut off"),
     ],
 )
-def test_what_is_no_public_key_says_why(text: str, told: str) -> None:
+def test_what_is_not_a_public_key_says_why(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"^is no") as refused:
         parse_public_key(text)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @needs_ssh_keygen
@@ -74,8 +74,8 @@ def test_keys_of_ssh_keygen_are_read(tmp_path: Path, passphrase: str) -> None:
 @pytest.mark.parametrize("passphrase", ["", "correct horse"])
 def test_keys_of_ours_are_read_by_ssh_keygen(tmp_path: Path, passphrase: str) -> None:
     public = new_person_key(tmp_path / "bo", passphrase, "Bo  of\nthe lab")
-    told = ssh_keygen("-y", "-P", passphrase, "-f", tmp_path / "bo")
-    assert parse_public_key(told) == public
+    output = ssh_keygen("-y", "-P", passphrase, "-f", tmp_path / "bo")
+    assert parse_public_key(output) == public
     assert (tmp_path / "bo.pub").read_text() == f"{public.line} Bo of the lab\n"
     assert (tmp_path / "bo").stat().st_mode & 0o777 == 0o600
     with pytest.raises(InputError, match="a key is never overwritten"):
@@ -84,18 +84,21 @@ def test_keys_of_ours_are_read_by_ssh_keygen(tmp_path: Path, passphrase: str) ->
 
 def test_a_key_that_was_left_without_its_public_one_is_completed(tmp_path: Path) -> None:
     public = new_person_key(tmp_path / "bo", "secret", "Bo")
-    told, private = (tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()
+    message, private = (tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()
     (tmp_path / "bo.pub").unlink()
     with pytest.raises(InputError, match="a key is never overwritten"):
         new_person_key(tmp_path / "bo", "another", "Bo")
     assert new_person_key(tmp_path / "bo", "secret", "Bo") == public
-    assert ((tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()) == (told, private)
+    assert ((tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()) == (
+        message,
+        private,
+    )
 
 
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     new_person_key(tmp_path / "bo")
     (tmp_path / "bo").chmod(0o640)
-    with pytest.raises(InputError, match=r"bo: can be read by others\. Run first: chmod 600"):
+    with pytest.raises(InputError, match=r"bo: can be read by other users\. Run first: chmod 600"):
         read_private_key(tmp_path / "bo")
 
 
@@ -103,7 +106,7 @@ def test_a_wrong_or_missing_passphrase_is_said(tmp_path: Path) -> None:
     new_person_key(tmp_path / "bo", "right")
     with pytest.raises(InputError, match="bo: does not open with this passphrase"):
         read_private_key(tmp_path / "bo", "wrong")
-    with pytest.raises(InputError, match="bo: has a passphrase, and none was given"):
+    with pytest.raises(InputError, match="bo: has a passphrase, but none was given"):
         read_private_key(tmp_path / "bo")
 
 
@@ -116,14 +119,14 @@ def test_other_kinds_of_keys_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a public key"):
         read_private_key(tmp_path / "bo.pub")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(InputError, match=r"is no private key of OpenSSH\. Make one with"):
+    with pytest.raises(InputError, match=r"is not an OpenSSH private key\. Make one with"):
         read_private_key(tmp_path / "text")
     with pytest.raises(InputError, match="cannot be read"):
         read_private_key(tmp_path / "nothing")
     damaged = (tmp_path / "bo").read_text().replace("b3BlbnNzaC1rZXktdjE", "b3BlbnNzaC1rZXktdjF")
     (tmp_path / "bo").write_text(damaged)
     with pytest.raises(
-        InputError, match=r"bo: (is no private key, or is damaged|has a passphrase)"
+        InputError, match=r"bo: (is not a private key, or is damaged|has a passphrase)"
     ):
         read_private_key(tmp_path / "bo")
 

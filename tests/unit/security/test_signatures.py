@@ -47,18 +47,18 @@ def test_a_signature_says_who_signed_when_with_which_key(
 ) -> None:
     signed = sign_folder(folder, key, by="Test lab", at=NOON)
     assert (signed.at, signed.by) == ("2026-05-04T12:00:00+00:00", "Test lab")
-    found = check_signature(folder, public)
-    assert found is not None
-    assert found.signed == signed
-    assert found.is_known
+    signature = check_signature(folder, public)
+    assert signature is not None
+    assert signature.signed == signed
+    assert signature.is_known
     assert manifest_problems(folder) == []
 
 
 def test_without_a_key_at_hand_it_holds_but_by_whom_is_not_known(folder: Path, key: Path) -> None:
     sign_folder(folder, key)
-    found = check_signature(folder)
-    assert found is not None
-    assert not found.is_known
+    signature = check_signature(folder)
+    assert signature is not None
+    assert not signature.is_known
 
 
 def test_a_folder_that_is_not_signed(folder: Path, public: Path) -> None:
@@ -73,7 +73,7 @@ def test_another_key(folder: Path, key: Path, tmp_path: Path) -> None:
     other, digest = new_key(tmp_path / "other.pem")
     assert refused(folder, other) == (
         f"{folder / MANIFEST}: says that it was signed with the key {signed.key}, which is not "
-        f"{other} ({digest}). Ask whoever signed it for the public key."
+        f"{other} ({digest}). Ask the signer for the public key."
     )
 
 
@@ -116,19 +116,19 @@ def problems_of(folder: Path, public: Path | None) -> str:
     return "\n".join(map(str, problems))
 
 
-def test_a_lost_signature_is_told(folder: Path, key: Path, public: Path) -> None:
+def test_a_lost_signature_is_reported(folder: Path, key: Path, public: Path) -> None:
     sign_folder(folder, key)
     (folder / SIGNATURE).unlink()
     for given in (public, None):
         assert refused(folder, given) == (
-            f"{folder / SIGNATURE}: is not there, though manifest.json names a signer."
+            f"{folder / SIGNATURE}: does not exist, but manifest.json names a signer."
         )
 
 
-def test_a_signature_without_a_signer_is_told(folder: Path) -> None:
+def test_a_signature_without_a_signer_is_reported(folder: Path) -> None:
     (folder / SIGNATURE).write_bytes(b"x" * 64)
     assert refused(folder, None) == (
-        f"{folder / SIGNATURE}: is there, though manifest.json names no signer."
+        f"{folder / SIGNATURE}: exists, but manifest.json names no signer."
     )
 
 
@@ -143,19 +143,19 @@ def test_signing_again_replaces_the_signature(folder: Path, key: Path, tmp_path:
     sign_folder(folder, key)
     other, _ = new_key(tmp_path / "other.pem")
     sign_folder(folder, tmp_path / "other.pem", by="second")
-    found = check_signature(folder, other)
-    assert found is not None
-    assert found.signed.by == "second"
+    signature = check_signature(folder, other)
+    assert signature is not None
+    assert signature.signed.by == "second"
 
 
-def test_the_private_key_is_for_its_owner_alone_and_never_overwritten(key: Path) -> None:
+def test_the_private_key_is_for_its_owner_only_and_never_overwritten(key: Path) -> None:
     assert key.stat().st_mode & 0o777 == 0o600
     before = key.read_bytes()
     with pytest.raises(InputError) as caught:
         new_key(key)
     assert str(caught.value).splitlines() == [
-        f"{key}: is already there; a key is never overwritten. Choose a new name.",
-        f"{key.with_name('key.pub.pem')}: is already there; a key is never overwritten. "
+        f"{key}: already exists; a key is never overwritten. Choose a new name.",
+        f"{key.with_name('key.pub.pem')}: already exists; a key is never overwritten. "
         "Choose a new name.",
     ]
     assert key.read_bytes() == before
@@ -169,7 +169,9 @@ def test_a_key_that_others_can_read_is_refused(
     new_key(path, passphrase)
     for mode in (0o640, 0o604, 0o644):
         path.chmod(mode)
-        with pytest.raises(InputError, match=r"open.pem: can be read by others\. Run first: chmod"):
+        with pytest.raises(
+            InputError, match=r"open.pem: can be read by other users\. Run first: chmod"
+        ):
             sign_folder(folder, path, passphrase=passphrase)
     path.chmod(0o400)
     sign_folder(folder, path, passphrase=passphrase)
@@ -180,7 +182,7 @@ def test_an_encrypted_key_needs_its_passphrase(folder: Path, tmp_path: Path) -> 
     public, _ = new_key(path, "correct horse")
     assert is_encrypted(path)
     assert b"BEGIN ENCRYPTED PRIVATE KEY" in path.read_bytes()
-    with pytest.raises(InputError, match=r"locked\.pem: has a passphrase, and none was given"):
+    with pytest.raises(InputError, match=r"locked\.pem: has a passphrase, but none was given"):
         sign_folder(folder, path)
     with pytest.raises(InputError, match=r"locked\.pem: does not open with this passphrase"):
         sign_folder(folder, path, passphrase="wrong horse")  # noqa: S106
@@ -188,12 +190,14 @@ def test_an_encrypted_key_needs_its_passphrase(folder: Path, tmp_path: Path) -> 
     assert check_signature(folder, public) is not None
 
 
-def test_a_passphrase_for_a_key_that_needs_none_is_no_trouble(folder: Path, key: Path) -> None:
+def test_a_passphrase_for_a_key_that_needs_none_is_not_a_trouble(folder: Path, key: Path) -> None:
     assert not is_encrypted(key)
     sign_folder(folder, key, passphrase="not needed")  # noqa: S106
 
 
-def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path: Path) -> None:
+def test_what_is_not_a_key_is_reported(
+    folder: Path, key: Path, public: Path, tmp_path: Path
+) -> None:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -212,7 +216,8 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
         (public, "is a public key; signing needs the private one."),
         (
             no_key,
-            "is no private key, or is damaged. Make one with: nodulebench sign --new-key key.pem",
+            "is not a private key, or is damaged. Make one with: nodulebench sign --new-key "
+            "key.pem",
         ),
         (x_private, "is not an Ed25519 key. Make one with: nodulebench sign --new-key key.pem"),
         (tmp_path / "none.pem", "cannot be read: No such file or directory."),
@@ -222,8 +227,8 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
         assert str(caught.value).startswith(f"{given}: {message}")
     sign_folder(folder, key)
     for given, message in (
-        (key, "is a private key. Check with the public one; keep this secret."),
-        (no_key, "is no public key in PEM or OpenSSH form."),
+        (key, "is a private key. Check with the public key; keep this one secret."),
+        (no_key, "is not a public key in PEM or OpenSSH format."),
         (x_public, "is not an Ed25519 key."),
     ):
         assert refused(folder, given) == f"{given}: {message}"

@@ -34,7 +34,7 @@ def bo(tmp_path: Path) -> PrivateKey:
     return read_private_key(tmp_path / "bo")
 
 
-def test_a_code_holds_for_its_text_and_key_alone(ada: PrivateKey, bo: PrivateKey) -> None:
+def test_a_code_holds_for_its_text_and_key_only(ada: PrivateKey, bo: PrivateKey) -> None:
     code = signature_code(b"event", ada)
     assert is_code_of(code, b"event", ada.public)
     assert not is_code_of(code, b"other", ada.public)

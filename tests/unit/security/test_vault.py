@@ -53,7 +53,7 @@ def test_any_flipped_bit_is_refused() -> None:
     for place in range(len(sealed)):
         changed = bytearray(sealed)
         changed[place] ^= 1 << place % 8
-        with pytest.raises(InputError, match=r"^file: (was changed|is no sealed file)"):
+        with pytest.raises(InputError, match=r"^file: (was changed|is not a sealed file)"):
             VAULT.open(bytes(changed), "a", "file")
 
 
@@ -97,7 +97,7 @@ def test_keys_are_derived_as_rfc_5869_says() -> None:
 
 
 @pytest.mark.parametrize("secret", [SECRET, passphrase_secret("correct horse")])
-def test_a_vault_opens_with_its_own_secret_alone(secret: Secret) -> None:
+def test_a_vault_opens_with_its_own_secret_only(secret: Secret) -> None:
     vault, header = create_vault(secret)
     assert open_vault(header, secret, "vault.json").data_key == vault.data_key
     assert vault.data_key.hex() not in str(header)
@@ -142,15 +142,15 @@ def test_a_key_file_is_written_once_and_for_its_owner_only(tmp_path: Path) -> No
     with pytest.raises(InputError, match="a key is never overwritten"):
         new_key_file(path)
     path.chmod(0o644)
-    with pytest.raises(InputError, match=r"can be read by others\. Run first: chmod 600"):
+    with pytest.raises(InputError, match=r"can be read by other users\. Run first: chmod 600"):
         read_key_file(path)
 
 
 @pytest.mark.parametrize("content", ["", "nodulebench-vault-key-1", "x " + "0" * 64])
-def test_another_file_is_no_key_file(tmp_path: Path, content: str) -> None:
+def test_another_file_is_not_a_key_file(tmp_path: Path, content: str) -> None:
     path = tmp_path / "vault.key"
     path.write_text(content)
-    with pytest.raises(InputError, match=r"is no key file of a vault\. Make one with"):
+    with pytest.raises(InputError, match=r"is not a key file of a vault\. Make one with"):
         read_key_file(path)
     with pytest.raises(InputError, match=r"nothing: cannot be read: No such file.*Make one with"):
         read_key_file(tmp_path / "nothing")

@@ -1,4 +1,4 @@
-"""A thing that breaks the contract is found, and the reason says how."""
+"""A violation of a contract is found, with its reason."""
 
 import json
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ from nodulebench.testing import (
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """Lets a thing of another package be known for a while."""
+    """Registers an entry of another package for a while."""
 
-    def known(registry: Registry[object], name: str, thing: object) -> None:
+    def known(registry: Registry[object], name: str, entry: object) -> None:
         monkeypatch.setitem(registry.outside, name, None)
-        monkeypatch.setitem(registry._loaded, name, thing)
+        monkeypatch.setitem(registry._loaded, name, entry)
 
     return known
 
 
 def unweighted(cohort, case_weight):
-    """Share of nodules found in all cases, whatever they weigh."""
+    """Share of nodules found in all cases, without weights."""
     return np.full(len(case_weight), cohort.is_hit.sum() / max(len(cohort.is_hit), 1))
 
 
@@ -98,9 +98,9 @@ def test_a_reference_rule(register) -> None:
         check_reference_rule("deaf")
 
 
-def rounded(said: Submission, path: Path, _cases: object) -> None:
+def rounded(stated: Submission, path: Path, _cases: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = said.marks.with_columns(pl.col("x_mm", "y_mm").round(0)).to_dicts()
+    rows = stated.marks.with_columns(pl.col("x_mm", "y_mm").round(0)).to_dicts()
     path.write_text(json.dumps({"rounded": rows}))
 
 

@@ -69,12 +69,10 @@ class OpenStudy:
         return shuffled(self.study, reader_id, self.suspects.select("case_id", "mark_id").rows())
 
     def middle_mm(self, place: Place) -> tuple[float, float, float]:
-        """The position of a place."""
         (row,) = self.suspects.filter(case_id=place[0], mark_id=place[1]).iter_rows(named=True)
         return row["x_mm"], row["y_mm"], row["z_mm"]
 
     def log(self, reader_id: str) -> EventLog[CallEvent]:
-        """The log of a reader's calls."""
         files = {name: file_digest(self.folder / name) for name in (STUDY, TO_READ)}
         root = bytes_digest(canonical({**files, "reader": reader_id}))
         store = FolderStore(self.folder / LOGS / reader_id)

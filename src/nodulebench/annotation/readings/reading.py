@@ -234,7 +234,6 @@ def _finding_rows(reading: Reading) -> Iterator[JsonObject]:
 
 
 def _has_outline(finding: DrawnFinding) -> bool:
-    """Whether it has an outline and not only boxes."""
     return any(drawn.contour for drawn in finding.slices)
 
 

@@ -52,7 +52,6 @@ class ReadingWarning:
 
     @property
     def where(self) -> str:
-        """The case, the reader and the finding."""
         return f"{self.case_id} {self.reader_id} {self.finding_id}"
 
 

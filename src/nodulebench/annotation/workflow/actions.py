@@ -13,7 +13,7 @@ from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Re
 from nodulebench.annotation.workflow.events import Event, json_digest
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.keys import parse_public_key
 
 NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
@@ -253,7 +253,7 @@ def event_of(
     actor_id: str,
     action: Action,
     at: datetime,
-    seal: Seal | None = None,
+    seal: EventSigner | None = None,
 ) -> Event:
     """Build the event of an allowed action.
 
@@ -285,7 +285,6 @@ def event_of(
 
 
 def steps_of(event: Event) -> Iterator[EventStep]:
-    """The steps of an event, in order."""
     if event.step != "several":
         yield EventStep(event.actor_id, event.step, event.case_id, event.change)
         return

@@ -213,7 +213,6 @@ class Batch:
 
     @cached_property
     def open_disputes(self) -> list[Key]:
-        """Candidates in dispute without a ruling."""
         return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
 
     def corrected(self, key: Key) -> Correction | None:
@@ -265,7 +264,6 @@ def batches_of(
 
 
 def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
-    """The batch after an action that was allowed."""
     match action:
         case actions.SubmitReading(reading=reading):
             key = (reading.case_id, reading.reader_id)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from typing import Any
 
 from pydantic import AwareDatetime, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -34,7 +33,6 @@ class Event(ConfigModel):
 
     @property
     def person(self) -> str:
-        """The person who is responsible for the event."""
         return self.actor_id
 
     @property
@@ -55,12 +53,12 @@ class Event(ConfigModel):
             return b""
 
 
-def json_digest(value: Any) -> str:
+def json_digest(value: object) -> str:
     """SHA-256 of a JSON value: keys in order, no spaces."""
     return "sha256:" + hashlib.sha256(_canonical(value)).hexdigest()
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 

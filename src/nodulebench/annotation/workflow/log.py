@@ -10,12 +10,12 @@ from nodulebench.annotation.workflow.events import Event, json_digest, parse_eve
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.security.event_log.index import IndexedLog, View
 from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.event_log.store import EventStore
 
 
 def annotation_log(
-    store: EventStore, root: str, seal: Seal | None = None, index: Path | None = None
+    store: EventStore, root: str, seal: EventSigner | None = None, index: Path | None = None
 ) -> IndexedLog[Event]:
     """Open the log of a project.
 
@@ -90,7 +90,7 @@ def act(
         batches = Batches(workflow, view)
         wanted = action(batches) if callable(action) else action
         allowed = workflow.allowed(batches, actor_id, wanted)
-        at, seal = clock(), log.log.seal
+        at, seal = clock(), log.log.signer
         return event_of(view.next_number, view.last_digest, actor_id, allowed, at, seal)
 
     return log.append(make)

@@ -57,7 +57,6 @@ def approval_refusal(
 
 
 def _dispute_refusal(batch: Batch) -> Problem | None:
-    """Why a batch with open disputes cannot continue."""
     if not batch.open_disputes:
         return None
     shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
@@ -149,7 +148,6 @@ class Permissions:
             raise InputError(problem)
 
     def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
-        """Whether a person may settle disputes of a batch."""
         if actor_id == PROGRAM or not self.roster.has_role(actor_id, "arbitrator"):
             return False
         if self.rules.arbitrator_may_have_read:
@@ -192,7 +190,6 @@ class Permissions:
             yield from reviewer_problems(self.roster, actor_id, action)
 
     def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
-        """Why a person may not take a step that the state allows."""
         match action:
             case actions.SubmitReading():
                 return self._reading_refusal(batch, actor_id, action.reading)

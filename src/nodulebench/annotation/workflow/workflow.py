@@ -85,7 +85,6 @@ class Workflow:
         return Permissions(self.roster, self.cases, self.rules)
 
     def batches(self, events: Sequence[Event]) -> dict[str, Batch]:
-        """The state of all batches after the events."""
         return batches_of(events, self._teams, self.rules)
 
     def replayed(self, events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
@@ -204,11 +203,9 @@ class Workflow:
         return seen
 
     def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
-        """Whether a person may settle disputes of a batch."""
         return self._permissions.may_arbitrate(batch, actor_id)
 
     def may_release(self, batch: Batch, actor_id: str) -> bool:
-        """Whether a person may release a batch."""
         return self._permissions.may_release(batch, actor_id)
 
     def _is_senior(self, batch: Batch, actor_id: str) -> bool:

@@ -12,7 +12,7 @@ from nodulebench.i18n.translator import in_english
 
 
 class _Parts(click.Group):
-    """Commands in files of their own, each imported when it is asked for."""
+    """Commands in separate files, imported on request."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return ["exam", "consistency", "quality", "review", "observer"]
@@ -43,7 +43,7 @@ def command() -> None:
 def exam(
     key: Path, answers: tuple[Path, ...], sequences: int, pass_mark: float, **files: Path | None
 ) -> None:
-    r"""Compare candidates' marks with the experts' KEY: who has passed, and what was missed.
+    r"""Compare candidates' marks with the experts' KEY: results and missed nodules.
 
     \b
     nodulebench annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets/
@@ -82,10 +82,12 @@ def exam(
 @click.option(
     "--images",
     type=FILE,
-    help="Folder of <case>.mhd, .nii.gz or DICOM: looks at what was outlined.",
+    help="Folder of <case>.mhd, .nii.gz or DICOM: checks the outlines on the images.",
 )
 @click.option("--out", type=FILE, help="Folder for union, inconsistent slices and agreement.")
-@click.option("--findings", type=FILE, help="Folder for what each drew, for 'reference build'.")
+@click.option(
+    "--findings", type=FILE, help="Folder for each reader's findings, for 'reference build'."
+)
 def consistency(
     readings: tuple[Path, ...], minimum_iou: float, center_in_box: bool, **files: Path | None
 ) -> None:
@@ -99,16 +101,16 @@ def consistency(
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     with ProgressLine("comparing"):
-        found = compare_readings(readings, rule=rule, **files)
-    for check in found.checks:
+        comparison = compare_readings(readings, rule=rule, **files)
+    for check in comparison.checks:
         slices = ", ".join(str(number) for number in check.inconsistent_slices)
         verdict = f"inconsistent on slice {slices}" if slices else "consistent"
         click.echo(f"{check.case_id}: {len(check.candidates)} candidates, {verdict}")
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         agreement = "undefined" if pair.agreement is None else f"{pair.agreement:.3f}"
         click.echo(f"{pair.first} and {pair.second}: positive agreement {agreement}")
-    for told in found.warnings:
-        click.echo(f"warning: {told.where}: {in_english(told.notice)}", err=True)
+    for warning in comparison.warnings:
+        click.echo(f"warning: {warning.where}: {in_english(warning.notice)}", err=True)
     print_written(files["out"], files["findings"])
 
 
@@ -117,7 +119,7 @@ def consistency(
 @click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
 @click.option("--out", type=FILE, help="Folder for agreement.json, which 'report' can show.")
 def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) -> None:
-    r"""Say how far readers, one file each, agree on nodules, their types and their diameters.
+    r"""Report how well readers, one file each, agree on nodules, their types and diameters.
 
     \b
     nodulebench annotate quality ann.csv bo.csv cy.csv --out agreement/
@@ -129,17 +131,18 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
     )
 
     with ProgressLine("comparing"):
-        found = reader_agreement(compare_readings(readings, cases=cases))
-    for row in found.rows:
+        agreement = reader_agreement(compare_readings(readings, cases=cases))
+    for row in agreement.rows:
         ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
         value = in_english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"
         method = f"; {in_english(row['method'])}" if "method" in row else ""
         click.echo(f"{row['name']}: {value}{method}")
-    for row in found.limits.filter(found.limits["bias_mm"].is_not_null()).iter_rows(named=True):
+    limits = agreement.limits
+    for row in limits.filter(limits["bias_mm"].is_not_null()).iter_rows(named=True):
         click.echo(
             f"{row['first']} - {row['second']}, diameter of {row['nodules']} nodules: "
             f"{row['bias_mm']:+.2f} mm, limits {row['lower_mm']:+.2f} to {row['upper_mm']:+.2f} mm"
         )
     if out is not None:
-        write_agreement(found, out)
+        write_agreement(agreement, out)
     print_written(out)

@@ -1,4 +1,4 @@
-"""nodulebench annotate observer: readers judge false positives; readers are compared."""
+"""nodulebench annotate observer: readers classify false positives; readers are compared."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ STUDY = click.argument("study", type=FILE)
 @click.command("open")
 @STUDY
 @click.option("--reader", "reader_ids", multiple=True, required=True, help="A reader, by name.")
-@option("--seed", int, 0, "Of the order of the places, another one for each reader.")
-@option("--patch-mm", click.FloatRange(20, 400), 80.0, "Width of what is shown around a place.")
+@option("--seed", int, 0, "Seed of the order of the positions, which differs between readers.")
+@option("--patch-mm", click.FloatRange(20, 400), 80.0, "Width of the image around a position.")
 def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: float) -> None:
-    r"""Give a STUDY to its readers: each judges every place, blind to the others.
+    r"""Open a STUDY for its readers: each classifies every position, blind to the others.
 
     \b
     nodulebench annotate observer open study/ --reader ann --reader bo --reader cy --reader di
@@ -28,7 +28,7 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
     from nodulebench.annotation.observer_study.study import begin_study
 
     opened = begin_study(study, reader_ids, seed=seed, patch_mm=patch_mm)
-    click.echo(f"{opened.suspects.height} places for each of {len(reader_ids)} readers")
+    click.echo(f"{opened.suspects.height} positions for each of {len(reader_ids)} readers")
     print_next(
         f"nodulebench read {study} --images SCANS --as {reader_ids[0]}",
         f"nodulebench annotate observer ask {study} FILE --by {reader_ids[0]}",
@@ -40,7 +40,7 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
 @click.argument("file", type=FILE)
 @BY
 def ask(study: Path, file: Path, actor_id: str) -> None:
-    r"""Write the places that a reader has still to judge to a CSV FILE, in their order.
+    r"""Write the positions that a reader still has to classify to a CSV FILE, in their order.
 
     Fill in 'call' (nodule, small_nodule or non_nodule) and, for a nodule, 'diameter_mm'.
 
@@ -51,9 +51,9 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
 
     count = add_to_queue(open_study(study), actor_id, file)
     if not count:
-        click.echo(f"nothing waits for {actor_id}")
+        click.echo(f"{actor_id} has no open positions")
         return
-    click.echo(f"wrote {file}: {count} place(s) for {actor_id} to judge")
+    click.echo(f"wrote {file}: {count} position(s) for {actor_id} to classify")
     print_next(f"nodulebench annotate observer answer {study} {file} --by {actor_id}")
 
 
@@ -62,7 +62,7 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
 @click.argument("file", type=FILE)
 @BY
 def answer(study: Path, file: Path, actor_id: str) -> None:
-    r"""Hand in what a reader calls places, in a CSV FILE of 'ask'; rows without a call stay open.
+    r"""Submit a reader's calls in a CSV FILE of 'ask'; rows without a call stay open.
 
     \b
     nodulebench annotate observer answer study/ ann.csv --by ann
@@ -71,14 +71,14 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
 
     opened = studies.open_study(study)
     count = studies.answer(opened, actor_id, file)
-    click.echo(f"{actor_id}: {count} place(s) judged")
+    click.echo(f"{actor_id}: {count} position(s) classified")
     _tell(study)
 
 
 @click.command("status")
 @STUDY
 def status(study: Path) -> None:
-    r"""Say how many places each reader has judged, and what comes next; nobody's calls are told.
+    r"""Show how many positions each reader has classified, and the next step; calls stay hidden.
 
     \b
     nodulebench annotate observer status study/
@@ -91,12 +91,12 @@ def _tell(study: Path) -> None:
 
     opened = open_study(study)
     logs, total = status_of(opened)["logs"], opened.suspects.height
-    for reader_id, told in logs.items():
-        click.echo(f"  {reader_id}: {told['calls']} of {total}")
-    waits = [name for name, told in logs.items() if told["calls"] < total]
+    for reader_id, counts in logs.items():
+        click.echo(f"  {reader_id}: {counts['calls']} of {total}")
+    unfinished = [name for name, counts in logs.items() if counts["calls"] < total]
     print_next(
-        f"nodulebench read {study} --images SCANS --as {waits[0]}"
-        if waits
+        f"nodulebench read {study} --images SCANS --as {unfinished[0]}"
+        if unfinished
         else f"nodulebench annotate observer conclude {study} --reference … --out …"
     )
 
@@ -106,7 +106,7 @@ PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 
 @click.group("observer")
 def command() -> None:
-    """Have readers judge an algorithm's false positives; analyse studies of readers."""
+    """Let readers classify an algorithm's false positives; analyse reader studies."""
 
 
 for part in (open_for, ask, answer, status):
@@ -124,7 +124,7 @@ for part in (open_for, ask, answer, status):
 @click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
 @click.option("--out", type=FILE, required=True, help="Folder of the study.")
 def select(**options: Any) -> None:
-    r"""Choose the false positives of MARKS that readers shall judge.
+    r"""Choose the false positives of MARKS that readers shall classify.
 
     MARKS is a submission, or the folder of an evaluation.
 
@@ -201,21 +201,23 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
     from nodulebench.annotation.reader_study import StudyChoice, analyse_readers
 
     with ProgressLine("analysing"):
-        found = analyse_readers(readings, StudyChoice(**choice), out=out)
-    count = len({reader["reader_id"] for reader in found["readers"]})
+        analysis = analyse_readers(readings, StudyChoice(**choice), out=out)
+    count = len({reader["reader_id"] for reader in analysis["readers"]})
     click.echo(
-        f"{found['metric']} of {count} readers on {found['cases']} cases, "
-        f"{found['covariance']} covariance"
+        f"{analysis['metric']} of {count} readers on {analysis['cases']} cases, "
+        f"{analysis['covariance']} covariance"
     )
-    for treatment in found["treatments"]:
+    for treatment in analysis["treatments"]:
         values = [
-            row["value"] for row in found["readers"] if row["treatment"] == treatment["treatment"]
+            row["value"]
+            for row in analysis["readers"]
+            if row["treatment"] == treatment["treatment"]
         ]
         each = " ".join(f"{value:.3f}" for value in values)
         click.echo(
             f"  {treatment['treatment']}: mean {_estimate(treatment['mean'])}; readers {each}"
         )
-    for reader_difference in found["reader_differences"]:
+    for reader_difference in analysis["reader_differences"]:
         own, p_value = (
             reader_difference["difference"],
             reader_difference["difference"].get("p_value"),
@@ -223,25 +225,28 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
         tested = "" if p_value is None else f", DeLong P {p_value:.4f}"
         pair = f"{reader_difference['first']} - {reader_difference['second']}"
         click.echo(f"  {reader_difference['reader_id']}, {pair}: {_estimate(own)}{tested}")
-    for one in found.get("tests", ()):
-        click.echo(f"{one['analysis']}: F {_tested(one)}")
-        for pair in one["differences"]:
+    for test in analysis.get("tests", ()):
+        click.echo(f"{test['analysis']}: F {_tested(test)}")
+        for pair in test["differences"]:
             shown = _estimate(pair["difference"])
             click.echo(f"  {pair['first']} - {pair['second']}: {shown}")
-    for one in found["against_algorithm"]:
-        tested = f", t {_tested(one)}" if "p_value" in one else ""
+    for comparison in analysis["against_algorithm"]:
+        tested = f", t {_tested(comparison)}" if "p_value" in comparison else ""
+        algorithm = f"{comparison['algorithm']} ({comparison['value']:.3f})"
         click.echo(
-            f"{one['treatment']}: mean reader - {one['algorithm']} ({one['value']:.3f}): "
-            f"{_estimate(one['difference'])}{tested}"
+            f"{comparison['treatment']}: mean reader - {algorithm}: "
+            f"{_estimate(comparison['difference'])}{tested}"
         )
-    if "reason" in found:
-        click.echo(f"no test: {in_english(found['reason'])}")
-    if "components" in found:
-        asked = {name: value for name, value in found["components"].items() if name != UNASKED}
+    if "reason" in analysis:
+        click.echo(f"no test: {in_english(analysis['reason'])}")
+    if "components" in analysis:
+        components = analysis["components"].items()
         options = " ".join(
-            f"--{name.replace('_', '-')} {value:.6g}" for name, value in asked.items()
+            f"--{name.replace('_', '-')} {value:.6g}"
+            for name, value in components
+            if name != UNASKED
         )
-        click.echo(f"as a pilot: plan readers --pilot-cases {found['cases']} {options}")
+        click.echo(f"as a pilot: plan readers --pilot-cases {analysis['cases']} {options}")
     print_written(out)
 
 
@@ -249,16 +254,17 @@ UNASKED = "treatment_square"
 """The component on which the power of a study does not depend."""
 
 
-def _estimate(one: JsonObject) -> str:
-    if one["value"] is None:
-        return f"undefined ({in_english(one['reason'])})"
-    if one.get("low") is None:
-        return f"{one['value']:.4f}"
-    return f"{one['value']:.4f} ({one['low']:.4f} to {one['high']:.4f})"
+def _estimate(estimate: JsonObject) -> str:
+    if estimate["value"] is None:
+        return f"undefined ({in_english(estimate['reason'])})"
+    value = f"{estimate['value']:.4f}"
+    if estimate.get("low") is None:
+        return value
+    return f"{value} ({estimate['low']:.4f} to {estimate['high']:.4f})"
 
 
-def _tested(one: JsonObject) -> str:
+def _tested(test: JsonObject) -> str:
     degrees = ", ".join(
-        "∞" if each is None else f"{each:.4g}" for each in one["degrees_of_freedom"]
+        "∞" if number is None else f"{number:.4g}" for number in test["degrees_of_freedom"]
     )
-    return f"{one['statistic']:.4f}, df {degrees}, P {one['p_value']:.4f}"
+    return f"{test['statistic']:.4f}, df {degrees}, P {test['p_value']:.4f}"

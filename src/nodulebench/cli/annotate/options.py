@@ -1,4 +1,4 @@
-"""What the commands of a review share: the project, the batch, and who takes the step."""
+"""Options and output that the commands of a review share."""
 
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -30,7 +30,7 @@ def one_candidate(command: Command) -> Command:
 
 
 def signed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --by and --key; the command gets the project as ``handle``, open for who has that key."""
+    """Add --by and --key; the command gets the project as ``handle``, opened with that key."""
 
     @BY
     @click.option("--key", type=FILE, help="Your own OpenSSH key, where the roster names keys.")
@@ -45,7 +45,7 @@ def signed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def opened_handle(folder: Path, key: Path | None, passphrase_file: Path | None) -> "ProjectHandle":
-    """The project of a folder, open for who has a key."""
+    """The project of a folder, opened with a key."""
     from nodulebench.annotation.project import open_project
     from nodulebench.cli.options import first_line
 
@@ -57,10 +57,10 @@ MOST_LINES = 40
 
 
 def tell_batch(handle: Any, batch_id: str, batch: Any = None) -> None:
-    """Say the state of a batch, the first of what is open, and what comes next."""
+    """Print the state of a batch, its first open tasks, and the next command."""
     batch = batch or handle.batch(batch_id)
     click.echo(f"{batch_id}: {batch.state}")
-    lines = _open_things(batch)
+    lines = _open_tasks(batch)
     for line in islice(lines, MOST_LINES):
         click.echo(f"  {line}")
     more = sum(1 for _ in lines)
@@ -69,7 +69,7 @@ def tell_batch(handle: Any, batch_id: str, batch: Any = None) -> None:
     print_next(f"nodulebench annotate review {_next(batch, handle.folder, batch_id)}")
 
 
-def _open_things(batch: Any) -> Iterator[str]:
+def _open_tasks(batch: Any) -> Iterator[str]:
     reviewer = batch.order.reviewer_id
     for case_id, reader in batch.missing_readings:
         yield f"{case_id}: waits for the reading of {reader}"
@@ -94,10 +94,10 @@ def _open_things(batch: Any) -> Iterator[str]:
 
 
 def _next(batch: Any, folder: Any, batch_id: str) -> str:
-    """The step that a batch waits for."""
+    """The command for which a batch waits."""
     place = f"{folder} {batch_id}"
     if batch.state == "reading":
-        reader = next((one for _, one in batch.missing_readings), "READER")
+        reader = next((reader for _, reader in batch.missing_readings), "READER")
         return f"read {place} FILE --by {reader}"
     if batch.state == "revision":
         return f"revise {place} FILE --by {batch.unrevised[0][1]}"

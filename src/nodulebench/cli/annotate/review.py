@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.
 
-    Who reviews them is drawn when all have read, by what you promise now: see 'draw'.
+    The reviewer is drawn when all have read, from the commitment that you make now: see 'draw'.
 
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
@@ -46,25 +46,25 @@ def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: A
     open_batch(handle, batch_id=batch_id, case_ids=case_ids or unread_cases(handle), **given)
     order = handle.batch(batch_id).order
     if order.sealed:
-        click.echo("promised the draw of the reviewer, sealed in the log for organisers")
+        click.echo("committed to the draw of the reviewer; the commitment is sealed in the log")
     elif order.commitment:
         file = given["commitment"] or commitment_file(handle.folder, batch_id)
-        click.echo(f"wrote {file}: your part of the draw; let nobody read it before 'draw'")
+        click.echo(f"wrote {file}: your part of the draw; keep it secret until 'draw'")
     tell_batch(handle, batch_id)
 
 
 @click.command("draw")
 @FOLDER
 @BATCH
-@click.option("--commitment", type=FILE, help="File that 'open --commitment' wrote; else found.")
-@click.option("--old-key", type=FILE, help="Your key of then, if it was replaced since 'open'.")
+@click.option("--commitment", type=FILE, help="File that 'open --commitment' wrote, if moved.")
+@click.option("--old-key", type=FILE, help="Your former key, if it was replaced since 'open'.")
 @click.option("--old-key-passphrase-file", type=FILE, help="File whose first line opens that.")
-@click.option("--redraw", metavar="REASON", help="As arbitrator: the promise is lost or kept back.")
+@click.option("--redraw", metavar="REASON", help="As arbitrator: the commitment is lost.")
 @signed
 def draw(
     handle: Any, batch_id: str, actor_id: str, redraw: str | None, **given: Path | None
 ) -> None:
-    r"""Draw who reviews a BATCH that all have read, with what the office promised by 'open'.
+    r"""Draw the reviewer of a BATCH that all have read, by the commitment that 'open' made.
 
     \b
     nodulebench annotate review draw panel/ b1 --by office
@@ -74,7 +74,7 @@ def draw(
     if redraw is None:
         draw_reviewer(handle, actor_id, batch_id, **_opening(**given))
     elif any(given.values()):
-        raise click.UsageError("a promise is told, or --redraw draws without it: give one of them.")
+        raise click.UsageError("--redraw draws without the commitment: give only one of them.")
     else:
         draw_again(handle, actor_id, batch_id, redraw)
     tell_batch(handle, batch_id)
@@ -83,7 +83,6 @@ def draw(
 def _opening(
     commitment: Path | None, old_key: Path | None, old_key_passphrase_file: Path | None
 ) -> JsonObject:
-    """By what a promise is opened."""
     from nodulebench.cli.options import first_line
 
     file = old_key_passphrase_file
@@ -97,15 +96,15 @@ def _opening(
 @click.command("key")
 @FOLDER
 @click.argument("person_id", metavar="PERSON")
-@click.option("--new-key", type=FILE, help="The new public key; without it the person has none.")
-@click.option("--reason", required=True, help="Why; it stands in the log.")
+@click.option("--new-key", type=FILE, help="The new public key; default: no key.")
+@click.option("--reason", required=True, help="Reason for the log.")
 @signed
 def key(
     handle: "ProjectHandle", actor_id: str, person_id: str, new_key: Path | None, reason: str
 ) -> None:
-    r"""Replace somebody's key, or take it back.
+    r"""Replace or revoke a person's key.
 
-    An organiser does it for others; everybody replaces their own with the old one.
+    Organisers do this for others; all can replace their own key with the old one.
 
     \b
     nodulebench annotate review key panel/ r2 --new-key r2-new.pub \\
@@ -120,7 +119,7 @@ def key(
 @click.command("log")
 @FOLDER
 def log(folder: Path) -> None:
-    r"""Show every step: who, when, what changed.
+    r"""Show every step: time, person, change.
 
     \b
     nodulebench annotate review log panel/
@@ -130,18 +129,22 @@ def log(folder: Path) -> None:
 
     for event in open_project(folder).log.read():
         at = event.at.isoformat(timespec="seconds")
-        for one in steps_of(event):
-            case = f" {one.case_id}" if one.case_id else ""
-            step = f"{one.actor_id} {one.step} {event.batch_id}{case}"
-            click.echo(f"{event.number} {at} {step}: {one.change}")
+        for step in steps_of(event):
+            case = f" {step.case_id}" if step.case_id else ""
+            subject = f"{step.actor_id} {step.step} {event.batch_id}{case}"
+            click.echo(f"{event.number} {at} {subject}: {step.change}")
 
 
 @click.command("audit")
 @FOLDER
 @click.option(
-    "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Checkpoint that others kept."
+    "--checkpoint",
+    "checkpoints",
+    type=FILE,
+    multiple=True,
+    help="Checkpoint from elsewhere; repeat.",
 )
-@click.option("--public-key", type=FILE, help="Key of who shall have signed the checkpoints.")
+@click.option("--public-key", type=FILE, help="Key of the signer of the checkpoints.")
 def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) -> int:
     r"""Check the whole log: nothing changed or cut off, and every step allowed when it was taken.
 
@@ -150,16 +153,16 @@ def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) 
     """
     from nodulebench.annotation.project import audit_project, open_project
 
-    found = audit_project(open_project(folder), checkpoints, public_key)
-    for problem in found.problems:
+    report = audit_project(open_project(folder), checkpoints, public_key)
+    for problem in report.problems:
         click.echo(f"error: {problem}", err=True)
-    for notice in found.notices:
+    for notice in report.notices:
         click.echo(f"warning: {in_english(notice)}", err=True)
-    click.echo(f"events      {len(found.events)}")
-    click.echo(f"signatures  {'checked' if found.signers else 'none'}")
+    click.echo(f"events      {len(report.events)}")
+    click.echo(f"signatures  {'checked' if report.signers else 'none'}")
     click.echo(f"checkpoints     {len(checkpoints)} compared")
-    click.echo(f"{folder}: {len(found.problems) or 'no'} problem(s)")
-    return 1 if found.problems else 0
+    click.echo(f"{folder}: {len(report.problems) or 'no'} problem(s)")
+    return 1 if report.problems else 0
 
 
 @click.command("checkpoint")
@@ -171,7 +174,7 @@ def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) 
 def checkpoint(
     folder: Path, path: Path, key: Path | None, key_passphrase_file: Path | None, by: str
 ) -> None:
-    r"""Write down how far the log goes, for somebody else to keep.
+    r"""Write a checkpoint of the log, to be stored by another person.
 
     \b
     nodulebench annotate review checkpoint panel/ notary/panel.checkpoint --key auditor.pem
@@ -189,7 +192,7 @@ def checkpoint(
 @option("--periods", click.IntRange(min=2), 4, "Parts of a reader's time, to look for drift.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
 def quality(folder: Path, periods: int, out: Path | None) -> None:
-    r"""Say how readers agree with each other, with themselves and over time.
+    r"""Report how readers agree with each other, with themselves and over time.
 
     \b
     nodulebench annotate review quality panel/ --out quality.json
@@ -197,34 +200,34 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
     from nodulebench.annotation.project import open_project
     from nodulebench.annotation.reader_agreement import reader_quality, write_quality
 
-    found = reader_quality(open_project(folder), periods=periods)
-    for pair in found["pairs"]:
+    report = reader_quality(open_project(folder), periods=periods)
+    for pair in report["pairs"]:
         click.echo(f"{pair['first']} and {pair['second']}: agreement {_shown(pair['agreement'])}")
-    for reader in found["readers"]:
+    for reader in report["readers"]:
         trend = reader["drift"].get("p_value")
         click.echo(
             f"{reader['reader_id']}: "
             f"sensitivity against the others {_shown(reader['sensitivity'])}, "
             f"{reader['lone_per_case']:.2f} lone marks per case, p of drift {_shown(trend)}"
         )
-    for repeat in found["repeats"]:
+    for repeat in report["repeats"]:
         _tell_repeats(repeat)
     if out is not None:
-        write_quality(found, out)
+        write_quality(report, out)
     print_written(out)
 
 
-def _tell_repeats(one: JsonObject) -> None:
-    """What a reader made of cases that came back."""
+def _tell_repeats(repeat: JsonObject) -> None:
+    """Print how a reader agrees with the same reader on repeated cases."""
     click.echo(
-        f"{one['first']} and the own repeats: agreement {_shown(one['agreement'])} in "
-        f"{one['cases']} case(s), at least {one['least_between']} other(s) between"
+        f"{repeat['first']} and the own repeats: agreement {_shown(repeat['agreement'])} in "
+        f"{repeat['cases']} case(s), at least {repeat['least_between']} other(s) between"
     )
-    pair = f"{one['first']}, {one['second']}"
-    for row in one["metrics"]:
+    pair = f"{repeat['first']}, {repeat['second']}"
+    for row in repeat["metrics"]:
         if row["name"] in (f"type: {pair}", f"diameter: {pair}") and row["value"] is not None:
             click.echo(f"  {row['name']}: {row['value']:.3f}")
-    for row in one["limits"]:
+    for row in repeat["limits"]:
         if row["bias_mm"] is not None:
             limits = f"{row['lower_mm']:+.2f} to {row['upper_mm']:+.2f} mm"
             click.echo(f"  diameter, first - again: {row['bias_mm']:+.2f} mm, limits {limits}")
@@ -240,7 +243,7 @@ def _shown(value: float | None) -> str:
 @click.argument("file", type=FILE)
 @signed
 def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
-    r"""Write what waits for somebody in a BATCH to a CSV FILE, with a column for the answers.
+    r"""Write a person's open tasks in a BATCH to a CSV FILE, with a column for the answers.
 
     Readers are asked for types, the reviewer whether to agree, arbitrators for a ruling.
 
@@ -265,7 +268,7 @@ def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
 @click.argument("file", type=FILE)
 @signed
 def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
-    r"""Hand in the answers that a CSV FILE of 'ask' holds; rows without an answer stay open.
+    r"""Submit the answers in a CSV FILE of 'ask'; rows without an answer stay open.
 
     \b
     nodulebench annotate review answer panel/ b1 questions.csv --by dee
@@ -282,10 +285,10 @@ def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
 @click.argument("reading", type=FILE, required=False)
 @signed
 def revise(handle: Any, batch_id: str, reading: Path | None, actor_id: str) -> None:
-    r"""Hand in cases of a BATCH once more, after having seen what others drew there.
+    r"""Submit cases of a BATCH again, after seeing the findings of others.
 
-    READING holds all that you take for nodules in the cases that all have read, not your changes
-    alone; without it they stay as you read them. The last one starts the check.
+    READING holds all your nodules in the cases that all have read, not only your changes. Without
+    READING they stay unchanged. The last submission starts the check.
 
     \b
     nodulebench annotate review show panel/ b1 --by ann
@@ -317,10 +320,12 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
     "--repeat-share",
     SHARE,
     0.0,
-    "Share of the cases that readers are shown again under another name.",
+    "Share of the cases that readers see again under another name.",
 )
-@click.option("--repeat-seed", type=int, help="Draws these cases; default: a number nobody knows.")
-@click.option("--exam", type=FILE, help="exam.json: only who passed takes part.")
+@click.option(
+    "--repeat-seed", type=int, help="Seed of these cases; default: a secret random number."
+)
+@click.option("--exam", type=FILE, help="exam.json: only people who passed take part.")
 def start(**options: Any) -> None:
     r"""Make the FOLDER of an annotation project.
 
@@ -347,7 +352,7 @@ def start(**options: Any) -> None:
 @click.argument("reading", type=FILE)
 @signed
 def read(handle: Any, batch_id: str, reading: Path, actor_id: str) -> None:
-    r"""Hand in a reader's file for all cases of a BATCH; the last one starts the check.
+    r"""Submit a reader's file for all cases of a BATCH; the last one starts the check.
 
     \b
     nodulebench annotate review read panel/ b1 ann.csv --by ann
@@ -362,8 +367,8 @@ def read(handle: Any, batch_id: str, reading: Path, actor_id: str) -> None:
 @one_candidate
 @click.argument("type", metavar="TYPE")
 @signed
-def say_type(**fields: Any) -> None:
-    r"""Say the TYPE of a nodule that one drew.
+def state_type(**fields: Any) -> None:
+    r"""State the TYPE of a nodule that you drew.
 
     \b
     nodulebench annotate review type panel/ b1 ct-1 candidate-1 solid --by bo
@@ -371,16 +376,16 @@ def say_type(**fields: Any) -> None:
     _step("type", **fields)
 
 
-@command.command("judge")
+@command.command("decide")
 @one_candidate
 @click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
 @COMMENT
 @signed
-def judge(**fields: Any) -> None:
+def decide(**fields: Any) -> None:
     r"""Review a candidate, as the leader of another team.
 
     \b
-    nodulebench annotate review judge panel/ b1 ct-1 candidate-1 --agree --by dee
+    nodulebench annotate review decide panel/ b1 ct-1 candidate-1 --agree --by dee
     """
     _step("review", **fields)
 
@@ -419,12 +424,12 @@ def correct(
     comment: str,
     actor_id: str,
 ) -> None:
-    r"""Draw a CANDIDATE anew whose outline is wrong, as reviewer, or as arbitrator of a dispute.
+    r"""Replace a wrong outline of a CANDIDATE, as reviewer, or as arbitrator of a dispute.
 
-    FILE holds the whole nodule on its slices, like a reader's file. What was drawn before is kept.
+    FILE holds the whole nodule on its slices, like a reader's file. The old outline stays stored.
 
     \b
-    nodulebench annotate review correct panel/ b1 ct-1 candidate-1 anew.csv --by dee
+    nodulebench annotate review correct panel/ b1 ct-1 candidate-1 new.csv --by dee
     """
     from nodulebench.annotation.project import correct_outline
 
@@ -439,7 +444,7 @@ def correct(
 @CASES
 @signed
 def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
-    r"""Finish the review of CASEs, or of all: candidates are judged, and nothing is missing.
+    r"""Finish the review of CASEs, or of all: candidates are decided, and nothing is missing.
 
     \b
     nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
@@ -450,18 +455,20 @@ def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str)
     tell_batch(handle, batch_id)
 
 
-@command.command("settle")
+@command.command("arbitrate")
 @one_candidate
 @click.option("--nodule/--no-nodule", "is_nodule", required=True, help="The ruling.")
 @click.option("--type", "type", help="The type of the nodule.")
-@click.option("--with", "discussed_with", multiple=True, help="Who took part in the discussion.")
+@click.option(
+    "--with", "discussed_with", multiple=True, help="Participant of the discussion; repeat."
+)
 @COMMENT
 @signed
-def settle(**fields: Any) -> None:
-    r"""Settle a dispute, as arbitrator.
+def arbitrate(**fields: Any) -> None:
+    r"""Decide a dispute, as arbitrator.
 
     \b
-    nodulebench annotate review settle panel/ b1 ct-1 candidate-2 --no-nodule --by eve
+    nodulebench annotate review arbitrate panel/ b1 ct-1 candidate-2 --no-nodule --by eve
     """
     _step("arbitrate", **fields)
 
@@ -471,7 +478,7 @@ def settle(**fields: Any) -> None:
 @BATCH
 @BY
 def show(folder: Path, batch_id: str, actor_id: str) -> None:
-    r"""Show who asks the readings and candidates of a BATCH that they may see now.
+    r"""Show the readings and candidates of a BATCH that a person may see now.
 
     \b
     nodulebench annotate review show panel/ b1 --by dee
@@ -484,14 +491,14 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
     for seen in candidates:
         slices = ", ".join(str(box.slice_index) for box in seen.boxes)
         open_slices = ", ".join(str(number) for number in seen.inconsistent_slices)
-        told = f"; not drawn by all on {open_slices}" if open_slices else ""
-        click.echo(f"{seen.case_id} {seen.candidate_id}: slices {slices}{told}")
+        remark = f"; not drawn by all on {open_slices}" if open_slices else ""
+        click.echo(f"{seen.case_id} {seen.candidate_id}: slices {slices}{remark}")
 
 
 @command.command("approve")
 @FOLDER
 @BATCH
-@click.option("--approve/--reject", "approves", default=True, help="What the commission says.")
+@click.option("--approve/--reject", "approves", default=True, help="Decision of the commission.")
 @click.option(
     "--inspected",
     multiple=True,
@@ -501,7 +508,7 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
 @COMMENT
 @signed
 def approve(**fields: Any) -> None:
-    r"""Approve a BATCH for release, as commission, or say why not.
+    r"""Approve a BATCH for release, as commission, or reject it.
 
     \b
     nodulebench annotate review approve panel/ b1 --inspected sufficiency \
@@ -527,10 +534,10 @@ def release(**fields: Any) -> None:
 @FOLDER
 @BATCH
 @click.option(
-    "--images", type=FILE, help="Folder of <case>.mhd, .nii.gz or DICOM: looks at the outlines."
+    "--images", type=FILE, help="Folder of <case>.mhd, .nii.gz or DICOM: checks the outlines."
 )
 def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
-    r"""Tell the reviewer what is unusual about the readings of a BATCH; types are those given.
+    r"""Warn the reviewer of unusual readings of a BATCH; types are the stated ones.
 
     \b
     nodulebench annotate review warnings panel/ b1 --images images/
@@ -538,10 +545,10 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     from nodulebench.annotation.project import open_project
     from nodulebench.annotation.readings.warnings import warn_of_batch
 
-    found = warn_of_batch(open_project(folder), batch_id, images)
-    for told in found:
-        click.echo(f"{told.where}: {in_english(told.notice)}")
-    click.echo(f"{len(found)} warning(s)")
+    reported = warn_of_batch(open_project(folder), batch_id, images)
+    for warning in reported:
+        click.echo(f"{warning.where}: {in_english(warning.notice)}")
+    click.echo(f"{len(reported)} warning(s)")
 
 
 @command.command("export")
@@ -549,9 +556,11 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
 @click.argument("target", metavar="OUT", type=FILE)
 @click.option("--batch", "batches", multiple=True, help="A batch; else all that are released.")
 @click.option(
-    "--findings", type=FILE, help="Folder for what each reader drew, for 'reference build'."
+    "--findings", type=FILE, help="Folder for each reader's findings, for 'reference build'."
 )
-@click.option("--blind-findings", type=FILE, help="Folder for what each drew before a second look.")
+@click.option(
+    "--blind-findings", type=FILE, help="Folder for each reader's findings before revision."
+)
 def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path | None) -> None:
     r"""Write the nodules of released batches as a reference bundle, with its provenance.
 
@@ -573,7 +582,7 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path |
 @FOLDER
 @click.argument("batch_ids", metavar="[BATCH...]", nargs=-1)
 def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
-    r"""Say how far each batch has come, and what is still open.
+    r"""Show the state of each batch, and its open tasks.
 
     \b
     nodulebench annotate review status panel/

@@ -68,7 +68,6 @@ class ExaminedSeries:
         return replace(self, reasons=(*self.reasons, reason))
 
     def to_json(self) -> JsonObject:
-        """As written to a journal."""
         return asdict(self)
 
     @classmethod
@@ -90,7 +89,6 @@ class ExaminedSeries:
 
 
 def examine(series: Series, limits: Limits) -> ExaminedSeries:
-    """Run every check on a series."""
     image = _image(series)
     all_reasons = _reasons(Subject(series, image, limits))
     reasons = tuple(reason for reason in all_reasons if reason.code not in limits.waived)

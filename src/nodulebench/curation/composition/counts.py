@@ -44,7 +44,6 @@ class Shares:
 
     @property
     def total(self) -> int:
-        """Rows of the table."""
         return sum(self.counts.values())
 
 
@@ -85,7 +84,6 @@ HalfWidth = Callable[[float, int], float]
 
 
 def compose(reference: Reference) -> Composition:
-    """Counts, shares and ranges of a test set."""
     cases, nodules = reference.cases, counted_nodules(reference)
     totals = {
         "cases": cases.height,

@@ -33,7 +33,6 @@ class RuleOutcome:
 
 
 def check_coverage(design: DesignInput, reference: Reference) -> tuple[RuleOutcome, ...]:
-    """Apply every rule of the design to the tables of a test set."""
     tables = {"cases": _stated(reference.cases), "nodules": _stated(_counted(reference.nodules))}
     return tuple(_outcome(rule, tables[rule.table]) for rule in design.all_rules)
 
@@ -67,7 +66,6 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
 
 
 def _required(rule: CoverageRule) -> Iterator[Notice]:
-    """The requirements of a rule."""
     where = [_filter_notice(row_filter) for row_filter in rule.where] or None
     of = {"table": rule.table, "column": rule.column, "where": where}
     if rule.minimum_rows:

@@ -32,7 +32,6 @@ class Span(ConfigModel):
 
     @property
     def has_bounds(self) -> bool:
-        """Whether it has any bound."""
         return (self.at_least, self.below, self.at_most) != (None, None, None)
 
     @model_validator(mode="after")
@@ -217,7 +216,6 @@ class DesignInput(ConfigModel):
 
     @property
     def all_rules(self) -> tuple[CoverageRule, ...]:
-        """The planned equipment and the rules."""
         return (*self.equipment.rules, *self.rules)
 
 
@@ -245,5 +243,4 @@ def load_design(name_or_file: str) -> DesignInput:
 
 
 def parse_design(text: str, source: str) -> DesignInput:
-    """A design from the text of a TOML file."""
     return parse_config(DesignInput, text, source)

@@ -115,7 +115,6 @@ def reach_to_one_side(share: float, trials: int) -> float:
 
 
 def _input(design: DesignInput) -> dict[str, str]:
-    """The texts of a design."""
     names = ("name", "title", "purpose", "patients", "identification")
     return {name: getattr(design, name) for name in names}
 

@@ -158,7 +158,6 @@ def is_known_text(keyword: str, text: str) -> bool:
 
 
 def is_known_code(keyword: str, text: str) -> bool:
-    """Whether a code string is known."""
     return len(text) <= 32 and CODES.get(keyword, _CODE)(text)
 
 

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,10 @@ import numpy.typing as npt
 from nodulebench.curation.deidentify.allowed_values import is_known_code
 from nodulebench.curation.deidentify.codec import NotCleanableError
 from nodulebench.io.dicom.files import many_of, number_of, shared_item, text_of
+
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
+
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -290,7 +294,7 @@ _SIGNATURES: tuple[tuple[str, str, str], ...] = (
 SIGNATURES = tuple((what, name, re.compile(form, re.I | re.S)) for what, name, form in _SIGNATURES)
 
 
-def screen_of(dataset: Any) -> str:
+def screen_of(dataset: "Dataset") -> str:
     """Which screen of a scanner an image is; empty: not a known one.
 
     Args:
@@ -327,7 +331,7 @@ class BurnedIn:
     column: int
 
 
-def check_header(dataset: Any) -> None:
+def check_header(dataset: "Dataset") -> None:
     """Refuse a slice whose header states that its image may hold text, frames included.
 
     Raises:
@@ -350,14 +354,14 @@ def check_header(dataset: Any) -> None:
         raise NotCleanableError("device_screen", screen=screen)
 
 
-def _groups(dataset: Any, name: str) -> Iterator[Any]:
+def _groups(dataset: "Dataset", name: str) -> Iterator[Any]:
     """The items of one kind of functional group, of all frames."""
     for keyword in ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence"):
         for item in dataset.get(keyword) or []:
             yield from item.get(name) or []
 
 
-def scales_of(dataset: Any, frames: int) -> list[tuple[float, float]]:
+def scales_of(dataset: "Dataset", frames: int) -> list[tuple[float, float]]:
     """Slope and intercept from stored values to HU, of every frame."""
     shared = next(iter(dataset.get("SharedFunctionalGroupsSequence") or []), None)
     each = list(dataset.get("PerFrameFunctionalGroupsSequence") or [])
@@ -368,7 +372,7 @@ def scales_of(dataset: Any, frames: int) -> list[tuple[float, float]]:
     return scales + [_scale(shared_item(None, shared, name))] * (frames - len(scales))
 
 
-def _scale(group: Any) -> tuple[float, float]:
+def _scale(group: "Dataset") -> tuple[float, float]:
     slope, intercept = (number_of(group, f"Rescale{name}") for name in ("Slope", "Intercept"))
     return (slope or 1.0, intercept or 0.0)
 

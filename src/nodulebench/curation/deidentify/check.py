@@ -9,7 +9,7 @@ import struct
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify import profile
@@ -46,6 +46,10 @@ from nodulebench.curation.deidentify.identity import (
 from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, SHIFTED_DATES, meaning_of
 from nodulebench.io.atomic import UNFINISHED
 
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
+
+
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
 NEW_UID = re.compile(r"2\.25\.\d{30,39}")
 """A UID made of 128 bits; a shorter number may identify a person."""
@@ -67,7 +71,7 @@ _Seen = tuple[tuple[Notice, ...], frozenset[str]]
 
 
 def leftovers(
-    dataset: Any, identity: Identity | None = None, memory: Memory | None = None
+    dataset: "Dataset", identity: Identity | None = None, memory: Memory | None = None
 ) -> list[Notice]:
     """Everything that could still identify, as notices; none: the header is clean.
 
@@ -148,7 +152,9 @@ def _encoded(word: str) -> set[bytes]:
     return encodings
 
 
-def _inspect(dataset: Any, tag: int, path: str, identity: Identity | None) -> Iterator[Notice]:
+def _inspect(
+    dataset: "Dataset", tag: int, path: str, identity: Identity | None
+) -> Iterator[Notice]:
     """What is wrong with an element and those of its items, except UIDs of the original."""
     where, group = f"{path}{_place(tag)}", tag >> 16
     if group % 2:
@@ -188,7 +194,9 @@ def _place(tag: int) -> str:
     return f"({tag >> 16:04X},{tag & 0xFFFF:04X})"
 
 
-def _wrong_with(element: Any, dataset: Any, identity: Identity | None, where: str) -> Notice | None:
+def _wrong_with(
+    element: Any, dataset: "Dataset", identity: Identity | None, where: str
+) -> Notice | None:
     """Why an element is not allowed; None: it is allowed."""
     keyword, kind, texts = element.keyword, element.VR, texts_of(element)
     if kind in _BYTES:
@@ -221,7 +229,7 @@ def _wrong_with(element: Any, dataset: Any, identity: Identity | None, where: st
 
 
 def _wrong_text(
-    keyword: str, kind: str, texts: list[str], dataset: Any, where: str
+    keyword: str, kind: str, texts: list[str], dataset: "Dataset", where: str
 ) -> Notice | None:
     if kind in ("DA", "DT", "TM"):
         return leftover("left_date", where) if texts else None
@@ -267,8 +275,7 @@ def _identifying_word(element: Any, identity: Identity) -> str:
     return word_in(" ".join(texts), identity.words)
 
 
-def uids_within(dataset: Any, tag: int) -> list[str]:
-    """The UIDs in an element, with the items of a sequence."""
+def uids_within(dataset: "Dataset", tag: int) -> list[str]:
     uid_elements = [element for element in elements_within(dataset, tag) if element.VR == "UI"]
     return [text for element in uid_elements for text in texts_of(element)]
 
@@ -378,7 +385,7 @@ def is_known_clean(elements: list[Element] | None, identity: Identity, memory: M
 
 
 def remember_clean(
-    elements: list[Element] | None, dataset: Any, identity: Identity, memory: Memory
+    elements: list[Element] | None, dataset: "Dataset", identity: Identity, memory: Memory
 ) -> None:
     """Remember that the elements of a header were checked without a finding.
 

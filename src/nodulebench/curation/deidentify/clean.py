@@ -1,7 +1,7 @@
 """A slice's header + pseudonyms -> its elements without identities, by PS3.15 table E.1-1."""
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodulebench.curation.deidentify import profile
 from nodulebench.curation.deidentify.allowed_values import (
@@ -38,11 +38,15 @@ from nodulebench.curation.deidentify.identity import (
 from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, meaning_of
 from nodulebench.io.dicom.files import text_of
 
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
+
+
 TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 
 
 def cleaned_elements(
-    dataset: Any,
+    dataset: "Dataset",
     elements: list[tuple[int, Any]],
     identity: Identity,
     pseudonyms: Pseudonyms,
@@ -112,7 +116,7 @@ class _Cleaner:
         self.sop_class = sop_class
         self.days = pseudonyms.days(identity.patient)
 
-    def cleaned(self, dataset: Any, tag: int, read: Any) -> Any | None:
+    def cleaned(self, dataset: "Dataset", tag: int, read: Any) -> Any | None:
         """An element without identities; None: it is removed.
 
         Args:
@@ -136,7 +140,7 @@ class _Cleaner:
         element = dataset[tag]
         return element if self._stays(dataset, element) else None
 
-    def _stays(self, dataset: Any, element: Any) -> bool:
+    def _stays(self, dataset: "Dataset", element: Any) -> bool:
         """Change an element by the profile; returns whether it stays."""
         keyword, kind = element.keyword, element.VR
         if kind == "UI":
@@ -239,7 +243,7 @@ class _Cleaner:
             raise NotCleanableError("number_unlike", keyword=keyword)
         return stays
 
-    def _keep_unlisted(self, dataset: Any, element: Any) -> bool:
+    def _keep_unlisted(self, dataset: "Dataset", element: Any) -> bool:
         """Whether an element is known to be harmless, without an identifying word."""
         keyword, kind, texts = element.keyword, element.VR, texts_of(element)
         if kind in NUMBER_KINDS:

@@ -5,13 +5,17 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.dicom.header import IMPLEMENTATION_UID
 from nodulebench.io.dicom.slices import EXPLICIT_LITTLE
+
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
+
 
 IMPLEMENTATION_NAME = "NODULEBENCH"
 PIXEL_DATA = 0x7FE00010
@@ -24,7 +28,7 @@ KINDS = LONG_KINDS | frozenset(
 )
 
 
-def encoding_of(dataset: Any) -> tuple[bool, bool]:
+def encoding_of(dataset: "Dataset") -> tuple[bool, bool]:
     """Whether the elements of a file are written as implicit VR, and little endian.
 
     Raises:
@@ -181,12 +185,12 @@ def key_of(tag: int, element: Any) -> Hashable | None:
     return None if value and len(value) > LARGEST_BYTES else (tag, element.VR, value)
 
 
-def elements_of(dataset: Any) -> list[tuple[int, Any]]:
+def elements_of(dataset: "Dataset") -> list[tuple[int, Any]]:
     """Tags and elements in order, as they were read; converting one does not change these."""
     return sorted(((int(tag), element) for tag, element in dataset.items()), key=_tag)
 
 
-def reading_of(dataset: Any) -> Hashable:
+def reading_of(dataset: "Dataset") -> Hashable:
     """How the elements of a dataset are read: the encoding, and READ_BY."""
     read_by = []
     for tag in READ_BY:
@@ -225,7 +229,7 @@ _PREAMBLE = 128
 _FIRST, _SYNTAX, _FIRST_OF_BODY = 0x00020000, 0x00020010, 0x00030000
 
 
-def read_dataset(path: Path) -> Any:
+def read_dataset(path: Path) -> "Dataset":
     """The dataset of a file, its elements as they were read.
 
     Raises:
@@ -240,7 +244,7 @@ def read_dataset(path: Path) -> Any:
         raise NotCleanableError("not_dicom") from error
 
 
-def _plainly_written(path: Path) -> Any | None:
+def _plainly_written(path: Path) -> "Dataset | None":
     """The dataset of a file in plain form (explicit, little endian); None: it has another form."""
     from pydicom.dataset import Dataset, FileMetaDataset
 

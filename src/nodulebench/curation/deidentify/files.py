@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodulebench.core.errors import first_line
 from nodulebench.core.notices import Notice
@@ -40,6 +40,9 @@ from nodulebench.curation.deidentify.pixels import Picture, picture_in
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.dicom.files import text_of
 from nodulebench.io.dicom.slices import CT_CLASSES
+
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +131,11 @@ def deidentify_file(
     )
 
 
-def _uids_of(dataset: Any) -> list[str]:
-    """The UIDs of the slice, its series and its study."""
+def _uids_of(dataset: "Dataset") -> list[str]:
     return [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series", "Study")]
 
 
-def _quarantine(dataset: Any) -> None:
+def _quarantine(dataset: "Dataset") -> None:
     kind = text_of(dataset, "SOPClassUID")
     if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
         raise NotCleanableError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
@@ -145,7 +147,7 @@ def _quarantine(dataset: Any) -> None:
     check_header(dataset)
 
 
-def quarantine_text(dataset: Any, picture: Picture) -> None:
+def quarantine_text(dataset: "Dataset", picture: Picture) -> None:
     """Refuse an image into which text is drawn.
 
     Raises:
@@ -166,7 +168,7 @@ def quarantine_text(dataset: Any, picture: Picture) -> None:
 
 
 def _cleaned(
-    dataset: Any,
+    dataset: "Dataset",
     elements: list[tuple[int, Any]],
     picture: Picture,
     identity: Identity,

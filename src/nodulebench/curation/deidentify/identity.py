@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodulebench.curation.deidentify.allowed_values import digits_of
 from nodulebench.curation.deidentify.codec import (
@@ -20,6 +20,10 @@ from nodulebench.curation.deidentify.codec import (
     reading_of,
 )
 from nodulebench.io.dicom.header import uid_of_digest
+
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
+
 
 _NAMING_WORDS = """
     AccessionNumber AdmissionID ClinicalTrialSiteName ClinicalTrialSubjectID DeviceSerialNumber
@@ -80,7 +84,7 @@ _NOTHING = _Identifiers()
 
 
 def identity_of(
-    dataset: Any, elements: list[tuple[int, Any]] | None = None, memory: Memory | None = None
+    dataset: "Dataset", elements: list[tuple[int, Any]] | None = None, memory: Memory | None = None
 ) -> Identity:
     """What identifies the patient in a header, sequences included.
 
@@ -117,7 +121,7 @@ def identity_of(
     )
 
 
-def _identifiers_in(dataset: Any, tag: int) -> _Identifiers:
+def _identifiers_in(dataset: "Dataset", tag: int) -> _Identifiers:
     """What identifies the patient in an element, with the items of a sequence."""
     words: set[str] = set()
     uids: set[str] = set()
@@ -136,7 +140,7 @@ def _identifiers_in(dataset: Any, tag: int) -> _Identifiers:
     return _Identifiers(frozenset(words), frozenset(uids), frozenset(dates))
 
 
-def elements_within(dataset: Any, tag: int) -> Iterator[Any]:
+def elements_within(dataset: "Dataset", tag: int) -> Iterator[Any]:
     """An element that is not a number, and the elements of its items if it is a sequence."""
     if plain_numbers(dataset.get_item(tag)) is not None:
         return

@@ -7,7 +7,7 @@ of the value, so that nothing can be drawn there.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,10 @@ from nodulebench.curation.deidentify.codec import NotCleanableError
 from nodulebench.io.dicom.files import whole_of
 from nodulebench.io.dicom.pixels import LARGEST_SIDE, PixelsError, stored_values
 from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, MOST_FRAMES, NoSlices, read_slices
+
+if TYPE_CHECKING:
+    from pydicom.dataset import Dataset
+
 
 DEFLATED = "1.2.840.10008.1.2.1.99"
 UNCOMPRESSED = {
@@ -42,11 +46,10 @@ class Picture:
 
     @property
     def kind(self) -> str:
-        """The value representation of Pixel Data."""
         return "OB" if self.frames.dtype.itemsize == 1 else "OW"
 
 
-def picture_in(dataset: Any, element: Any, path: Path) -> Picture:
+def picture_in(dataset: "Dataset", element: Any, path: Path) -> Picture:
     """The image of a slice.
 
     Args:
@@ -110,7 +113,7 @@ class _Form:
     is_signed: bool
 
     @classmethod
-    def of(cls, dataset: Any) -> "_Form":
+    def of(cls, dataset: "Dataset") -> "_Form":
         """Read the form from a header.
 
         Raises:

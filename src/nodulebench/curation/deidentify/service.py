@@ -99,22 +99,18 @@ class DeidentifyReport:
 
     @property
     def written(self) -> int:
-        """Number of files that were written."""
         return sum(bool(outcome.written) for outcome in self.outcomes)
 
     @property
     def patients(self) -> int:
-        """Number of patients of the written files."""
         return len({outcome.pseudonym for outcome in self.outcomes if outcome.written})
 
     @property
     def refused(self) -> list[FileOutcome]:
-        """Files that were not written."""
         return [outcome for outcome in self.outcomes if not outcome.written]
 
     @property
     def bytes_read(self) -> int:
-        """Total size of the files."""
         return sum(outcome.bytes_read for outcome in self.outcomes)
 
     @property

@@ -274,15 +274,15 @@ def _named(
         for report in reports
         for finding in report.findings
     ]
-    counts = Counter((case_id, one.finding_id) for case_id, _, one in reported)
+    counts = Counter((case_id, finding_.finding_id) for case_id, _, finding_ in reported)
     taken: Counter[tuple[str, str]] = Counter()
     named = []
-    for case_id, report, one in reported:
-        name = one.finding_id
+    for case_id, report, finding_ in reported:
+        name = finding_.finding_id
         if not name or counts[case_id, name] > 1:
             taken[case_id, report.observer] += 1
             name = f"{_reader(report)}-{taken[case_id, report.observer]}"
-        named.append((case_id, name, one))
+        named.append((case_id, name, finding_))
     return named
 
 
@@ -317,8 +317,8 @@ def _diameter(finding: ReportedFinding) -> float | None:
 def _reading(finding: ReportedFinding) -> JsonObject:
     center = finding.center_mm
     place = {} if center is None else dict(zip(("x_mm", "y_mm", "z_mm"), center, strict=True))
-    kept = ("diameter_mm", "long_mm", "short_mm")
-    numbers = {name: finding.numbers[name] for name in kept if name in finding.numbers}
+    lengths = ("diameter_mm", "long_mm", "short_mm")
+    numbers = {name: finding.numbers[name] for name in lengths if name in finding.numbers}
     names = {column.name for column in FINDINGS.columns}
     labels = {name: value for name, value in finding.labels.items() if name in names}
     return {"kind": finding.kind} | place | numbers | labels
@@ -440,12 +440,12 @@ def linked(reports: Sequence[Report], at_hand: CaseMatcher) -> tuple[list[Report
 def _joined(chain: list[ReportedFinding]) -> ReportedFinding:
     """Join the boxes of one finding; its ratings are those of the first box that has them."""
     first = chain[0]
-    scores = [one.numbers["score"] for one in chain if "score" in one.numbers]
-    numbers = {name: value for one in reversed(chain) for name, value in one.numbers.items()}
-    labels = {name: value for one in reversed(chain) for name, value in one.labels.items()}
+    scores = [box.numbers["score"] for box in chain if "score" in box.numbers]
+    numbers = {name: value for box in reversed(chain) for name, value in box.numbers.items()}
+    labels = {name: value for box in reversed(chain) for name, value in box.labels.items()}
     return replace(
         first,
-        regions=tuple(region for one in chain for region in one.regions),
+        regions=tuple(region for box in chain for region in box.regions),
         numbers=numbers | ({"score": max(scores)} if scores else {}),
         labels=labels,
     )

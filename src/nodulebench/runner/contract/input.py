@@ -7,7 +7,6 @@ import json
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.algorithm import InputFormat, RunContract, RunProfile
 from nodulebench.core.json_types import JsonObject
@@ -149,5 +148,5 @@ def _write_sockets(volume: Volume, name: str, folder: Path, run: RunContract) ->
     _write_json(listed, folder / "inputs.json")
 
 
-def _write_json(content: Any, path: Path) -> None:
+def _write_json(content: object, path: Path) -> None:
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")

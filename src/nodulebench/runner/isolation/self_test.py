@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.json_types import JsonObject
@@ -171,7 +170,7 @@ def _listening(folder: Path) -> Iterator[JsonObject]:
     file = str(folder / "socket")
     with ExitStack() as stack:
 
-        def listen(family: int, address: Any) -> socket.socket:
+        def listen(family: int, address: tuple[str, int] | str) -> socket.socket:
             listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
             listener.bind(address)
             listener.listen()

@@ -1,1 +1,1 @@
-"""An append-only log of numbered, chained events: its store, its head, its checkpoints."""
+"""Append-only, tamper-evident log of numbered, chained events: store, head, checkpoints."""

@@ -1,7 +1,7 @@
-"""A log <-> files of checkpoints, which others keep: written, signed, and compared with the log.
+"""Write, sign and check checkpoints of a log, which other people hold.
 
-A checkpoint says in its own words by whom it is signed, and the signature stands in the same file:
-taken away, the checkpoint is another, and who asks for a signature is told that there is none.
+A checkpoint states its signer, and the signature is in the same file. Without its signature the
+file is another checkpoint, and a check that needs a signature reports that there is none.
 """
 
 from collections.abc import Sequence
@@ -18,34 +18,34 @@ from nodulebench.security.signatures import is_signature_of, signing_key
 
 def write_checkpoint(
     log: EventLog[E],
-    found: LogCheck[E],
+    log_check: LogCheck[E],
     path: Path,
     *,
     key: Path | None = None,
     passphrase: str = "",
     by: str = "",
 ) -> Checkpoint:
-    """Write how far a log goes, for another person to keep; check an older checkpoint first.
+    """Write the state of a log for another person to hold; check an older checkpoint first.
 
     Args:
         log: the log.
-        found: what it holds, checked.
+        log_check: its checked content.
         path: the checkpoint's file.
-        key: private Ed25519 key, PEM or OpenSSH, that signs it.
-        passphrase: of the key, if it is encrypted.
-        by: name of the signer.
+        key: the private Ed25519 key that signs it, PEM or OpenSSH.
+        passphrase: the key's passphrase, if it is encrypted.
+        by: the name of the signer.
 
     Raises:
-        InputError: if the log was tampered with or is empty, or no longer holds what the older
-            checkpoint says.
+        InputError: if the log was tampered with or is empty, or no longer contains the older
+            checkpoint.
     """
-    problems = list(found.problems)
+    problems = list(log_check.problems)
     if path.exists():
-        problems += checkpoint_file_problems(log, found.links, path)
+        problems += checkpoint_file_problems(log, log_check.links, path)
     raise_problems(problems)
-    if not found.events:
-        raise InputError.at(path, "was not written: nothing happened yet.")
-    checkpoint = log.checkpoint(found.events, datetime.now(UTC))
+    if not log_check.events:
+        raise InputError.at(path, "was not written: the log has no event yet.")
+    checkpoint = log.checkpoint(log_check.events, datetime.now(UTC))
     if key is not None:
         private = signing_key(key, passphrase)
         signer = Signer(by=by, key=private.public.line)
@@ -64,15 +64,15 @@ def checkpoint_file_problems(
     public_key: Path | None = None,
     people: Sequence[PublicKey] = (),
 ) -> list[Problem]:
-    """Check that a log still holds what it held at a checkpoint, and the checkpoint's signature.
+    """Check that a log still contains a checkpoint, and the checkpoint's signature.
 
     Args:
         log: the log.
-        links: its events, checked.
+        links: its checked events.
         path: the checkpoint's file.
-        public_key: of whoever shall have signed it; None: a checkpoint need not be signed.
-        people: keys of those whose signature is as good; where there are such, or a public key,
-            nobody else's is.
+        public_key: the expected signer's key; None: a checkpoint need not be signed.
+        people: further accepted signers' keys; if there are any, or a public key,
+            no other signature is accepted.
     """
     try:
         content = path.read_bytes()
@@ -93,24 +93,24 @@ def _wrong_signature(
     content, signature = checkpoint.unsigned_bytes, _signature_of(checkpoint)
     if signature is None:
         if checkpoint.code or checkpoint.signed is not None:
-            return ("was changed: it says by itself whether it is signed, and that does not fit.",)
+            return ("was changed: its signature does not match its statement about the signer.",)
         if public_key is None:
             return ()
-        ask = "Ask for the one that was signed, or compare it without a public key."
-        return "is not signed, so that anybody can have made it.", ask
+        ask = "Ask for the signed checkpoint, or compare it without a public key."
+        return "is not signed, so anyone could have made it.", ask
     if checkpoint.signed is not None and not _is_by(checkpoint.signed.key, content, signature):
-        return ("was changed: its signature does not hold.",)
+        return ("was changed: its signature is invalid.",)
     is_known = any(person.is_signer_of(content, signature) for person in people)
     if is_known or (public_key is None and not people):
         return ()
     if public_key is not None and is_signature_of(content, signature, public_key):
         return ()
-    by = "anybody who is known here" if public_key is None else public_key.name
+    by = "a known person" if public_key is None else public_key.name
     return (f"is signed, but not by {by}, or was changed.",)
 
 
 def _signature_of(checkpoint: Checkpoint) -> bytes | None:
-    """The signature; None: there is none."""
+    """The signature, or None."""
     is_whole = checkpoint.signed is not None and bool(checkpoint.code)
     return _from_hex(checkpoint.code) if is_whole else None
 

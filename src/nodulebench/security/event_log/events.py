@@ -1,4 +1,4 @@
-"""FactEvent: one thing that was done, with facts, as its log keeps it <-> bytes."""
+"""Events, head and checkpoint of a log, and their canonical bytes."""
 
 import json
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -14,22 +14,22 @@ CHECKPOINT: Final = "nodulebench/checkpoint@2"
 
 
 class Head(ConfigModel):
-    """How many events a log has, and the digest of the last."""
+    """The number of events of a log, and the digest of the last."""
 
     schema_name: Literal["nodulebench/event-head@2"] = HEAD
     root: str
-    """What the first event follows from."""
+    """The predecessor of the first event."""
     events: Annotated[int, Field(ge=0)]
     digest: str
-    """Of the last event; of the root where there is none."""
+    """Of the last event, or the root if there is none."""
     person: str
     """Who wrote the head."""
     code: str = ""
     check: str = ""
-    """Digest of the rest: tells a damaged head to those, too, who cannot check the code."""
+    """Digest of the rest: shows damage also to people who cannot check the code."""
 
     def to_bytes(self) -> bytes:
-        """The head as it is kept."""
+        """The stored bytes of the head."""
         content = self.model_dump(mode="json", exclude={"check"})
         return canonical({**content, "check": bytes_digest(canonical(content))})
 
@@ -40,7 +40,7 @@ class Head(ConfigModel):
 
 
 class Signer(ConfigModel):
-    """Who signed something, as it says itself."""
+    """The stated signer of a file."""
 
     by: str = ""
     key: str
@@ -48,27 +48,27 @@ class Signer(ConfigModel):
 
 
 class Checkpoint(ConfigModel):
-    """What a log looked like at a time, for somebody else to keep."""
+    """The state of a log at a time, for another person to hold."""
 
     schema_name: Literal["nodulebench/checkpoint@2"] = CHECKPOINT
     root: str
-    """What the first event follows from: the digest of a sealed set's manifest, or of a project."""
+    """The predecessor of the first event: digest of a sealed set's manifest, or of a project."""
     events: Annotated[int, Field(ge=1)]
     digest: str
     """Of the last event."""
     at: AwareDatetime
     signed: Signer | None = None
-    """Who signed it; None: nobody did."""
+    """Who signed it; None if it is not signed."""
     code: str = ""
-    """The signature of all the rest, in hexadecimal form."""
+    """The signature of the rest, hexadecimal."""
 
     def to_bytes(self) -> bytes:
-        """The checkpoint as it stands on the disk."""
+        """The stored bytes of the checkpoint."""
         return canonical(self.model_dump(mode="json"))
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """What the signature is made of."""
+        """The signed bytes."""
         return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
@@ -76,16 +76,16 @@ Kind = TypeVar("Kind", Head, Checkpoint)
 
 
 def parsed(kind: type[Kind], content: bytes) -> Kind | None:
-    """What some bytes say, if they are byte for byte as it would be written."""
+    """Parse bytes; None if they are not byte for byte what would be written."""
     try:
-        found = kind.model_validate_json(content)
+        record = kind.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):
         return None
-    return found if found.to_bytes() == content else None
+    return record if record.to_bytes() == content else None
 
 
 def canonical(value: Any) -> bytes:
-    """JSON in one line, keys in order: the same value always gives the same bytes."""
+    """JSON in one line with sorted keys: equal values give equal bytes."""
     return (json.dumps(value, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
@@ -93,7 +93,7 @@ Fact = str | int | float | bool | None
 
 
 class FactEvent(ConfigModel):
-    """What every event of facts holds; a log adds what it is about."""
+    """An event with facts; a log adds its own fields."""
 
     number: Annotated[int, Field(ge=1)]
     at: AwareDatetime
@@ -101,7 +101,7 @@ class FactEvent(ConfigModel):
     """Who signed it."""
     facts: dict[str, Fact]
     previous: str
-    """Digest of the event before; for the first, of what the log begins with."""
+    """Digest of the previous event; for the first, of the log's root."""
     code: str = ""
 
     @property
@@ -110,7 +110,7 @@ class FactEvent(ConfigModel):
         return bytes_digest(self.to_bytes())
 
     def to_bytes(self) -> bytes:
-        """The event as it is kept."""
+        """The stored bytes of the event."""
         return canonical(self.model_dump(mode="json"))
 
     @property
@@ -120,7 +120,7 @@ class FactEvent(ConfigModel):
 
 
 def shown_facts(facts: dict[str, Fact]) -> dict[str, Fact]:
-    """Facts whose names and words can be shown and read back, whatever they were made of."""
+    """Facts whose names and texts can be displayed and read back, whatever their source."""
     return {
         shown(name): shown(fact) if isinstance(fact, str) else fact for name, fact in facts.items()
     }

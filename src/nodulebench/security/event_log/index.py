@@ -1,9 +1,9 @@
-"""IndexedLog: a log that is opened without reading again what was read before.
+"""IndexedLog: a log that does not read again what it read before.
 
-An index beside the log holds the digest of every event and the numbers of those that belong
-together under a label. It stands on the last event that it knows, is made of the events alone, and
-can be thrown away at any time. One that is not as its writer sealed it, or that the log does not
-bear out, is left aside and the whole log is read.
+An index next to the log holds the digest of every event and the event numbers of each label. It is
+bound to the last event that it covers, is computed only from the events, and can be deleted at any
+time. An index that its writer did not sign, or that does not match the log, is ignored, and the
+whole log is read.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ from nodulebench.security.event_log.log import (
     chain_problems,
 )
 
-KEPT_EVERY = 64
-"""After so many new events the index is written again."""
+REWRITE_EVERY = 64
+"""Number of new events after which the index is written again."""
 
 
 class Index(ConfigModel):
-    """What was read and checked of a log before."""
+    """The part of a log that was read and checked before."""
 
     schema_name: Literal["nodulebench/event-index@1"] = "nodulebench/event-index@1"
     root: str
@@ -46,31 +46,31 @@ class Index(ConfigModel):
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
+        """The bytes that the code authenticates."""
         return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
 @dataclass(frozen=True)
 class View(Generic[E]):
-    """A log as it stands."""
+    """The current state of a log."""
 
     log: EventLog[E]
     digests: Sequence[str]
     labels: Mapping[str, Sequence[int]]
     """The numbers of the events under each label, labels in the order of their first events."""
     indexed: int
-    """How many events the index knew."""
+    """Number of events that the index covers."""
     read: dict[int, E] = field(repr=False)
-    """Events that were read and checked, by number."""
+    """Events read and checked so far, by number."""
 
     @property
     def next_number(self) -> int:
-        """Of the event that comes next."""
+        """The number of the next event."""
         return len(self.digests) + 1
 
     @property
     def last_digest(self) -> str:
-        """What the next event follows from."""
+        """The predecessor of the next event."""
         return self.digests[-1] if self.digests else self.log.root
 
     def events(self, label: str) -> list[E]:
@@ -79,15 +79,15 @@ class View(Generic[E]):
         Raises:
             InputError: if one of them was changed.
         """
-        return [self._one(number) for number in self.labels.get(label, ())]
+        return [self._event(number) for number in self.labels.get(label, ())]
 
-    def _one(self, number: int) -> E:
+    def _event(self, number: int) -> E:
         if number not in self.read:
-            stored = self.log.store.read_one(number)
+            stored = self.log.store.read_event(number)
             event = None if stored is None else self.log.parse(stored.content)
             link = None if stored is None else self.log.link(stored, event)
             if event is None or link is None or link.digest != self.digests[number - 1]:
-                what = "was changed, or is not there."
+                what = "was changed, or does not exist."
                 raise InputError.at(self.log.store.where(number), what, RESTORE)
             if link.wrong:
                 raise InputError.at(link.where, link.wrong, RESTORE)
@@ -97,35 +97,35 @@ class View(Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class IndexedLog(Generic[E]):
-    """A log whose events belong together by labels."""
+    """A log whose events are grouped by labels."""
 
     log: EventLog[E]
     label: Callable[[E], str]
     file: Path | None = None
-    """Where the index lies; None: the whole log is read each time."""
+    """The file of the index; None: the whole log is read each time."""
     keys: str = ""
-    """The label of the events that say whose key is whose; empty: there are none."""
+    """The label of the events that assign keys to people; empty if there are none."""
 
     def read(self) -> list[E]:
-        """All events, each of them read and checked; see ``EventLog.read``."""
+        """Read and check all events; see ``EventLog.read``."""
         return self.log.read()
 
     def view(self, known: View[E] | None = None) -> View[E]:
-        """The log as it stands.
+        """Return the current state of the log.
 
         Args:
-            known: what was read and checked before; it is not read again.
+            known: the state that was read and checked before; it is not read again.
 
         Raises:
             InputError: if anything was changed or cut off.
         """
         if known is not None and known.digests:
-            found = self._after(known.digests, known.labels, known.read)
-            if found is not None:
-                return replace(found, indexed=known.indexed)
+            later = self._after(known.digests, known.labels, known.read)
+            if later is not None:
+                return replace(later, indexed=known.indexed)
         index = self.index()
-        found = None if index is None else self._after(index.digests, index.labels)
-        return found or self._whole()
+        indexed = None if index is None else self._after(index.digests, index.labels)
+        return indexed or self._whole()
 
     def append(self, make: Callable[[View[E]], E]) -> E:
         """Write one more event; see ``EventLog.append``."""
@@ -133,42 +133,48 @@ class IndexedLog(Generic[E]):
             view = self.view()
             event = make(view)
             if self.log.append_event(event):
-                self.log.tell_head(event)
-                self._keep(view, event)
+                self.log.update_head(event)
+                self._rewrite(view, event)
                 return event
         raise self.log.busy()
 
     def index(self) -> Index | None:
-        """The index; None: there is none, or it is not as its writer sealed it."""
+        """The index; None if it does not exist, or is not what its writer signed."""
         try:
             content = b"" if self.file is None else self.file.read_bytes()
-            found = Index.model_validate_json(content)
+            stored_index = Index.model_validate_json(content)
         except (OSError, ValidationError):
             return None
-        self._learn_keys(found)
-        seal = self.log.seal
-        if seal is None:
-            is_whole = found.code == bytes_digest(found.unsigned_bytes)
+        self._learn_keys(stored_index)
+        signer = self.log.signer
+        if signer is None:
+            is_whole = stored_index.code == bytes_digest(stored_index.unsigned_bytes)
         else:
-            is_whole = not seal.wrong(found.unsigned_bytes, found.code, found.person)
-        return found if is_whole and found.root == self.log.root and found.digests else None
+            is_whole = not signer.wrong(
+                stored_index.unsigned_bytes, stored_index.code, stored_index.person
+            )
+        return (
+            stored_index
+            if is_whole and stored_index.root == self.log.root and stored_index.digests
+            else None
+        )
 
     def _learn_keys(self, index: Index) -> None:
-        """Check the events that say whose key is whose: those after them are signed with these."""
+        """Check the events that assign keys, because later events are signed with these keys."""
         for number in index.labels.get(self.keys, ()):
-            stored = self.log.store.read_one(number)
+            stored = self.log.store.read_event(number)
             event = None if stored is None else self.log.parse(stored.content)
             if stored is not None and event is not None:
                 self.log.link(stored, event)
 
     def index_is_true(self, events: Sequence[E]) -> bool:
-        """Whether the index, if there is one, says what the first of these events say."""
+        """Whether the index, if it exists, matches the first of these events."""
         index = self.index()
         if index is None:
             return True
         known = events[: len(index.digests)]
-        return index.digests == [one.digest for one in known] and index.labels == _labels(
-            (one.number, self.label(one)) for one in known
+        return index.digests == [event.digest for event in known] and index.labels == _labels(
+            (event.number, self.label(event)) for event in known
         )
 
     def _whole(self) -> View[E]:
@@ -183,19 +189,19 @@ class IndexedLog(Generic[E]):
         known_labels: Mapping[str, Sequence[int]],
         known_events: Mapping[int, E] | None = None,
     ) -> View[E] | None:
-        """The log as far as it is known and what came since; None: they do not fit."""
+        """The known part of the log plus the later events; None if they do not match."""
         log, known = self.log, len(known_digests)
         events = dict(known_events or {})
         head = log.store.read_head()
         if known not in events:
-            last = log.store.read_one(known)
+            last = log.store.read_event(known)
             event = None if last is None else log.parse(last.content)
             if event is not None:
                 events[known] = event
         if known not in events or events[known].digest != known_digests[-1]:
             return None
-        read = [(one, log.parse(one.content)) for one in log.store.read(known + 1)]
-        links = [log.link(one, event) for one, event in read]
+        read = [(raw, log.parse(raw.content)) for raw in log.store.read(known + 1)]
+        links = [log.link(raw, event) for raw, event in read]
         problems = chain_problems(links, known_digests[-1], log.store.where(known), known + 1)
         before = [
             Link("", number, number, "", digest)
@@ -204,14 +210,17 @@ class IndexedLog(Generic[E]):
         problems += log.head_problems(head, [*before, *links])
         if problems:
             return None
-        new = {one.number: one for _, one in read if one is not None}
-        digests = [*known_digests, *(one.digest for one in new.values())]
-        labels = _labels(((number, self.label(one)) for number, one in new.items()), known_labels)
+        new = {raw.number: raw for _, raw in read if raw is not None}
+        digests = [*known_digests, *(raw.digest for raw in new.values())]
+        labels = _labels(
+            ((number, self.label(raw)) for number, raw in new.items()),
+            known_labels,
+        )
         return View(log, digests, labels, known, events | new)
 
-    def _keep(self, view: View[E], event: E) -> None:
-        """Write the index again where it is far behind; what cannot be kept is read next time."""
-        if self.file is None or event.number - view.indexed < KEPT_EVERY:
+    def _rewrite(self, view: View[E], event: E) -> None:
+        """Write the index again if it is far behind; if that fails, the log is read next time."""
+        if self.file is None or event.number - view.indexed < REWRITE_EVERY:
             return
         labels = _labels([(event.number, self.label(event))], view.labels)
         index = Index(
@@ -220,8 +229,8 @@ class IndexedLog(Generic[E]):
             labels=labels,
             person=event.person,
         )
-        content, seal = index.unsigned_bytes, self.log.seal
-        code = bytes_digest(content) if seal is None else seal.make(content, event.person)
+        content, signer = index.unsigned_bytes, self.log.signer
+        code = bytes_digest(content) if signer is None else signer.make(content, event.person)
         with suppress(OSError):
             replace_whole(
                 self.file, canonical(index.model_copy(update={"code": code}).model_dump())
@@ -235,4 +244,4 @@ def _labels(
     labels = {name: list(numbers) for name, numbers in (known or {}).items()}
     for number, name in new:
         labels.setdefault(name, []).append(number)
-    return dict(sorted(labels.items(), key=lambda one: one[1][0]))
+    return dict(sorted(labels.items(), key=lambda numbered: numbered[1][0]))

@@ -1,7 +1,8 @@
-"""EventLog: the events of a store, read with every check, and written one after another.
+"""EventLog: read the events of a store with every check, and append to them.
 
-Each event holds the digest of the one before and, where there is a seal, a code that says who wrote
-it. A head beside the events says how far they go, and a checkpoint says the same to somebody else.
+Each event holds the digest of the previous one and, if there is a signer, a code that proves who
+wrote it. A head next to the events states how many there are, and a checkpoint states the same to
+another person.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,40 +12,40 @@ from typing import Generic, Protocol, TypeVar
 
 from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.security.event_log.events import Checkpoint, Head, parsed
-from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.event_log.store import EventStore, Stored
 
 RESTORE = "Restore the log from a copy."
 CLOCKS_DIFFER = timedelta(minutes=5)
-"""How far an event may be dated before the one that it follows: two computers, two clocks."""
+"""Largest backward step of the dates of successive events, because computers' clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One event as the chain sees it."""
+    """One event as a link of the chain."""
 
     where: str
     place: int
-    """Its number by the place where it lies."""
+    """Its number in the store."""
     number: int
-    """Its number as it says itself."""
+    """The number that it states."""
     previous: str
-    """Digest of the event before, as it says."""
+    """The digest of the previous event that it states."""
     digest: str | None
-    """None: it cannot be read, and nothing can be said of what follows it."""
+    """None if it cannot be read; its successor then cannot be checked."""
     wrong: str = ""
-    """What is wrong with it already by itself."""
+    """What is wrong with the event itself."""
     at: datetime | None = None
-    """When it happened, as it says."""
+    """The time that it states."""
 
 
 def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 1) -> list[Problem]:
-    """What is missing, moved or changed in a log.
+    """Missing, moved and changed events of a log.
 
     Args:
         links: the events, first to last.
-        start: what the first event holds as the digest of the one before.
-        before: what that is, in words.
+        start: the digest that the first event must state as its predecessor.
+        before: a name of that predecessor for messages.
         first: the number of the first event.
     """
     problems = Problems()
@@ -53,10 +54,10 @@ def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 
     for link in links:
         if link.place != expected:
             missing = f"{expected}" if link.place == expected + 1 else f"{expected} and more"
-            problems.add(link.where, f"follows a gap: event {missing} is not there.")
+            problems.add(link.where, f"follows a gap: event {missing} does not exist.")
         what = link.wrong
         if not what and link.number != link.place:
-            what = f"was changed: it says that it is event {link.number}."
+            what = f"was changed: it states the number {link.number}."
         is_next = link.place == expected and previous is not None
         if not what and is_next and link.previous != previous:
             what = f"does not follow from {before}: one of the two was changed."
@@ -67,7 +68,7 @@ def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 
 
 
 def date_problems(links: Iterable[Link]) -> list[Problem]:
-    """Events that are dated before one that they follow, by more than clocks may differ."""
+    """Events dated before an earlier event by more than clocks may differ."""
     problems = Problems()
     latest: datetime | None = None
     for link in links:
@@ -78,20 +79,20 @@ def date_problems(links: Iterable[Link]) -> list[Problem]:
                 link.where,
                 f"is dated {link.at:%Y-%m-%d %H:%M:%S}, before an event that it follows "
                 f"({latest:%Y-%m-%d %H:%M:%S}).",
-                "Ask who wrote it which clock was wrong.",
+                "Ask its author which clock was wrong.",
             )
         latest = link.at if latest is None else max(latest, link.at)
     return problems
 
 
 def cut_off(events: int, digest: str, links: Sequence[Link], where: str) -> list[Problem]:
-    """Whether a log still holds what somebody says of it.
+    """Check that a log still contains what a head or checkpoint states.
 
     Args:
-        events: how many events it shall have, at least.
-        digest: of the last of these.
+        events: the least number of events.
+        digest: the digest of the last of these.
         links: the log, first to last.
-        where: who says it.
+        where: the head or checkpoint, for messages.
     """
     last = max((link.place for link in links), default=0)
     if last < events:
@@ -99,10 +100,10 @@ def cut_off(events: int, digest: str, links: Sequence[Link], where: str) -> list
         return [Problem(where, what, RESTORE)]
     held = next((link for link in links if link.place == events), None)
     if held is None:
-        missing = f"names event {events}, which is not there."
+        missing = f"names event {events}, which does not exist."
         return [Problem(where, missing)] if events else []
     if held.digest != digest:
-        what = f"says that event {events} reads otherwise than {held.where}: one was changed."
+        what = f"states another digest of event {events} than {held.where}: one was changed."
         return [Problem(where, what, RESTORE)]
     return []
 
@@ -111,7 +112,7 @@ MOST_ATTEMPTS = 100
 
 
 class Chained(Protocol):
-    """An event as a log needs it."""
+    """The interface of an event in a log."""
 
     @property
     def number(self) -> int: ...
@@ -125,16 +126,16 @@ class Chained(Protocol):
     def code(self) -> str: ...
     @property
     def digest(self) -> str:
-        """What the next event holds as the digest of this one."""
+        """The digest that the next event states."""
         ...
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
+        """The bytes that the code authenticates."""
         ...
 
     def to_bytes(self) -> bytes:
-        """The event as it is kept."""
+        """The stored bytes of the event."""
         ...
 
 
@@ -143,144 +144,144 @@ E = TypeVar("E", bound=Chained)
 
 @dataclass(frozen=True, slots=True)
 class LogCheck(Generic[E]):
-    """What a log holds, and what is wrong with it."""
+    """The content of a log, and its problems."""
 
     events: list[E]
-    """Those that can be read."""
+    """The readable events."""
     links: list[Link]
     problems: list[Problem]
-    """What was changed, moved, taken away or cut off: such a log is not to be believed."""
+    """Changed, moved, removed or cut-off events: such a log cannot be trusted."""
     dates: list[Problem]
-    """Dates that go backwards: to be told, though the chain holds."""
+    """Dates that go backwards; they are reported although the chain is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventLog(Generic[E]):
-    """The log of one thing."""
+    """The log of one project, set or site."""
 
     store: EventStore
     root: str
-    """What the first event follows from: a digest of what the log is about."""
+    """The predecessor of the first event: a digest of the log's subject."""
     root_name: str
-    """That, in words."""
+    """The name of the root in messages."""
     parse: Callable[[bytes], E | None]
-    """An event from its bytes; None: they are none, or not as they would be written."""
-    seal: Seal | None = None
-    """None: codes are neither made nor checked."""
+    """Parses an event; returns None if the bytes are not what would be written."""
+    signer: EventSigner | None = None
+    """None if codes are neither made nor checked."""
     headed_from: int = 0
-    """How many events a log has at least that has a head."""
+    """Smallest number of events of a log with a head."""
     flaw: Callable[[E], str] = lambda _: ""
-    """What is wrong with an event by itself."""
+    """Returns what is wrong with an event itself."""
 
     def check(self) -> LogCheck[E]:
-        """All events, and everything that is wrong."""
-        # the head before the events: a log that grew since is longer than its head, never shorter
+        """Read all events and collect all problems."""
+        # read the head before the events: a log that grew since is longer than its head
         head = self.store.read_head()
-        read = [(one, self.parse(one.content)) for one in self.store.read()]
-        links = [self.link(one, event) for one, event in read]
+        read = [(stored, self.parse(stored.content)) for stored in self.store.read()]
+        links = [self.link(stored, event) for stored, event in read]
         problems = chain_problems(links, self.root, self.root_name)
         problems += self.head_problems(head, links)
         events = [event for _, event in read if event is not None]
         return LogCheck(events, links, problems, date_problems(links))
 
     def read(self) -> list[E]:
-        """All events.
+        """Read all events.
 
         Raises:
             InputError: if anything was changed or cut off.
         """
-        found = self.check()
-        raise_problems(found.problems)
-        return found.events
+        result = self.check()
+        raise_problems(result.problems)
+        return result.events
 
     def append(self, make: Callable[[list[E]], E]) -> E:
-        """Write one more event, and say in the head how far the log goes now.
+        """Append an event and update the head.
 
         Args:
-            make: the event that follows those so far; asked again where somebody else wrote
-                meanwhile.
+            make: returns the event that follows the given ones; called again if another writer
+                was faster.
 
         Raises:
-            InputError: if the log was tampered with, or the event could not be read again.
+            InputError: if the log was tampered with, or the new event cannot be read again.
         """
         for _ in range(MOST_ATTEMPTS):
             events = self.read()
             event = make(events)
             if self.append_event(event):
-                self.tell_head(event)
+                self.update_head(event)
                 return event
         raise self.busy()
 
-    def tell_head(self, event: E) -> None:
-        """Say in the head that the log ends with an event, or with one that came meanwhile."""
+    def update_head(self, event: E) -> None:
+        """State in the head that the log ends with an event, or with a later one."""
         number, digest = event.number, event.digest
-        while True:  # somebody else may write, too: the head is not to stay behind
+        while True:  # other writers may append meanwhile, and the head must not stay behind
             self._write_head(number, digest, event.person)
             later = self.store.read(number + 1)
             if not later:
                 return
-            found = self.parse(later[-1].content)
-            if found is None or later[-1].number != number + len(later):
-                return  # the next who reads the log is told
-            number, digest = found.number, found.digest
+            latest = self.parse(later[-1].content)
+            if latest is None or later[-1].number != number + len(later):
+                return  # the next reader of the log gets the problem
+            number, digest = latest.number, latest.digest
 
     def busy(self) -> InputError:
-        """What is told where others are always faster."""
-        return InputError.at(self.store.where(), "stands by a log that is too busy to write to.")
+        """The error if other writers are always faster."""
+        return InputError.at(self.store.where(), "belongs to a log that is too busy to write to.")
 
     def append_event(self, event: E) -> bool:
-        """Keep one more event; whether it was kept, or somebody else took its number.
+        """Store an event; False if another writer took its number.
 
         Raises:
-            InputError: if the event could not be read again; nothing is written.
+            InputError: if the event cannot be read again; nothing is written.
         """
         content = event.to_bytes()
         again = self.parse(content)
         if again is None or again.digest != event.digest:
             raise InputError.at(
                 self.store.where(event.number),
-                "was not written: what it should say could not be read again.",
-                "Give names and texts without broken characters; the log is as it was.",
+                "was not written: its content could not be read again.",
+                "Use names and texts without broken characters; the log is unchanged.",
             )
         if event.number == 1 and self.store.read_head() is None:
-            self.write_head([], event.person)  # else an interrupted log looks like one that lost it
+            self.write_head([], event.person)  # else an interruption looks like a lost head
         return self.store.append(event.number, content)
 
     def write_head(self, events: Sequence[E], person: str) -> None:
-        """Say beside the log that it ends with the last of these."""
+        """Write the head of a log that ends with the last of these events."""
         digest = events[-1].digest if events else self.root
         self._write_head(len(events), digest, person)
 
     def _write_head(self, number: int, digest: str, person: str) -> None:
         head = Head(root=self.root, events=number, digest=digest, person=person)
-        if self.seal is not None:
-            code = self.seal.make(head.unsigned_bytes, person)
+        if self.signer is not None:
+            code = self.signer.make(head.unsigned_bytes, person)
             head = head.model_copy(update={"code": code})
         self.store.write_head(head.to_bytes())
 
     def checkpoint(self, events: Sequence[E], at: datetime) -> Checkpoint:
-        """What to keep elsewhere of a log that ends with the last of these."""
+        """Make a checkpoint of a log that ends with the last of these events."""
         return Checkpoint(root=self.root, events=len(events), digest=events[-1].digest, at=at)
 
     def checkpoint_problems(
         self, content: bytes, links: Sequence[Link], where: str
     ) -> list[Problem]:
-        """Whether the log still holds what it held when a checkpoint was made."""
+        """Check that the log still contains what it held at a checkpoint."""
         checkpoint = parsed(Checkpoint, content)
         if checkpoint is None:
-            return [Problem(where, "is no checkpoint, or was changed.")]
+            return [Problem(where, "is not a checkpoint, or was changed.")]
         if checkpoint.root != self.root:
             return [Problem(where, f"belongs to another log than that of {self.root_name}.")]
         return cut_off(checkpoint.events, checkpoint.digest, links, where)
 
     def link(self, stored: Stored, event: E | None) -> Link:
-        """An event as the chain sees it; None: it cannot be read."""
+        """The link of an event; ``event`` is None if it cannot be read."""
         if event is None:
-            what = "was changed: it is not as NoduleBench writes it."
+            what = "was changed: NoduleBench did not write it like this."
             return Link(stored.where, stored.number, stored.number, "", None, what)
         wrong = self.flaw(event)
-        if not wrong and self.seal is not None:
-            wrong = self.seal.wrong(event.unsigned_bytes, event.code, event.person)
+        if not wrong and self.signer is not None:
+            wrong = self.signer.wrong(event.unsigned_bytes, event.code, event.person)
         return Link(
             stored.where,
             stored.number,
@@ -292,7 +293,7 @@ class EventLog(Generic[E]):
         )
 
     def head_problems(self, content: bytes | None, links: Sequence[Link]) -> list[Problem]:
-        """Whether the head was changed, and whether the log was cut off behind it.
+        """Check whether the head was changed, or the log was cut off before it.
 
         A log that is longer than its head was interrupted between two writes; nothing is lost.
         """
@@ -300,12 +301,13 @@ class EventLog(Generic[E]):
         if content is None and len(links) < self.headed_from:
             return []
         if content is None:
-            return [Problem(where, "is not there, so a cut-off log cannot be told.")]
+            return [Problem(where, "does not exist, so a cut-off log cannot be detected.")]
         head = parsed(Head, content)
         if head is None or (
-            self.seal is not None and self.seal.wrong(head.unsigned_bytes, head.code, head.person)
+            self.signer is not None
+            and self.signer.wrong(head.unsigned_bytes, head.code, head.person)
         ):
-            return [Problem(where, "was changed: it is not as NoduleBench wrote it.")]
+            return [Problem(where, "was changed: NoduleBench did not write it like this.")]
         if head.root != self.root:
             return [Problem(where, f"belongs to another log than that of {self.root_name}.")]
         return cut_off(head.events, head.digest, links, where)

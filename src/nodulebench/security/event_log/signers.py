@@ -1,4 +1,4 @@
-"""Seal: how the code of some bytes is made and checked for a person."""
+"""EventSigner: makes and checks the codes that prove who wrote an event."""
 
 import hmac
 import json
@@ -11,133 +11,133 @@ from nodulebench.security.keys import PrivateKey, PublicKey
 from nodulebench.security.signatures import is_code_of, signature_code
 
 
-class Seal(Protocol):
-    """How the code of some bytes is made and checked for a person."""
+class EventSigner(Protocol):
+    """Makes and checks the code that proves that a person wrote some bytes."""
 
     def make(self, content: bytes, person: str) -> str:
-        """The code by which others can tell that a person wrote this.
+        """Make the code that proves that a person wrote this.
 
         Raises:
-            InputError: if whoever runs the program is not that person.
+            InputError: if the user of the program is not that person.
         """
         ...
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
-        """What is wrong with a code, in words that follow the place; nothing: it holds."""
+        """What is wrong with a code, for use in a message; empty if it is valid."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSeal:
-    """A seal by one secret that all who write share: it tells them from others, not apart."""
+class SharedSecretSigner:
+    """Signs with one secret that all writers share: it excludes others, but not each other."""
 
     authenticate: Callable[[bytes], str]
     """Makes the code of some bytes, as ``Vault.authenticator`` does."""
 
     def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
-        """The code of some bytes, whoever the person is."""
+        """The code of some bytes, independent of the person."""
         return self.authenticate(content)
 
     def wrong(self, content: bytes, code: str, person: str) -> str:  # noqa: ARG002
         """Whether the code is another one."""
         if hmac.compare_digest(code.encode(), self.authenticate(content).encode()):
             return ""
-        return "was changed, or was not written by somebody who can open the vault."
+        return "was changed, or its author cannot open the vault."
 
 
 Change = tuple[str, PublicKey | None]
-"""A person, and the key that is theirs from then on; None: they have none any more."""
+"""A person and the person's new key; None if the key is revoked."""
 
 
 def no_change(content: bytes) -> Change | None:  # noqa: ARG001
-    """Of a log whose people have the same keys all the time."""
+    """For a log in which people's keys never change."""
     return None
 
 
 @dataclass(slots=True)
-class PersonSeal:
-    """A seal by a key of each person's own: nobody writes in the name of another.
+class PersonSigner:
+    """Signs with each person's own key, so that no one can write in another person's name.
 
-    A log is checked from its first event on; each event by the keys that those before it left.
+    A log is checked from its first event on, each event with the keys after the previous events.
     """
 
     keys: Mapping[str, PublicKey]
-    """By person, at the beginning."""
+    """Keys by person at the beginning."""
     own: PrivateKey | None = None
-    """Of whoever runs the program; None: codes can be checked, not made."""
+    """The user's key; None if codes can be checked, but not made."""
     change: Callable[[bytes], Change | None] = no_change
-    """What an event says of somebody's key; ValueError: it says what it may not, and why."""
+    """Returns the key change in an event; ValueError with the reason if it is not allowed."""
     _changes: dict[int, Change] = field(default_factory=dict, repr=False)
-    """By the numbers of their events."""
+    """Key changes by the number of their event."""
 
     def make(self, content: bytes, person: str) -> str:
         """The person's signature.
 
         Raises:
-            InputError: if the person has no key, or the key at hand is none or another's.
+            InputError: if the person has no key, or the user's key is missing or another's.
         """
         where, keys = f"person '{person}'", self._keys_for(content, person)
         if not keys:
             why = "Let the roster name one." if person not in self.keys else "It was revoked."
-            raise InputError.at(where, "has no key, and cannot sign.", why)
+            raise InputError.at(where, "has no key, so cannot sign.", why)
         if self.own is None:
             raise InputError.at(
-                where, "has to sign, and no key was given.", "Give your own with --key."
+                where, "must sign, but no key was given.", "Give your own key with --key."
             )
         if self.own.public not in keys:
             raise InputError.at(
                 where,
-                f"has the key {keys[0].fingerprint}; that given is {self.own.public.fingerprint}.",
+                f"has the key {keys[0].fingerprint}, but {self.own.public.fingerprint} was given.",
                 "Give your own name and your own key.",
             )
         return signature_code(content, self.own)
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
-        """Whether the code is not the person's signature."""
+        """Why the code is not the person's valid signature; empty if it is."""
         keys = self._keys_for(content, person)
         if not keys:
-            return f"is said to be of '{person}', who has no key."
+            return f"names '{person}' as its author, who has no key."
         if not any(is_code_of(code, content, key) for key in keys):
             return f"was changed, or was not signed by '{person}'."
-        return self._learnt(content)
+        return self._take_key_change(content)
 
     def keys_now(self) -> dict[str, PublicKey]:
-        """Whose key is whose after all events that were checked."""
+        """Each person's key after all checked events."""
         return self.keys_at(max(self._changes, default=0) + 1)
 
     def keys_at(self, number: int) -> dict[str, PublicKey]:
-        """Whose key is whose before an event."""
+        """Each person's key before an event."""
         keys: dict[str, PublicKey | None] = dict(self.keys)
         keys |= dict(change for at, change in sorted(self._changes.items()) if at < number)
         return {person: key for person, key in keys.items() if key is not None}
 
     def _keys_for(self, content: bytes, person: str) -> list[PublicKey]:
-        """With which key a person signs an event; a head or index with that before or after it."""
+        """The keys of an event's signer; a head or index may have the key before or after it."""
         if not self._changes:
             return [self.keys[person]] if person in self.keys else []
-        told = json.loads(content)
-        number = told.get("number") or told.get("events") or len(told.get("digests", ()))
-        numbers = (number,) if "number" in told else (number + 1, number)
-        found = (self.keys_at(one).get(person) for one in numbers)
-        return [key for key in dict.fromkeys(found) if key is not None]
+        record = json.loads(content)
+        number = record.get("number") or record.get("events") or len(record.get("digests", ()))
+        numbers = (number,) if "number" in record else (number + 1, number)
+        keys = (self.keys_at(at).get(person) for at in numbers)
+        return [key for key in dict.fromkeys(keys) if key is not None]
 
-    def _learnt(self, content: bytes) -> str:
-        """Take over what an event says of keys; what is wrong with that."""
+    def _take_key_change(self, content: bytes) -> str:
+        """Apply the key change of an event; return what is wrong with it."""
         try:
             change = self.change(content)
         except ValueError as error:
             return f"{error}."
         number = _number(content) if change or self._changes else 0
-        self._changes.pop(number, None)  # where another event had it
+        self._changes.pop(number, None)  # if another event had this number
         if change is not None:
             person, key = change
-            others = {name: one for name, one in self.keys_at(number).items() if name != person}
+            others = {name: known for name, known in self.keys_at(number).items() if name != person}
             if key in others.values():
-                return f"gives '{person}' the key of somebody else."
+                return f"gives '{person}' another person's key."
             self._changes[number] = change
         return ""
 
 
 def _number(content: bytes) -> int:
-    """The number of an event; 0: it is none."""
+    """The number of an event, or 0."""
     return int(json.loads(content).get("number", 0))

@@ -1,7 +1,7 @@
-"""Where the events of a log are kept: a small interface, and a folder behind it.
+"""Stores of events: a small interface, and its implementation in a folder.
 
 An event appears whole, and only if its number is free, so that two writers cannot take one number.
-A store knows nothing of what events mean, nor whether they can be believed.
+A store does not know what events mean, or whether they can be trusted.
 """
 
 import re
@@ -19,7 +19,7 @@ _EVENT = re.compile(r"[0-9]{8,}\.json", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The bytes of one event, and where they lie."""
+    """The bytes of one event, and their location."""
 
     where: str
     number: int
@@ -27,58 +27,58 @@ class Stored:
 
 
 class EventStore(Protocol):
-    """Keeps the bytes of events by their numbers, and those of the head beside them."""
+    """Stores the bytes of events by number, and the bytes of the head."""
 
     def read(self, first: int = 1) -> list[Stored]:
-        """The events from a number on, by number; none that was whole before is passed over."""
+        """The events from a number on, sorted; includes all events that were complete before."""
         ...
 
-    def read_one(self, number: int) -> Stored | None:
-        """One event; None: it is not there."""
+    def read_event(self, number: int) -> Stored | None:
+        """One event; None if it does not exist."""
         ...
 
     def append(self, number: int, content: bytes) -> bool:
-        """Keep one more event; whether it was kept, or somebody else took its number."""
+        """Store an event; False if another writer took its number."""
         ...
 
     def read_head(self) -> bytes | None:
-        """What is kept as the head; None: nothing."""
+        """The stored head, or None."""
         ...
 
     def write_head(self, content: bytes) -> None:
-        """Keep a head in the place of an older one."""
+        """Store a head and replace the older one."""
         ...
 
     def where(self, number: int | None = None) -> str:
-        """How messages name an event, or the head."""
+        """The name of an event, or of the head, in messages."""
         ...
 
-    def strangers(self) -> list[str]:
-        """What lies among the events and is none of the log."""
+    def foreign_files(self) -> list[str]:
+        """Files among the events that do not belong to the log."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FolderStore:
-    """One file per event in a folder, which is created once and never written again."""
+    """A folder with one file per event, which is created once and never changed."""
 
     folder: Path
 
     def read(self, first: int = 1) -> list[Stored]:
-        """The events from a number on, by number."""
-        found = list(self._in_turn(first))
+        """The events from a number on, sorted."""
+        events = list(self._in_turn(first))
         while True:
-            after = first + len(found)
+            after = first + len(events)
             beyond = [number for number in self._listed() if number > after]
-            # numbers are taken in turn: one that is listed was written after those before it
+            # numbers are taken in sequence: a listed event was written after all lower numbers
             more = list(self._in_turn(after)) if beyond else []
             if not more:
-                others = [self.read_one(number) for number in beyond]
-                return [*found, *(other for other in others if other is not None)]
-            found += more
+                others = [self.read_event(number) for number in beyond]
+                return [*events, *(other for other in others if other is not None)]
+            events += more
 
-    def read_one(self, number: int) -> Stored | None:
-        """One event; None: its file is not there."""
+    def read_event(self, number: int) -> Stored | None:
+        """One event; None if its file does not exist."""
         path = self._file(number)
         try:
             return Stored(str(path), number, path.read_bytes())
@@ -86,25 +86,25 @@ class FolderStore:
             return None
 
     def append(self, number: int, content: bytes) -> bool:
-        """Keep one more event: its file appears whole, and only if its number is free."""
+        """Store an event: its file appears whole, and only if its number is free."""
         return create_once(self._file(number), content)
 
     def read_head(self) -> bytes | None:
-        """The bytes of the head's file; None: it is not there."""
+        """The bytes of the head's file; None if it does not exist."""
         try:
             return (self.folder / HEAD).read_bytes()
         except FileNotFoundError:
             return None
 
     def write_head(self, content: bytes) -> None:
-        """Put the head's file in the place of an older one, at once."""
+        """Replace the head's file in one step."""
         replace_whole(self.folder / HEAD, content)
 
     def where(self, number: int | None = None) -> str:
         """The file of an event, or of the head."""
         return str(self.folder / HEAD if number is None else self._file(number))
 
-    def strangers(self) -> list[str]:
+    def foreign_files(self) -> list[str]:
         """Files in the folder that are neither events nor the head."""
         if not self.folder.is_dir():
             return []
@@ -126,14 +126,14 @@ class FolderStore:
     def _in_turn(self, first: int) -> Iterator[Stored]:
         """The events from a number on until one is missing."""
         for number in count(first):
-            found = self.read_one(number)
-            if found is None:
+            stored = self.read_event(number)
+            if stored is None:
                 return
-            yield found
+            yield stored
 
 
 def _number(path: Path) -> int | None:
-    """The number of an event's file; None: it is no such file."""
+    """The number of an event's file; None if it is not such a file."""
     if not _EVENT.fullmatch(path.name):
         return None
     number = int(path.stem)

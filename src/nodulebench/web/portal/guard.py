@@ -7,7 +7,7 @@ because no browser sends a token by itself.
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import unquote_plus
 
 from fastapi import Depends, Request
@@ -24,7 +24,7 @@ from nodulebench.web.portal.site import Site
 FORM = "form"
 """The form cookie of people who are not signed in."""
 FIELD = "csrf"
-MOST_FIELDS, MOST_FILES = 64, 4
+MAX_FIELDS, MAX_FILES = 64, 4
 NOTHING = "\x00"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -62,7 +62,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
         raise DeniedError("token_needed", 401)
     async with (
         _upload_slot(request, site, user),
-        request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form,
+        request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS) as form,
     ):
         expected = user.csrf or brought
         given = form.get(FIELD)
@@ -128,7 +128,7 @@ def field(form: FormData, name: str, most: int = 4000) -> str:
 
 def exact_field(form: FormData, name: str, most: int) -> str:
     """A text field of a form without stripping spaces, as passwords need it."""
-    value: Any = form.get(name, "")
+    value = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
         raise DeniedError("field_long", 413)
     if NOTHING in value:

@@ -3,7 +3,6 @@
 import hashlib
 from contextlib import suppress
 from functools import cache
-from typing import Any
 
 from fastapi import Request
 from sqlalchemy import select
@@ -56,7 +55,7 @@ def language_of(request: Request) -> LanguageName:
 
 
 def render_page(
-    request: Request, template: str, status: int = 200, /, **values: Any
+    request: Request, template: str, status: int = 200, /, **values: object
 ) -> HTMLResponse:
     """Render a page of the site.
 

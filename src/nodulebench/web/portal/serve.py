@@ -17,7 +17,7 @@ from nodulebench.web.portal.accounts.service import make_link
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.database.models import Account, Invitation, now
 from nodulebench.web.portal.site import MIB, Settings, Site
-from nodulebench.web.viewer.app import listening
+from nodulebench.web.viewer.app import open_listener
 
 POLL_S = 1.0
 LOG = logging.getLogger("nodulebench.web.portal")
@@ -82,7 +82,7 @@ def serve(
         workers: worker processes to start; 0: workers run elsewhere.
         first: called with the site before the first request.
     """
-    listening(host, port).close()  # fail if another program uses the port
+    open_listener(host, port).close()  # fail if another program uses the port
     site = Site.open(settings)
     if first is not None:
         first(site)
@@ -92,12 +92,12 @@ def serve(
         tell(f"organiser, once: {link}")
     commands = [_web(settings, host, port)] * (processes - 1) + [_worker(settings)] * workers
     with run_alongside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
-        _answer(site, listening(host, port, is_shared=processes > 1), threading.Event())
+        _answer(site, open_listener(host, port, is_shared=processes > 1), threading.Event())
 
 
 def serve_alongside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
     """Serve on the same port as another process until ``stop`` is set."""
-    _answer(Site.open(settings), listening(host, port, is_shared=True), stop)
+    _answer(Site.open(settings), open_listener(host, port, is_shared=True), stop)
 
 
 def _answer(site: Site, heard: socket.socket, stop: threading.Event) -> None:

@@ -47,7 +47,7 @@ OWN_PAGE = ("x-requested-with", "nodulebench")
 """A header that our own pages send; a page of another site cannot set it."""
 
 
-def listening(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+def open_listener(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     """A listening socket; the system distributes connections among shared ones.
 
     Data are sent without delay (TCP_NODELAY): otherwise the body of a response waits up to 40 ms
@@ -78,7 +78,6 @@ class LocalAuth:
 
     @property
     def address(self) -> str:
-        """The address that the reader opens."""
         return f"http://127.0.0.1:{self.port}/?{TOKEN}={self.secret}"
 
     @property
@@ -290,7 +289,7 @@ def serve_evaluation(result: Path, images: Path, options: ServeOptions) -> None:
 
 
 def _serve(session: ReadingSession, options: ServeOptions) -> None:
-    with _listening_as_before(session.folder, options.port) as listener:
+    with _open_last_port(session.folder, options.port) as listener:
         auth = LocalAuth(listener.getsockname()[1])
         settings = uvicorn.Config(
             workbench_app(session, auth, options.language),
@@ -304,7 +303,7 @@ def _serve(session: ReadingSession, options: ServeOptions) -> None:
         uvicorn.Server(settings).run(sockets=[listener])
 
 
-def _listening_as_before(folder: Path, port: int) -> socket.socket:
+def _open_last_port(folder: Path, port: int) -> socket.socket:
     """Listen on a port; if any will do, on the last one of this folder if it is free.
 
     A browser stores unsent edits by the address of the page: on another port they would never be
@@ -314,8 +313,8 @@ def _listening_as_before(folder: Path, port: int) -> socket.socket:
     last = stored.read_text(encoding="utf-8").strip() if stored.is_file() else ""
     if not port and last.isdecimal() and int(last) < 65_536:
         with suppress(InputError):
-            return listening(LOOPBACK, int(last))
-    listener = listening(LOOPBACK, port)
+            return open_listener(LOOPBACK, int(last))
+    listener = open_listener(LOOPBACK, port)
     make_folder(folder)
     stored.write_text(str(listener.getsockname()[1]), encoding="utf-8")
     return listener

@@ -77,10 +77,10 @@ class Draft:
         self.seen[edit.client] = edit.number
         self.seconds += edit.seconds
         if edit.finding_id:
-            self.findings[edit.finding_id] = applied(edit)
+            self.findings[edit.finding_id] = state_after(edit)
 
 
-def applied(edit: Edit) -> SavedDraft:
+def state_after(edit: Edit) -> SavedDraft:
     """The state of the finding after an edit."""
     return SavedDraft(edit.based_on + 1, edit.finding)
 

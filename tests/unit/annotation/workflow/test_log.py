@@ -27,17 +27,17 @@ def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
         driver.store.read()
     file.unlink()
     file.with_name("00000003.json").write_text(again[1].model_dump_json())
-    with pytest.raises(InputError, match=r"00000003.json: follows a gap: event 2 is not there"):
+    with pytest.raises(InputError, match=r"00000003.json: follows a gap: event 2 does not exist"):
         driver.store.read()
     file.with_name("00000003.json").rename(file)
     file.with_name("00000001.json").rename(file.with_name("00000003.json"))
-    with pytest.raises(InputError, match=r"00000003.json: was changed: it says that it is event 1"):
+    with pytest.raises(InputError, match=r"00000003.json: was changed: it states the number 1"):
         driver.store.read()
 
 
 def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "00000001.json").write_text('{"number": 1}')
-    message = r"00000001.json: was changed: it is not as NoduleBench writes it. Restore the log"
+    message = r"00000001.json: was changed: NoduleBench did not write it like this. Restore the log"
     with pytest.raises(InputError, match=message):
         annotation_log(FolderStore(tmp_path), "root").read()
 
@@ -55,7 +55,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
             "previous": event.digest,
         }
     )
-    with pytest.raises(InputError, match=r"00000002.json: was not written: .* the log is as it"):
+    with pytest.raises(InputError, match=r"00000002.json: was not written: .* log is unchanged"):
         driver.store.append(lambda _: harmful)
     assert driver.store.read() == [event]
 

@@ -141,8 +141,8 @@ def test_extras_keep_their_order_and_those_of_outside_metrics_stay() -> None:
     extras = {"own_table": [{"a": 1}], "worst_cases": {"missed": [], "false_positive": []}}
     content["algorithms"][0]["rules"]["center_hit"]["extras"] = extras
     again = read_evaluation(content, "evaluation.json").to_json()
-    found = again["algorithms"][0]["rules"]["center_hit"]["extras"]
-    assert json.dumps(found) == json.dumps(extras)
+    repeated = again["algorithms"][0]["rules"]["center_hit"]["extras"]
+    assert json.dumps(repeated) == json.dumps(extras)
 
 
 def test_notices_are_read_as_codes() -> None:

@@ -27,8 +27,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
     ],
 )
 def test_this_machine_needs_no_certificates(name: str, text: str) -> None:
-    found = address_of(ExecutorChoice(name))
-    assert (found.text, found.certificates) == (text, None)
+    address = address_of(ExecutorChoice(name))
+    assert (address.text, address.certificates) == (text, None)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_this_machine_needs_no_certificates(name: str, text: str) -> None:
 def test_any_other_machine_needs_them(host: str, files: dict[str, Path]) -> None:
     with pytest.raises(InputError, match=r"another machine.*certificates.*--tls-ca, --tls-cert"):
         address_of(ExecutorChoice(f"dask://{host}:8786"))
-    found = address_of(ExecutorChoice(f"dask://{host}:8786", **files))
-    assert found.text == f"tls://{host}:8786"
-    assert found.certificates is not None
-    assert found.certificates.key == files["tls_key"]
+    address = address_of(ExecutorChoice(f"dask://{host}:8786", **files))
+    assert address.text == f"tls://{host}:8786"
+    assert address.certificates is not None
+    assert address.certificates.key == files["tls_key"]
 
 
 def test_certificates_are_used_on_this_machine_too(files: dict[str, Path]) -> None:
@@ -52,14 +52,14 @@ def test_what_is_missing_of_them_is_named(files: dict[str, Path], tmp_path: Path
         address_of(
             ExecutorChoice("dask://node:1", tls_ca=files["tls_ca"], tls_cert=tmp_path / "none.pem")
         )
-    told = str(caught.value)
-    assert "--tls-cert" in told
-    assert "none.pem is not a file" in told
-    assert "--tls-key: is missing" in told
-    assert "--tls-ca" not in told
+    text = str(caught.value)
+    assert "--tls-cert" in text
+    assert "none.pem is not a file" in text
+    assert "--tls-key: is missing" in text
+    assert "--tls-ca" not in text
 
 
 @pytest.mark.parametrize("name", ["dask://", "dask://host:port", "dask://h:1/x", "dask://h:1?a=b"])
-def test_what_is_no_address_is_refused(name: str) -> None:
+def test_what_is_not_a_address_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"names no scheduler. Write dask://HOST:PORT"):
         address_of(ExecutorChoice(name))

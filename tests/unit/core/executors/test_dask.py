@@ -81,8 +81,8 @@ def _target(descriptor: Path) -> str:
 def test_a_task_that_ends_its_process_or_hangs_is_lost_as_on_this_machine(
     cluster: DaskExecutor,
 ) -> None:
-    found = dict(cluster.map(behave, ["a", "die", "break", "hang", "b"], TaskLimits(5.0)))
-    assert found == {
+    values = dict(cluster.map(behave, ["a", "die", "break", "hang", "b"], TaskLimits(5.0)))
+    assert values == {
         0: "A",
         1: FailedTask("died", -9),
         2: FailedTask("died", 3),
@@ -92,8 +92,8 @@ def test_a_task_that_ends_its_process_or_hangs_is_lost_as_on_this_machine(
 
 
 def test_a_task_with_a_graphics_card_sees_the_one_of_its_worker(cluster: DaskExecutor) -> None:
-    found = dict(cluster.map(threads, [CARDS] * 6, TaskLimits(gpus=1)))
-    assert set(found.values()) == {"4", "7"}
+    values = dict(cluster.map(threads, [CARDS] * 6, TaskLimits(gpus=1)))
+    assert set(values.values()) == {"4", "7"}
 
 
 def test_a_path_means_there_what_it_means_here(
@@ -103,7 +103,7 @@ def test_a_path_means_there_what_it_means_here(
     assert dict(cluster.map(folder_of, [0])) == {0: str(tmp_path.resolve())}
 
 
-def test_ctrl_c_is_for_the_command_alone(cluster: DaskExecutor) -> None:
+def test_ctrl_c_is_for_the_command_only(cluster: DaskExecutor) -> None:
     cluster.client.wait_for_workers(1)
     (pid,) = cluster.client.run(os.getpid).values()
     os.kill(pid, signal.SIGINT)
@@ -122,7 +122,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: DaskExecutor) -> None:
     assert found == {number: 2 * number for number in range(10)}
 
 
-def test_whoever_stops_to_listen_ends_what_is_done(cluster: DaskExecutor) -> None:
+def test_anyone_who_stops_to_listen_ends_what_is_done(cluster: DaskExecutor) -> None:
     results = cluster.map(behave, ["a", "hang", "hang"])
     assert next(results) == (0, "A")
     results.close()
@@ -163,8 +163,8 @@ def test_a_task_whose_workers_were_all_lost_gets_the_cluster_to_itself_before_it
             yield number, FailedTask("gone") if is_bad else tasks[number].upper()
 
     monkeypatch.setattr(DaskExecutor, "_given", given)
-    found = dict(cluster.map(behave, ["a", "bad", "beside"]))
-    assert found == {0: "A", 1: FailedTask("gone"), 2: "BESIDE"}
+    values = dict(cluster.map(behave, ["a", "bad", "beside"]))
+    assert values == {0: "A", 1: FailedTask("gone"), 2: "BESIDE"}
     (together, most), (alone, one) = under_way
     assert (together, alone, one) == ([0, 1, 2], [1, 2], 1)
     assert most > 1
@@ -182,7 +182,9 @@ def test_a_lost_worker_is_a_lost_task_and_a_lost_scheduler_ends_the_work(
         cluster._result(left)
 
 
-def test_a_scheduler_that_is_lost_between_two_questions_is_told_too(cluster: DaskExecutor) -> None:
+def test_a_scheduler_that_is_lost_between_two_questions_is_reported_too(
+    cluster: DaskExecutor,
+) -> None:
     def unanswered() -> None:
         raise ConnectionResetError
 
@@ -204,7 +206,7 @@ def certificates(security: Any, folder: Path) -> dict[str, Path]:
     return {option: folder / option for option in files.values()}
 
 
-def test_a_scheduler_is_spoken_to_by_whoever_has_its_certificates(
+def test_a_scheduler_is_spoken_to_by_anyone_who_has_its_certificates(
     cluster: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from distributed import Security
@@ -224,7 +226,7 @@ def test_a_scheduler_is_spoken_to_by_whoever_has_its_certificates(
             pass
 
 
-def test_where_nobody_answers_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_one_answers_it_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CONNECT_S", 1)
     with (
         pytest.raises(InputError, match=r"tcp://127.0.0.1:9: does not answer.*dask scheduler"),

@@ -46,7 +46,7 @@ def test_one_process_does_all_tasks_of_a_function_and_another_those_of_the_next(
     assert not first.worker.process.is_alive()
 
 
-def test_a_task_that_ends_its_process_is_lost_alone() -> None:
+def test_a_task_that_ends_its_process_is_lost_only() -> None:
     assert carry(behave, "break") == FailedTask("died", 3)
     assert carry(behave, "b") == "B"
 
@@ -55,7 +55,7 @@ def test_a_task_that_takes_too_long_is_ended() -> None:
     assert carry(behave, "hang", TaskLimits(1.0)) == FailedTask("timed_out")
 
 
-def test_a_task_that_nobody_waits_for_is_ended_long_before_its_time() -> None:
+def test_a_task_that_no_one_waits_for_is_ended_long_before_its_time() -> None:
     begin = time.monotonic()
     assert carry(behave, "hang", is_wanted=False) == FailedTask("timed_out")
     assert time.monotonic() - begin < 600
@@ -69,7 +69,7 @@ def test_a_process_keeps_memory_as_usual_whatever_the_nanny_says(
     assert TRIMMING not in os.environ  # with which the server of the processes is begun
 
 
-def test_a_process_sees_its_own_graphics_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_sees_its_own_graphics_cards_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CARDS, "3,5,6")
     monkeypatch.setattr(carrier, "_USED", {3})
     assert carry(threads, CARDS, TaskLimits(gpus=2)) == "5,6"

@@ -10,8 +10,8 @@ from nodulebench.core.executors.local import LocalExecutor
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():
     for processes in (1, 3):
-        found = dict(LocalExecutor(processes).map(double, list(range(20))))
-        assert found == {number: 2 * number for number in range(20)}
+        values = dict(LocalExecutor(processes).map(double, list(range(20))))
+        assert values == {number: 2 * number for number in range(20)}
 
 
 def test_nothing_to_do_starts_nothing():
@@ -19,39 +19,39 @@ def test_nothing_to_do_starts_nothing():
 
 
 def test_a_task_that_ends_its_worker_is_lost_and_the_rest_is_done():
-    found = dict(LocalExecutor(2).map(behave, ["a", "die", "b", "break", "c"]))
-    assert [found[number] for number in (0, 2, 4)] == ["A", "B", "C"]
-    assert found[1] == FailedTask("died", -9)
-    assert found[3] == FailedTask("died", 3)
+    values = dict(LocalExecutor(2).map(behave, ["a", "die", "b", "break", "c"]))
+    assert [values[number] for number in (0, 2, 4)] == ["A", "B", "C"]
+    assert values[1] == FailedTask("died", -9)
+    assert values[3] == FailedTask("died", 3)
 
 
 @pytest.mark.slow
 def test_a_task_that_takes_too_long_is_lost():
     start = time.monotonic()
-    found = dict(LocalExecutor(1).map(behave, ["hang", "a"], TaskLimits(5.0)))
-    assert found == {0: FailedTask("timed_out"), 1: "A"}
+    values = dict(LocalExecutor(1).map(behave, ["hang", "a"], TaskLimits(5.0)))
+    assert values == {0: FailedTask("timed_out"), 1: "A"}
     assert time.monotonic() - start < 600
 
 
 def test_of_a_lost_batch_only_the_cause_stays_lost():
-    found = dict(map_in_batches(LocalExecutor(2), behave, ["a", "die", "b", "c", "d"], size=2))
-    assert found == {0: "A", 1: FailedTask("died", -9), 2: "B", 3: "C", 4: "D"}
+    values = dict(map_in_batches(LocalExecutor(2), behave, ["a", "die", "b", "c", "d"], size=2))
+    assert values == {0: "A", 1: FailedTask("died", -9), 2: "B", 3: "C", 4: "D"}
 
 
 @pytest.mark.slow
 def test_a_task_that_hangs_its_batch_has_its_own_time_when_it_is_given_again():
     tasks = ["hang", "a"]
-    found = dict(
+    values = dict(
         map_in_batches(
             LocalExecutor(2), behave, tasks, size=2, seconds_again=4.0, terms=TaskLimits(5.0)
         )
     )
-    assert found == {0: FailedTask("timed_out"), 1: "A"}
+    assert values == {0: FailedTask("timed_out"), 1: "A"}
 
 
 def test_a_task_that_wants_too_much_memory_does_not_get_it():
-    found = dict(LocalExecutor(1).map(behave, ["eat", "a"]))
-    assert found == {0: FailedTask("died", 1), 1: "A"}
+    values = dict(LocalExecutor(1).map(behave, ["eat", "a"]))
+    assert values == {0: FailedTask("died", 1), 1: "A"}
 
 
 def test_a_worker_computes_on_one_core():

@@ -17,11 +17,13 @@ from nodulebench.core.executors import open_executor
 def _answers() -> bool:
     if shutil.which("sinfo") is None:
         return False
-    told = subprocess.run(["sinfo", "-h", "-o", "%a"], capture_output=True, text=True, check=False)
-    return told.returncode == 0 and "up" in told.stdout
+    outcome = subprocess.run(
+        ["sinfo", "-h", "-o", "%a"], capture_output=True, text=True, check=False
+    )
+    return outcome.returncode == 0 and "up" in outcome.stdout
 
 
-def test_where_no_jobs_can_be_submitted_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_jobs_can_be_submitted_it_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with (
         pytest.raises(

@@ -122,7 +122,7 @@ def test_a_changed_key_table_is_refused(incoming: Path) -> None:
     run(incoming)
     table = incoming.parent / "keys"
     table.write_text(table.read_text().replace('"sealed": "', '"sealed": "AAAA'))
-    with pytest.raises(InputError, match="is no sealed file, or was cut off"):
+    with pytest.raises(InputError, match="is not a sealed file, or was cut off"):
         run(incoming)
     table.write_text("{}")
     with pytest.raises(InputError, match="has the schema 'None'"):

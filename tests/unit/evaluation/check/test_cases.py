@@ -11,13 +11,13 @@ TRUTH = reference(case("scan-1"), case("scan-2"), case("Ward_3.b"))
 
 
 def refusal(*names: str, policy: str = "error") -> str:
-    said = submission(*(case(name, mark(0.5), mark(0.4)) for name in names), name="alg")
+    submitted = submission(*(case(name, mark(0.5), mark(0.4)) for name in names), name="alg")
     with pytest.raises(InputError) as caught:
-        keep_listed(TRUTH, said, protocol(unlisted_cases=policy))
+        keep_listed(TRUTH, submitted, protocol(unlisted_cases=policy))
     return str(caught.value)
 
 
-def test_a_thousand_marks_of_other_cases_are_one_line_with_the_remedy() -> None:
+def test_many_marks_of_other_cases_are_one_problem() -> None:
     assert refusal("scan-1", *(f"x{number}" for number in range(1000))) == (
         "submission 'alg': 2,000 marks are in 1,000 cases that are not in the test set 'test' "
         "(3 cases): 'x0', 'x1', 'x2', .... Evaluate against the set they were made for, or skip "
@@ -33,14 +33,14 @@ def test_a_submission_without_any_mark_of_the_set_is_refused(policy: str) -> Non
     )
 
 
-def test_nothing_but_repeated_headers_is_no_mark() -> None:
-    said = submission(case("seriesuid", mark(0.5)))
-    kept, notices = keep_listed(TRUTH, said, protocol(unlisted_cases="drop"))
-    assert kept.marks.height == 0
+def test_only_repeated_headers_have_no_marks() -> None:
+    submitted = submission(case("seriesuid", mark(0.5)))
+    listed, notices = keep_listed(TRUTH, submitted, protocol(unlisted_cases="drop"))
+    assert listed.marks.height == 0
     assert sentences(notices) == ("1 repeated header row(s) were dropped.",)
 
 
-def test_names_that_nearly_match_are_told_with_the_error() -> None:
+def test_names_that_nearly_match_are_in_the_error() -> None:
     assert (
         "Without dashes, underscores, dots and the like 2 of the names would match cases "
         "('SCAN_1' is 'scan-1'?): correct them."
@@ -48,8 +48,8 @@ def test_names_that_nearly_match_are_told_with_the_error() -> None:
 
 
 def test_and_with_the_marks_that_were_dropped() -> None:
-    said = submission(case("scan-2", mark(1)), case("ct/scan-1.mhd", mark(0.5), mark(0.4)))
-    _, notices = keep_listed(TRUTH, said, protocol(unlisted_cases="drop"))
+    submitted = submission(case("scan-2", mark(1)), case("ct/scan-1.mhd", mark(0.5), mark(0.4)))
+    _, notices = keep_listed(TRUTH, submitted, protocol(unlisted_cases="drop"))
     assert sentences(notices)[1] == (
         "2 of these marks would be in 1 case(s) of the test set if folders and endings of files "
         "were left out: 'ct/scan-1.mhd' is 'scan-1'?"
@@ -69,9 +69,9 @@ def test_and_with_the_marks_that_were_dropped() -> None:
     ],
 )
 def test_as_little_as_possible_is_left_aside(given: str, way: str) -> None:
-    found = near_names([given, "other"], ["scan1", "scan2"])
-    assert found is not None
-    assert (found.way, found.known) == (way, {given: "scan1"})
+    near = near_names([given, "other"], ["scan1", "scan2"])
+    assert near is not None
+    assert (near.way, near.known) == (way, {given: "scan1"})
 
 
 def test_a_name_that_could_be_two_cases_is_none() -> None:

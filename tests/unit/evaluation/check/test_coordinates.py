@@ -53,7 +53,7 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_the_slip_that_was_made_is_the_one_that_is_told(slip: str) -> None:
+def test_the_coordinate_error_is_recognised(slip: str) -> None:
     (notice,) = coordinate_notices(cohort(*cases(SLIPS[slip], **GRID)))
     assert notice.code == "would_be_hit"
     assert notice.values == {"given": 0, "nodules": 4, "hits": 4, "slip": slip}
@@ -66,7 +66,7 @@ def test_in_words() -> None:
     )
 
 
-def test_without_geometry_voxels_cannot_be_tried_and_that_is_told() -> None:
+def test_voxel_errors_need_a_geometry() -> None:
     (notice,) = coordinate_notices(cohort(*cases(to_voxels)))
     assert notice.code == "few_hits"
     assert notice.values == {"given": 0, "nodules": 4, "untried": 4}
@@ -94,6 +94,6 @@ def test_nodules_of_cases_without_marks_do_not_make_hits_few() -> None:
 
 
 def test_a_slip_has_to_bring_far_more() -> None:
-    # one of four is hit as given, and mirroring brings two: that is no explanation
+    # one of four is hit as given, and mirroring brings two: that does not explain it
     mixed = [*cases(lambda at: at)[:1], *cases(SLIPS["ras"])[1:3], *cases(lambda at: at + 50)[3:]]
     assert coordinate_notices(cohort(*mixed)) == ()

@@ -1,4 +1,4 @@
-"""Rows given twice, cases without a mark and failed runs are told with their numbers."""
+"""Repeated rows, cases without a mark and failed runs have notices with their numbers."""
 
 from builders.tables import case, false_mark, mark, nodule, reference, run, submission
 from builders.words import sentences
@@ -17,7 +17,7 @@ def test_a_row_given_twice_is_counted_once_for_each_further_time() -> None:
     )
 
 
-def test_marks_of_different_cases_at_one_place_are_no_repetition() -> None:
+def test_marks_of_different_cases_are_not_repetitions() -> None:
     assert repeated_marks(submission(case("a", mark(0.5)), case("b", mark(0.5)))) == ()
     assert repeated_marks(submission(case("a"))) == ()
 
@@ -43,20 +43,20 @@ def test_marks_of_other_cases_make_no_case_marked() -> None:
 
 
 def test_failed_runs_are_shown() -> None:
-    said = submission(
+    submitted = submission(
         case("a", run(1)), case("b", run(9, "timed_out")), case("c", run(None, "failed"))
     )
-    assert sentences(failed_runs(said)) == (
+    assert sentences(failed_runs(submitted)) == (
         "Of 3 runs 1 failed and 1 ran out of time: 'b', 'c'. Their cases stay in every "
         "denominator.",
     )
     assert failed_runs(submission(case("a", run(1)))) == ()
 
 
-def test_runs_whose_lungs_were_implausible_are_told_apart() -> None:
+def test_runs_with_implausible_lungs_are_counted_separately() -> None:
     doubtful = run(2, "lungs_implausible")
-    said = submission(case("a", run(1)), case("b", doubtful), case("c", run(1, "failed")))
-    assert sentences(failed_runs(said)) == (
+    submitted = submission(case("a", run(1)), case("b", doubtful), case("c", run(1, "failed")))
+    assert sentences(failed_runs(submitted)) == (
         "Of 3 runs 1 failed and 0 ran out of time: 'c'. Their cases stay in every denominator.",
         "In 1 of 3 runs the algorithm found no plausible lungs: 'b'. Their cases stay in every "
         "denominator, and their marks count.",

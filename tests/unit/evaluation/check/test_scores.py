@@ -7,7 +7,7 @@ from nodulebench.evaluation.check.submission import score_notices
 from nodulebench.i18n.translator import in_english
 
 
-def found(hit: float | None, other: float | None, count: int = 10) -> tuple:
+def notices_of(hit: float | None, other: float | None, count: int = 10) -> tuple:
     return score_notices(
         cohort(
             *(
@@ -19,7 +19,7 @@ def found(hit: float | None, other: float | None, count: int = 10) -> tuple:
 
 
 def test_inverted_scores_are_asked_about() -> None:
-    (notice,) = found(0.1, 0.9)
+    (notice,) = notices_of(0.1, 0.9)
     assert in_english(notice) == (
         "Hits have lower scores than false positives: in 0% of pairs only the hit has the higher "
         "one. Does a low score mean a nodule here? A high one has to."
@@ -30,11 +30,11 @@ def test_inverted_scores_are_asked_about() -> None:
 def test_scores_that_are_right_equal_or_absent_are_not(
     hit: float | None, other: float | None
 ) -> None:
-    assert found(hit, other) == ()
+    assert notices_of(hit, other) == ()
 
 
 def test_a_few_marks_are_chance() -> None:
-    assert found(0.1, 0.9, count=9) == ()
+    assert notices_of(0.1, 0.9, count=9) == ()
 
 
 def test_the_share_of_pairs_is_counted_with_ties_as_halves() -> None:

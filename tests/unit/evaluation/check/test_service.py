@@ -27,9 +27,9 @@ def luna16(tmp_path: Path) -> Path:
 
 def check(capsys, marks: Path, reference: Path, *more: object) -> tuple[int, list[str], list[str]]:
     with pytest.raises(SystemExit) as stopped:
-        main([str(one) for one in ("check", marks, "--reference", reference, *more)])
-    told = capsys.readouterr()
-    return int(stopped.value.code or 0), told.out.splitlines(), told.err.splitlines()
+        main([str(entry) for entry in ("check", marks, "--reference", reference, *more)])
+    output = capsys.readouterr()
+    return int(stopped.value.code or 0), output.out.splitlines(), output.err.splitlines()
 
 
 def written(folder: Path, rows: str, name: str = "mine.csv") -> Path:
@@ -47,9 +47,7 @@ def test_a_good_file_has_nothing_wrong(luna16: Path, tmp_path: Path, capsys) -> 
     )
 
 
-def test_what_may_be_wrong_is_a_warning_and_no_score_is_told(
-    luna16: Path, tmp_path: Path, capsys
-) -> None:
+def test_problems_are_warnings_without_a_score(luna16: Path, tmp_path: Path, capsys) -> None:
     marks = written(tmp_path, "scan1,0,0,0,1\nscan1,0,0,0,1\n")
     code, out, err = check(capsys, marks, luna16)
     assert (code, out) == (0, ["mine.csv: luna16_csv, 2 marks in 1 of 3 cases: 2 warning(s)"])

@@ -25,7 +25,7 @@ RATES = {"interval": IntervalChoice(bootstraps=200)}
 RULES = ("center_hit", "center_distance", "area_overlap")
 
 
-def found(case_number: int, *scores: float | None) -> LabelledCohort:
+def made_hits(case_number: int, *scores: float | None) -> LabelledCohort:
     """Cases with one nodule each; a score: it is hit with it, None: it is missed."""
     return cohort(
         *(
@@ -36,40 +36,44 @@ def found(case_number: int, *scores: float | None) -> LabelledCohort:
     )
 
 
-def one_rule(**algorithms: LabelledCohort) -> dict[str, dict[str, LabelledCohort]]:
+def single_rule(**algorithms: LabelledCohort) -> dict[str, dict[str, LabelledCohort]]:
     return {"luna16": algorithms}
 
 
 def difference(
     comparison: AlgorithmComparison, algorithm: str, metric: str, point: str = ""
 ) -> MetricDifference:
-    (one,) = (
+    (measured,) = (
         difference
         for difference in comparison.differences
         if (difference.algorithm, difference.reading.shown, difference.reading.point)
         == (algorithm, metric, point)
     )
-    return one
+    return measured
 
 
 def test_a_difference_is_the_algorithms_value_less_the_baselines() -> None:
-    cohorts = one_rule(old=found(4, 0.9, None, None, 0.8), new=found(4, 0.9, 0.7, None, 0.8))
+    cohorts = single_rule(
+        old=made_hits(4, 0.9, None, None, 0.8), new=made_hits(4, 0.9, 0.7, None, 0.8)
+    )
     comparison = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old"))
-    one = difference(comparison, "new", "recall")
-    assert (one.value, one.baseline_value) == (0.75, 0.5)
-    assert one.comparison is not None
-    assert one.comparison.difference.value == 0.25
+    measured = difference(comparison, "new", "recall")
+    assert (measured.value, measured.baseline_value) == (0.75, 0.5)
+    assert measured.comparison is not None
+    assert measured.comparison.difference.value == 0.25
 
 
 def test_resamples_are_those_of_the_evaluation_and_the_same_for_both() -> None:
-    cohorts = one_rule(old=found(5, 0.9, None, None, 0.8), new=found(5, 0.9, 0.7, None, None))
+    cohorts = single_rule(
+        old=made_hits(5, 0.9, None, None, 0.8), new=made_hits(5, 0.9, 0.7, None, None)
+    )
     chosen = protocol(**RATES, seed=4)
-    one = difference(
+    measured = difference(
         compare_algorithms(cohorts, chosen, ComparisonChoice("old", method="percentile")),
         "new",
         "recall",
     ).comparison
-    assert one is not None
+    assert measured is not None
     units = cohorts["luna16"]["old"].reference.unit_of_case
     (weight,) = Bootstrap(units, chosen.interval.bootstraps, chosen.seed).blocks()
     has_nodule = np.array([1, 1, 1, 1, 0])
@@ -77,23 +81,23 @@ def test_resamples_are_those_of_the_evaluation_and_the_same_for_both() -> None:
     nodules = weight @ has_nodule
     drawn = (weight @ gain)[nodules > 0] / nodules[nodules > 0]
     low, high = np.quantile(drawn, [0.025, 0.975])
-    assert (one.difference.low, one.difference.high) == pytest.approx((low, high))
-    assert one.undefined_replicates == int(np.count_nonzero(nodules == 0))
+    assert (measured.difference.low, measured.difference.high) == pytest.approx((low, high))
+    assert measured.undefined_replicates == int(np.count_nonzero(nodules == 0))
 
 
 def test_an_algorithm_equal_to_the_baseline_differs_by_nothing() -> None:
-    cohorts = one_rule(old=found(4, 0.9, None), same=found(4, 0.9, None))
-    one = difference(
+    cohorts = single_rule(old=made_hits(4, 0.9, None), same=made_hits(4, 0.9, None))
+    measured = difference(
         compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")), "same", "recall"
     )
-    assert one.comparison is not None
-    estimate = one.comparison.difference
+    assert measured.comparison is not None
+    estimate = measured.comparison.difference
     assert estimate.value == 0
     assert estimate.low is not None
     assert estimate.low < 0 < estimate.high == pytest.approx(-estimate.low)
-    assert one.comparison.p_value == 1
-    assert one.permutation is not None
-    assert one.permutation.p_value == 1
+    assert measured.comparison.p_value == 1
+    assert measured.permutation is not None
+    assert measured.permutation.p_value == 1
 
 
 def test_p_values_are_adjusted_over_algorithms_and_rules() -> None:
@@ -117,17 +121,19 @@ def test_p_values_are_adjusted_over_algorithms_and_rules() -> None:
 
 
 def test_the_swap_test_of_four_discordant_cases_tries_all_swaps() -> None:
-    cohorts = one_rule(old=found(4, None, None, None, None), new=found(4, 0.9, 0.8, 0.7, 0.6))
-    one = difference(
+    cohorts = single_rule(
+        old=made_hits(4, None, None, None, None), new=made_hits(4, 0.9, 0.8, 0.7, 0.6)
+    )
+    measured = difference(
         compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")), "new", "recall"
     )
-    assert one.permutation is not None
-    assert one.permutation.is_exact
-    assert one.permutation.p_value == 2 / 16  # only all and none of the swaps differ as much
+    assert measured.permutation is not None
+    assert measured.permutation.is_exact
+    assert measured.permutation.p_value == 2 / 16  # only all and none of the swaps differ as much
 
 
-def test_a_margin_is_judged_where_higher_is_better() -> None:
-    cohorts = one_rule(old=found(4, 0.9, None), same=found(4, 0.9, None))
+def test_a_margin_applies_if_higher_is_better() -> None:
+    cohorts = single_rule(old=made_hits(4, 0.9, None), same=made_hits(4, 0.9, None))
     chosen = protocol(metrics=("recall", "fp_per_case"), **RATES)
     choice = ComparisonChoice("old", margin=0.05, method="percentile")
     comparison = compare_algorithms(cohorts, chosen, choice)
@@ -140,104 +146,118 @@ def test_a_margin_is_judged_where_higher_is_better() -> None:
     assert falses.comparison.margin is None  # a margin of a rate says nothing of a count
 
 
-def test_a_named_metric_is_judged_by_the_margin_in_its_own_direction() -> None:
+def test_a_margin_applies_in_the_direction_of_a_named_metric() -> None:
     noisy = cohort(case("c0", nodule(8), mark(0.9), false_mark(0.5)), case("empty0"))
-    cohorts = one_rule(old=found(2, 0.9), noisy=noisy)
+    cohorts = single_rule(old=made_hits(2, 0.9), noisy=noisy)
     choice = ComparisonChoice("old", ("fp_per_case",), margin=0.1)
-    one = difference(compare_algorithms(cohorts, protocol(**RATES), choice), "noisy", "fp_per_case")
-    assert one.comparison is not None
-    assert one.comparison.difference.value == 0.5
-    assert one.comparison.margin is not None
-    assert not one.comparison.margin.is_non_inferior  # more false positives are worse
+    measured = difference(
+        compare_algorithms(cohorts, protocol(**RATES), choice), "noisy", "fp_per_case"
+    )
+    assert measured.comparison is not None
+    assert measured.comparison.difference.value == 0.5
+    assert measured.comparison.margin is not None
+    assert not measured.comparison.margin.is_non_inferior  # more false positives are worse
 
 
-def test_the_cpm_beside_its_sensitivities_is_their_mean() -> None:
-    cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
+def test_the_cpm_is_the_mean_of_its_sensitivities() -> None:
+    cohorts = single_rule(old=made_hits(6, 0.9, None, 0.3), new=made_hits(6, 0.9, 0.7, 0.3))
     both = protocol(metrics=("sensitivity_at_fp_rate", "cpm"), **RATES)
-    alone = protocol(metrics=("cpm",), **RATES)
+    cpm_only = protocol(metrics=("cpm",), **RATES)
     together, single = (
         difference(compare_algorithms(cohorts, chosen, ComparisonChoice("old")), "new", "cpm")
-        for chosen in (both, alone)
+        for chosen in (both, cpm_only)
     )
     assert together.comparison == single.comparison
     assert together.permutation == single.permutation
 
 
 def test_each_operating_point_is_compared() -> None:
-    cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
+    cohorts = single_rule(old=made_hits(6, 0.9, None, 0.3), new=made_hits(6, 0.9, 0.7, 0.3))
     chosen = protocol(metrics=("sensitivity_at_fp_rate",), operating_points=(0.5, 4.0), **RATES)
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
     assert [difference.reading.point for difference in comparison.differences] == ["0.5", "4"]
-    one = difference(comparison, "new", "sensitivity_at_fp_rate", "0.5")
-    assert one.comparison is not None
-    assert one.comparison.difference.value == pytest.approx(1 / 3)
-    assert one.permutation is None
+    measured = difference(comparison, "new", "sensitivity_at_fp_rate", "0.5")
+    assert measured.comparison is not None
+    assert measured.comparison.difference.value == pytest.approx(1 / 3)
+    assert measured.permutation is None
 
 
 def test_f_beta_is_named_with_its_beta() -> None:
-    cohorts = one_rule(old=found(2, 0.9), new=found(2, 0.9))
+    cohorts = single_rule(old=made_hits(2, 0.9), new=made_hits(2, 0.9))
     chosen = protocol(metrics=("f_beta",), beta=2.0, **RATES)
     for choice in (ComparisonChoice("old"), ComparisonChoice("old", ("f2",))):
         comparison = compare_algorithms(cohorts, chosen, choice)
         assert [difference.reading.shown for difference in comparison.differences] == ["f2"]
 
 
-def test_an_undefined_metric_is_told_with_the_algorithm_and_the_reason() -> None:
-    silent = found(3, None, None)
-    cohorts = one_rule(old=found(3, 0.9, 0.8), silent=silent)
+def test_an_undefined_metric_has_algorithm_and_reason() -> None:
+    silent = made_hits(3, None, None)
+    cohorts = single_rule(old=made_hits(3, 0.9, 0.8), silent=silent)
     chosen = protocol(metrics=("precision",), **RATES)
-    (one,) = compare_algorithms(cohorts, chosen, ComparisonChoice("old")).differences
-    assert one.comparison is None
-    assert in_english(one.reason) == "silent: no mark counts as hit or false positive"
+    (measured,) = compare_algorithms(cohorts, chosen, ComparisonChoice("old")).differences
+    assert measured.comparison is None
+    assert in_english(measured.reason) == "silent: no mark counts as hit or false positive"
 
 
-def test_a_metric_that_no_algorithm_has_is_told_too() -> None:
-    cohorts = one_rule(old=found(3, None, None), silent=found(3, None, None))
+def test_a_metric_that_no_algorithm_has_is_listed() -> None:
+    cohorts = single_rule(old=made_hits(3, None, None), silent=made_hits(3, None, None))
     chosen = protocol(metrics=("precision",), **RATES)
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
-    (one,) = comparison.differences
-    assert one.comparison is None
-    assert in_english(one.reason) == "silent: no mark counts as hit or false positive"
+    (measured,) = comparison.differences
+    assert measured.comparison is None
+    assert in_english(measured.reason) == "silent: no mark counts as hit or false positive"
     assert comparison.rankings == {}
 
 
-def test_nodules_found_by_one_only_are_counted_and_tested() -> None:
-    cohorts = one_rule(
-        old=found(6, 0.9, None, None, None, None), new=found(6, 0.9, 0.8, 0.7, 0.6, None)
+def test_nodules_found_by_only_one_are_counted_and_tested() -> None:
+    cohorts = single_rule(
+        old=made_hits(6, 0.9, None, None, None, None), new=made_hits(6, 0.9, 0.8, 0.7, 0.6, None)
     )
-    (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
-    assert one.tests is not None
-    assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 3, 0, 1)
-    assert one.tests.exact.p_value == pytest.approx(2 * 0.5**3)
-    assert one.adjusted["holm"] == one.tests.obuchowski.p_value  # a family of one
-    assert one.missed_by_one.algorithm == ()
+    (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
+    assert measured.tests is not None
+    assert (measured.both, measured.algorithm_only, measured.baseline_only, measured.neither) == (
+        1,
+        3,
+        0,
+        1,
+    )
+    assert measured.tests.exact.p_value == pytest.approx(2 * 0.5**3)
+    assert measured.adjusted["holm"] == measured.tests.obuchowski.p_value  # a family of one
+    assert measured.missed_by_one.algorithm == ()
     truth = cohorts["luna16"]["old"].reference.nodules
-    assert [(each.case_id, each.nodule_id) for each in one.missed_by_one.baseline] == [
+    assert [(each.case_id, each.nodule_id) for each in measured.missed_by_one.baseline] == [
         tuple(row) for row in truth[1:4].select("case_id", "nodule_id").iter_rows()
     ]
 
 
-def test_nodules_missed_by_one_alone_come_by_size() -> None:
+def test_nodules_missed_by_only_one_are_sorted_by_size() -> None:
     sizes = {"a": 5, "b": 12, "c": None, "d": 8}
     hits = [case(name, nodule(size), mark(0.9)) for name, size in sizes.items()]
     blind = [case(name, nodule(size)) for name, size in sizes.items()]
-    cohorts = one_rule(old=cohort(*hits), new=cohort(*blind))
-    (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
-    assert [each.diameter_mm for each in one.missed_by_one.algorithm] == [12.0, 8.0, 5.0, None]
-    assert one.missed_by_one.baseline == ()
+    cohorts = single_rule(old=cohort(*hits), new=cohort(*blind))
+    (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
+    assert [each.diameter_mm for each in measured.missed_by_one.algorithm] == [12.0, 8.0, 5.0, None]
+    assert measured.missed_by_one.baseline == ()
 
 
 def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
-    cohorts = one_rule(old=found(2, 0.9, None), same=found(2, 0.8, None))
-    (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
-    assert one.tests is None
-    assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 0, 0, 1)
-    assert in_english(one.reason) == "no nodule tells the algorithms apart"
+    cohorts = single_rule(old=made_hits(2, 0.9, None), same=made_hits(2, 0.8, None))
+    (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
+    assert measured.tests is None
+    assert (measured.both, measured.algorithm_only, measured.baseline_only, measured.neither) == (
+        1,
+        0,
+        0,
+        1,
+    )
+    assert in_english(measured.reason) == "no nodule tells the algorithms apart"
 
 
 def test_rankings_order_every_metric_that_has_a_better_end() -> None:
-    cohorts = one_rule(
-        poor=found(6, None, None, 0.9), good=found(6, 0.9, 0.8, 0.9), fair=found(6, 0.9, None, 0.9)
+    cohorts = single_rule(
+        poor=made_hits(6, None, None, 0.9),
+        good=made_hits(6, 0.9, 0.8, 0.9),
+        fair=made_hits(6, 0.9, None, 0.9),
     )
     chosen = protocol(metrics=("recall", "miss_rate", "marks_per_case"), **RATES)
     rankings = compare_algorithms(cohorts, chosen, ComparisonChoice("fair")).rankings
@@ -284,7 +304,7 @@ def test_the_group_analysis_is_that_of_the_values_by_rule() -> None:
     effects = comparison.effects
     assert effects is not None
     assert effects.baseline_rule == "center_hit"
-    recalls = np.array([[one.is_hit.mean() for one in cohorts[rule].values()] for rule in RULES])
+    recalls = np.array([[part.is_hit.mean() for part in cohorts[rule].values()] for rule in RULES])
     (recall,) = (effect for reading, effect in effects.effects.items() if str(reading) == "recall")
     for rule, values in zip(RULES, recalls, strict=True):
         assert recall.groups[rule].mean == pytest.approx(values.mean())
@@ -307,27 +327,27 @@ def test_relative_differences_count_hits_against_the_baseline_rule() -> None:
     assert list(effects.relative_differences) == ["center_distance", "area_overlap"]
 
 
-def test_two_algorithms_or_one_rule_are_no_group() -> None:
+def test_two_algorithms_or_one_rule_are_not_a_group() -> None:
     choice = ComparisonChoice("a0", permutations=0)
     assert compare_algorithms(made_up_cohorts(2), three_rules(), choice).effects is None
     three = {"center_hit": made_up_cohorts(3)["center_hit"]}
     assert compare_algorithms(three, three_rules(), choice).effects is None
 
 
-def test_algorithms_judged_on_different_nodules_are_told() -> None:
+def test_algorithms_with_different_nodules_have_a_notice() -> None:
     narrow = cohort(case("a", nodule(8, type="solid"), nodule(8, at=(50, 0, 0), type="pleural")))
     wide = cohort(
         case("a", nodule(8, type="solid"), nodule(8, at=(50, 0, 0), type="pleural")),
         scope={"types": ("solid",)},
     )
     comparison = compare_algorithms(
-        one_rule(narrow=narrow, wide=wide), protocol(**RATES), ComparisonChoice("wide")
+        single_rule(narrow=narrow, wide=wide), protocol(**RATES), ComparisonChoice("wide")
     )
     (notice,) = comparison.notices
     assert "had to find different nodules" in in_english(notice)
 
 
-def test_resamples_too_few_for_the_adjustment_are_told() -> None:
+def test_too_few_resamples_for_the_adjustment_have_a_notice() -> None:
     # 4 algorithms under 3 rules: 9 comparisons with the baseline, 2 x 9 / 0.05 = 360
     cohorts = made_up_cohorts(4)
     few = ComparisonChoice("a0", bootstraps=358, permutations=0)
@@ -343,7 +363,7 @@ def test_resamples_too_few_for_the_adjustment_are_told() -> None:
 def test_an_unknown_baseline_is_refused_with_the_names() -> None:
     with pytest.raises(UnknownNameError, match=r"no algorithm 'older'\. Known: old, new"):
         compare_algorithms(
-            one_rule(old=found(1, 0.9), new=found(1, 0.9)),
+            single_rule(old=made_hits(1, 0.9), new=made_hits(1, 0.9)),
             protocol(**RATES),
             ComparisonChoice("older"),
         )
@@ -352,16 +372,16 @@ def test_an_unknown_baseline_is_refused_with_the_names() -> None:
 def test_an_unknown_metric_is_refused_with_near_names() -> None:
     with pytest.raises(UnknownNameError, match=r"no metric 'recal'\. Did you mean"):
         compare_algorithms(
-            one_rule(old=found(1, 0.9), new=found(1, 0.9)),
+            single_rule(old=made_hits(1, 0.9), new=made_hits(1, 0.9)),
             protocol(**RATES),
             ComparisonChoice("old", ("recal",)),
         )
 
 
-def test_every_problem_of_a_comparison_is_told_at_once() -> None:
+def test_all_problems_of_a_comparison_are_reported_at_once() -> None:
     with pytest.raises(InputError) as refused:
         compare_algorithms(
-            one_rule(old=found(1, 0.9)), protocol(), ComparisonChoice("old", margin=-1)
+            single_rule(old=made_hits(1, 0.9)), protocol(), ComparisonChoice("old", margin=-1)
         )
     assert [str(problem) for problem in refused.value.problems] == [
         "comparison: 'old' is the only algorithm. Evaluate several submissions together.",
@@ -380,15 +400,15 @@ def test_exchanging_algorithm_and_baseline_turns_the_difference(
     left: list[float | None], right: list[float | None]
 ) -> None:
     size = min(len(left), len(right))
-    cohorts = one_rule(a=found(7, *left[:size]), b=found(7, *right[:size]))
+    cohorts = single_rule(a=made_hits(7, *left[:size]), b=made_hits(7, *right[:size]))
     chosen = protocol(interval=IntervalChoice(bootstraps=60))
     there = difference(compare_algorithms(cohorts, chosen, ComparisonChoice("a")), "b", "recall")
     back = difference(compare_algorithms(cohorts, chosen, ComparisonChoice("b")), "a", "recall")
     assert there.comparison is not None
     assert back.comparison is not None
-    one, other = there.comparison.difference, back.comparison.difference
-    assert one.value == pytest.approx(-(other.value or 0))
-    assert (one.low, one.high) == pytest.approx((-(other.high or 0), -(other.low or 0)))
+    first, other = there.comparison.difference, back.comparison.difference
+    assert first.value == pytest.approx(-(other.value or 0))
+    assert (first.low, first.high) == pytest.approx((-(other.high or 0), -(other.low or 0)))
     assert there.comparison.p_value == back.comparison.p_value
     assert there.permutation is not None
     assert back.permutation is not None

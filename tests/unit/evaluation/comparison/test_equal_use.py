@@ -36,47 +36,51 @@ def _evaluation(uses: dict[str, tuple[str, tuple[str, ...] | None]]) -> Evaluati
     reference = made_up_reference(30, 120, seed=5)
     submissions = []
     for number, (name, (use, types)) in enumerate(uses.items()):
-        said = made_up_submission(reference, Skill(name, 0.6 + 0.05 * number, 0.4, 1.0, 3.0), 3)
+        submitted = made_up_submission(
+            reference, Skill(name, 0.6 + 0.05 * number, 0.4, 1.0, 3.0), 3
+        )
         facts = {"intended_use": use} if use else {}
-        submissions.append(replace(said, facts=facts, intended_types=types))
+        submissions.append(replace(submitted, facts=facts, intended_types=types))
     return evaluate(reference, submissions, with_options(load_protocol("nifdc-2022"), bootstraps=0))
 
 
 def test_only_those_of_the_baselines_use_are_compared_and_ranked(evaluated: Evaluated) -> None:
-    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
-    assert {difference.algorithm for difference in found.differences} == {"b"}
-    assert {one.algorithm for one in found.detection} == {"b"}
-    ranked = {line.name for ranking in found.rankings.values() for line in ranking.lines}
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
+    assert {difference.algorithm for difference in comparison.differences} == {"b"}
+    assert {difference.algorithm for difference in comparison.detection} == {"b"}
+    ranked = {line.name for ranking in comparison.rankings.values() for line in ranking.lines}
     assert ranked == {"a", "b"}
-    assert found.effects is not None
-    assert found.effects.algorithms == ("a", "b", "c", "d", "e")
+    assert comparison.effects is not None
+    assert comparison.effects.algorithms == ("a", "b", "c", "d", "e")
 
 
-def test_groups_are_told(evaluated: Evaluated) -> None:
-    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
-    assert [group.algorithms for group in found.groups] == [("a", "b"), ("c", "d"), ("e",)]
-    assert found.groups[1].use == "Screening of smokers"
-    assert set(found.groups[2].types) == set(FOUR)
-    assert "3 of another use (c, d, e) are listed without tests" in in_english(found.notices[0])
+def test_groups_are_listed(evaluated: Evaluated) -> None:
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
+    assert [group.algorithms for group in comparison.groups] == [("a", "b"), ("c", "d"), ("e",)]
+    assert comparison.groups[1].use == "Screening of smokers"
+    assert set(comparison.groups[2].types) == set(FOUR)
+    assert "3 of another use (c, d, e) are listed without tests" in in_english(
+        comparison.notices[0]
+    )
 
 
 def test_the_numbers_are_those_of_a_comparison_without_the_others(evaluated: Evaluated) -> None:
-    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
-    alone = evaluated_of(_evaluation({name: USES[name] for name in ("a", "b")}))
-    wanted = compare_algorithms(alone.cohorts, alone.protocol, CHOICE)
-    assert found.differences == wanted.differences
-    assert found.detection == wanted.detection
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
+    baseline_use = evaluated_of(_evaluation({name: USES[name] for name in ("a", "b")}))
+    wanted = compare_algorithms(baseline_use.cohorts, baseline_use.protocol, CHOICE)
+    assert comparison.differences == wanted.differences
+    assert comparison.detection == wanted.detection
     assert wanted.groups == ()
-    assert wanted.notices == found.notices[1:]
+    assert wanted.notices == comparison.notices[1:]
 
 
 def test_words_and_spaces_make_no_other_use_but_types_do(evaluated: Evaluated) -> None:
     choice = replace(CHOICE, baseline="d")
-    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
-    assert {difference.algorithm for difference in found.differences} == {"c"}
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+    assert {difference.algorithm for difference in comparison.differences} == {"c"}
 
 
-def test_the_only_one_of_a_use_has_nothing_to_be_compared_with(evaluated: Evaluated) -> None:
+def test_the_only_algorithm_of_a_use_cannot_be_compared(evaluated: Evaluated) -> None:
     with pytest.raises(InputError, match="'e' is the only algorithm of its intended use"):
         compare_algorithms(evaluated.cohorts, evaluated.protocol, replace(CHOICE, baseline="e"))
 
@@ -84,19 +88,19 @@ def test_the_only_one_of_a_use_has_nothing_to_be_compared_with(evaluated: Evalua
 def test_a_comparison_is_recomputed_as_it_was_made(evaluated: Evaluated) -> None:
     for is_within_use in (True, False):
         choice = replace(CHOICE, is_within_use=is_within_use)
-        found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
-        written = comparison_document(found, evaluated)
+        comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+        written = comparison_document(comparison, evaluated)
         assert ("groups" in written.to_json()) == is_within_use
         document = evaluated.document.with_comparison(written)
         (again,) = recompute_comparisons(replace(evaluated, document=document))
         assert again == written
-    assert {difference.algorithm for difference in found.differences} == {"b", "c", "d", "e"}
+    assert {difference.algorithm for difference in comparison.differences} == {"b", "c", "d", "e"}
 
 
-def test_use_stands_in_the_manifest(tmp_path: Path) -> None:
+def test_use_is_in_the_manifest(tmp_path: Path) -> None:
     from nodulebench.io.marks.submission_folder import read_marks, write_marks
 
     reference = made_up_reference(5, 10, seed=5)
-    said = made_up_submission(reference, Skill("x", 0.6, 0.4, 1.0, 3.0), 3)
-    write_marks(replace(said, facts={"intended_use": "Screening"}), tmp_path / "x")
+    submitted = made_up_submission(reference, Skill("x", 0.6, 0.4, 1.0, 3.0), 3)
+    write_marks(replace(submitted, facts={"intended_use": "Screening"}), tmp_path / "x")
     assert read_marks(tmp_path / "x").facts["intended_use"] == "Screening"

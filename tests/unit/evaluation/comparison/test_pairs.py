@@ -40,15 +40,15 @@ def compared(
     interval = IntervalChoice(bootstraps=10_000)
     asked = protocol(metrics=(metric,), interval=interval)
     chosen = ComparisonChoice("second", (metric,), permutations=0, **choice)
-    found = compare_algorithms({"luna16": {"first": first, "second": second}}, asked, chosen)
-    (one,) = found.differences
-    return one
+    comparison = compare_algorithms({"luna16": {"first": first, "second": second}}, asked, chosen)
+    (measured,) = comparison.differences
+    return measured
 
 
 def bounds(first: LabelledCohort, second: LabelledCohort, metric: str = "recall"):
-    one = compared(first, second, metric)
-    assert one.comparison is not None
-    return one.comparison.difference.low, one.comparison.difference.high
+    measured = compared(first, second, metric)
+    assert measured.comparison is not None
+    return measured.comparison.difference.low, measured.comparison.difference.high
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_bounds_of_a_difference_in_recall(first, second, wanted) -> None:
 
 @cache
 def c1() -> LabelledCohort:
-    found = [case(f"c{n:02}", nodule(), mark(0.55 + 0.05 * n)) for n in range(10)]
-    return cohort(*found, *(case(f"c{n}") for n in range(10, 15)))
+    cases = [case(f"c{n:02}", nodule(), mark(0.55 + 0.05 * n)) for n in range(10)]
+    return cohort(*cases, *(case(f"c{n}") for n in range(10, 15)))
 
 
 @cache
 def c2() -> LabelledCohort:
-    found = [case(f"c{n:02}", nodule(), *([mark(0.55 + 0.05 * n)] if n else [])) for n in range(10)]
+    cases = [case(f"c{n:02}", nodule(), *([mark(0.55 + 0.05 * n)] if n else [])) for n in range(10)]
     falses = {10: [false_mark(0.7)], 11: [false_mark(0.5), false_mark(0.3, 1)]}
-    return cohort(*found, *(case(f"c{n}", *falses.get(n, [])) for n in range(10, 15)))
+    return cohort(*cases, *(case(f"c{n}", *falses.get(n, [])) for n in range(10, 15)))
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_bounds_of_differences_in_other_metrics(metric: str, same, other) -> Non
 
 def test_bounds_of_a_difference_in_false_positives(monkeypatch: pytest.MonkeyPatch) -> None:
     """15 patients are too few for it: 20 are asked for."""
-    one = compared(c2(), c1(), "fp_per_case")
-    assert one.comparison is not None
-    assert (one.comparison.difference.value, one.comparison.difference.low) == (
+    measured = compared(c2(), c1(), "fp_per_case")
+    assert measured.comparison is not None
+    assert (measured.comparison.difference.value, measured.comparison.difference.low) == (
         pytest.approx(0.2),
         None,
     )
-    assert in_english(one.comparison.difference.reason) == (
+    assert in_english(measured.comparison.difference.reason) == (
         "no interval: 15 patients are too few for a rate without upper limit (20 needed)"
     )
     monkeypatch.setattr("nodulebench.evaluation.comparison.replicates.FEWEST_FOR_GOOD_RATE", 10)
@@ -116,16 +116,16 @@ def test_swapping_the_algorithms_swaps_and_turns_the_bounds(metric: str) -> None
 
 def test_two_algorithms_that_agree_on_three_nodules_are_not_equivalent() -> None:
     """Percentiles gave +0.000 (+0.000 to +0.000), equivalent at any margin."""
-    one = compared(patients(3, 1), patients(3, 1), margin=0.05)
-    assert one.comparison is not None
-    test = one.comparison.margin
+    measured = compared(patients(3, 1), patients(3, 1), margin=0.05)
+    assert measured.comparison is not None
+    test = measured.comparison.margin
     assert test is not None
     assert (test.is_equivalent, test.is_non_inferior, test.is_superior) == (False, False, False)
     assert in_english(test.reason) == (
         "not assessable: cannot be met with 3 patients even by a perfect result; at least 72 are "
         "needed"
     )
-    assert one.comparison.p_value == 1.0
+    assert measured.comparison.p_value == 1.0
 
 
 @pytest.mark.slow
@@ -146,43 +146,43 @@ def test_so_many_patients_show_non_inferiority_of_what_is_perfect(margin, needed
 
 def test_a_loss_that_is_certain_is_not_called_unassessable() -> None:
     worse = patients(12, 1, *[1] * 11)
-    one = compared(worse, patients(12, 1), margin=0.02)
-    assert one.comparison is not None
-    assert one.comparison.margin is not None
-    assert one.comparison.difference.high < -0.02
-    assert one.comparison.margin.reason is None
-    assert not one.comparison.margin.is_non_inferior
+    measured = compared(worse, patients(12, 1), margin=0.02)
+    assert measured.comparison is not None
+    assert measured.comparison.margin is not None
+    assert measured.comparison.difference.high < -0.02
+    assert measured.comparison.margin.reason is None
+    assert not measured.comparison.margin.is_non_inferior
 
 
 @pytest.mark.parametrize("misses", [0, 3, 10, 25])
 def test_p_values_and_verdicts_agree_with_the_interval(misses: int) -> None:
-    one = compared(patients(60, 1, *[1] * misses), patients(60, 1, 1, 0, 1), margin=0.2)
-    found = one.comparison
-    assert found is not None
-    assert found.margin is not None
-    low, high = found.difference.low, found.difference.high
-    assert (found.p_value < 0.05) == (low > 0 or high < 0)
-    assert (found.margin.non_inferiority_p < 0.025) == found.margin.is_non_inferior
-    assert found.margin.is_non_inferior == (low > -0.2)
-    assert found.normal_p_value is None
+    measured = compared(patients(60, 1, *[1] * misses), patients(60, 1, 1, 0, 1), margin=0.2)
+    comparison = measured.comparison
+    assert comparison is not None
+    assert comparison.margin is not None
+    low, high = comparison.difference.low, comparison.difference.high
+    assert (comparison.p_value < 0.05) == (low > 0 or high < 0)
+    assert (comparison.margin.non_inferiority_p < 0.025) == comparison.margin.is_non_inferior
+    assert comparison.margin.is_non_inferior == (low > -0.2)
+    assert comparison.normal_p_value is None
 
 
-def test_fewer_false_positives_are_no_loss() -> None:
+def test_fewer_false_positives_are_not_a_loss() -> None:
     noisy = cohort(*(case(f"c{n}", nodule(), mark(0.9), false_mark(0.5)) for n in range(40)))
     clean = cohort(*(case(f"c{n}", nodule(), mark(0.9)) for n in range(40)))
     better = compared(clean, noisy, "fp_per_case", margin=0.1)
     worse = compared(noisy, clean, "fp_per_case", margin=0.1)
-    for one, is_better in ((better, True), (worse, False)):
-        assert one.comparison is not None
-        assert one.comparison.margin is not None
-        assert one.comparison.margin.is_superior is is_better
-        assert one.comparison.margin.is_non_inferior is is_better
+    for entry, is_better in ((better, True), (worse, False)):
+        assert entry.comparison is not None
+        assert entry.comparison.margin is not None
+        assert entry.comparison.margin.is_superior is is_better
+        assert entry.comparison.margin.is_non_inferior is is_better
 
 
 def test_a_bound_near_the_margin_is_drawn_ten_times_as_often() -> None:
     first, second = patients(100, 1, 1, 1, 1), patients(100, 1)
     near, far = (compared(first, second, margin=margin) for margin in (0.0848, 0.2))
-    methods = [in_english(one.comparison.difference.method) for one in (near, far)]
+    methods = [in_english(difference.comparison.difference.method) for difference in (near, far)]
     assert "100000 replicates" in methods[0]
     assert "10000 replicates" in methods[1]
 
@@ -193,10 +193,10 @@ def test_marks_without_scores_are_compared_where_they_can_be() -> None:
 
 
 def test_metrics_without_a_worst_case_have_no_interval_on_few_patients() -> None:
-    one = compared(c2(), c1(), "marks_per_case")
-    assert one.comparison is not None
-    assert one.comparison.difference.low is None
-    assert in_english(one.comparison.difference.reason) == (
+    measured = compared(c2(), c1(), "marks_per_case")
+    assert measured.comparison is not None
+    assert measured.comparison.difference.low is None
+    assert in_english(measured.comparison.difference.reason) == (
         "no interval: 15 patients bear on it, 20 are needed"
     )
-    assert np.isfinite(one.comparison.standard_error)
+    assert np.isfinite(measured.comparison.standard_error)

@@ -24,23 +24,23 @@ def outcome(family: str, p_value: float | None, *, is_met: bool | None = True) -
     return CriterionOutcome("a", stated, 0.9, 0.8, 1.0, is_met, None, 10_000, p_value)
 
 
-def judged(*outcomes: CriterionOutcome) -> list[tuple[bool | None, float | None]]:
-    return [(one.is_met, one.adjusted_p_value) for one in by_family(outcomes, 0.95)]
+def met_and_p(*outcomes: CriterionOutcome) -> list[tuple[bool | None, float | None]]:
+    return [(tested.is_met, tested.adjusted_p_value) for tested in by_family(outcomes, 0.95)]
 
 
-def test_primary_criteria_alone_are_not_adjusted() -> None:
-    assert judged(outcome("primary", 0.01), outcome("primary", 0.02)) == [(True, None)] * 2
+def test_only_primary_criteria_are_not_adjusted() -> None:
+    assert met_and_p(outcome("primary", 0.01), outcome("primary", 0.02)) == [(True, None)] * 2
 
 
 def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
     # one-sided at .025: the gate is .01; Holm of .004 and .02 is .008 and .02, none below .01
-    found = judged(outcome("primary", 0.01), outcome("more", 0.004), outcome("more", 0.02))
-    assert found == [(True, 0.01), (True, 0.01), (True, 0.02)]
+    outcomes = met_and_p(outcome("primary", 0.01), outcome("more", 0.004), outcome("more", 0.02))
+    assert outcomes == [(True, 0.01), (True, 0.01), (True, 0.02)]
     # Holm of .015 and .02 is .03 twice: both are met when tested separately, neither may be claimed
     late = list(
         by_family([outcome("primary", 0.01), outcome("more", 0.015), outcome("more", 0.02)], 0.95)
     )
-    assert [one.is_met for one in late] == [True, False, False]
+    assert [outcome.is_met for outcome in late] == [True, False, False]
     assert in_english(late[1].reason) == (
         "met when tested separately (P 0.015), but not with the adjustment for its family "
         "(adjusted P 0.03, allowed 0.025)"
@@ -48,7 +48,7 @@ def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
 
 
 def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
-    found = list(
+    outcomes = list(
         by_family(
             [
                 outcome("last", 0.001),
@@ -60,7 +60,7 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
         )
     )
     # families come in the order of their first criterion, after the primary one
-    assert [one.is_met for one in found] == [True, True, False, True]
+    assert [outcome.is_met for outcome in outcomes] == [True, True, False, True]
     closed = list(by_family([outcome("more", 0.001), outcome("primary", 0.3, is_met=False)], 0.95))
     assert closed[0].is_met is None
     assert in_english(closed[0].reason) == (
@@ -70,21 +70,21 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
 
 def test_an_open_criterion_closes_the_gate_and_keeps_its_reason() -> None:
     reason = Notice("no_such_metric")
-    open_one = CriterionOutcome("a", criterion(), None, None, None, None, reason)
-    found = list(by_family([open_one, outcome("more", 0.001)], 0.95))
-    assert found[0].reason == reason
-    assert [one.is_met for one in found] == [None, None]
+    open_outcome = CriterionOutcome("a", criterion(), None, None, None, None, reason)
+    outcomes = list(by_family([open_outcome, outcome("more", 0.001)], 0.95))
+    assert outcomes[0].reason == reason
+    assert [outcome.is_met for outcome in outcomes] == [None, None]
 
 
 def test_criteria_without_a_p_value_count_by_what_is_known_of_them() -> None:
     value = CriterionOutcome("a", criterion(bound="value"), 0.9, 0.8, 1.0, is_met=True)
-    assert judged(value, outcome("more", 0.02)) == [(True, None), (True, 0.02)]
-    # met at .025 and no more is known: alone that suffices, beside another it does not
-    assert judged(value, outcome("more", None)) == [(True, None), (True, None)]
-    assert [one[0] for one in judged(value, outcome("more", None), outcome("more", 0.001))] == [
-        *(True, True, True)
-    ]
-    assert [one[0] for one in judged(value, outcome("more", None), outcome("more", 0.02))] == [
+    assert met_and_p(value, outcome("more", 0.02)) == [(True, None), (True, 0.02)]
+    # met at .025 and no more is known: that suffices for a single criterion, but not for two
+    assert met_and_p(value, outcome("more", None)) == [(True, None), (True, None)]
+    assert [
+        pair[0] for pair in met_and_p(value, outcome("more", None), outcome("more", 0.001))
+    ] == [*(True, True, True)]
+    assert [pair[0] for pair in met_and_p(value, outcome("more", None), outcome("more", 0.02))] == [
         *(True, False, False)
     ]
 
@@ -92,7 +92,7 @@ def test_criteria_without_a_p_value_count_by_what_is_known_of_them() -> None:
 CASES = [
     case(f"c{number}", nodule(8), *([mark(0.9)] if number % 20 else [])) for number in range(100)
 ]
-"""One nodule each, 95 of 100 found."""
+"""One nodule each, 95 of 100 outcomes."""
 PROTOCOL = protocol(metrics=("recall", "fp_per_case"), interval=IntervalChoice(bootstraps=200))
 
 
@@ -103,24 +103,29 @@ def planned(*criteria: Criterion):
     return evaluated_under(plan, evaluate(truth, [submission(*CASES)], PROTOCOL))
 
 
-def test_a_plan_with_families_is_judged_and_told() -> None:
+def test_a_plan_with_families_has_adjusted_outcomes() -> None:
     more = {"metric": "fp_per_case", "bound": "high", "comparison": "<=", "family": "secondary"}
-    found = planned(
+    plan_outcome = planned(
         criterion(0.85),
         criterion(0.88, "secondary"),
         criterion(0.5, **more),
         criterion(0.94, "last"),
     )
-    first, second, third, _ = found.plan.criteria
+    first, second, third, _ = plan_outcome.plan.criteria
     # Clopper-Pearson: 95 or more of 100 at 0.85 has the probability .0016, at 0.88 .0146
     assert first.p_value == pytest.approx(0.0016, abs=0.001)
     assert second.p_value == pytest.approx(0.0146, abs=0.004)
     assert third.p_value == pytest.approx(1e-4, rel=0.01)
     assert second.adjusted_p_value == pytest.approx(second.p_value)  # the larger of two
     assert third.adjusted_p_value == pytest.approx(first.p_value)  # the gate before it
-    assert [criterion.is_met for criterion in found.plan.criteria] == [True, True, True, False]
-    assert found.plan.verdict == "passed"
-    document = evaluation_document(found)
+    assert [criterion.is_met for criterion in plan_outcome.plan.criteria] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert plan_outcome.plan.verdict == "passed"
+    document = evaluation_document(plan_outcome)
     shown = document.to_json()["plan"]["criteria"]
     assert shown[0]["family"] == "primary"
     assert shown[1]["family"] == "secondary"

@@ -66,10 +66,10 @@ def test_a_plan_reads_back_the_same(tmp_path: Path) -> None:
     limit = SizeLimit(minimum_mm=4, sweep_mm=(0, float("inf")))
     plan = freeze_plan(stated(), TEST_SET, PROTOCOL.model_copy(update={"size_limit": limit}))
     write_plan(plan, tmp_path / "plan.json")
-    found = read_plan(tmp_path / "plan.json")
-    assert found == plan
-    assert found.digest == plan.digest
-    assert found.protocol.digest == plan.digests.protocol
+    read = read_plan(tmp_path / "plan.json")
+    assert read == plan
+    assert read.digest == plan.digest
+    assert read.protocol.digest == plan.digests.protocol
 
 
 def test_a_plan_that_was_changed_is_refused_with_both_digests(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_plan_that_was_changed_is_refused_with_both_digests(tmp_path: Path) ->
         ('{"schema": "nodulebench/test-plan@1"}', "field 'name': Field required"),
     ],
 )
-def test_what_is_no_plan_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_other_files_are_not_plans(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "plan.json"
     path.write_text(content)
     with pytest.raises(InputError) as caught:
@@ -110,9 +110,9 @@ def test_criteria_are_read_from_toml_or_json(tmp_path: Path, name: str) -> None:
         path.write_text(
             json.dumps({"name": "acceptance", "author": "Test laboratory", "criteria": criteria})
         )
-    found = read_criteria(path)
-    assert (found.name, found.author) == ("acceptance", "Test laboratory")
-    assert found.criteria[0].bound == "low"
+    read = read_criteria(path)
+    assert (read.name, read.author) == ("acceptance", "Test laboratory")
+    assert read.criteria[0].bound == "low"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_criteria_are_read_from_toml_or_json(tmp_path: Path, name: str) -> None:
         (b"\xff", "cannot be read as text"),
     ],
 )
-def test_what_is_wrong_with_criteria_is_told(tmp_path: Path, content, message: str) -> None:
+def test_problems_of_criteria_are_reported(tmp_path: Path, content, message: str) -> None:
     path = tmp_path / "criteria.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as caught:
@@ -164,7 +164,7 @@ def test_an_unknown_stratum_lists_the_known_ones() -> None:
     )
 
 
-def test_a_metric_that_a_stratum_lacks_is_told() -> None:
+def test_a_metric_that_a_stratum_lacks_is_an_error() -> None:
     (line,) = refused(stratum="vendor=X", metric="f1")
     assert line.startswith(
         "criteria criterion 1: there is no metric 'f1' in the stratum 'vendor=X'. Metrics: "
@@ -182,7 +182,7 @@ def test_a_bound_needs_intervals() -> None:
     ]
 
 
-def test_a_rule_that_the_test_set_lacks_boxes_for_is_told_before_the_test() -> None:
+def test_a_rule_without_its_boxes_is_an_error_before_the_test() -> None:
     (line,) = refused(protocol("center_hit"), rule="center_hit")
     assert line.startswith(
         "criteria criterion 1: 'center_hit' cannot be applied to this test set: center_hit needs"

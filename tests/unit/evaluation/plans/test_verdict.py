@@ -34,8 +34,8 @@ def criterion(metric: str = "recall", comparison: str = ">=", limit: float = 0.5
 
 
 def evaluated(*cases, names: tuple[str, ...] = ("algorithm",)):
-    said = [submission(*cases, name=name) for name in names]
-    return evaluate(reference(*cases), said, PROTOCOL)
+    submissions = [submission(*cases, name=name) for name in names]
+    return evaluate(reference(*cases), submissions, PROTOCOL)
 
 
 def frozen(*criteria, cases=CASES):
@@ -44,8 +44,10 @@ def frozen(*criteria, cases=CASES):
 
 
 def outcome(*criteria, **options):
-    found = evaluated(*CASES)
-    return [criterion_outcome(criterion, found.algorithms[0], **options) for criterion in criteria]
+    evaluation = evaluated(*CASES)
+    return [
+        criterion_outcome(criterion, evaluation.algorithms[0], **options) for criterion in criteria
+    ]
 
 
 @pytest.mark.parametrize(
@@ -65,29 +67,29 @@ def outcome(*criteria, **options):
     ],
 )
 def test_a_metric_against_its_limit_by_hand(stated, is_met) -> None:
-    (found,) = outcome(stated)
-    assert found.is_met is is_met
-    assert found.reason is None
+    (decided,) = outcome(stated)
+    assert decided.is_met is is_met
+    assert decided.reason is None
 
 
 def test_a_bound_is_compared_instead_of_the_value() -> None:
-    found = evaluated(*CASES).algorithms[0].rules["luna16"].metrics["recall"]
-    assert found.low < 0.6 < found.value < found.high
+    estimate = evaluated(*CASES).algorithms[0].rules["luna16"].metrics["recall"]
+    assert estimate.low < 0.6 < estimate.value < estimate.high
     value, low, high = outcome(
         criterion(limit=0.6), criterion(limit=0.6, bound="low"), criterion(limit=0.9, bound="high")
     )
     assert (value.is_met, low.is_met, high.is_met) == (True, False, True)
-    assert (low.value, low.low, low.high) == (found.value, found.low, found.high)
+    assert (low.value, low.low, low.high) == (estimate.value, estimate.low, estimate.high)
 
 
 def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
-    found = evaluated(case("a", nodule(8), vendor="X"), case("b", vendor="Y"))
+    evaluation = evaluated(case("a", nodule(8), vendor="X"), case("b", vendor="Y"))
     stated = (criterion("precision", "<=", 1.0), criterion("precision", ">=", 0.0))
-    for one in stated:
-        judged = criterion_outcome(one, found.algorithms[0])
-        assert judged.is_met is None
-        assert judged.value is None
-        assert in_english(judged.reason) == "no mark counts as hit or false positive"
+    for stated_criterion in stated:
+        decided = criterion_outcome(stated_criterion, evaluation.algorithms[0])
+        assert decided.is_met is None
+        assert decided.value is None
+        assert in_english(decided.reason) == "no mark counts as hit or false positive"
 
 
 @pytest.mark.parametrize(
@@ -106,52 +108,52 @@ def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_undecided_and_says_why(stated, reason) -> None:
-    (found,) = outcome(stated)
-    assert found.is_met is None
-    assert in_english(found.reason) == reason
+    (decided,) = outcome(stated)
+    assert decided.is_met is None
+    assert in_english(decided.reason) == reason
 
 
 def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> None:
     chosen = protocol("center_hit")
-    found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
+    evaluation = evaluate(reference(*CASES), [submission(*CASES)], chosen)
     stated = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0)
-    judged = criterion_outcome(stated, found.algorithms[0])
-    assert judged.is_met is None
-    assert in_english(judged.reason).startswith(
+    decided = criterion_outcome(stated, evaluation.algorithms[0])
+    assert decided.is_met is None
+    assert in_english(decided.reason).startswith(
         "the rule center_hit could not be applied: center_hit needs"
     )
 
 
 def test_a_value_without_an_interval_has_no_bound_to_compare() -> None:
     chosen = PROTOCOL.model_copy(update={"interval": IntervalChoice(bootstraps=0)})
-    found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
-    judged = criterion_outcome(criterion(bound="low"), found.algorithms[0])
-    assert judged.is_met is None
-    assert in_english(judged.reason) == "the low bound does not exist"
-    assert judged.value == pytest.approx(2 / 3)
+    evaluation = evaluate(reference(*CASES), [submission(*CASES)], chosen)
+    decided = criterion_outcome(criterion(bound="low"), evaluation.algorithms[0])
+    assert decided.is_met is None
+    assert in_english(decided.reason) == "the low bound does not exist"
+    assert decided.value == pytest.approx(2 / 3)
 
 
 def test_the_planned_test_has_a_verdict_and_the_plans_digest() -> None:
     plan = frozen(criterion(limit=0.6))
-    found = evaluated_under(plan, evaluated(*CASES))
-    assert found.digests["plan"] == plan.digest
-    outcome = evaluation_document(found).plan
+    evaluation = evaluated_under(plan, evaluated(*CASES))
+    assert evaluation.digests["plan"] == plan.digest
+    outcome = evaluation_document(evaluation).plan
     assert outcome is not None
     assert outcome.matches is True
     assert outcome.verdict == "passed"
     assert outcome.criteria[0].met is True
 
 
-def test_every_algorithm_is_judged() -> None:
-    found = evaluated_under(frozen(criterion()), evaluated(*CASES, names=("x", "y"))).plan
-    assert found.verdicts == {"x": "passed", "y": "passed"}
+def test_every_algorithm_has_a_verdict() -> None:
+    evaluation = evaluated_under(frozen(criterion()), evaluated(*CASES, names=("x", "y"))).plan
+    assert evaluation.verdicts == {"x": "passed", "y": "passed"}
 
 
-def test_without_a_plan_the_document_says_nothing_of_one() -> None:
+def test_a_document_without_a_plan() -> None:
     assert "plan" not in evaluation_document(evaluated(*CASES)).to_json()
 
 
-def test_another_list_of_cases_and_another_reference_are_told_and_have_no_verdict() -> None:
+def test_other_cases_and_references_have_no_verdict() -> None:
     plan = frozen(criterion(limit=0.6))
     fewer = evaluated_under(plan, evaluated(*CASES[:3])).plan
     assert [line.partition(":")[0] for line in sentences(fewer.differences)] == [
@@ -168,11 +170,11 @@ def test_another_list_of_cases_and_another_reference_are_told_and_have_no_verdic
     ]
 
 
-def test_another_protocol_is_told_with_both_digests() -> None:
+def test_another_protocol_is_reported_with_both_digests() -> None:
     plan = frozen(criterion())
     chosen = PROTOCOL.model_copy(update={"seed": 1})
-    found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
-    assert sentences(evaluated_under(plan, found).plan.differences) == (
+    evaluation = evaluate(reference(*CASES), [submission(*CASES)], chosen)
+    assert sentences(evaluated_under(plan, evaluation).plan.differences) == (
         f"The protocol is not the planned one: planned {PROTOCOL.digest}, tested {chosen.digest}.",
     )
 
@@ -185,15 +187,15 @@ def frozen_on(cases, *criteria, chosen):
     return freeze_plan(stated, reference(*cases), chosen, at=NOON)
 
 
-def judged(cases, *criteria, chosen=PROTOCOL):
-    found = evaluate(reference(*cases), [submission(*cases)], chosen)
-    return evaluated_under(frozen_on(cases, *criteria, chosen=chosen), found).plan
+def planned_outcome(cases, *criteria, chosen=PROTOCOL):
+    evaluation = evaluate(reference(*cases), [submission(*cases)], chosen)
+    return evaluated_under(frozen_on(cases, *criteria, chosen=chosen), evaluation).plan
 
 
 def perfect_on(patients: int, normal: int = 0):
     content = (nodule(8, type="solid"), mark(0.9))
-    found = [case(f"c{n:03}", *content, vendor="X") for n in range(patients)]
-    return (*found, *(case(f"n{n:03}", vendor="Y") for n in range(normal)))
+    cases = [case(f"c{n:03}", *content, vendor="X") for n in range(patients)]
+    return (*cases, *(case(f"n{n:03}", vendor="Y") for n in range(normal)))
 
 
 LUNA16 = load_protocol("luna16")
@@ -208,7 +210,7 @@ def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
         criterion("sensitivity_at_fp_rate@1", ">=", 0.95, bound="low"),
         criterion("fp_per_case", "<=", 0.05, bound="high"),
     )
-    outcome = judged(perfect_on(3, normal=1), *stated, chosen=chosen)
+    outcome = planned_outcome(perfect_on(3, normal=1), *stated, chosen=chosen)
     assert outcome.verdict == "undecided"
     assert [criterion.is_met for criterion in outcome.criteria] == [None] * 4
     unit = chosen.interval.unit
@@ -219,7 +221,7 @@ def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
     assert in_english(outcome.criteria[3].reason).startswith("no interval: 4")
 
 
-def test_the_perfect_device_passes_where_one_with_a_miss_does() -> None:
+def test_a_perfect_device_passes_if_a_worse_one_does() -> None:
     """60 nodules in 20 patients: the lower bound of 60/60 was 0.832, that of 59/60 0.950."""
 
     def cases(misses: int):
@@ -234,7 +236,9 @@ def test_the_perfect_device_passes_where_one_with_a_miss_does() -> None:
 
     stated = criterion("recall", ">=", 0.85, bound="low")
     plain = PROTOCOL.model_copy(update={"strata": ()})
-    outcomes = [judged(cases(misses), stated, chosen=plain).criteria[0] for misses in range(3)]
+    outcomes = [
+        planned_outcome(cases(misses), stated, chosen=plain).criteria[0] for misses in range(3)
+    ]
     assert [outcome.is_met for outcome in outcomes] == [True, True, False]
     assert [outcome.low for outcome in outcomes] == pytest.approx(
         [0.881091, 0.861066, 0.842504], abs=1e-6
@@ -245,10 +249,12 @@ def test_the_perfect_device_passes_where_one_with_a_miss_does() -> None:
 def test_what_cannot_be_met_still_fails_where_the_whole_interval_misses_it() -> None:
     cases = [case(f"c{n}", nodule(8), *([mark(0.5)] if n < 4 else [])) for n in range(12)]
     plain = PROTOCOL.model_copy(update={"strata": ()})
-    (found,) = judged(cases, criterion("recall", ">=", 0.9, bound="low"), chosen=plain).criteria
-    assert found.high is not None
-    assert found.high < 0.9
-    assert found.is_met is False
+    (decided,) = planned_outcome(
+        cases, criterion("recall", ">=", 0.9, bound="low"), chosen=plain
+    ).criteria
+    assert decided.high is not None
+    assert decided.high < 0.9
+    assert decided.is_met is False
 
 
 @pytest.mark.parametrize(("limit", "patients"), [(0.9, 36), (0.95, 72), (0.98, 183)])
@@ -257,9 +263,9 @@ def test_so_many_patients_are_needed_and_enough(limit: float, patients: int) -> 
     plain = PROTOCOL.model_copy(update={"strata": ()})
     enough, few = perfect_on(patients), perfect_on(patients - 3)
     assert unattainable(frozen_on(enough, stated, chosen=plain), reference(*enough)) == {}
-    found = unattainable(frozen_on(few, stated, chosen=plain), reference(*few))[0]
-    assert (found.code, found.values["units"]) == ("not_assessable", patients - 3)
-    assert abs(found.values["needed"] - patients) <= 1  # bounds are exact to 1 / replicates
+    reason = unattainable(frozen_on(few, stated, chosen=plain), reference(*few))[0]
+    assert (reason.code, reason.values["units"]) == ("not_assessable", patients - 3)
+    assert abs(reason.values["needed"] - patients) <= 1  # bounds are exact to 1 / replicates
 
 
 @pytest.mark.parametrize(
@@ -301,7 +307,9 @@ def test_a_bound_near_its_limit_is_drawn_ten_times_as_often() -> None:
     plain = PROTOCOL.model_copy(update={"strata": ()})
     exact = 0.751267  # Clopper and Pearson, 19 of 20
     near, far = (
-        judged(cases, criterion("recall", ">=", limit, bound="low"), chosen=plain).criteria[0]
+        planned_outcome(
+            cases, criterion("recall", ">=", limit, bound="low"), chosen=plain
+        ).criteria[0]
         for limit in (exact, 0.7)
     )
     assert (near.replicates, far.replicates) == (100_000, 10_000)
@@ -311,6 +319,6 @@ def test_a_bound_near_its_limit_is_drawn_ten_times_as_often() -> None:
 def test_the_document_says_from_how_many_replicates_a_verdict_came() -> None:
     stated = (criterion("recall", ">=", 0.5, bound="low"), criterion("recall", ">=", 0.5))
     plan = frozen(*stated, cases=perfect_on(20))
-    found = evaluate(reference(*perfect_on(20)), [submission(*perfect_on(20))], PROTOCOL)
-    shown = evaluation_document(evaluated_under(plan, found)).to_json()["plan"]["criteria"]
-    assert [one["replicates"] for one in shown] == [10_000, None]
+    evaluation = evaluate(reference(*perfect_on(20)), [submission(*perfect_on(20))], PROTOCOL)
+    shown = evaluation_document(evaluated_under(plan, evaluation)).to_json()["plan"]["criteria"]
+    assert [entry["replicates"] for entry in shown] == [10_000, None]

@@ -27,8 +27,8 @@ from nodulebench.io.marks.grand_challenge import write_marks as write_points
 from nodulebench.io.marks.luna16 import write_marks
 
 TRUTH = made_up_reference(8, 30, 3)
-FOUND = made_up_submission(TRUTH, Skill("one", 0.9, 0.5, 1.0, 2.0), 3)
-MARKS = replace(FOUND, slices=None)
+MADE_MARKS = made_up_submission(TRUTH, Skill("one", 0.9, 0.5, 1.0, 2.0), 3)
+MARKS = replace(MADE_MARKS, slices=None)
 
 
 @pytest.fixture(scope="module")
@@ -92,17 +92,17 @@ def test_metrics_are_those_of_evaluate_to_the_last_bit(
     marks.mkdir()
     ran = called(platform, folder, submitted(platform, MARKS, marks), tmp_path / "answer.json")
     assert ran.returncode == 0, ran.stderr
-    told = yaml.safe_load((tmp_path / "answer.json").read_text())  # JSON is YAML
+    output = yaml.safe_load((tmp_path / "answer.json").read_text())  # JSON is YAML
     given = marks if platform == "grand-challenge" else marks / "marks.csv"
-    judged, _ = evaluate_files(
+    evaluation, _ = evaluate_files(
         EvaluateOptions(marks=(given,), reference=test_set, protocol="luna16")
     )
-    ((_, _, found),) = evaluation_document(judged).soundly.results
-    metrics: dict[str, Any] = found.metrics
+    ((_, _, result),) = evaluation_document(evaluation).soundly.results
+    metrics: dict[str, Any] = result.metrics
     cpm, at_1 = metrics["cpm"], metrics["sensitivity_at_fp_rate"]["1"]
-    assert (told["luna16_cpm"], told["luna16_cpm_low"]) == (cpm.value, cpm.low)
-    assert told["luna16_sensitivity_at_fp_rate_1"] == at_1.value
-    words = {name for name, value in told.items() if isinstance(value, str)}
+    assert (output["luna16_cpm"], output["luna16_cpm_low"]) == (cpm.value, cpm.low)
+    assert output["luna16_sensitivity_at_fp_rate_1"] == at_1.value
+    words = {name for name, value in output.items() if isinstance(value, str)}
     assert words == (set() if platform == "codabench" else {"scorer", "protocol"})
 
 
@@ -119,13 +119,13 @@ def test_columns_of_the_leaderboard_are_keys_of_the_answer(
         protocol=folder / known.packed_protocol,
         answer=tmp_path / "made" / "answer.json",
     )
-    told = json.loads(answer.read_text())
+    output = json.loads(answer.read_text())
     if platform == "codabench":
         (board,) = yaml.safe_load((folder / "competition.yaml").read_text())["leaderboards"]
         keys = [column["key"] for column in board["columns"]]
         assert {column["sorting"] for column in board["columns"]} == {"desc"}
         assert keys[:3] == ["luna16_cpm", "luna16_cpm_low", "luna16_cpm_high"]
-        assert set(keys) <= set(told)
+        assert set(keys) <= set(output)
         named = [board["title"], *(column["title"] for column in board["columns"])]
         assert named[1] == "CPM, rule luna16"
     else:
@@ -167,16 +167,14 @@ def test_a_participant_reads_nothing_of_the_reference(
     marks.mkdir()
     ran = called(platform, spoilt, submitted(platform, MARKS, marks), tmp_path / "answer.json")
     assert ran.returncode != 0
-    said = ran.stdout + ran.stderr
-    assert "this benchmark: has an error: the reference cannot be read." in said
-    assert "parquet" not in said
+    output = ran.stdout + ran.stderr
+    assert "this benchmark: has an error: the reference cannot be read." in output
+    assert "parquet" not in output
     assert not (tmp_path / "answer.json").exists()
 
 
 @pytest.mark.slow
-def test_what_is_wrong_with_marks_is_told_with_its_line(
-    packed: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_problems_of_marks_name_the_line(packed: tuple[str, Path], tmp_path: Path) -> None:
     platform, folder = packed
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "marks.csv").write_text(
@@ -187,7 +185,7 @@ def test_what_is_wrong_with_marks_is_told_with_its_line(
     assert "marks.csv line 2" in ran.stderr
 
 
-def test_the_one_thing_in_a_folder_is_the_submission(tmp_path: Path) -> None:
+def test_the_only_entry_of_a_folder_is_the_submission(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds nothing"):
         marks_in(tmp_path)
     for name in ("a.csv", "b.csv"):
@@ -199,7 +197,7 @@ def test_the_one_thing_in_a_folder_is_the_submission(tmp_path: Path) -> None:
     assert marks_in(tmp_path) == marks_in(tmp_path / "a.csv") == tmp_path / "a.csv"
 
 
-def test_jobs_whose_points_stand_in_their_list_are_the_submission(tmp_path: Path) -> None:
+def test_jobs_with_a_list_of_points_are_the_submission(tmp_path: Path) -> None:
     (tmp_path / "predictions.json").write_text(json.dumps([{"pk": "1"}]))
     assert marks_in(tmp_path) == tmp_path
 
@@ -229,7 +227,7 @@ def test_a_sealed_set_goes_to_no_platform(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_marks_that_no_rule_can_judge_are_told_so(test_set: Path, tmp_path: Path) -> None:
+def test_marks_that_no_rule_can_label_are_an_error(test_set: Path, tmp_path: Path) -> None:
     write_marks(MARKS, tmp_path / "points.csv", TRUTH.cases)
     protocol = tmp_path / "protocol.toml"
     protocol.write_text(protocol_text("nifdc-2022"))
@@ -250,7 +248,7 @@ def test_marks_that_hit_nothing_have_no_place_in_an_order(test_set: Path, tmp_pa
     assert not (tmp_path / "answer.json").exists()
 
 
-def test_a_protocol_under_which_nothing_can_be_judged_is_refused(tmp_path: Path) -> None:
+def test_a_protocol_without_an_applicable_rule_is_refused(tmp_path: Path) -> None:
     write_reference(replace(TRUTH, slices=None), tmp_path / "set")
     with pytest.raises(InputError, match="cannot be evaluated under any rule of nifdc-2022"):
         pack_for(PLATFORMS["medperf"], tmp_path / "set", "nifdc-2022", tmp_path / "out", "x")

@@ -1,4 +1,4 @@
-"""Golden cases: one alone, and all as files that another scorer can be tested with."""
+"""Golden cases: a single one, and all as files that another scorer can be tested with."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ for folder in Path({golden!r}).joinpath("luna16").iterdir():
         expected = json.loads((folder / "expected.json").read_text())["expected"]
         Path(sys.argv[5], "result.json").write_text(json.dumps(expected))
 """
-"""Looks answers up among exported cases."""
+"""Finds answers among exported cases."""
 
 
 def run(*arguments: object) -> int:
@@ -28,10 +28,10 @@ def run(*arguments: object) -> int:
     return int(stopped.value.code or 0)
 
 
-def test_a_case_can_be_run_alone() -> None:
-    (one,) = run_conformance(cases=["boundary"])
-    assert (one.kit, one.case, one.is_passed) == ("luna16", "boundary", True)
-    assert {one.kit for one in run_conformance(cases=["no_tolerance"])} == {"sizes"}
+def test_a_single_case_can_be_run() -> None:
+    (measured,) = run_conformance(cases=["boundary"])
+    assert (measured.kit, measured.case, measured.is_passed) == ("luna16", "boundary", True)
+    assert {row.kit for row in run_conformance(cases=["no_tolerance"])} == {"sizes"}
 
 
 def test_an_unknown_case_is_named_before_anything_runs(capsys) -> None:

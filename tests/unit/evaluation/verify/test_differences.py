@@ -10,41 +10,43 @@ from nodulebench.evaluation.verify.verify import (
 )
 
 
-def told(written, recomputed) -> list[str]:
+def differences_of(written, recomputed) -> list[str]:
     return [str(difference) for difference in document_differences(written, recomputed, "x.json")]
 
 
 def in_tables(written: dict, recomputed: dict) -> list[str]:
-    found = table_differences(pl.DataFrame(written), pl.DataFrame(recomputed), "x.parquet")
-    return [str(one) for one in found]
+    differences = table_differences(pl.DataFrame(written), pl.DataFrame(recomputed), "x.parquet")
+    return [str(entry) for entry in differences]
 
 
-def test_equal_documents_do_not_differ_whatever_the_order_of_keys() -> None:
-    assert told({"a": [1, None, "t"], "b": 0.5}, {"b": 0.5, "a": [1, None, "t"]}) == []
+def test_the_order_of_keys_does_not_matter() -> None:
+    assert differences_of({"a": [1, None, "t"], "b": 0.5}, {"b": 0.5, "a": [1, None, "t"]}) == []
 
 
 def test_a_place_is_named_as_it_is_reached() -> None:
     written = {"algorithms": [{"rules": {"luna16": {"strata": {"size": {"[4, 6) mm": 1}}}}}]}
     again = {"algorithms": [{"rules": {"luna16": {"strata": {"size": {"[4, 6) mm": 2}}}}}]}
-    assert told(written, again) == [
+    assert differences_of(written, again) == [
         'x.json algorithms[0].rules.luna16.strata.size["[4, 6) mm"]: written 1, recomputed 2'
     ]
 
 
 def test_every_difference_has_its_line() -> None:
-    assert told({"a": 1, "b": {"c": "x"}, "d": None}, {"a": 2, "b": {"c": "y"}, "d": 0}) == [
+    assert differences_of(
+        {"a": 1, "b": {"c": "x"}, "d": None}, {"a": 2, "b": {"c": "y"}, "d": 0}
+    ) == [
         "x.json a: written 1, recomputed 2",
         'x.json b.c: written "x", recomputed "y"',
         "x.json d: written null, recomputed 0",
     ]
 
 
-def test_what_is_only_on_one_side_is_told() -> None:
-    assert told({"a": [1, 2]}, {"a": [1], "b": 3}) == [
+def test_values_on_only_one_side_are_differences() -> None:
+    assert differences_of({"a": [1, 2]}, {"a": [1], "b": 3}) == [
         "x.json a[1]: written 2, recomputed nothing",
         "x.json b: written nothing, recomputed 3",
     ]
-    assert told({"a": {"b": 1}}, {"a": 1}) == ['x.json a: written {"b": 1}, recomputed 1']
+    assert differences_of({"a": {"b": 1}}, {"a": 1}) == ['x.json a: written {"b": 1}, recomputed 1']
 
 
 @pytest.mark.parametrize(
@@ -65,12 +67,12 @@ def test_what_is_only_on_one_side_is_told() -> None:
     ],
 )
 def test_which_values_are_the_same(written, recomputed, is_same: bool) -> None:
-    assert (told(written, recomputed) == []) is is_same
-    assert (told(recomputed, written) == []) is is_same
+    assert (differences_of(written, recomputed) == []) is is_same
+    assert (differences_of(recomputed, written) == []) is is_same
 
 
 def test_long_values_are_cut() -> None:
-    (line,) = told("x" * 500, "y")
+    (line,) = differences_of("x" * 500, "y")
     assert len(line) < 180
 
 
@@ -100,10 +102,10 @@ def test_a_row_that_differs_is_named_with_its_column() -> None:
 )
 def test_no_number_is_near_what_is_none(written, recomputed) -> None:
     schema = {"x": pl.Float64}
-    found = table_differences(
+    differences = table_differences(
         pl.DataFrame({"x": [written]}, schema), pl.DataFrame({"x": [recomputed]}, schema), "t"
     )
-    assert len(list(found)) == 1
+    assert len(list(differences)) == 1
 
 
 def test_many_rows_are_counted() -> None:
@@ -112,7 +114,7 @@ def test_many_rows_are_counted() -> None:
     assert lines[-1] == "x.parquet 4 more rows differ"
 
 
-def test_tables_of_another_shape_are_told_at_once() -> None:
+def test_tables_of_another_shape_are_one_difference() -> None:
     assert in_tables({"x": [1]}, {"y": [1]}) == [
         'x.parquet columns: written ["x"], recomputed ["y"]'
     ]
@@ -121,9 +123,15 @@ def test_tables_of_another_shape_are_told_at_once() -> None:
     ]
 
 
-def test_notices_that_both_have_may_stand_anywhere() -> None:
-    one, two, three = ({"code": code, "values": {"n": 1}} for code in ("a", "b", "c"))
-    assert told([one, two], [two, one]) == []
-    assert told([one, two], [two]) == ['x.json [0]: written "a (n 1)", recomputed nothing']
-    assert told([two], [one, two]) == ['x.json [1]: written nothing, recomputed "a (n 1)"']
-    assert told([one, two], [two, three]) == ['x.json [0].code: written "a", recomputed "c"']
+def test_notices_that_both_have_may_have_any_order() -> None:
+    first, two, three = ({"code": code, "values": {"n": 1}} for code in ("a", "b", "c"))
+    assert differences_of([first, two], [two, first]) == []
+    assert differences_of([first, two], [two]) == [
+        'x.json [0]: written "a (n 1)", recomputed nothing'
+    ]
+    assert differences_of([two], [first, two]) == [
+        'x.json [1]: written nothing, recomputed "a (n 1)"'
+    ]
+    assert differences_of([first, two], [two, three]) == [
+        'x.json [0].code: written "a", recomputed "c"'
+    ]

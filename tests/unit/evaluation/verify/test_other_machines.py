@@ -51,9 +51,9 @@ def test_a_result_of_an_older_processor_is_verified_here(
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "there"), str(seed), method]
     subprocess.run(command, env=older_processor(), check=True)
 
-    found = verify_folder(tmp_path / "there")
+    verification = verify_folder(tmp_path / "there")
 
-    assert found.problems == ()
-    assert [str(difference) for difference in found.differences] == []
-    assert found.from_folder is not None
-    assert found.from_folder.values > 100
+    assert verification.problems == ()
+    assert [str(difference) for difference in verification.differences] == []
+    assert verification.from_folder is not None
+    assert verification.from_folder.values > 100

@@ -1,4 +1,4 @@
-"""What verify finds, from a folder alone and from the original files."""
+"""What verify finds, from only a folder and from the original files."""
 
 import json
 import shutil
@@ -36,18 +36,18 @@ def change_document(folder: Path, change) -> None:
     path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
 
 
-def lines(found: Verification) -> list[str]:
-    return [str(line) for line in (*found.problems, *found.differences)]
+def lines(messages: Verification) -> list[str]:
+    return [str(line) for line in (*messages.problems, *messages.differences)]
 
 
 def test_an_untouched_folder_is_verified_and_every_value_recomputed(whole: Path) -> None:
-    found = verify_folder(whole)
-    assert lines(found) == []
-    assert found.is_good
-    assert found.from_folder is not None
-    assert found.from_folder.values > 300
-    assert found.from_folder.rows > 100
-    assert not found.is_signed
+    verification = verify_folder(whole)
+    assert lines(verification) == []
+    assert verification.is_good
+    assert verification.from_folder is not None
+    assert verification.from_folder.values > 300
+    assert verification.from_folder.rows > 100
+    assert not verification.is_signed
     assert {path.name for path in whole.iterdir()} == {
         "comparison.json",
         "curves.parquet",
@@ -63,7 +63,7 @@ def test_an_untouched_folder_is_verified_and_every_value_recomputed(whole: Path)
     }
 
 
-def test_a_changed_number_is_told_with_its_place_and_both_values(folder: Path) -> None:
+def test_a_changed_number_has_its_place_and_both_values(folder: Path) -> None:
     def change(document) -> None:
         document["algorithms"][1]["rules"]["luna16"]["counts"]["hit"] += 1
 
@@ -77,7 +77,7 @@ def test_a_changed_number_is_told_with_its_place_and_both_values(folder: Path) -
     ]
 
 
-def test_a_forged_verdict_is_told(folder: Path) -> None:
+def test_a_forged_verdict_is_a_difference(folder: Path) -> None:
     def change(document) -> None:
         document["plan"]["verdict"] = "failed"
         document["plan"]["criteria"][0]["limit"] = 0.99
@@ -90,7 +90,7 @@ def test_a_forged_verdict_is_told(folder: Path) -> None:
     ]
 
 
-def test_a_forged_comparison_is_told_in_both_its_files(folder: Path) -> None:
+def test_a_forged_comparison_is_a_difference_in_both_files(folder: Path) -> None:
     path = folder / "comparison.json"
     whole = json.loads(path.read_text())
     old = whole["differences"][0]["p_value"]
@@ -109,7 +109,7 @@ def test_a_forged_comparison_is_told_in_both_its_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["[]", '{"baseline": "nobody"}'])
-def test_a_comparison_that_nobody_listed_is_told(folder: Path, content: str) -> None:
+def test_an_unlisted_comparison_is_a_difference(folder: Path, content: str) -> None:
     (folder / "comparison.json").write_text(content)
     write_manifest(folder)
     (line,) = lines(verify_folder(folder))
@@ -117,7 +117,7 @@ def test_a_comparison_that_nobody_listed_is_told(folder: Path, content: str) -> 
     assert line.endswith("recomputed nothing")
 
 
-def test_another_protocol_under_the_same_digest_is_told_and_nothing_is_recomputed(
+def test_another_protocol_under_the_same_digest_is_not_recomputed(
     folder: Path,
 ) -> None:
     def change(document) -> None:
@@ -125,14 +125,14 @@ def test_another_protocol_under_the_same_digest_is_told_and_nothing_is_recompute
 
     change_document(folder, change)
     write_manifest(folder)
-    found = verify_folder(folder)
-    (line,) = lines(found)
+    verification = verify_folder(folder)
+    (line,) = lines(verification)
     assert line.startswith('evaluation.json digests.protocol: written "sha256:')
-    assert found.from_folder is not None
-    assert found.from_folder.values == 0
+    assert verification.from_folder is not None
+    assert verification.from_folder.values == 0
 
 
-def test_a_changed_table_is_told_by_row_and_column(folder: Path) -> None:
+def test_a_changed_table_has_row_and_column(folder: Path) -> None:
     path = folder / "labels.parquet"
     labels = pl.read_parquet(path).with_columns(pl.col("label").cast(pl.String))
     other = {"hit": "false_positive", "false_positive": "hit"}
@@ -144,32 +144,32 @@ def test_a_changed_table_is_told_by_row_and_column(folder: Path) -> None:
         .alias("label")
     )
     changed.write_parquet(path)
-    found = lines(verify_folder(folder))
-    assert found[0].startswith(f"{path}: was changed after the folder was written")
-    assert f'labels.parquet row 0 label: written "{other[first]}", recomputed "{first}"' in found
+    messages = lines(verify_folder(folder))
+    assert messages[0].startswith(f"{path}: was changed after the folder was written")
+    assert f'labels.parquet row 0 label: written "{other[first]}", recomputed "{first}"' in messages
 
 
 def test_changed_marks_change_what_is_recomputed(folder: Path) -> None:
     path = folder / "inputs" / "marks.parquet"
     pl.read_parquet(path).with_columns(pl.col("x_mm") + 1000).write_parquet(path)
     write_manifest(folder)
-    found = lines(verify_folder(folder))
-    assert any(".counts.hit: written" in line for line in found)
-    assert any(line.startswith("labels.parquet ") for line in found)
+    messages = lines(verify_folder(folder))
+    assert any(".counts.hit: written" in line for line in messages)
+    assert any(line.startswith("labels.parquet ") for line in messages)
 
 
-def test_a_changed_reference_is_told_by_its_digest(folder: Path) -> None:
+def test_a_changed_reference_is_recognised_by_its_digest(folder: Path) -> None:
     path = folder / "inputs" / "nodules.parquet"
     pl.read_parquet(path).with_columns(agreement=pl.lit(3)).write_parquet(path)
     write_manifest(folder)
-    found = verify_folder(folder)
-    (line,) = lines(found)
+    verification = verify_folder(folder)
+    (line,) = lines(verification)
     assert line.startswith("evaluation.json digests.reference: written")
-    assert found.from_folder is not None
-    assert found.from_folder.values == 0
+    assert verification.from_folder is not None
+    assert verification.from_folder.values == 0
 
 
-def test_a_nodule_in_no_case_is_told(folder: Path) -> None:
+def test_a_nodule_in_no_case_is_a_problem(folder: Path) -> None:
     path = folder / "inputs" / "cases.parquet"
     cases = pl.read_parquet(path)
     cases[1:].write_parquet(path)
@@ -179,22 +179,25 @@ def test_a_nodule_in_no_case_is_told(folder: Path) -> None:
     assert line.startswith(f"{folder / 'inputs'}: {missing}")
 
 
-def test_a_plan_that_was_lost_or_changed_is_told(folder: Path) -> None:
+def test_a_lost_or_changed_plan_is_a_problem(folder: Path) -> None:
     text = (folder / "plan.json").read_text()
     (folder / "plan.json").write_text(text.replace("0.25", "0.2"))
-    found = lines(verify_folder(folder))
-    assert any("plan.json: was changed after it was frozen" in line for line in found)
+    messages = lines(verify_folder(folder))
+    assert any("plan.json: was changed after it was frozen" in line for line in messages)
     (folder / "plan.json").unlink()
-    found = lines(verify_folder(folder))
-    assert found[0] == f"{folder / 'plan.json'}: is listed in manifest.json, but does not exist."
+    messages = lines(verify_folder(folder))
+    assert messages[0] == f"{folder / 'plan.json'}: is listed in manifest.json, but does not exist."
 
 
 @pytest.mark.parametrize("name", ["labels.parquet", "inputs/cases.parquet", "evaluation.json"])
-def test_a_lost_file_is_told(folder: Path, name: str) -> None:
+def test_a_lost_file_is_a_problem(folder: Path, name: str) -> None:
     (folder / name).unlink()
-    found = verify_folder(folder)
-    assert not found.is_good
-    assert lines(found)[0] == f"{folder / name}: is listed in manifest.json, but does not exist."
+    verification = verify_folder(folder)
+    assert not verification.is_good
+    assert (
+        lines(verification)[0]
+        == f"{folder / name}: is listed in manifest.json, but does not exist."
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,12 +215,12 @@ def test_a_lost_file_is_told(folder: Path, name: str) -> None:
         lambda document: document.update(comparisons=[{"baseline": "one"}]),
     ],
 )
-def test_a_document_of_another_shape_is_told(folder: Path, change) -> None:
+def test_a_document_of_another_shape_is_a_problem(folder: Path, change) -> None:
     change_document(folder, change)
     write_manifest(folder)
-    found = verify_folder(folder)
-    assert not found.is_good
-    assert "evaluation.json" in lines(found)[0]
+    verification = verify_folder(folder)
+    assert not verification.is_good
+    assert "evaluation.json" in lines(verification)[0]
 
 
 def test_a_document_that_would_take_for_ever_is_refused(folder: Path) -> None:
@@ -232,7 +235,7 @@ def test_a_document_that_would_take_for_ever_is_refused(folder: Path) -> None:
     ]
 
 
-def test_a_rule_that_nobody_knows_is_told(folder: Path) -> None:
+def test_an_unknown_rule_is_a_problem(folder: Path) -> None:
     def change(document) -> None:
         document["protocol"]["rules"][0]["name"] = "center_hti"
         protocol = TestProtocol.model_validate(document["protocol"])
@@ -245,18 +248,18 @@ def test_a_rule_that_nobody_knows_is_told(folder: Path) -> None:
     assert "there is no mark rule 'center_hti'. Did you mean 'center_hit'" in line
 
 
-def test_a_folder_without_a_manifest_is_told_but_recomputed(folder: Path) -> None:
+def test_a_folder_without_a_manifest_is_recomputed(folder: Path) -> None:
     (folder / MANIFEST).unlink()
-    found = verify_folder(folder)
-    assert lines(found) == [
+    verification = verify_folder(folder)
+    assert lines(verification) == [
         f"{folder / MANIFEST}: does not exist, so changed files cannot be detected."
     ]
-    assert found.from_folder is not None
+    assert verification.from_folder is not None
 
 
-def test_what_is_no_evaluation_is_told(tmp_path: Path) -> None:
-    found = verify_folder(tmp_path)
-    assert [line.partition(":")[0] for line in lines(found)] == [
+def test_another_folder_is_not_an_evaluation(tmp_path: Path) -> None:
+    verification = verify_folder(tmp_path)
+    assert [line.partition(":")[0] for line in lines(verification)] == [
         str(tmp_path / MANIFEST),
         str(tmp_path / "evaluation.json"),
     ]
@@ -270,20 +273,20 @@ def test_any_folder_with_a_manifest_can_be_signed_and_verified(tmp_path: Path) -
     write_manifest(tmp_path / "set")
     public, _ = new_key(tmp_path / "key.pem")
     sign_folder(tmp_path / "set", tmp_path / "key.pem")
-    found = verify_folder(tmp_path / "set", public_key=public)
-    assert found.is_good
-    assert found.signature is not None
-    assert found.from_folder is None
+    verification = verify_folder(tmp_path / "set", public_key=public)
+    assert verification.is_good
+    assert verification.signature is not None
+    assert verification.from_folder is None
 
 
-def test_a_signature_that_does_not_hold_is_told_once(folder: Path, tmp_path: Path) -> None:
+def test_an_invalid_signature_is_one_problem(folder: Path, tmp_path: Path) -> None:
     new_key(tmp_path / "key.pem")
     sign_folder(folder, tmp_path / "key.pem")
     (folder / MANIFEST).write_bytes((folder / MANIFEST).read_bytes() + b" ")
-    found = verify_folder(folder)
-    assert found.is_signed
-    assert found.signature is None
-    assert [line for line in lines(found) if "manifest.json: was changed" in line] == [
+    verification = verify_folder(folder)
+    assert verification.is_signed
+    assert verification.signature is None
+    assert [line for line in lines(verification) if "manifest.json: was changed" in line] == [
         f"{folder / MANIFEST}: was changed after the folder was written: NoduleBench did not "
         "write it like this."
     ]
@@ -298,10 +301,10 @@ def luna16(folder: Path) -> tuple[Path, Path, Path]:
     (reference / "annotations_excluded.csv").write_text(columns + "scan3,0,0,0,-1\n")
     (reference / "seriesuids.csv").write_text("scan1\nscan2\nscan3\n")
     head = "seriesuid,coordX,coordY,coordZ,probability\n"
-    one, two = folder / "one.csv", folder / "two.csv"
-    one.write_text(head + "scan1,0,0,0,0.9\nscan1,80,0,0,0.4\nother,1,0,0,0.7\n")
+    first, two = folder / "first.csv", folder / "two.csv"
+    first.write_text(head + "scan1,0,0,0,0.9\nscan1,80,0,0,0.4\nother,1,0,0,0.7\n")
     two.write_text(head + "scan2,0,0,0,0.9\nscan3,80,0,0,0.4\n")
-    return reference, one, two
+    return reference, first, two
 
 
 @pytest.fixture
@@ -309,24 +312,22 @@ def originals(tmp_path: Path) -> tuple[Path, Originals]:
     """An evaluated folder and the files that it was made from."""
     from nodulebench import evaluate_files
 
-    reference, one, two = luna16(tmp_path)
+    reference, first, two = luna16(tmp_path)
     fold = tmp_path / "fold.csv"
     fold.write_text("scan3\nscan1\n")
-    evaluate_files((one, two), reference, bootstraps=20, series=fold, out=tmp_path / "out")
-    return tmp_path / "out", Originals(reference, (one, two), fold)
+    evaluate_files((first, two), reference, bootstraps=20, series=fold, out=tmp_path / "out")
+    return tmp_path / "out", Originals(reference, (first, two), fold)
 
 
 def test_the_original_files_give_the_same(originals) -> None:
     folder, given = originals
-    found = verify_folder(folder, originals=given)
-    assert lines(found) == []
-    assert found.from_originals is not None
-    assert found.from_originals.values == found.from_folder.values
+    verification = verify_folder(folder, originals=given)
+    assert lines(verification) == []
+    assert verification.from_originals is not None
+    assert verification.from_originals.values == verification.from_folder.values
 
 
-def test_files_are_known_by_their_content_whatever_their_name_and_order(
-    originals, tmp_path: Path
-) -> None:
+def test_files_are_recognised_by_their_content(originals, tmp_path: Path) -> None:
     folder, given = originals
     moved = [path.rename(tmp_path / f"renamed {path.name}") for path in reversed(given.marks)]
     moved_reference = given.reference.rename(tmp_path / "elsewhere")
@@ -334,34 +335,36 @@ def test_files_are_known_by_their_content_whatever_their_name_and_order(
     assert lines(verify_folder(folder, originals=again)) == []
 
 
-def test_other_marks_are_told_by_digest_and_numbers(originals) -> None:
+def test_other_marks_differ_in_digest_and_numbers(originals) -> None:
     folder, given = originals
     given.marks[0].write_text(given.marks[0].read_text().replace("scan1,0,0,0", "scan1,70,0,0"))
-    found = lines(verify_folder(folder, originals=given))
+    messages = lines(verify_folder(folder, originals=given))
     assert any(
-        line.startswith('evaluation.json algorithms[0].digest: written "s') for line in found
+        line.startswith('evaluation.json algorithms[0].digest: written "s') for line in messages
     )
-    assert "evaluation.json algorithms[0].rules.luna16.counts.hit: written 1, recomputed 0" in found
+    assert (
+        "evaluation.json algorithms[0].rules.luna16.counts.hit: written 1, recomputed 0" in messages
+    )
 
 
-def test_another_reference_is_told(originals) -> None:
+def test_another_reference_is_a_difference(originals) -> None:
     folder, given = originals
     file = given.reference / "annotations.csv"
     file.write_text(file.read_text().replace("scan1,0,0,0,8", "scan1,0,0,0,9"))
-    found = lines(verify_folder(folder, originals=given))
-    places = [line.partition(": ")[0].removeprefix("evaluation.json ") for line in found]
+    messages = lines(verify_folder(folder, originals=given))
+    places = [line.partition(": ")[0].removeprefix("evaluation.json ") for line in messages]
     assert places[0] == "digests.reference"
-    told = ("reference.diameters.", "misses.csv ", "false_positives.csv ")
-    assert all(place.startswith(told) for place in places[1:])
+    text = ("reference.diameters.", "misses.csv ", "false_positives.csv ")
+    assert all(place.startswith(text) for place in places[1:])
 
 
-def test_a_forgotten_fold_is_told(originals) -> None:
+def test_a_forgotten_fold_is_a_difference(originals) -> None:
     folder, given = originals
-    found = lines(verify_folder(folder, originals=Originals(given.reference, given.marks)))
-    assert "evaluation.json reference.cases: written 2, recomputed 3" in found
+    messages = lines(verify_folder(folder, originals=Originals(given.reference, given.marks)))
+    assert "evaluation.json reference.cases: written 2, recomputed 3" in messages
 
 
-def test_marks_that_are_missing_or_too_many_are_told(originals, tmp_path: Path) -> None:
+def test_missing_and_extra_marks_are_problems(originals, tmp_path: Path) -> None:
     folder, given = originals
     other = tmp_path / "third.csv"
     other.write_text("seriesuid,coordX,coordY,coordZ,probability\n")
@@ -375,15 +378,15 @@ def test_marks_that_are_missing_or_too_many_are_told(originals, tmp_path: Path) 
 def test_a_candidate_list_is_read_again(tmp_path: Path) -> None:
     from nodulebench import evaluate_files
 
-    reference, one, _ = luna16(tmp_path)
-    one.write_text("seriesuid,coordX,coordY,coordZ,probability\nscan1,0,0,0,0.9\n")
+    reference, first, _ = luna16(tmp_path)
+    first.write_text("seriesuid,coordX,coordY,coordZ,probability\nscan1,0,0,0,0.9\n")
     listed = tmp_path / "candidates.csv"
     listed.write_text("seriesuid,coordX,coordY,coordZ,class\nscan1,0,0,0,1\nscan2,9,9,9,0\n")
     out = tmp_path / "out"
-    evaluate_files((one,), reference, bootstraps=5, candidates=listed, out=out)
-    again = Originals(reference, (one,), candidates=listed)
+    evaluate_files((first,), reference, bootstraps=5, candidates=listed, out=out)
+    again = Originals(reference, (first,), candidates=listed)
     assert lines(verify_folder(out, originals=again)) == []
-    assert lines(verify_folder(out, originals=Originals(reference, (one,)))) == [
+    assert lines(verify_folder(out, originals=Originals(reference, (first,)))) == [
         'evaluation.json algorithms[0].notices[0]: written "The marks score 1 of the 2 candidates '
         'in candidates.csv.", recomputed nothing'
     ]

@@ -51,7 +51,7 @@ def test_what_the_edge_cuts_is_inside_where_it_is_as_dark_as_lung():
         assert separate_air(hu, STEP_MM).inside[7:13, 22:38, 0:14].all() == is_inside
 
 
-def test_lung_goes_on_where_the_edge_leaves_no_wall_beside_it():
+def test_lung_goes_on_where_the_edge_leaves_no_wall_next_to_it():
     hu = block()[:, 10:50, 25:]
     hu[8:12, :, :15] = -860.0  # from the front of the image to its back
     assert np.array_equal(separate_air(hu, STEP_MM).inside, hu == -860.0)
@@ -78,7 +78,7 @@ def test_without_padding_blocks_have_their_means():
 
 
 @pytest.mark.parametrize("padding", [-2048.0, -1024.0])
-def test_lung_beside_padding_is_inside_up_to_the_last_voxel(padding):
+def test_lung_next_to_padding_is_inside_up_to_the_last_voxel(padding):
     hu = block()
     hu[:, :, :28] = padding
     assert np.array_equal(padded(hu), np.tile(np.arange(60) < 28, (60, 1)))

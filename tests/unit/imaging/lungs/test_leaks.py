@@ -148,7 +148,7 @@ def test_of_a_lung_above_an_effusion_the_rest_is_found(whole, body):
     assert lungs.warnings == ()
 
 
-def test_a_single_lung_that_leaks_is_found_and_told_and_plausible(whole, body):
+def test_a_single_lung_that_leaks_is_found_and_reported_and_plausible(whole, body):
     _, right, left = whole
     body.fill(left, WATER)
     body.hu[60, 85:87, :60] = AIR
@@ -160,7 +160,7 @@ def test_a_single_lung_that_leaks_is_found_and_told_and_plausible(whole, body):
 
 
 @pytest.mark.slow
-def test_bowel_gas_that_touches_a_lung_is_no_lung(whole, body):
+def test_bowel_gas_that_touches_a_lung_is_not_a_lung(whole, body):
     _, right, left = whole
     bowel = body.ellipsoid(78, -45, -140, 50, 40, 55) & ~left
     bowel &= ~np.roll(left, -2, axis=0)
@@ -172,7 +172,7 @@ def test_bowel_gas_that_touches_a_lung_is_no_lung(whole, body):
     assert not lungs.mask[bowel].any()
 
 
-def test_air_below_a_blanket_is_no_lung(whole, body):
+def test_air_below_a_blanket_is_not_a_lung(whole, body):
     _, right, left = whole
     body.fill(body.ellipse(0, 0, 184, 132) & ~body.ellipse(0, 0, 178, 126), PLASTIC)
     body.hu[60, 85:87, :60] = AIR

@@ -33,7 +33,7 @@ def test_nodules_in_the_lung_on_the_pleura_and_cut_by_a_face_belong_to_it():
     assert not lung_of(hu, closing_mm=2.0)[12, 22, 12]
 
 
-def test_air_outside_the_body_is_no_lung():
+def test_air_outside_the_body_is_not_a_lung():
     hu = block()
     hu[:, 32:] = -1000
     label = lung_of(hu)
@@ -41,7 +41,7 @@ def test_air_outside_the_body_is_no_lung():
     assert not label[:, 34:].any()
 
 
-def test_an_emphysematous_lung_alone_is_still_a_lung():
+def test_an_emphysematous_lung_only_is_still_a_lung():
     hu = block()
     hu[:, :25] = -970
     assert (lung_of(hu)[:, :25] == RIGHT).all()

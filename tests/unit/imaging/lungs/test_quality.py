@@ -42,7 +42,7 @@ def test_usual_lungs_leave_no_doubt():
 
 
 @pytest.mark.parametrize("one", RANGES, ids=lambda one: one.measure)
-def test_each_measure_is_told_just_outside_its_range(one):
+def test_each_measure_is_reported_just_outside_its_range(one):
     for inside, outside in ((one.low, one.low - 0.01), (one.high, one.high + 0.01)):
         assert lung_warnings(replace(USUAL, **{one.measure: inside})) == ()
         (doubt,) = lung_warnings(replace(USUAL, **{one.measure: outside}))
@@ -50,7 +50,7 @@ def test_each_measure_is_told_just_outside_its_range(one):
         assert doubt.values == {**one._asdict(), "value": outside}
 
 
-def test_a_single_lung_is_told_by_its_own_code():
+def test_a_single_lung_is_reported_by_its_own_code():
     (doubt,) = lung_warnings(replace(USUAL, smaller_share=0.05))
     assert (doubt.code, doubt.values) == ("one_lung", {"smaller_share": 0.05})
 

@@ -56,8 +56,8 @@ def test_lungs_of_any_phantom_are_found(seed):
         6103: Scanner(5.0, 4.0, 1.4, 256, "sharp", 40.0),
     }[seed]
     scan = scan_patient(make_patient(seed, 1), scanner)
-    found = segment_lungs(scan.volume)
-    assert dice(found.mask, scan.lungs > 0) >= 0.98
+    lungs = segment_lungs(scan.volume)
+    assert dice(lungs.mask, scan.lungs > 0) >= 0.98
 
 
 def test_lungs_of_a_phantom_look_like_those_of_real_scans(scan, lungs):

@@ -22,7 +22,7 @@ def test_a_folder_holds_what_one_of_its_files_is(tmp_path: Path) -> None:
     assert lacks_dicom(probe_file(tmp_path), (REPORT,), "report") == "no report"
 
 
-def test_what_is_no_dicom_holds_none(tmp_path: Path) -> None:
+def test_what_is_not_a_dicom_holds_none(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     for path, why in (
         (tmp_path, "no DICOM file"),

@@ -96,7 +96,7 @@ def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_images_that_are_no_stack_are_refused(
+def test_images_that_are_not_stack_are_refused(
     tmp_path: Path, spoil: Callable[[Path], None], message: str
 ) -> None:
     write_series(tmp_path)

@@ -102,7 +102,7 @@ def test_two_series_in_a_folder_are_two_cases_whatever_their_kind(tmp_path: Path
         read_volume(tmp_path / "both")
 
 
-def test_a_series_that_is_there_twice_is_told(tmp_path: Path) -> None:
+def test_a_series_that_is_there_twice_is_reported(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_volume(scan(), tmp_path / name, series_header())
     with pytest.raises(InputError, match="more than once"):
@@ -119,7 +119,7 @@ def test_an_overview_in_the_series_is_left_out(tmp_path: Path) -> None:
     assert read_cases(tmp_path)["size_z"].to_list() == [12]
 
 
-def test_frames_without_places_are_told(tmp_path: Path) -> None:
+def test_frames_without_places_are_reported(tmp_path: Path) -> None:
     write_volume(scan(), tmp_path, series_header())
     for path in list(tmp_path.iterdir())[1:]:
         path.unlink()

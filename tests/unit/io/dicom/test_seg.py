@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.dicom import complaints, grid_of, marks_on, needs, write_series
-from builders.reports import told, written
+from builders.reports import messages_of, written
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import MARKS, NODULES, Reference, Submission
@@ -143,14 +143,16 @@ def test_dciodvfy_finds_nothing_wrong(scanned: pl.DataFrame, tmp_path: Path) -> 
 def test_readings_are_what_their_creators_outlined(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = segmented(axial, tmp_path / "one.dcm")
     changed(path, ContentCreatorName="Bo^Li")
-    found = FORM.read_readings(path, axial)
-    assert found.sessions.select("case_id", "reader_id").rows() == [(axial["case_id"][0], "Bo^Li")]
-    assert found.findings.select("finding_id", "kind", "x_mm").rows() == [
+    readings = FORM.read_readings(path, axial)
+    assert readings.sessions.select("case_id", "reader_id").rows() == [
+        (axial["case_id"][0], "Bo^Li")
+    ]
+    assert readings.findings.select("finding_id", "kind", "x_mm").rows() == [
         ("whole", "nodule", None),
         ("flat", "nodule", None),
     ]
-    assert found.slices["convention"].unique().to_list() == ["boundary"]
-    assert "images" not in found.cases.columns
+    assert readings.slices["convention"].unique().to_list() == ["boundary"]
+    assert "images" not in readings.cases.columns
 
 
 def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -159,9 +161,9 @@ def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -
     code = data.SegmentSequence[1].SegmentedPropertyTypeCodeSequence[0]
     code.CodeValue, code.CodeMeaning = "39607008", "Lung"
     data.save_as(path)
-    found = read_submission(path, axial)
-    assert found.marks["mark_id"].to_list() == ["whole"]
-    assert sentences(found.notices) == (
+    submission = read_submission(path, axial)
+    assert submission.marks["mark_id"].to_list() == ["whole"]
+    assert sentences(submission.notices) == (
         "one.dcm: findings other than nodules were skipped: 1 Lung.",
     )
 
@@ -178,10 +180,10 @@ def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_pat
     data.BitsAllocated, data.BitsStored, data.HighBit = 8, 8, 7
     data.PixelData = stored.tobytes()
     data.save_as(path)
-    found = read_submission(path, axial)
+    submission = read_submission(path, axial)
     assert highdicom.__version__
-    assert sum(len(held) for held in voxels(found, "mark_id", axial).values()) == 1
-    assert sentences(found.notices) == (
+    assert sum(len(held) for held in voxels(submission, "mark_id", axial).values()) == 1
+    assert sentences(submission.notices) == (
         "one.dcm is fractional: pixels of one half and more were taken.",
     )
 
@@ -200,38 +202,38 @@ def test_a_mark_outside_the_image_is_refused(axial: pl.DataFrame, tmp_path: Path
 
 def test_no_series_no_place_no_frames_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = changed(segmented(axial, tmp_path / "a.dcm"), ReferencedSeriesSequence=[])
-    assert told(path, axial, form="dicom_seg") == [
+    assert messages_of(path, axial, form="dicom_seg") == [
         "a.dcm: refers to no image series. Without it the case is unknown; export it again."
     ]
     path = segmented(axial, tmp_path / "b.dcm")
     data = pydicom.dcmread(path)
     del data.PerFrameFunctionalGroupsSequence[1].PlanePositionSequence
     data.save_as(path)
-    assert told(path, axial, form="dicom_seg") == [
+    assert messages_of(path, axial, form="dicom_seg") == [
         "b.dcm frame 2: has no usable ImagePositionPatient. It has no position; export it again."
     ]
     path = segmented(axial, tmp_path / "c.dcm")
     data = pydicom.dcmread(path)
     del data.PerFrameFunctionalGroupsSequence[-1]
     data.save_as(path)
-    assert told(path, axial, form="dicom_seg") == [
+    assert messages_of(path, axial, form="dicom_seg") == [
         "c.dcm: describes 3 frames and holds 4. Copy or export it again."
     ]
 
 
-def test_a_report_is_no_segmentation(axial: pl.DataFrame, tmp_path: Path) -> None:
+def test_a_report_is_not_a_segmentation(axial: pl.DataFrame, tmp_path: Path) -> None:
     FORMATS["dicom_sr"].write_marks(marks_on(axial), tmp_path / "sr.dcm", axial)
-    (problem,) = told(tmp_path / "sr.dcm", axial, form="dicom_seg")
+    (problem,) = messages_of(tmp_path / "sr.dcm", axial, form="dicom_seg")
     assert "is Comprehensive 3D SR Storage, not Segmentation Storage" in problem
 
 
-def test_a_segmentation_of_another_series_lies_on_no_slice(
+def test_a_segmentation_of_another_series_is_on_no_slice(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
     path = segmented(axial, tmp_path / "seg" / "one.dcm")
     write_series(tmp_path / "other", "other")
-    found = read_submission(path, read_cases(tmp_path / "other"))
-    assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
-    assert found.slices is None
+    submission = read_submission(path, read_cases(tmp_path / "other"))
+    assert submission.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
+    assert submission.slices is None
     with pytest.raises(InputError, match="is not among the 1 given cases"):
         read_reference(path, read_cases(tmp_path / "other"))

@@ -43,7 +43,7 @@ def test_normals_point_to_the_head_the_back_or_the_left(cosines, normal):
     assert upward_normal(np.array(cosines, dtype=float)).tolist() == list(normal)
 
 
-def test_series_are_told_apart_by_uid_kind_modality_and_localizer():
+def test_series_are_reported_apart_by_uid_kind_modality_and_localizer():
     mixed = [
         *even_series(3),
         slice_header(7, series_uid="9.9", path="/archive/b"),

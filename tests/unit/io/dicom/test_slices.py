@@ -42,9 +42,9 @@ def file(tmp_path):
 
 
 def only(path) -> SliceHeader:
-    found = read_slices(path)
-    assert isinstance(found, list), found
-    (header,) = found
+    slices = read_slices(path)
+    assert isinstance(slices, list), slices
+    (header,) = slices
     return header
 
 
@@ -172,7 +172,7 @@ def test_every_frame_of_an_enhanced_ct_is_a_slice(file, is_compressed):
         assert np.array_equal(stored_values(slice_), plane + number)
 
 
-def test_how_the_frames_of_an_enhanced_ct_were_made_is_told_by_their_groups(file):
+def test_how_the_frames_of_an_enhanced_ct_were_made_is_reported_by_their_groups(file):
     enhanced(file, frames=2)
     data = pydicom.dcmread(file)
     for name in ("ConvolutionKernel", "KVP", "XRayTubeCurrent", "Exposure", "CTDIvol"):
@@ -226,12 +226,16 @@ def test_a_frame_that_is_not_described_makes_the_file_unreadable(file):
         ("none.dcm", b"\0" * 128 + b"DICM", "names no series (SeriesInstanceUID)", True),
     ],
 )
-def test_other_files_are_told_by_what_they_are(tmp_path, name, content, what, is_damaged):
+def test_other_files_are_reported_by_what_they_are(tmp_path, name, content, what, is_damaged):
     path = tmp_path / name
     path.write_bytes(content)
-    found = read_slices(path)
-    assert isinstance(found, NoSlices)
-    assert (found.path, in_english(found.notice), found.is_damaged) == (str(path), what, is_damaged)
+    slices = read_slices(path)
+    assert isinstance(slices, NoSlices)
+    assert (slices.path, in_english(slices.notice), slices.is_damaged) == (
+        str(path),
+        what,
+        is_damaged,
+    )
 
 
 def test_a_dicomdir_is_another_file_not_a_damaged_one(file):
@@ -241,13 +245,13 @@ def test_a_dicomdir_is_another_file_not_a_damaged_one(file):
     assert read_slices(file) == NoSlices(str(file), Notice("is_dicomdir"), is_damaged=False)
 
 
-def test_a_file_that_cannot_be_opened_is_told(tmp_path):
-    found = read_slices(tmp_path / "gone.dcm")
-    assert isinstance(found, NoSlices)
-    assert "No such file" in in_english(found.notice)
+def test_a_file_that_cannot_be_opened_is_reported(tmp_path):
+    slices = read_slices(tmp_path / "gone.dcm")
+    assert isinstance(slices, NoSlices)
+    assert "No such file" in in_english(slices.notice)
 
 
-def test_what_is_no_number_counts_as_not_said(file):
+def test_what_is_not_a_number_counts_as_not_said(file):
     content = file.read_bytes().replace(b"HELICAL MODE", b"HELICAL MODE")
     data = pydicom.dcmread(file)
     data["SliceThickness"]._value = "thin"
@@ -272,7 +276,7 @@ def test_files_that_end_before_their_pixels_are_truncated(file):
         ({"BitsAllocated": 32, "BitsStored": 32}, "has 32 bits per pixel"),
     ],
 )
-def test_pixels_that_are_no_ct_are_refused(file, changes, message):
+def test_pixels_that_are_not_ct_are_refused(file, changes, message):
     data = pydicom.dcmread(file)
     for name, value in changes.items():
         setattr(data, name, value)
@@ -324,7 +328,7 @@ def test_pixels_that_read_like_the_head_of_a_jpeg_are_pixels(file, syntax):
     assert np.array_equal(stored_values(only(file)), pydicom.dcmread(file).pixel_array)
 
 
-def test_a_file_that_is_gone_or_cut_off_meanwhile_is_told(file):
+def test_a_file_that_is_gone_or_cut_off_meanwhile_is_reported(file):
     header = only(file)
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(TruncatedPixelsError, match="was cut off while it was read"):
@@ -349,7 +353,7 @@ def test_the_same_bytes_are_read_in_the_encoding_of_their_file(file, encoding):
     assert told[1] == bytes.fromhex("d0bfd0b0").decode("latin-1")
 
 
-def test_a_value_that_changes_from_slice_to_slice_is_read_anew(file):
+def test_a_value_that_changes_from_slice_to_slice_is_read_again(file):
     seen = []
     for number in (3, 7, 3):
         data = pydicom.dcmread(file)
@@ -382,11 +386,11 @@ def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
         ("1.2..3", "names its series '1.2..3', which is not a UID (SeriesInstanceUID)"),
     ],
 )
-def test_a_series_whose_name_is_no_uid_is_not_read(file, uid, what):
+def test_a_series_whose_name_is_not_a_uid_is_not_read(file, uid, what):
     data = pydicom.dcmread(file)
     with pydicom.config.disable_value_validation():
         data.SeriesInstanceUID = uid
         data.save_as(file)
-    found = read_slices(file)
-    assert isinstance(found, NoSlices)
-    assert (in_english(found.notice), found.is_damaged) == (what, True)
+    slices = read_slices(file)
+    assert isinstance(slices, NoSlices)
+    assert (in_english(slices.notice), slices.is_damaged) == (what, True)

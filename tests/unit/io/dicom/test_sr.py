@@ -101,12 +101,12 @@ def test_a_report_without_findings_is_valid_and_says_so(
 ) -> None:
     path = written(Submission("a", MARKS.empty()), axial, tmp_path / "one.dcm")
     assert complaints(checker, path) == []
-    said = pydicom.dcmread(path).ContentSequence[-1].ContentSequence[0]
-    assert said.ConceptNameCodeSequence[0].CodeMeaning == "Nodule of lung"
-    assert said.ConceptCodeSequence[0].CodeMeaning == "Absent"
+    content = pydicom.dcmread(path).ContentSequence[-1].ContentSequence[0]
+    assert content.ConceptNameCodeSequence[0].CodeMeaning == "Nodule of lung"
+    assert content.ConceptCodeSequence[0].CodeMeaning == "Absent"
 
 
-def test_a_patient_whose_name_has_one_part_is_no_obstacle(
+def test_a_patient_whose_name_has_one_part_is_not_a_obstacle(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
     for file in (tmp_path / "ct").iterdir():
@@ -119,7 +119,7 @@ def test_a_patient_whose_name_has_one_part_is_no_obstacle(
 
 
 @pytest.mark.parametrize("name", ["dicom_sr", "dicom_seg"])
-def test_names_in_any_script_beside_images_in_latin_letters(
+def test_names_in_any_script_next_to_images_in_latin_letters(
     axial: pl.DataFrame, tmp_path: Path, name: str
 ) -> None:
     for file in (tmp_path / "ct").iterdir():
@@ -219,18 +219,18 @@ def test_readings_hold_the_voxels_that_the_reference_counts(
     before = readings_on(cases)
     FORM.write_readings(before, tmp_path / "sr", cases)
     after = FORM.read_readings(tmp_path / "sr", cases)
-    found = []
+    result = []
     for one in (before, after):
         places = case_geometries(one.cases)
         regions = finding_regions(one, outlines_of(one, places), places)
         names = enumerate(one.findings["finding_id"])
-        found.append({name: regions.of(row).tolist() for row, name in names})
-    assert found[0] == found[1]
-    assert len(found[0]["f2"]) == 7 * 7 - 9
+        result.append({name: regions.of(row).tolist() for row, name in names})
+    assert result[0] == result[1]
+    assert len(result[0]["f2"]) == 7 * 7 - 9
     drawn = drawn_by_owner(before.slices, "finding_id")
     grid = grid_of(cases)
     for (_, name), outlines in drawn.items():
-        assert sorted(voxels_of(outlines, grid).tolist()) == sorted(found[0][name])
+        assert sorted(voxels_of(outlines, grid).tolist()) == sorted(result[0][name])
 
 
 @CHECKED
@@ -270,8 +270,8 @@ def test_readings_with_outlines_need_the_slices(axial: pl.DataFrame, tmp_path: P
 
 
 def test_a_name_that_dicom_cannot_write_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
-    one = readings_on(axial)
-    sessions = one.sessions.with_columns(reader_id=pl.lit("a=b"))[:1]
+    readings = readings_on(axial)
+    sessions = readings.sessions.with_columns(reader_id=pl.lit("a=b"))[:1]
     with pytest.raises(InputError, match="reader 'a=b': cannot be a person's name in DICOM"):
         FORM.write_readings(
             Readings("x", axial, sessions, FINDINGS.empty(), FINDING_SLICES.empty()),

@@ -15,7 +15,7 @@ from builders.dicom import (
     world,
     write_series,
 )
-from builders.reports import told, written
+from builders.reports import messages_of, written
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import MARKS, Submission
@@ -99,23 +99,23 @@ def test_points_on_an_image_count_from_the_corner_of_its_first_pixel(
 ) -> None:
     # pixel centres lie at (0.5, 0.5), so column 20.5 is voxel 20
     path = foreign(tmp_path / "sr.dcm", cases, planar(cases, graphic, pixels, 7, "n"))
-    found = read_submission(path, cases)
-    (x, y, z) = found.marks.select("x_mm", "y_mm", "z_mm").row(0)
+    submission = read_submission(path, cases)
+    (x, y, z) = submission.marks.select("x_mm", "y_mm", "z_mm").row(0)
     assert (x, y, z) == pytest.approx(world(grid_of(cases), [center], 7)[0], abs=1e-4)
     if diameter is not None and abs(grid_of(cases).direction[0, 0]) == 1:
-        assert found.marks["diameter_mm"][0] == pytest.approx(diameter, abs=0.02)
-    assert (found.slices is None) == (graphic == "POINT")
-    if found.slices is not None:
-        assert found.slices["slice_index"].to_list() == [7]
+        assert submission.marks["diameter_mm"][0] == pytest.approx(diameter, abs=0.02)
+    assert (submission.slices is None) == (graphic == "POINT")
+    if submission.slices is not None:
+        assert submission.slices["slice_index"].to_list() == [7]
 
 
-def test_images_beside_the_report_are_found(axial: pl.DataFrame, tmp_path: Path) -> None:
+def test_images_next_to_the_report_are_found(axial: pl.DataFrame, tmp_path: Path) -> None:
     foreign(tmp_path / "ct" / "sr.dcm", axial, planar(axial, "POINT", [[20.5, 10.5]], 7, "n"))
     assert read_submission(tmp_path / "ct").marks.height == 1
     assert fitting(tmp_path / "ct" / "sr.dcm", "marks").name == "dicom_sr"
 
 
-def test_a_damaged_file_beside_the_report_is_passed_over(
+def test_a_damaged_file_next_to_the_report_is_passed_over(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
     foreign(tmp_path / "ct" / "sr.dcm", axial, planar(axial, "POINT", [[20.5, 10.5]], 7, "n"))
@@ -135,11 +135,11 @@ def test_rulers_tell_the_place_where_nothing_else_does(axial: pl.DataFrame, tmp_
     group = sr.MeasurementsAndQualitativeEvaluations(
         sr.TrackingIdentifier(identifier="ruler"), measurements=[length]
     )
-    found = read_submission(foreign(tmp_path / "sr.dcm", axial, group), axial)
-    assert found.marks["long_mm"].to_list() == [7.0]
-    middle = found.marks.select("x_mm", "y_mm", "z_mm").row(0)
+    submission = read_submission(foreign(tmp_path / "sr.dcm", axial, group), axial)
+    assert submission.marks["long_mm"].to_list() == [7.0]
+    middle = submission.marks.select("x_mm", "y_mm", "z_mm").row(0)
     assert middle == pytest.approx(world(grid_of(axial), [(15, 10)], 3)[0], abs=1e-4)
-    assert found.slices is None
+    assert submission.slices is None
 
 
 def test_boxes_of_their_own_on_adjacent_slices_are_linked(
@@ -152,25 +152,28 @@ def test_boxes_of_their_own_on_adjacent_slices_are_linked(
         planar(axial, "POLYLINE", square, k, str(k), geometric_purpose=bounded) for k in (3, 4, 5)
     ]
     groups.append(planar(axial, "POLYLINE", far, 4, "far", geometric_purpose=bounded))
-    found = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
-    assert found.marks["mark_id"].to_list() == ["3", "far"]
-    assert found.slices.group_by("mark_id", maintain_order=True).len()["len"].to_list() == [3, 1]
-    assert sentences(found.notices) == (
+    submission = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
+    assert submission.marks["mark_id"].to_list() == ["3", "far"]
+    assert submission.slices.group_by("mark_id", maintain_order=True).len()["len"].to_list() == [
+        3,
+        1,
+    ]
+    assert sentences(submission.notices) == (
         "sr.dcm: 4 boxes were linked into 2 findings (on adjacent slices, the centre of one box "
         "inside the other, nearest first).",
     )
 
 
-def test_findings_that_are_no_nodules_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -> None:
+def test_findings_that_are_not_nodules_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -> None:
     node = pydicom.sr.codedict.codes.SCT.LymphNode
     lesion = pydicom.sr.codedict.codes.SCT.Lesion
     groups = [
         planar(axial, "POINT", [[9, 9]], 1, "a", finding_type=node),
         planar(axial, "POINT", [[9, 9]], 2, "b", finding_type=lesion),
     ]
-    found = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
-    assert found.marks["mark_id"].to_list() == ["b"]
-    assert sentences(found.notices) == (
+    submission = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
+    assert submission.marks["mark_id"].to_list() == ["b"]
+    assert sentences(submission.notices) == (
         "sr.dcm: findings other than nodules were skipped: 1 Lymph Node.",
     )
 
@@ -182,28 +185,28 @@ def test_percent_and_centimetres_are_understood(axial: pl.DataFrame, tmp_path: P
         sr.Measurement(codes.SCT.Diameter, 1.25, codes.UCUM.Centimeter),
     ]
     group = planar(axial, "POINT", [[9, 9]], 1, "a", measurements=numbers)
-    found = read_submission(foreign(tmp_path / "sr.dcm", axial, group), axial)
-    assert found.marks.select("score", "diameter_mm").row(0) == pytest.approx((0.85, 12.5))
+    submission = read_submission(foreign(tmp_path / "sr.dcm", axial, group), axial)
+    assert submission.marks.select("score", "diameter_mm").row(0) == pytest.approx((0.85, 12.5))
 
 
 def test_ids_that_stand_twice_in_a_case_are_numbered(axial: pl.DataFrame, tmp_path: Path) -> None:
     for name, k in (("one", 1), ("two", 2)):
         (tmp_path / "sr").mkdir(exist_ok=True)
         foreign(tmp_path / "sr" / f"{name}.dcm", axial, planar(axial, "POINT", [[9, 9]], k, "1"))
-    found = read_submission(tmp_path / "sr", axial)
-    assert found.marks["mark_id"].to_list() == ["Doe^Jo-1", "Doe^Jo-2"]
+    submission = read_submission(tmp_path / "sr", axial)
+    assert submission.marks["mark_id"].to_list() == ["Doe^Jo-1", "Doe^Jo-2"]
 
 
 def test_another_kind_of_object_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "ct" / "0001.dcm"
-    assert told(path, axial) == [
+    assert messages_of(path, axial) == [
         f"{path}: is CT Image Storage, not Comprehensive 3D SR Storage or Comprehensive SR Storage "
         "or Enhanced SR Storage. Is it the right file?"
     ]
 
 
 def test_a_folder_without_reports_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
-    assert told(tmp_path / "ct", axial) == [
+    assert messages_of(tmp_path / "ct", axial) == [
         f"{tmp_path / 'ct'}: holds no DICOM measurement report (TID 1500). Export one."
     ]
 
@@ -211,7 +214,7 @@ def test_a_folder_without_reports_is_refused(axial: pl.DataFrame, tmp_path: Path
 def test_no_dicom_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.dcm"
     path.write_text("hello")
-    assert told(path) == [f"{path}: is not a DICOM file. Export it as DICOM Part 10."]
+    assert messages_of(path) == [f"{path}: is not a DICOM file. Export it as DICOM Part 10."]
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
@@ -221,7 +224,7 @@ def test_a_file_that_ends_early_is_refused(
     path = written(marks_on(axial), axial, tmp_path / "one.dcm")
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert problem == (
         f"{path}: is damaged: the file ends before its content does. Copy or export it again."
     )
@@ -232,7 +235,7 @@ def test_a_report_without_content_is_refused(axial: pl.DataFrame, tmp_path: Path
         data.ContentSequence = []
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), emptied)
-    assert told(path, axial) == [
+    assert messages_of(path, axial) == [
         f"{axial['case_id'][0]}.dcm: has no content: its tree is empty. Export the report again."
     ]
 
@@ -242,21 +245,21 @@ def test_a_report_that_names_no_series_is_refused(axial: pl.DataFrame, tmp_path:
         del data.CurrentRequestedProcedureEvidenceSequence
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), without_evidence)
-    assert told(path, axial) == [
+    assert messages_of(path, axial) == [
         f"{axial['case_id'][0]}.dcm: refers to no CT series: its evidence lists no CT image. "
         "Without it the case is unknown; export the report again."
     ]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
-def test_coordinates_that_are_no_place_are_refused(
+def test_coordinates_that_are_not_place_are_refused(
     axial: pl.DataFrame, tmp_path: Path, value: float
 ) -> None:
     def bent(data: Any) -> None:
         regions_of(data)[0].GraphicData = [1.0, value, 3.0]
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), bent)
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert "item 1.6.1." in problem
     assert f"has coordinates that are not a position: 1, {np.float32(value):g}, 3." in problem
 
@@ -266,7 +269,7 @@ def test_too_few_numbers_are_refused(axial: pl.DataFrame, tmp_path: Path) -> Non
         regions_of(data)[0].GraphicData = [1.0, 2.0]
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), bent)
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert "has 2 numbers for a POINT of 3-D points. Export the report again." in problem
 
 
@@ -278,7 +281,7 @@ def test_coordinates_of_another_frame_of_reference_are_refused(
             item.ReferencedFrameOfReferenceUID = "1.2.3"
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), moved)
-    problems = told(path, axial)
+    problems = messages_of(path, axial)
     assert len(problems) == 5
     assert "is in the coordinates of frame of reference 1.2.3; the images have 2.25." in problems[0]
     assert problems[0].endswith("Is it a report of another series?")
@@ -291,11 +294,11 @@ def test_points_on_images_that_are_not_at_hand_are_refused(
     path = tmp_path / "sr" / "sr.dcm"
     foreign(path, axial, planar(axial, "POINT", [[9, 9]], 1, "a"))
     other = write_series(tmp_path / "other", "other series")
-    (problem,) = told(path, read_cases(tmp_path / "other"))
+    (problem,) = messages_of(path, read_cases(tmp_path / "other"))
     assert f"of series {axial['case_id'][0]}, which was not found " in problem
     assert f"(series found: {other})" in problem
     assert "Put the images next to the report, or give their folder as cases." in problem
-    (problem,) = told(path)
+    (problem,) = messages_of(path)
     assert "(series found: none)" in problem
 
 
@@ -306,7 +309,7 @@ def test_a_place_on_no_image_is_refused(axial: pl.DataFrame, tmp_path: Path) -> 
     def cut(data: Any) -> None:
         del groups_of(data)[0].ContentSequence[-1].ContentSequence
 
-    (problem,) = told(changed(tmp_path / "sr", cut), axial)
+    (problem,) = messages_of(changed(tmp_path / "sr", cut), axial)
     assert "has pixel coordinates, but refers to no image." in problem
 
 
@@ -316,7 +319,7 @@ def test_an_outline_across_slices_is_refused(axial: pl.DataFrame, tmp_path: Path
         item.GraphicData = [*list(item.GraphicData)[:5], 704.9, *list(item.GraphicData)[6:]]
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), tilted)
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert "its corners lie on slices 4.0 to 5.6, not on one." in problem
 
 
@@ -327,7 +330,7 @@ def test_an_outline_beyond_the_series_is_refused(axial: pl.DataFrame, tmp_path: 
         item.GraphicData = points.ravel().tolist()
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), lifted)
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert "is on slice 60, which the series does not have." in problem
 
 
@@ -337,7 +340,7 @@ def test_a_finding_without_a_place_is_refused(axial: pl.DataFrame, tmp_path: Pat
     group = sr.MeasurementsAndQualitativeEvaluations(
         sr.TrackingIdentifier(identifier="n"), measurements=[number]
     )
-    (problem,) = told(foreign(tmp_path / "sr.dcm", axial, group), axial)
+    (problem,) = messages_of(foreign(tmp_path / "sr.dcm", axial, group), axial)
     assert problem.endswith(
         "has no position: neither a point nor an outline. Export measurements with their "
         "coordinates."
@@ -348,7 +351,7 @@ def test_a_unit_that_is_not_known_is_refused(axial: pl.DataFrame, tmp_path: Path
     codes = pydicom.sr.codedict.codes
     number = sr.Measurement(codes.SCT.Diameter, 7.0, codes.UCUM.Percent)
     group = planar(axial, "POINT", [[9, 9]], 1, "a", measurements=[number])
-    (problem,) = told(foreign(tmp_path / "sr.dcm", axial, group), axial)
+    (problem,) = messages_of(foreign(tmp_path / "sr.dcm", axial, group), axial)
     assert "diameter_mm is 7 %, which cannot be converted. Known units: mm, cm, um, m." in problem
 
 
@@ -367,7 +370,7 @@ def test_a_measured_value_without_its_number_is_refused(
 
     data.walk(empty)
     data.save_as(path)
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert "diameter_mm is nan mm, which cannot be converted." in problem
 
 
@@ -396,7 +399,7 @@ def test_points_on_a_frame_of_an_enhanced_image_are_where_the_frame_lies(tmp_pat
 def test_reports_of_two_algorithms_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     for name in ("one", "two"):
         written(Submission(name, marks_on(axial).marks), axial, tmp_path / "sr" / f"{name}.dcm")
-    assert told(tmp_path / "sr", axial) == [
+    assert messages_of(tmp_path / "sr", axial) == [
         f"{tmp_path / 'sr'}: holds reports of 2 observers: one, two. Put the reports of each "
         "algorithm into a separate folder."
     ]
@@ -408,7 +411,7 @@ def test_another_report_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
         del data.ContentSequence[-1]
 
     path = changed(written(marks_on(axial), axial, tmp_path / "sr"), renamed)
-    (problem,) = told(path, axial)
+    (problem,) = messages_of(path, axial)
     assert "is not a measurement report (TID 1500): its title is DCM:111036." in problem
 
 
@@ -416,10 +419,10 @@ def test_without_geometry_there_are_marks_but_no_slices(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
     path = written(marks_on(axial), axial, tmp_path / "sr")
-    found = read_submission(path, None)
-    assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
-    assert found.slices is None
-    assert sentences(found.notices) == (
+    submission = read_submission(path, None)
+    assert submission.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
+    assert submission.slices is None
+    assert sentences(submission.notices) == (
         "The geometry of 1 case(s) is not known, so outlines are not assigned to slices; rules "
         "that work on slices cannot be used. Give the folder of the images as cases.",
     )

@@ -68,22 +68,22 @@ def write_pair(folder: Path, cases: pl.DataFrame, segment: int = 1) -> Path:
 
 def test_the_segment_gives_the_outlines(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = write_pair(tmp_path, axial)
-    found = read_submission(path, axial)
-    assert found.marks.select("mark_id", "diameter_mm").rows() == [("Nodule 1", 6.5)]
-    assert found.slices["slice_index"].to_list() == [4, 5, 6]
+    submission = read_submission(path, axial)
+    assert submission.marks.select("mark_id", "diameter_mm").rows() == [("Nodule 1", 6.5)]
+    assert submission.slices["slice_index"].to_list() == [4, 5, 6]
     old = drawn_by_owner(marks_on(axial).slices, "mark_id")
-    new = drawn_by_owner(found.slices, "mark_id")
+    new = drawn_by_owner(submission.slices, "mark_id")
     case_id, grid = axial["case_id"][0], grid_of(axial)
     one, other = old[case_id, "whole"], new[case_id, "Nodule 1"]
     assert sorted(voxels_of(one, grid).tolist()) == sorted(voxels_of(other, grid).tolist())
 
 
 def test_ratings_are_read_as_published(axial: pl.DataFrame, tmp_path: Path) -> None:
-    found = FORMATS["dicom_sr"].read_readings(write_pair(tmp_path, axial), axial)
-    assert found.findings.select("reader_id", "texture", "diameter_mm").rows() == [
+    readings = FORMATS["dicom_sr"].read_readings(write_pair(tmp_path, axial), axial)
+    assert readings.findings.select("reader_id", "texture", "diameter_mm").rows() == [
         ("observer^anonymous", 5, 6.5)
     ]
-    assert found.slices.height == 3
+    assert readings.slices.height == 3
 
 
 @CHECKED
@@ -100,7 +100,7 @@ def test_a_segmentation_that_is_not_at_hand_is_refused(axial: pl.DataFrame, tmp_
         read_submission(path, axial)
 
 
-def test_a_segment_that_is_not_there_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
+def test_a_segment_that_does_not_exist_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
     path = write_pair(tmp_path, axial, segment=7)
     with pytest.raises(InputError, match=r"refers to segment 7, which seg\.dcm lacks"):
         read_submission(path, axial)

@@ -99,7 +99,7 @@ def test_dciodvfy_finds_nothing_wrong(tmp_path, agent):
     assert "CTImage" in checked.stderr
 
 
-def test_a_uid_depends_on_its_words_alone():
+def test_a_uid_depends_on_its_words_only():
     assert uid_from("a", 1) == uid_from("a", 1) != uid_from("a", 2)
     assert uid_from("a").startswith("2.25.")
     assert len(uid_from("a")) <= 64
@@ -134,13 +134,13 @@ def test_several_missing_slices_are_counted(tmp_path):
         read_volume(tmp_path / "out")
 
 
-def test_uneven_spacing_is_told(series):
+def test_uneven_spacing_is_reported(series):
     change(series / "0006.dcm", ImagePositionPatient=[-164.66797, -307.2, 704.5])
     with pytest.raises(InputError, match=r"the spacing is uneven between 0005.dcm and 0006.dcm"):
         read_volume(series)
 
 
-def test_a_slice_given_twice_is_told(series):
+def test_a_slice_given_twice_is_reported(series):
     shutil.copy(series / "0002.dcm", series / "0002 copy.dcm")
     with pytest.raises(InputError, match=r"have the same position \(696.70 mm\)"):
         read_volume(series)
@@ -159,7 +159,7 @@ def test_several_series_are_listed_and_one_can_be_chosen(series):
         read_volume(series, "1.2.3")
 
 
-def test_slices_of_different_kind_are_told_all_at_once(series):
+def test_slices_of_different_kind_are_reported_all_at_once(series):
     change(series / "0004.dcm", PixelSpacing=[0.5, 0.5], Rows=6)
     with pytest.raises(InputError) as error:
         read_volume(series)
@@ -197,13 +197,13 @@ def test_a_slice_without_position_is_refused(series):
         read_volume(series)
 
 
-def test_truncated_voxels_are_told(series):
+def test_truncated_voxels_are_reported(series):
     change(series / "0002.dcm", PixelData=b"\x00\x00")
     with pytest.raises(InputError, match=r"0002.dcm: holds 2 bytes of pixels where 7 x 9 need 126"):
         read_volume(series)
 
 
-def test_an_empty_folder_and_no_folder_are_told(tmp_path):
+def test_an_empty_folder_and_no_folder_are_reported(tmp_path):
     with pytest.raises(InputError, match="holds no DICOM CT images"):
         read_volume(tmp_path)
     with pytest.raises(InputError, match="is not a folder"):
@@ -225,7 +225,7 @@ def test_compressed_slices_are_read_too(series):
     assert np.array_equal(read_volume(series).hu, a_volume().hu)
 
 
-def test_damaged_compression_is_told(series):
+def test_damaged_compression_is_reported(series):
     for path in series.iterdir():
         data = pydicom.dcmread(path)
         data.compress(pydicom.uid.RLELossless)

@@ -27,9 +27,9 @@ def test_images_are_read_by_the_name_of_their_case(tmp_path: Path) -> None:
 
 
 def test_a_case_without_an_image_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         image_reader(tmp_path)("b")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         f"{tmp_path}: has no image of case 'b'. "
         "Put b.mhd, .mha, .nii or .nii.gz there, or a folder b of DICOM."
     )

@@ -109,7 +109,7 @@ def test_a_metaimage_that_lost_voxels_says_how_many_bytes(tmp_path):
         (("Data = True", "Data = False"), "but its header asks for 240."),
     ],
 )
-def test_a_damaged_metaimage_header_is_told(tmp_path, change, message):
+def test_a_damaged_metaimage_header_is_reported(tmp_path, change, message):
     metaimage.write_volume(a_volume(), tmp_path / "a.mhd")
     text = (tmp_path / "a.mhd").read_text()
     (tmp_path / "a.mhd").write_text(text.replace(*change))
@@ -118,7 +118,7 @@ def test_a_damaged_metaimage_header_is_told(tmp_path, change, message):
     assert message in str(error.value)
 
 
-def test_damaged_compression_is_told(tmp_path):
+def test_damaged_compression_is_reported(tmp_path):
     metaimage.write_volume(a_volume(), tmp_path / "a.mhd")
     (tmp_path / "a.zraw").write_bytes(b"not zlib")
     with pytest.raises(InputError, match="its compressed voxels are damaged"):
@@ -164,7 +164,7 @@ def test_nifti_voxels_are_rescaled_where_the_header_asks_for_it(tmp_path):
         (284, b"\x00\x00\x80\x3f", "its direction is not nine orthonormal cosines."),
     ],
 )
-def test_a_damaged_nifti_header_is_told(tmp_path, place, value, message):
+def test_a_damaged_nifti_header_is_reported(tmp_path, place, value, message):
     nifti.write_volume(a_volume(), tmp_path / "a.nii")
     content = bytearray((tmp_path / "a.nii").read_bytes())
     content[place : place + len(value)] = value
@@ -174,7 +174,7 @@ def test_a_damaged_nifti_header_is_told(tmp_path, place, value, message):
     assert message in str(error.value)
 
 
-def test_what_is_not_nifti_is_told(tmp_path):
+def test_what_is_not_nifti_is_reported(tmp_path):
     (tmp_path / "a.nii").write_text("no image")
     with pytest.raises(InputError, match="is not a NIfTI-1 image"):
         nifti.read_volume(tmp_path / "a.nii")

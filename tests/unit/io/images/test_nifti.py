@@ -62,7 +62,7 @@ def test_the_matrix_counts_where_it_and_the_quaternion_disagree(tmp_path):
     assert np.array_equal(geometry.direction, np.eye(3))
 
 
-def test_a_quaternion_that_is_no_rotation_is_told(tmp_path):
+def test_a_quaternion_that_is_not_a_rotation_is_reported(tmp_path):
     nifti.write_volume(a_volume(), tmp_path / "a.nii")
     content = bytearray((tmp_path / "a.nii").read_bytes())
     struct.pack_into("<2h", content, 252, 1, 0)
@@ -109,7 +109,7 @@ def test_what_follows_the_voxels_is_not_unpacked(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("keep", [100, 352, 400])
-def test_a_cut_or_damaged_gzip_is_told(tmp_path, keep):
+def test_a_cut_or_damaged_gzip_is_reported(tmp_path, keep):
     content = file_along_axes(a_volume())
     (tmp_path / "short.nii.gz").write_bytes(gzip.compress(content[:keep]))
     with pytest.raises(InputError, match=r"is not a NIfTI-1|holds \d+ bytes of voxels"):

@@ -19,12 +19,12 @@ def test_bundle_bag_and_sealed_set_show_the_same_images(tmp_path: Path) -> None:
     )
     lab.seal()
     for folder in (lab.bundle, tmp_path / "bag", lab.sealed):
-        found = images_of_set(folder)
-        assert [case_id for case_id, _ in found] == ["scan0", "scan1"]
-        assert (found[0][1] / "0001.dcm").read_bytes() == b"scan0" * 50
+        images = images_of_set(folder)
+        assert [case_id for case_id, _ in images] == ["scan0", "scan1"]
+        assert (images[0][1] / "0001.dcm").read_bytes() == b"scan0" * 50
 
 
-def test_a_case_without_an_image_is_told(tmp_path: Path) -> None:
+def test_a_case_without_an_image_is_reported(tmp_path: Path) -> None:
     lab = make_lab(tmp_path, cases=3)
     with pytest.raises(InputError, match="has no image of case 'scan2'"):
         images_of_set(lab.bundle)

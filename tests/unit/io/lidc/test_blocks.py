@@ -89,7 +89,7 @@ def test_a_block_of_another_shape_or_type_is_refused(tmp_path):
     )
 
 
-def test_a_damaged_or_missing_archive_is_told_in_a_line(tmp_path):
+def test_a_damaged_or_missing_archive_is_reported_in_a_line(tmp_path):
     folder = write_blocks(tmp_path, b1=voxels())
     whole = (folder / "fold0.npz.xz").read_bytes()
     for damaged in (whole[:-30], b"text", lzma.compress(b"no archive"), lzma.compress(b"PK\x03")):
@@ -108,12 +108,14 @@ def test_the_published_blocks_hold_the_nodules_that_their_table_counts(luna16_da
     counted = pl.read_csv(folder / "blocks.csv").filter(pl.col("fold") == 3)
     blocks = list(read_blocks(folder, [3]))
     assert [block.block_id for block in blocks] == counted["block_id"].to_list()
-    found = [findings_inside(block, truth).filter(~pl.col("is_ignored")).height for block in blocks]
-    assert found == counted["luna16_nodules_inside"].to_list()
+    result = [
+        findings_inside(block, truth).filter(~pl.col("is_ignored")).height for block in blocks
+    ]
+    assert result == counted["luna16_nodules_inside"].to_list()
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_block_is_cut_beside_its_nodules_never_into_them(seed):
+def test_a_block_is_cut_next_to_its_nodules_never_into_them(seed):
     volume = make_volume(
         np.arange(64 * 64 * 26).reshape(26, 64, 64) % 1000,
         spacing_mm=(1, 1, 2.5),

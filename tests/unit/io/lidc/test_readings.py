@@ -50,58 +50,58 @@ def cases(**columns: object) -> pl.DataFrame:
 
 def test_points_become_millimetres_and_outlines_contours() -> None:
     marks = (nodule(outline(-16.0, *SQUARE)), spot(-14.0, 3, 7))
-    found = pixel_readings("set", [reading(marks, ())], cases())
+    readings = pixel_readings("set", [reading(marks, ())], cases())
     for schema, table in (
-        (SESSIONS, found.sessions),
-        (FINDINGS, found.findings),
-        (FINDING_SLICES, found.slices),
+        (SESSIONS, readings.sessions),
+        (FINDINGS, readings.findings),
+        (FINDING_SLICES, readings.slices),
     ):
         schema.conform(table, schema.name)
-    assert found.sessions["reader_id"].to_list() == ["1", "2"]
-    assert found.findings["finding_id"].to_list() == ["1-1", "1-2"]
-    assert found.findings["texture"].to_list() == [5, None]
-    assert found.findings.select("x_mm", "y_mm", "z_mm").rows() == [
+    assert readings.sessions["reader_id"].to_list() == ["1", "2"]
+    assert readings.findings["finding_id"].to_list() == ["1-1", "1-2"]
+    assert readings.findings["texture"].to_list() == [5, None]
+    assert readings.findings.select("x_mm", "y_mm", "z_mm").rows() == [
         (None, None, None),
         (-98.5, 53.5, -14.0),
     ]
-    (row,) = found.slices.rows(named=True)
+    (row,) = readings.slices.rows(named=True)
     assert (row["slice_index"], row["outline_index"], row["z_mm"]) == (2, 0, -16.0)
     assert row["convention"] == "outside_pixels"
     assert row["contour"] == "-99.0 51.0;-98.0 51.0;-98.0 52.0;-99.0 52.0"
 
 
-def test_an_image_that_lies_turned_by_half_is_placed_as_it_lies() -> None:
+def test_an_image_that_is_turned_by_half_is_placed_as_it_lies() -> None:
     turned = cases(direction="-1 0 0 0 -1 0 0 0 1")
-    found = pixel_readings("set", [reading((spot(-20.0, 3, 7),))], turned)
-    assert found.findings.select("x_mm", "y_mm", "z_mm").row(0) == (-101.5, 46.5, -20.0)
+    readings = pixel_readings("set", [reading((spot(-20.0, 3, 7),))], turned)
+    assert readings.findings.select("x_mm", "y_mm", "z_mm").row(0) == (-101.5, 46.5, -20.0)
 
 
 def test_slices_that_run_from_the_head_are_counted_from_the_feet() -> None:
     from_head = cases(direction="1 0 0 0 1 0 0 0 -1", origin_z_mm=-6.0)
-    found = pixel_readings("set", [reading((nodule(outline(-16.0, *SQUARE)),))], from_head)
-    assert found.slices["slice_index"].to_list() == [2]
+    readings = pixel_readings("set", [reading((nodule(outline(-16.0, *SQUARE)),))], from_head)
+    assert readings.slices["slice_index"].to_list() == [2]
 
 
 def test_uneven_slices_keep_numbers_of_their_own() -> None:
     heights = (-20.0, -18.0, -17.5, -16.0)
     mark = nodule(*(outline(z, *SQUARE) for z in heights))
-    found = pixel_readings("set", [reading((mark,))], cases())
-    assert found.slices["slice_index"].to_list() == [0, 1, 2, 3]
-    assert found.slices["z_mm"].to_list() == list(heights)
+    readings = pixel_readings("set", [reading((mark,))], cases())
+    assert readings.slices["slice_index"].to_list() == [0, 1, 2, 3]
+    assert readings.slices["z_mm"].to_list() == list(heights)
 
 
 def test_several_outlines_on_a_slice_are_numbered() -> None:
     mark = nodule(outline(-20.0, *SQUARE), outline(-20.0, (3, 3), is_hole=True))
-    found = pixel_readings("set", [reading((mark,))], cases())
-    assert found.slices.select("outline_index", "is_hole").rows() == [(0, False), (1, True)]
+    readings = pixel_readings("set", [reading((mark,))], cases())
+    assert readings.slices.select("outline_index", "is_hole").rows() == [(0, False), (1, True)]
 
 
 def test_without_an_origin_positions_start_at_the_first_voxel() -> None:
-    found = pixel_readings(
+    readings = pixel_readings(
         "set", [reading((spot(-20.0, 3, 7),))], cases(origin_x_mm=None, origin_y_mm=None)
     )
-    assert found.findings.select("x_mm", "y_mm", "z_mm").row(0) == (1.5, 3.5, -20.0)
-    assert sentences(found.notices) == (
+    assert readings.findings.select("x_mm", "y_mm", "z_mm").row(0) == (1.5, 3.5, -20.0)
+    assert sentences(readings.notices) == (
         "1 case(s) have no origin: positions in them are measured from the first voxel.",
     )
 
@@ -134,11 +134,11 @@ def test_an_outline_outside_the_image_is_refused(outside: PixelOutline) -> None:
     )
 
 
-def test_points_and_slices_beyond_the_image_are_kept_and_told_of() -> None:
+def test_points_and_slices_beyond_the_image_are_kept_and_reported_of() -> None:
     marks = (spot(-20.0, 12, 3), nodule(outline(-4.0, *SQUARE)), spot(-20.0, 3, 3))
-    found = pixel_readings("set", [reading(marks)], cases())
-    assert found.findings.height == 3
-    assert sentences(found.notices) == (
+    readings = pixel_readings("set", [reading(marks)], cases())
+    assert readings.findings.height == 3
+    assert sentences(readings.notices) == (
         "2 finding(s) are outside their image and were included: s.xml.",
     )
 

@@ -16,7 +16,7 @@ from nodulebench.io.lidc.xml_format import rims, write_readings
 SPACE = "{http://www.nih.gov}"
 
 
-def test_a_square_of_two_pixels_has_the_eight_pixels_beside_it_as_its_rim() -> None:
+def test_a_square_of_two_pixels_has_the_eight_pixels_next_to_it_as_its_rim() -> None:
     ((rim, is_hole),) = rims(np.array([[5, 5], [6, 5], [5, 6], [6, 6]]))
     assert not is_hole
     beside = {(5, 4), (6, 4), (7, 5), (7, 6), (6, 7), (5, 7), (4, 6), (4, 5)}

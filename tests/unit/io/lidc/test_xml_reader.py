@@ -174,7 +174,7 @@ def test_entities_are_refused_before_anything_unfolds(tmp_path: Path) -> None:
     assert problems_of(folder) == [f"a.xml: {what} {remedy}", f"b.xml: {what} {remedy}"]
 
 
-def test_every_problem_of_a_file_is_told(tmp_path: Path) -> None:
+def test_every_problem_of_a_file_is_reported(tmp_path: Path) -> None:
     text = message(
         nodule("N1", roi("high", *SQUARE), roi(0, inclusion="MAYBE"))
         + nodule("N2")

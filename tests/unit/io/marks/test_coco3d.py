@@ -42,11 +42,11 @@ def written(path: Path, content: object) -> Path:
 
 
 def test_a_box_is_its_low_corner_and_its_size(tmp_path: Path, cases: pl.DataFrame) -> None:
-    found = read_marks(written(tmp_path / "x.json", document()), cases)
+    marks = read_marks(written(tmp_path / "x.json", document()), cases)
     columns = ("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score", "diameter_mm", "type")
-    assert found.marks.select(columns).rows() == [("a", "3", 10.0, 20.0, -80.0, 0.5, 5.0, "solid")]
-    assert found.slices is not None
-    assert found.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
+    assert marks.marks.select(columns).rows() == [("a", "3", 10.0, 20.0, -80.0, 0.5, 5.0, "solid")]
+    assert marks.slices is not None
+    assert marks.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
 
 
 def test_voxels_are_counted_from_the_corner_of_the_first(
@@ -55,23 +55,23 @@ def test_voxels_are_counted_from_the_corner_of_the_first(
     # voxels 58..61, 67..72 and 8..12 of case a: centres from 8 to 11, 17 to 22, -84 to -76 mm
     content = document("voxel")
     content["annotations"][0]["bbox"] = [58, 67, 8, 4, 6, 5]
-    found = read_marks(written(tmp_path / "x.json", content), cases)
-    assert found.marks.select("x_mm", "y_mm", "z_mm").row(0) == (9.5, 19.5, -80.0)
-    assert found.slices is not None
-    assert found.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
-    assert found.slices.select("length_mm", "width_mm").row(0) == (4.0, 6.0)
+    marks = read_marks(written(tmp_path / "x.json", content), cases)
+    assert marks.marks.select("x_mm", "y_mm", "z_mm").row(0) == (9.5, 19.5, -80.0)
+    assert marks.slices is not None
+    assert marks.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
+    assert marks.slices.select("length_mm", "width_mm").row(0) == (4.0, 6.0)
 
 
-def test_voxels_need_the_geometry_of_the_case(tmp_path: Path, told) -> None:
-    assert told(read_marks, written(tmp_path / "x.json", document("voxel"))) == [
+def test_voxels_need_the_geometry_of_the_case(tmp_path: Path, messages_of) -> None:
+    assert messages_of(read_marks, written(tmp_path / "x.json", document("voxel"))) == [
         "x.json: is in voxels, and the geometry of case 'a' is not known. Give the cases with "
         "spacing and origin."
     ]
 
 
-def test_a_file_has_to_say_what_it_is_measured_in(tmp_path: Path, told) -> None:
+def test_a_file_has_to_say_what_it_is_measured_in(tmp_path: Path, messages_of) -> None:
     for content in (document(None), document() | {"info": "mm"}):
-        assert told(read_marks, written(tmp_path / "x.json", content)) == [
+        assert messages_of(read_marks, written(tmp_path / "x.json", content)) == [
             "x.json info.coordinates: does not say whether boxes are in millimetres or voxels. "
             "Known: lps_mm, voxel."
         ]
@@ -79,9 +79,9 @@ def test_a_file_has_to_say_what_it_is_measured_in(tmp_path: Path, told) -> None:
 
 def test_a_reference_lists_all_images_and_ignores_crowds(tmp_path: Path) -> None:
     content = annotation(iscrowd=1, category_id=2)
-    found = read_reference(written(tmp_path / "x.json", content))
-    assert found.cases["case_id"].to_list() == ["a", "b"]
-    assert found.nodules.select("case_id", "diameter_mm", "is_ignored", "type").rows() == [
+    reference = read_reference(written(tmp_path / "x.json", content))
+    assert reference.cases["case_id"].to_list() == ["a", "b"]
+    assert reference.nodules.select("case_id", "diameter_mm", "is_ignored", "type").rows() == [
         ("a", 5.0, True, None)
     ]
 
@@ -131,10 +131,10 @@ def test_a_reference_lists_all_images_and_ignores_crowds(tmp_path: Path) -> None
         ),
     ],
 )
-def test_wrong_documents_are_told(
-    tmp_path: Path, told, content: object, messages: list[str]
+def test_wrong_documents_are_reported(
+    tmp_path: Path, messages_of, content: object, messages: list[str]
 ) -> None:
-    assert told(read_marks, written(tmp_path / "x.json", content)) == messages
+    assert messages_of(read_marks, written(tmp_path / "x.json", content)) == messages
 
 
 def test_marks_are_written_in_millimetres(tmp_path: Path) -> None:

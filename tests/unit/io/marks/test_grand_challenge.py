@@ -40,20 +40,20 @@ def written(path: Path, document: object) -> Path:
 
 def test_a_point_is_a_mark(tmp_path: Path) -> None:
     document = points({"name": "n1", "point": [1, 2.5, -3], "probability": 0.25})
-    found = read_marks(written(tmp_path / "1.2.3.json", document))
-    assert found.marks.select("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
+    marks = read_marks(written(tmp_path / "1.2.3.json", document))
+    assert marks.marks.select("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
         ("1.2.3", "n1", 1.0, 2.5, -3.0, 0.25)
     ]
-    assert found.slices is None
+    assert marks.slices is None
 
 
 def test_a_folder_has_a_file_per_case_or_a_folder_per_case(tmp_path: Path) -> None:
     written(tmp_path / "out" / "a.json", points({"point": [1, 1, 1]}))
     written(tmp_path / "out" / "b" / "nodules.json", points({"point": [2, 2, 2]}))
     written(tmp_path / "out" / "c.json", points())
-    found = read_marks(tmp_path / "out")
-    assert found.name == "out"
-    assert found.marks.select("case_id", "x_mm", "score").rows() == [
+    marks = read_marks(tmp_path / "out")
+    assert marks.name == "out"
+    assert marks.marks.select("case_id", "x_mm", "score").rows() == [
         ("a", 1.0, None),
         ("b", 2.0, None),
     ]
@@ -75,30 +75,30 @@ def test_boxes_are_linked_across_slices(tmp_path: Path, cases: pl.DataFrame) -> 
         box(11, 5, -78, 8, probability=0.9),
         box(-20, 0, -78, 4, probability=0.1),
     )
-    found = read_marks(written(tmp_path / "a.json", stack), cases)
-    assert found.marks.select("mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
+    marks = read_marks(written(tmp_path / "a.json", stack), cases)
+    assert marks.marks.select("mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
         ("linked-1", 11.0, 5.0, -79.0, 0.9),
         ("linked-2", -20.0, 0.0, -78.0, 0.1),
     ]
-    assert found.slices is not None
-    assert found.slices.select("slice_index", "length_mm", "width_mm").rows() == [
+    assert marks.slices is not None
+    assert marks.slices.select("slice_index", "length_mm", "width_mm").rows() == [
         (10, 6.0, 6.0),
         (11, 8.0, 8.0),
         (11, 4.0, 4.0),
     ]
-    assert sentences(found.notices)[0].startswith("a.json: 3 boxes were linked into 2 marks")
+    assert sentences(marks.notices)[0].startswith("a.json: 3 boxes were linked into 2 marks")
 
 
 def test_boxes_named_after_marks_belong_to_them(tmp_path: Path, cases: pl.DataFrame) -> None:
     apart = boxes(box(0, 0, -80, 4, name="mark m"), box(30, 0, -60, 4, name="mark m"))
-    found = read_marks(written(tmp_path / "a.json", apart), cases)
-    assert found.marks["mark_id"].to_list() == ["m"]
-    assert found.notices == ()
+    marks = read_marks(written(tmp_path / "a.json", apart), cases)
+    assert marks.marks["mark_id"].to_list() == ["m"]
+    assert marks.notices == ()
 
 
-def test_boxes_need_the_geometry_of_the_case(tmp_path: Path, told) -> None:
+def test_boxes_need_the_geometry_of_the_case(tmp_path: Path, messages_of) -> None:
     path = written(tmp_path / "a.json", boxes(box(0, 0, -80, 4)))
-    assert told(read_marks, path) == [
+    assert messages_of(read_marks, path) == [
         "a.json boxes[0]: slice_index and z_mm are not both known. Give both, or one of "
         "them and the geometry of the case (spacing, origin, size)."
     ]
@@ -146,10 +146,12 @@ def test_boxes_need_the_geometry_of_the_case(tmp_path: Path, told) -> None:
         ("text", ["a.json[0]: is the text 'text', not an object."]),
     ],
 )
-def test_wrong_documents_are_told(
-    tmp_path: Path, told, document: object, messages: list[str]
+def test_wrong_documents_are_reported(
+    tmp_path: Path, messages_of, document: object, messages: list[str]
 ) -> None:
-    assert sorted(told(read_marks, written(tmp_path / "a.json", document))) == sorted(messages)
+    assert sorted(messages_of(read_marks, written(tmp_path / "a.json", document))) == sorted(
+        messages
+    )
 
 
 def test_two_documents_for_a_case_are_refused(tmp_path: Path) -> None:
@@ -171,14 +173,14 @@ def test_points_are_written_one_file_per_case(tmp_path: Path, cases: pl.DataFram
     }
 
 
-def test_scores_that_are_no_probabilities_are_refused(tmp_path: Path) -> None:
+def test_scores_that_are_not_probabilities_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"has 1 scores that are not between 0 and 1, the first 7\.0"
     ):
         write_marks(submission(case("b", mark(7), mark(1))), tmp_path / "out")
 
 
-def test_a_case_whose_name_is_no_file_name_is_refused(tmp_path: Path) -> None:
+def test_a_case_whose_name_is_not_a_file_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"case '\.\./b': cannot be the name of a file\."):
         write_marks(submission(case("../b", mark(1))), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -15,8 +15,8 @@ POINTS = {"type": "Multiple points", "points": [POINT], "version": {"major": 1, 
 def job(case: str, pk: str, **more: Any) -> dict[str, Any]:
     """A job as the platform lists it."""
     ct = {"socket": {"slug": "ct", "relative_path": "images/ct"}, "image": {"name": f"{case}.mha"}}
-    found = {"socket": {"slug": "nodules", "relative_path": "nodules.json"}, "value": None}
-    return {"pk": pk, "status": "Succeeded", "inputs": [ct], "outputs": [found], **more}
+    result = {"socket": {"slug": "nodules", "relative_path": "nodules.json"}, "value": None}
+    return {"pk": pk, "status": "Succeeded", "inputs": [ct], "outputs": [result], **more}
 
 
 def laid(folder: Path, jobs: list[dict[str, Any]], outputs: dict[str, object]) -> Path:
@@ -68,7 +68,7 @@ def test_points_may_stand_in_the_list_and_sockets_be_called_interfaces(tmp_path:
         ([job("a", "p1", inputs=5)], "is a number, not a list"),
     ],
 )
-def test_what_is_wrong_with_a_job_is_told(
+def test_what_is_wrong_with_a_job_is_reported(
     jobs: list[dict[str, Any]], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=words):
@@ -91,6 +91,6 @@ def test_durations_are_read_as_iso_8601_writes_them(text: object, seconds: float
     assert _seconds(text) == seconds
 
 
-def test_no_job_is_no_submission(tmp_path: Path) -> None:
+def test_no_job_is_not_a_submission(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read_submission(laid(tmp_path / "in", [], {}))

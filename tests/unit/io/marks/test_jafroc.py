@@ -98,7 +98,7 @@ def test_a_key_says_which_number_is_which(tmp_path: Path) -> None:
     ]
 
 
-def test_unfit_cohorts_are_told(tmp_path: Path) -> None:
+def test_unfit_cohorts_are_reported(tmp_path: Path) -> None:
     unscored = cohort(case("a", nodule(5), mark(None)), case("b"))
     with pytest.raises(InputError) as caught:
         write_cohorts({("a", "1"): cohort(*CASES), ("b", "2"): unscored}, tmp_path / "x.xlsx")

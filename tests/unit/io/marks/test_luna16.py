@@ -36,16 +36,16 @@ def luna16_folder(folder: Path, *, excluded: bool = True) -> Path:
 def test_a_mark_is_a_row_and_its_id_the_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.v2.csv"
     path.write_text(HEADER + "a,1,2,3,0.5\nb,-4.5,5,6,-2\n")
-    found = read_marks(path)
-    assert found.name == "mine.v2"
-    assert found.marks.select("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
+    marks = read_marks(path)
+    assert marks.name == "mine.v2"
+    assert marks.marks.select("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
         ("a", "2", 1.0, 2.0, 3.0, 0.5),
         ("b", "3", -4.5, 5.0, 6.0, -2.0),
     ]
-    assert found.digest.startswith("sha256:")
+    assert marks.digest.startswith("sha256:")
 
 
-def test_a_header_alone_is_a_submission_without_marks(tmp_path: Path) -> None:
+def test_a_header_only_is_a_submission_without_marks(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(HEADER)
     assert read_marks(tmp_path / "x.csv").marks.height == 0
 
@@ -68,47 +68,47 @@ def test_rows_of_unlisted_series_may_hold_anything(tmp_path: Path) -> None:
 
 
 def test_the_reference_has_the_listed_series_in_their_order(tmp_path: Path) -> None:
-    found = read_reference(luna16_folder(tmp_path))
-    assert found.cases["case_id"].to_list() == ["b", "a"]
+    reference = read_reference(luna16_folder(tmp_path))
+    assert reference.cases["case_id"].to_list() == ["b", "a"]
     columns = ("case_id", "nodule_id", "x_mm", "diameter_mm", "is_ignored")
-    assert found.nodules.select(columns).rows() == [
+    assert reference.nodules.select(columns).rows() == [
         ("a", "nodule-2", 1.0, 8.0, False),
         ("b", "nodule-4", 4.0, 10.0, False),
         ("a", "excluded-2", 7.0, None, True),
     ]
-    assert found.notices == ()
+    assert reference.notices == ()
 
 
 def test_what_was_not_measured_is_minus_one_in_the_files_and_null_in_the_model(
     tmp_path: Path,
 ) -> None:
-    found = read_reference(luna16_folder(tmp_path))
-    assert found.nodules["diameter_mm"].null_count() == 1
-    write_reference(found, tmp_path / "again")
+    reference = read_reference(luna16_folder(tmp_path))
+    assert reference.nodules["diameter_mm"].null_count() == 1
+    write_reference(reference, tmp_path / "again")
     lines = (tmp_path / "again" / "annotations_excluded.csv").read_text().splitlines()
     assert lines[1:] == ["a,7.0,8.0,9.0,-1.0"]
     again = read_reference(tmp_path / "again")
-    assert again.nodules.equals(found.nodules.with_columns(again.nodules["nodule_id"]))
+    assert again.nodules.equals(reference.nodules.with_columns(again.nodules["nodule_id"]))
 
 
 def test_a_reference_without_excluded_findings_says_so(tmp_path: Path) -> None:
-    found = read_reference(luna16_folder(tmp_path, excluded=False))
+    reference = read_reference(luna16_folder(tmp_path, excluded=False))
     assert (
         "has no annotations_excluded.csv: marks on excluded findings count as false"
-        in sentences(found.notices)[0]
+        in sentences(reference.notices)[0]
     )
 
 
 def test_cases_add_what_they_know_of_the_series(tmp_path: Path) -> None:
     given = pl.DataFrame({"case_id": ["a", "z"], "patient_id": ["p", "q"], "vendor": ["V", "W"]})
-    found = read_reference(luna16_folder(tmp_path), CASES.conform(given, "cases"))
-    assert found.cases.select("case_id", "patient_id", "vendor").rows() == [
+    reference = read_reference(luna16_folder(tmp_path), CASES.conform(given, "cases"))
+    assert reference.cases.select("case_id", "patient_id", "vendor").rows() == [
         ("b", None, None),
         ("a", "p", "V"),
     ]
 
 
-def test_a_folder_without_series_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_series_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"holds neither seriesuids\.csv nor seriesuids\.csv\.gz\."
     ):
@@ -160,18 +160,18 @@ def test_a_reference_is_written_as_three_files(tmp_path: Path) -> None:
 def test_the_official_files_are_read_whole(luna16_data: Path) -> None:
     start = time.process_time()
     truth = read_reference(luna16_data)
-    said = read_marks(luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz", truth.cases)
+    marks = read_marks(luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz", truth.cases)
     seconds = time.process_time() - start
     assert truth.cases.height == 888
     assert truth.nodules["is_ignored"].value_counts(sort=True).rows() == [
         (True, 35192),
         (False, 1186),
     ]
-    assert said.marks.height == 55677
+    assert marks.marks.height == 55677
     assert seconds < 2  # usually about 0.1: far above that, something reads row by row
 
 
-def test_a_damaged_series_list_is_told(tmp_path: Path) -> None:
+def test_a_damaged_series_list_is_reported(tmp_path: Path) -> None:
     (tmp_path / "series.csv").write_bytes(b"a\n\xff\n")
     with pytest.raises(InputError, match=r"series\.csv: is not a list of series, one per line\."):
         read_series(tmp_path / "series.csv")

@@ -46,9 +46,9 @@ def test_only_the_cases_of_the_test_set_count(tmp_path: Path) -> None:
 
 
 def test_a_submission_that_scores_every_candidate_once_is_right(tmp_path: Path) -> None:
-    found = check_candidate_track(submission(*full()), candidates(tmp_path))
-    assert (found.candidates, found.missing, found.unlisted, found.repeated) == (5, 0, 0, 0)
-    assert found.problems == ()
+    check = check_candidate_track(submission(*full()), candidates(tmp_path))
+    assert (check.candidates, check.missing, check.unlisted, check.repeated) == (5, 0, 0, 0)
+    assert check.problems == ()
 
 
 def test_missing_unlisted_and_repeated_candidates_are_counted(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_missing_unlisted_and_repeated_candidates_are_counted(tmp_path: Path) ->
         case("b", mark(1, (1, 1, 1)), mark(1, (10.5, -20.25, 30))),
         case("c", mark(1, (1, 1, 1))),
     )
-    found = check_candidate_track(said, candidates(tmp_path))
+    check = check_candidate_track(said, candidates(tmp_path))
     # missing: (.., 31) of a and the second (1, 1, 1) of b
-    assert (found.missing, found.unlisted, found.repeated) == (2, 2, 1)
-    assert [str(problem) for problem in found.problems] == [
+    assert (check.missing, check.unlisted, check.repeated) == (2, 2, 1)
+    assert [str(problem) for problem in check.problems] == [
         "submission 'algorithm' mark 'm2' of case 'a': is not a candidate. In this track "
         "only the given candidates are scored; keep their coordinates.",
         "submission 'algorithm' mark 'm0' of case 'c': is not a candidate. In this track "
@@ -80,29 +80,29 @@ def test_the_tolerance_is_a_micrometre_in_each_coordinate(tmp_path: Path) -> Non
     listed = candidates(tmp_path, "seriesuid,coordX,coordY,coordZ,class\na,5,5,5,0\n")
     for off, unlisted in ((0.00099, 0), (0.00101, 1)):
         for place in ((5 + off, 5, 5), (5, 5 - off, 5), (5, 5, 5 + off)):
-            found = check_candidate_track(submission(case("a", mark(1, place))), listed)
-            assert found.unlisted == unlisted
+            check = check_candidate_track(submission(case("a", mark(1, place))), listed)
+            assert check.unlisted == unlisted
 
 
 def test_a_submission_without_marks_misses_all(tmp_path: Path) -> None:
-    found = check_candidate_track(submission(case("a")), candidates(tmp_path))
-    assert (found.missing, found.unlisted, found.repeated) == (5, 0, 0)
+    check = check_candidate_track(submission(case("a")), candidates(tmp_path))
+    assert (check.missing, check.unlisted, check.repeated) == (5, 0, 0)
 
 
 def test_a_list_without_candidates_has_none_to_miss(tmp_path: Path) -> None:
     listed = candidates(tmp_path, "seriesuid,coordX,coordY,coordZ,class\n")
-    found = check_candidate_track(submission(case("a", mark(1))), listed)
-    assert (found.candidates, found.missing, found.unlisted) == (0, 0, 1)
+    check = check_candidate_track(submission(case("a", mark(1))), listed)
+    assert (check.candidates, check.missing, check.unlisted) == (0, 0, 1)
 
 
 def test_the_real_annotations_are_candidates_of_themselves(luna16_data: Path) -> None:
     listed = read_candidates(luna16_data / "annotations_excluded.csv.gz")
     marks = listed.select("case_id", "x_mm", "y_mm", "z_mm", mark_id=pl.col("line").cast(pl.String))
-    found = check_candidate_track(replace(submission(case("x")), marks=marks), listed)
-    assert (found.candidates, found.missing, found.unlisted, found.repeated) == (35192, 0, 0, 0)
+    check = check_candidate_track(replace(submission(case("x")), marks=marks), listed)
+    assert (check.candidates, check.missing, check.unlisted, check.repeated) == (35192, 0, 0, 0)
 
 
-def test_a_wrong_list_is_told(tmp_path: Path) -> None:
+def test_a_wrong_list_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"column 'coordZ' is missing; found: seriesuid"):
         candidates(tmp_path, "seriesuid,coordX,coordY\n")
 
@@ -110,9 +110,9 @@ def test_a_wrong_list_is_told(tmp_path: Path) -> None:
 def test_many_problems_are_counted(tmp_path: Path) -> None:
     text = "seriesuid,coordX,coordY,coordZ,class\n" + "".join(f"a,{n},0,0,0\n" for n in range(8))
     said = submission(case("a", *(mark(1, (n, 50, 0)) for n in range(7))))
-    found = check_candidate_track(said, candidates(tmp_path, text))
-    assert (found.missing, found.unlisted) == (8, 7)
-    assert [str(problem) for problem in found.problems][-2:] == [
+    check = check_candidate_track(said, candidates(tmp_path, text))
+    assert (check.missing, check.unlisted) == (8, 7)
+    assert [str(problem) for problem in check.problems][-2:] == [
         "submission 'algorithm': 3 more candidates like this.",
         "submission 'algorithm': 2 more marks that are not candidates.",
     ]

@@ -23,18 +23,18 @@ def written(path: Path, document: object) -> Path:
 
 
 def test_a_result_list_of_the_tutorial_is_read(tmp_path: Path) -> None:
-    found = read_marks(written(tmp_path / "result.json", {"validation": [ONE]}))
+    marks = read_marks(written(tmp_path / "result.json", {"validation": [ONE]}))
     columns = ("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score", "diameter_mm")
-    assert found.marks.select(columns).rows() == [("a", "1", 10.0, -20.0, -80.0, 0.5, 5.0)]
+    assert marks.marks.select(columns).rows() == [("a", "1", 10.0, -20.0, -80.0, 0.5, 5.0)]
 
 
 def test_a_result_list_of_the_bundle_is_read(tmp_path: Path) -> None:
     item = {key: value for key, value in ONE.items() if key != "score"} | {"label_scores": [0.7]}
-    found = read_marks(written(tmp_path / "result.json", [item]))
-    assert found.marks["score"].to_list() == [0.7]
+    marks = read_marks(written(tmp_path / "result.json", [item]))
+    assert marks.marks["score"].to_list() == [0.7]
 
 
-def test_the_conventions_are_said_when_the_file_does_not(tmp_path: Path) -> None:
+def test_the_conventions_are_stated_when_the_file_does_not(tmp_path: Path) -> None:
     assert sentences(read_marks(written(tmp_path / "r.json", [ONE])).notices)[:2] == (
         "r.json does not say its coordinates; taken as LPS, as in MONAI's LUNA16 examples. State "
         '"coordinates" at the top of the file if that is wrong.',
@@ -58,8 +58,8 @@ def test_luna16s_own_datalist_is_in_lps(luna16_data: Path) -> None:
 
 def test_ras_is_mirrored(tmp_path: Path) -> None:
     stated = {"coordinates": "RAS", "box_mode": "cccwhd", "validation": [ONE]}
-    found = read_marks(written(tmp_path / "r.json", stated))
-    assert found.marks.select("x_mm", "y_mm", "z_mm").row(0) == (-10.0, 20.0, -80.0)
+    marks = read_marks(written(tmp_path / "r.json", stated))
+    assert marks.marks.select("x_mm", "y_mm", "z_mm").row(0) == (-10.0, 20.0, -80.0)
 
 
 @pytest.mark.parametrize(
@@ -75,24 +75,24 @@ def test_every_box_mode_gives_the_same_box(
     tmp_path: Path, cases: pl.DataFrame, mode: str, box: list[float]
 ) -> None:
     document = {"coordinates": "LPS", "box_mode": mode, "test": [ONE | {"box": [box]}]}
-    found = read_marks(written(tmp_path / "r.json", document), cases)
-    assert found.marks.select("x_mm", "y_mm", "z_mm", "diameter_mm").row(0) == (
+    marks = read_marks(written(tmp_path / "r.json", document), cases)
+    assert marks.marks.select("x_mm", "y_mm", "z_mm", "diameter_mm").row(0) == (
         10.0,
         -20.0,
         -80.0,
         5.0,
     )
-    assert found.slices is not None
+    assert marks.slices is not None
     # from -84 to -76 the planes at -84, -82, -80, -78, -76
-    assert found.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
-    assert found.slices.select("length_mm", "width_mm").unique().rows() == [(4.0, 6.0)]
+    assert marks.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
+    assert marks.slices.select("length_mm", "width_mm").unique().rows() == [(4.0, 6.0)]
 
 
 def test_ras_boxes_by_corners_are_mirrored_too(tmp_path: Path) -> None:
     item = ONE | {"box": [[-12, 17, -84, -8, 23, -76]]}
     document = {"coordinates": "RAS", "box_mode": "xyzxyz", "test": [item]}
-    found = read_marks(written(tmp_path / "r.json", document))
-    assert found.marks.select("x_mm", "y_mm", "z_mm", "diameter_mm").row(0) == (
+    marks = read_marks(written(tmp_path / "r.json", document))
+    assert marks.marks.select("x_mm", "y_mm", "z_mm", "diameter_mm").row(0) == (
         10.0,
         -20.0,
         -80.0,
@@ -101,15 +101,15 @@ def test_ras_boxes_by_corners_are_mirrored_too(tmp_path: Path) -> None:
 
 
 def test_a_box_without_size_has_no_diameter(tmp_path: Path) -> None:
-    found = read_marks(written(tmp_path / "r.json", [ONE | {"box": [[1, 2, 3, 0, 0, 0]]}]))
-    assert found.marks["diameter_mm"].to_list() == [None]
+    marks = read_marks(written(tmp_path / "r.json", [ONE | {"box": [[1, 2, 3, 0, 0, 0]]}]))
+    assert marks.marks["diameter_mm"].to_list() == [None]
 
 
 def test_a_datalist_is_a_reference_with_its_empty_cases(tmp_path: Path) -> None:
     items = [ONE, {"image": "b.mhd", "box": [], "label": []}]
-    found = read_reference(written(tmp_path / "list.json", {"training": items}))
-    assert found.cases["case_id"].to_list() == ["a", "b"]
-    assert found.nodules.select("case_id", "nodule_id", "diameter_mm", "is_ignored").rows() == [
+    reference = read_reference(written(tmp_path / "list.json", {"training": items}))
+    assert reference.cases["case_id"].to_list() == ["a", "b"]
+    assert reference.nodules.select("case_id", "nodule_id", "diameter_mm", "is_ignored").rows() == [
         ("a", "1", 5.0, False)
     ]
 
@@ -144,10 +144,10 @@ def test_a_datalist_is_a_reference_with_its_empty_cases(tmp_path: Path) -> None:
         ([ONE | {"box": [[1, 2, 3, -1, 2, 2]]}], ["x.json row 1: extent_x_mm '-1.0' is below 0."]),
     ],
 )
-def test_wrong_documents_are_told(
-    tmp_path: Path, told, document: object, messages: list[str]
+def test_wrong_documents_are_reported(
+    tmp_path: Path, messages_of, document: object, messages: list[str]
 ) -> None:
-    assert told(read_marks, written(tmp_path / "x.json", document)) == messages
+    assert messages_of(read_marks, written(tmp_path / "x.json", document)) == messages
 
 
 def test_marks_are_written_with_their_conventions(tmp_path: Path) -> None:
@@ -178,6 +178,6 @@ def test_ignored_findings_cannot_be_written(tmp_path: Path) -> None:
         write_reference(reference(case("a", nodule(5), ignored(5))), tmp_path / "x.json")
 
 
-def test_one_case_may_stand_alone(tmp_path: Path) -> None:
-    found = read_marks(written(tmp_path / "x.json", ONE | {"image": "C:\\scans\\b"}))
-    assert found.marks["case_id"].to_list() == ["b"]
+def test_one_case_may_stand_only(tmp_path: Path) -> None:
+    marks = read_marks(written(tmp_path / "x.json", ONE | {"image": "C:\\scans\\b"}))
+    assert marks.marks["case_id"].to_list() == ["b"]

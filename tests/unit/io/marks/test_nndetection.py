@@ -33,14 +33,14 @@ def predictions(folder: Path, value: object, name: str = "a_boxes.pkl") -> Path:
 def test_boxes_are_z_y_x_and_a_voxel_wider_than_the_nodule(
     tmp_path: Path, cases: pl.DataFrame
 ) -> None:
-    found = read_marks(predictions(tmp_path / "model", content()), cases)
-    assert found.name == "model"
+    marks = read_marks(predictions(tmp_path / "model", content()), cases)
+    assert marks.name == "model"
     # case a starts at (-50, -50, -100) with voxels of 1 x 1 x 2 mm
     columns = ("case_id", "x_mm", "y_mm", "z_mm", "score", "diameter_mm")
-    assert found.marks.select(columns).rows() == [("a", 11.5, 22.5, -80.0, 0.5, 5.0)]
-    assert found.slices is not None
-    assert found.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
-    assert found.slices.select("length_mm", "width_mm").row(0) == (4.0, 6.0)
+    assert marks.marks.select(columns).rows() == [("a", 11.5, 22.5, -80.0, 0.5, 5.0)]
+    assert marks.slices is not None
+    assert marks.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
+    assert marks.slices.select("length_mm", "width_mm").row(0) == (4.0, 6.0)
 
 
 def test_the_centre_is_the_one_that_nndetections_own_luna16_script_writes(
@@ -48,8 +48,8 @@ def test_the_centre_is_the_one_that_nndetections_own_luna16_script_writes(
 ) -> None:
     """Its script takes ((b0 + b2)/2, (b1 + b3)/2, (b4 + b5)/2) as z, y, x of a voxel centre."""
     z, y, x = (BOX[0] + BOX[2]) / 2, (BOX[1] + BOX[3]) / 2, (BOX[4] + BOX[5]) / 2
-    found = read_marks(predictions(tmp_path / "model", content()), cases).marks
-    assert found.select("x_mm", "y_mm", "z_mm").row(0) == (-50 + x, -50 + y, -100 + 2 * z)
+    marks = read_marks(predictions(tmp_path / "model", content()), cases).marks
+    assert marks.select("x_mm", "y_mm", "z_mm").row(0) == (-50 + x, -50 + y, -100 + 2 * z)
 
 
 def test_a_file_may_bring_its_own_geometry(tmp_path: Path) -> None:
@@ -58,16 +58,16 @@ def test_a_file_may_bring_its_own_geometry(tmp_path: Path) -> None:
         itk_spacing=(1.0, 1.0, 2.0),
         itk_direction=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
     )
-    found = read_marks(predictions(tmp_path / "model", own))
-    assert found.marks.select("x_mm", "y_mm", "z_mm").row(0) == (11.5, 22.5, -80.0)
+    marks = read_marks(predictions(tmp_path / "model", own))
+    assert marks.marks.select("x_mm", "y_mm", "z_mm").row(0) == (11.5, 22.5, -80.0)
 
 
 def test_series_whose_points_became_underscores_are_found(
     tmp_path: Path, cases: pl.DataFrame
 ) -> None:
     renamed = cases.with_columns(case_id=pl.Series(["1.2.3", "b"]))
-    found = read_marks(predictions(tmp_path / "m", content(), "1_2_3_boxes.pkl"), renamed)
-    assert found.marks["case_id"].to_list() == ["1.2.3"]
+    marks = read_marks(predictions(tmp_path / "m", content(), "1_2_3_boxes.pkl"), renamed)
+    assert marks.marks["case_id"].to_list() == ["1.2.3"]
 
 
 def test_a_case_without_boxes_is_read(tmp_path: Path, cases: pl.DataFrame) -> None:
@@ -99,18 +99,18 @@ def test_a_case_without_boxes_is_read(tmp_path: Path, cases: pl.DataFrame) -> No
         ),
     ],
 )
-def test_wrong_predictions_are_told(
-    tmp_path: Path, cases: pl.DataFrame, told, value: object, message: str
+def test_wrong_predictions_are_reported(
+    tmp_path: Path, cases: pl.DataFrame, messages_of, value: object, message: str
 ) -> None:
-    assert told(read_marks, predictions(tmp_path / "m", value), cases) == [message]
+    assert messages_of(read_marks, predictions(tmp_path / "m", value), cases) == [message]
 
 
-def test_the_problems_of_all_files_are_told_at_once(
-    tmp_path: Path, cases: pl.DataFrame, told
+def test_the_problems_of_all_files_are_reported_at_once(
+    tmp_path: Path, cases: pl.DataFrame, messages_of
 ) -> None:
     predictions(tmp_path / "m", [1], "a_boxes.pkl")
     predictions(tmp_path / "m", content(), "z_boxes.pkl")
-    assert told(read_marks, tmp_path / "m", cases) == [
+    assert messages_of(read_marks, tmp_path / "m", cases) == [
         "a_boxes.pkl: has no 'pred_boxes' and 'pred_scores'.",
         "z_boxes.pkl: has boxes in voxels, and the geometry of the case is not known. Give the "
         "cases with spacing and origin.",
@@ -140,16 +140,18 @@ def test_cases_without_geometry_and_marks_without_score_cannot_be_written(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_box_beyond_any_image_is_refused(tmp_path: Path, cases: pl.DataFrame, told) -> None:
+def test_a_box_beyond_any_image_is_refused(
+    tmp_path: Path, cases: pl.DataFrame, messages_of
+) -> None:
     far = content(pred_boxes=np.full((1, 6), 1e300))
-    assert told(read_marks, predictions(tmp_path / "m", far), cases) == [
+    assert messages_of(read_marks, predictions(tmp_path / "m", far), cases) == [
         "a_boxes.pkl: 'pred_boxes' holds a value that is not a position in an image."
     ]
 
 
-def test_a_geometry_that_cannot_be_is_refused(tmp_path: Path, told) -> None:
+def test_a_geometry_that_cannot_be_is_refused(tmp_path: Path, messages_of) -> None:
     own = content(itk_origin=(0, 0, 0), itk_spacing=(1, 1, 1), itk_direction=(0,) * 9)
-    assert told(read_marks, predictions(tmp_path / "m", own)) == [
+    assert messages_of(read_marks, predictions(tmp_path / "m", own)) == [
         "a_boxes.pkl: direction '0 0 0 0 0 0 0 0 0' is not nine orthonormal cosines. Give them row "
         "by row, separated by spaces; leave it empty for an axial image."
     ]

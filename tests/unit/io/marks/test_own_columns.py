@@ -25,7 +25,7 @@ def test_pairs_are_taken_from_the_line_or_a_file(tmp_path: Path) -> None:
         ('sore = "a"', "'sore' is not a column of marks. Did you mean 'score'?"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_a_file_that_cannot_be_used_is_reported(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "names.toml"
     file.write_text(content)
     with pytest.raises(InputError) as caught:
@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, content: str, messag
         (["a", "b"], "case=...,x=...,y=...,z=...,score=..."),
     ],
 )  # fmt: skip
-def test_a_guess_is_made_for_whoever_has_to_name_them(header: list[str], guess: str) -> None:
+def test_a_guess_is_made_for_anyone_who_has_to_name_them(header: list[str], guess: str) -> None:
     assert guessed_columns(header) == guess
 
 
@@ -52,8 +52,8 @@ def test_marks_are_read_by_the_names_given(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("z;y;x;scan\n3,5;2;1;a\n")
     columns = {"case": "scan", "x": "x", "y": "y", "z": "z"}
-    found = read_submission(file, columns=columns)
-    assert found.marks.select("case_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
+    submission = read_submission(file, columns=columns)
+    assert submission.marks.select("case_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
         ("a", 1.0, 2.0, 3.5, None)
     ]
-    assert [notice.code for notice in found.notices] == ["columns_separated"]
+    assert [notice.code for notice in submission.notices] == ["columns_separated"]

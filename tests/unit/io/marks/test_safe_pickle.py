@@ -37,10 +37,10 @@ def test_arrays_of_every_protocol_are_read(tmp_path: Path, protocol: int) -> Non
         "none": np.empty((0, 6)),
         "truths": np.array([True, False]),
     }
-    found = read_pickle(pickled(tmp_path, value, protocol))
+    content = read_pickle(pickled(tmp_path, value, protocol))
     for name, array in value.items():
-        assert np.asarray(found[name]).shape == array.shape
-        assert np.array_equal(np.asarray(found[name]), array)
+        assert np.asarray(content[name]).shape == array.shape
+        assert np.array_equal(np.asarray(content[name]), array)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -89,7 +89,7 @@ def test_what_is_refused_is_named(tmp_path: Path, value: object, named: str) -> 
         pickle.dumps(np.zeros(2), protocol=0).replace(b"(I2\n", b"(I3\n"),
     ],
 )
-def test_a_damaged_pickle_is_told(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_pickle_is_reported(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.pkl"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"x\.pkl: is a damaged pickle file \("):

@@ -25,23 +25,23 @@ MARKS = "case_id,mark_id,x_mm,y_mm,z_mm,score\na,1,0,0,0,0.5\na,2,5,5,5,\n"
 
 
 def test_our_own_table_may_be_a_csv_file(tmp_path: Path) -> None:
-    found = read_marks(folder(tmp_path / "mine.v2", marks__csv=MARKS))
-    assert found.name == "mine.v2"
-    assert found.marks.select("mark_id", "x_mm", "score").rows() == [
+    marks = read_marks(folder(tmp_path / "mine.v2", marks__csv=MARKS))
+    assert marks.name == "mine.v2"
+    assert marks.marks.select("mark_id", "x_mm", "score").rows() == [
         ("1", 0.0, 0.5),
         ("2", 5.0, None),
     ]
-    assert (found.slices, found.runs, found.intended_types) == (None, None, None)
+    assert (marks.slices, marks.runs, marks.intended_types) == (None, None, None)
 
 
 def test_marks_may_be_in_another_format(tmp_path: Path) -> None:
     luna16 = "seriesuid,coordX,coordY,coordZ,probability\na,1,2,3,0.5\n"
-    found = read_marks(folder(tmp_path / "mine", marks__csv=luna16))
-    assert (found.name, found.marks["x_mm"].to_list()) == ("mine", [1.0])
+    marks = read_marks(folder(tmp_path / "mine", marks__csv=luna16))
+    assert (marks.name, marks.marks["x_mm"].to_list()) == ("mine", [1.0])
 
 
 def test_slices_runs_and_declarations_are_read(tmp_path: Path) -> None:
-    found = read_marks(
+    marks = read_marks(
         folder(
             tmp_path / "mine",
             marks__csv=MARKS,
@@ -50,13 +50,13 @@ def test_slices_runs_and_declarations_are_read(tmp_path: Path) -> None:
             algorithm__toml=TOML,
         )
     )
-    assert found.name == "Finder"
-    assert found.intended_types == ("solid",)
-    assert found.facts == {"version": "1.2", "kind": "2-D", "threshold": "0.5"}
-    assert found.slices is not None
-    assert found.slices["slice_index"].to_list() == [7]
-    assert found.runs is not None
-    assert found.runs.select("case_id", "state", "seconds").rows() == [
+    assert marks.name == "Finder"
+    assert marks.intended_types == ("solid",)
+    assert marks.facts == {"version": "1.2", "kind": "2-D", "threshold": "0.5"}
+    assert marks.slices is not None
+    assert marks.slices["slice_index"].to_list() == [7]
+    assert marks.runs is not None
+    assert marks.runs.select("case_id", "state", "seconds").rows() == [
         ("a", "ok", 12.5),
         ("b", "timed_out", None),
     ]
@@ -118,7 +118,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_folder_is_told(tmp_path: Path, files: dict[str, str], message: str) -> None:
+def test_a_wrong_folder_is_reported(tmp_path: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_marks(folder(tmp_path / "mine", **files))
 

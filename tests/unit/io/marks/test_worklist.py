@@ -40,7 +40,7 @@ def test_slices_count_from_the_feet_where_the_geometry_is_known(tmp_path: Path) 
     assert rows["slice_index"].to_list() == [35, 10, None, None, None, None]
 
 
-def test_causes_that_were_filled_in_are_read_for_false_positives_alone(tmp_path: Path) -> None:
+def test_causes_that_were_filled_in_are_read_for_false_positives_only(tmp_path: Path) -> None:
     rows = worklist(tmp_path / "list.csv")
     assert rows["kind"].to_list()[4:] == ["false_positive"] * 2
     causes = ["motion", None, None, None, "vessel", "scar"]

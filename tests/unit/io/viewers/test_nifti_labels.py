@@ -41,7 +41,7 @@ def test_a_bare_8_bit_map_has_a_finding_for_each_number(tmp_path: Path) -> None:
     assert held(read_readings(tmp_path)) == {("a", "1"): {(1, 2, 3)}, ("a", "200"): {(2, 2, 3)}}
 
 
-def test_what_is_no_label_map_and_what_overlaps_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_label_map_and_what_overlaps_is_refused(tmp_path: Path) -> None:
     where = grid(GRIDS["plain"])
     parts = np.full((9, 20, 24), 0.5, dtype=np.float32)
     write_volume(Volume(parts, where), tmp_path / "a.nii.gz")

@@ -33,12 +33,12 @@ def written(path: Path, header: str = HEADER, content: bytes | None = None) -> P
 
 
 def test_a_file_by_hand_in_other_axes_and_byte_order(tmp_path: Path) -> None:
-    found = read_nrrd(written(tmp_path / "a.nrrd"))
-    assert found.labels.tolist() == [[[[0, 1], [2, 3], [4, 5]]]]
-    assert found.geometry.origin_mm.tolist() == [-1, 2, 3]
-    assert found.geometry.spacing_mm.tolist() == [0.5, 1, 2]
-    assert found.geometry.direction.tolist() == np.diag([-1.0, -1.0, 1.0]).tolist()
-    assert found.pairs == {"Segment0_Name": "a: b := c"}
+    nrrd = read_nrrd(written(tmp_path / "a.nrrd"))
+    assert nrrd.labels.tolist() == [[[[0, 1], [2, 3], [4, 5]]]]
+    assert nrrd.geometry.origin_mm.tolist() == [-1, 2, 3]
+    assert nrrd.geometry.spacing_mm.tolist() == [0.5, 1, 2]
+    assert nrrd.geometry.direction.tolist() == np.diag([-1.0, -1.0, 1.0]).tolist()
+    assert nrrd.pairs == {"Segment0_Name": "a: b := c"}
 
 
 @pytest.mark.parametrize("direction", list(GRIDS))
@@ -59,7 +59,7 @@ def test_another_program_reads_the_same_places(direction: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("NRRD0005", "NIFTI", "not an NRRD file"),
         ("type: short", "type: float", "whole numbers"),
@@ -75,9 +75,9 @@ def test_another_program_reads_the_same_places(direction: str, tmp_path: Path) -
         ("kinds:", "data file: /etc/passwd\nkinds:", "another file"),
     ],
 )
-def test_what_is_wrong_is_told(old: str, new: str, told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported(old: str, new: str, message: str, tmp_path: Path) -> None:
     path = written(tmp_path / "a.nrrd", HEADER.replace(old, new))
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_nrrd(path)
 
 

@@ -21,17 +21,17 @@ SAID = {"type": "part_solid", "density": "part_solid", "subtlety": 4, "malignanc
 def some(direction: np.ndarray, seed: int = 1, count: int = 3) -> Readings:
     """Blobs of two readers in two cases; each reader's own do not overlap."""
     random = np.random.default_rng(seed)
-    found: dict[tuple[str, str, str], Voxels] = {}
+    result: dict[tuple[str, str, str], Voxels] = {}
     for case_id in ("1.2.3", "case-b"):
         for reader in ("anna", "bo"):
             taken: Voxels = set()
             for number in range(count):
                 voxels = blob(random) - taken
                 if voxels:
-                    found[case_id, reader, f"{reader}:{number}"] = voxels
+                    result[case_id, reader, f"{reader}:{number}"] = voxels
                 taken |= voxels
     places = {"1.2.3": grid(direction), "case-b": grid(direction)}
-    return drawn(places, found, **SAID)
+    return drawn(places, result, **SAID)
 
 
 @pytest.mark.parametrize("direction", list(GRIDS))
@@ -46,19 +46,19 @@ def test_outlines_come_back_voxel_for_voxel(name: str, direction: str, tmp_path:
         return
     form.write_readings(before, tmp_path / "out", None)
     after = form.read_readings(tmp_path / "out", before.cases)
-    wanted, found = held(before), held(after)
+    wanted, result = held(before), held(after)
     assert len(wanted) == 12
     if name == "lidc_xml":  # readers are numbers there, and findings are named by them
-        assert sorted(map(sorted, found.values())) == sorted(map(sorted, wanted.values()))
+        assert sorted(map(sorted, result.values())) == sorted(map(sorted, wanted.values()))
     else:
-        assert found == wanted
-        told, wanted_of = (
+        assert result == wanted
+        message, wanted_of = (
             one.findings.select("case_id", "finding_id", "reader_id", "kind", *SAID).sort(
                 "case_id", "finding_id"
             )
             for one in (after, before)
         )
-        assert told.equals(wanted_of)
+        assert message.equals(wanted_of)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,7 +12,7 @@ from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
 from nodulebench.io.viewers.seg_nrrd import read_readings, write_readings
 
 
-def test_segments_that_overlap_lie_in_layers_of_their_own(tmp_path: Path) -> None:
+def test_segments_that_overlap_are_in_layers_of_their_own(tmp_path: Path) -> None:
     where = grid(GRIDS["oblique"])
     both = {("a", "anna", "x"): {(5, 5, 2), (6, 5, 2)}, ("a", "anna", "y"): {(6, 5, 2), (7, 5, 2)}}
     before = drawn({"a": where}, both)
@@ -36,9 +36,9 @@ def test_a_part_of_the_image_is_placed_in_it_and_bare_labels_are_findings(tmp_pa
     (tmp_path / "bo").mkdir()
     write_nrrd(Nrrd(labels, part(where, (4, 6, 3)), said), tmp_path / "bo" / "a.seg.nrrd")
     cases = drawn({"a": where}, {("a", "bo", "x"): {(1, 1, 1)}}).cases
-    found = read_readings(tmp_path, cases)
-    assert held(found) == {("a", "left"): {(4, 8, 4)}, ("a", "7"): {(5, 7, 3)}}
-    assert found.sessions["reader_id"].to_list() == ["bo"]
+    readings = read_readings(tmp_path, cases)
+    assert held(readings) == {("a", "left"): {(4, 8, 4)}, ("a", "7"): {(5, 7, 3)}}
+    assert readings.sessions["reader_id"].to_list() == ["bo"]
     alone = read_readings(tmp_path / "bo" / "a.seg.nrrd")
     assert held(alone) == {("a", "left"): {(0, 2, 1)}, ("a", "7"): {(1, 1, 0)}}
 

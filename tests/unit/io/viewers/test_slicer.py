@@ -36,11 +36,11 @@ def saved(folder: Path, *lists: dict[str, object]) -> Path:
 
 def test_curves_named_alike_are_one_finding_in_either_system(tmp_path: Path) -> None:
     lists = (curve("CC 3", 3, 2.5, 4.5), curve("CC 4", 4, 2.5, 3.5, sign=-1), curve("DD", 3, 9, 11))
-    found = read_readings(saved(tmp_path / "bo", *lists).parent, CASES)
+    readings = read_readings(saved(tmp_path / "bo", *lists).parent, CASES)
     square = {(i, j, 3) for i in (3, 4) for j in (3, 4)}
-    assert held(found)["a", "CC"] == square | {(3, 3, 4)}
-    assert found.findings["finding_id"].to_list() == ["CC", "DD"]
-    assert found.findings["reader_id"].to_list() == ["bo", "bo"]
+    assert held(readings)["a", "CC"] == square | {(3, 3, 4)}
+    assert readings.findings["finding_id"].to_list() == ["CC", "DD"]
+    assert readings.findings["reader_id"].to_list() == ["bo", "bo"]
 
 
 def test_points_are_findings_and_rulers_are_passed_over(tmp_path: Path) -> None:
@@ -58,17 +58,17 @@ def test_points_are_findings_and_rulers_are_passed_over(tmp_path: Path) -> None:
         },
         {"type": "Line", "name": "L", "controlPoints": []},
     )
-    found = read_readings(saved(tmp_path / "in", *lists))
-    rows = found.findings.select("finding_id", "kind", "x_mm", "y_mm", "z_mm").rows()
+    readings = read_readings(saved(tmp_path / "in", *lists))
+    rows = readings.findings.select("finding_id", "kind", "x_mm", "y_mm", "z_mm").rows()
     assert rows == [
         ("F-1", "small_nodule", -1.5, -2.0, 3.0),
         ("small_nodule 2", "small_nodule", -4.0, -5.0, 6.0),
     ]
-    assert [notice.code for notice in found.notices] == ["others_passed_over"]
+    assert [notice.code for notice in readings.notices] == ["others_passed_over"]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("[]", "not a file of 3D Slicer's markups"),
         ('{"markups": [1]}', "not a file of 3D Slicer's markups"),
@@ -79,9 +79,9 @@ def test_points_are_findings_and_rulers_are_passed_over(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_markups_is_refused(content: str, told: str, tmp_path: Path) -> None:
+def test_what_is_not_a_markups_is_refused(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.mrk.json").write_text(content)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_readings(tmp_path)
 
 

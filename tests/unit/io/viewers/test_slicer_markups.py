@@ -37,7 +37,7 @@ def test_every_error_is_a_point_at_its_place(tmp_path: Path) -> None:
     assert wrong["label"].endswith("score 0.25")
 
 
-def test_a_case_whose_name_is_no_file_name_is_refused(tmp_path: Path) -> None:
+def test_a_case_whose_name_is_not_a_file_name_is_refused(tmp_path: Path) -> None:
     cells = {("x", "1"): cohort(case("../up", nodule(8)))}
     with pytest.raises(InputError, match="cannot be the name of a file"):
         write_markups(cells, tmp_path / "out")

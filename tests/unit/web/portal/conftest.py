@@ -1,6 +1,6 @@
-"""Sites on SQLite, and where a test asks for it on PostgreSQL, too.
+"""Sites on SQLite, and on PostgreSQL where a test asks for it.
 
-``NODULEBENCH_TEST_DATABASE=postgresql pytest tests/unit/portal`` has all of them on PostgreSQL.
+``NODULEBENCH_TEST_DATABASE=postgresql pytest tests/unit/web/portal`` has all of them on PostgreSQL.
 """
 
 import os
@@ -20,7 +20,7 @@ from nodulebench.web.portal.site import Site
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_waiting_for_the_disk_by_sqlite() -> Iterator[None]:
-    """Servers that are killed have processes, and settings, of their own."""
+    """Killed servers have separate processes and settings."""
     with pytest.MonkeyPatch.context() as patch:
         quick = [pragma.replace("=FULL", "=OFF") for pragma in database._PRAGMAS]
         patch.setattr(database, "_PRAGMAS", quick)
@@ -78,7 +78,7 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def any_database(request: pytest.FixtureRequest) -> str:
-    """The address of an empty database of each kind; nothing: SQLite in the storage."""
+    """The URL of an empty database of each kind; empty: SQLite in the storage."""
     if request.param == "sqlite":
         return ""
     server: Server = request.getfixturevalue("postgres")
@@ -87,7 +87,7 @@ def any_database(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def other_database(any_database: str, request: pytest.FixtureRequest) -> str:
-    """The address of an empty database of the other kind."""
+    """The URL of an empty database of the other kind."""
     if any_database:
         return ""
     server: Server = request.getfixturevalue("postgres")

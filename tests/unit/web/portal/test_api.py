@@ -1,4 +1,4 @@
-"""The interface for programs: what it says, for whom, and the client that speaks it."""
+"""The JSON API and its Python client."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def token_of(browser: Browser) -> str:
 
 @pytest.fixture
 def address(site: Site) -> Iterator[str]:
-    """A server on loopback, for a client that knows nothing of tests."""
+    """A real server on loopback."""
     server = uvicorn.Server(uvicorn.Config(make_app(site), port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -40,7 +40,7 @@ def test_a_program_checks_submits_and_reads(
     site: Site, address: str, as_ada: Browser, benchmark: str, tmp_path: Path
 ) -> None:
     portal = Client(address, token_of(as_ada))
-    assert [(one.id, one.state) for one in portal.benchmarks()] == [(benchmark, "open")]
+    assert [(listed.id, listed.state) for listed in portal.benchmarks()] == [(benchmark, "open")]
     marks = tmp_path / "mine.csv"
     marks.write_text(BROKEN)
     checked = portal.check(benchmark, marks)
@@ -66,7 +66,7 @@ def test_a_program_checks_submits_and_reads(
 
 
 @pytest.mark.slow
-def test_a_download_goes_on_where_it_broke_off(
+def test_an_interrupted_download_is_continued(
     site: Site, address: str, as_ada: Browser, organiser: User, benchmark: str, tmp_path: Path
 ) -> None:
     content = bytes(range(256)) * 300
@@ -81,17 +81,15 @@ def test_a_download_goes_on_where_it_broke_off(
     part.write_bytes(content[:50_000])
     assert portal.download(file, tmp_path).read_bytes() == content
     assert not part.exists()
-    part.write_bytes(b"x" * 50_000)  # of something else
+    part.write_bytes(b"x" * 50_000)  # of another file
     with pytest.raises(InputError, match="is not what its digest says"):
         portal.download(file, tmp_path)
     assert portal.download(file, tmp_path).read_bytes() == content
-    with pytest.raises(InputError, match="lies outside"):
+    with pytest.raises(InputError, match="is outside"):
         portal.download(file.model_copy(update={"name": "../a.raw"}), tmp_path)
 
 
-def test_what_the_client_is_told_when_something_is_wrong(
-    address: str, benchmark: str, tmp_path: Path
-) -> None:
+def test_the_client_reports_errors(address: str, benchmark: str, tmp_path: Path) -> None:
     marks = tmp_path / "mine.csv"
     marks.write_text(GOOD)
     with pytest.raises(InputError, match="Sign in first"):
@@ -105,8 +103,8 @@ def test_what_the_client_is_told_when_something_is_wrong(
 
 
 def test_the_description_names_every_route_of_the_interface(site: Site) -> None:
-    found = Browser(site).get("/api/v1/openapi.json").json()
-    assert sorted(found["paths"]) == [
+    description = Browser(site).get("/api/v1/openapi.json").json()
+    assert sorted(description["paths"]) == [
         "/api/v1/benchmarks",
         "/api/v1/benchmarks/{benchmark_id}",
         "/api/v1/benchmarks/{benchmark_id}/check",
@@ -115,7 +113,7 @@ def test_the_description_names_every_route_of_the_interface(site: Site) -> None:
         "/api/v1/benchmarks/{benchmark_id}/leaderboard",
         "/api/v1/entries/{entry_id}",
     ]
-    assert "EntryInfo" in found["components"]["schemas"]
+    assert "EntryInfo" in description["components"]["schemas"]
 
 
 def test_a_browsers_session_cannot_be_used_to_write_by_the_interface(
@@ -139,7 +137,7 @@ def test_a_table_has_no_formula_in_it(site: Site, as_organiser: Browser, benchma
     assert ",=1+1," not in table.text
 
 
-def test_a_badge_is_of_what_everybody_may_see(site: Site, as_ada: Browser, benchmark: str) -> None:
+def test_a_badge_shows_only_public_values(site: Site, as_ada: Browser, benchmark: str) -> None:
     entry = as_ada.send(benchmark, "submit", GOOD).headers["location"]
     assert as_ada.get(f"{entry}/badge.svg").status_code == 404
     work_off(site)

@@ -1,6 +1,6 @@
-"""Whatever a program sends to the interface, it gets an answer that the description knows.
+"""Every request to the API gets an answer that its description contains.
 
-Schemathesis makes requests of the description, right ones and wrong ones; the same few every time.
+Schemathesis makes valid and invalid requests from the description, always the same few.
 The long campaign is benchmarks/portal_fuzzed.py.
 """
 
@@ -16,7 +16,7 @@ from nodulebench.web.portal.site import Site
 
 @pytest.mark.filterwarnings("ignore")
 def test_no_request_breaks_the_interface(site: Site, as_ada: Browser, benchmark: str) -> None:
-    found = fuzz(site, as_ada, benchmark, examples=12)
-    assert found.wrong == []
-    assert found.requests >= 100
-    assert {200, 404, 422} <= set(found.statuses)
+    findings = fuzz(site, as_ada, benchmark, examples=12)
+    assert findings.wrong == []
+    assert findings.requests >= 100
+    assert {200, 404, 422} <= set(findings.statuses)

@@ -1,7 +1,7 @@
-"""What somebody hostile tries at the site: refused, written down, and nothing kept of it.
+"""Attacks on a site are refused and logged, and nothing of them is stored.
 
-Others stand beside what they attack: archives in test_archive, roles and forms in
-access/test_guard, passwords in access/test_accounts, texts in test_pages, formulas in test_api.
+Other attacks are tested elsewhere: archives in submissions/test_archive, roles and forms in
+test_guard, passwords in accounts/test_service, texts in test_pages, formulas in test_api.
 """
 
 import io
@@ -35,7 +35,7 @@ from builders.portal import (
 from nodulebench.web.portal import middleware
 from nodulebench.web.portal.accounts.credentials import (
     AT_ONCE,
-    MOST_PER_ADDRESS,
+    MAX_PER_ADDRESS,
     Passwords,
     Refusals,
 )
@@ -68,7 +68,7 @@ READ = [
 
 
 def refused(site: Site) -> list[dict[str, object]]:
-    """What the log says of refusals, the last first."""
+    """The refusals in the log, last first."""
     with site.database.reading() as session:
         events = latest_events(session, None, 200)
     return [
@@ -93,40 +93,44 @@ def sent(browser: Browser, benchmark: str, how: str, name: str, content: bytes):
 
 
 @pytest.mark.slow
-def test_nobody_reads_the_reference_by_any_route_id_or_trick(
+def test_the_reference_cannot_be_read_by_any_route_id_or_trick(
     site: Site, organiser: User, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
-    """Every page that can be read, with every id there is and every trick, by three people."""
+    """Every readable page, with every existing id and every trick, by three people."""
     as_lin = signed_in(site, lin.login)
     missed = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.2,1,1,1,0.5\n"
     as_lin.send(benchmark, "submit", missed)
     work_off(site)
-    as_ada.send(benchmark, "submit", GOOD)  # nobody else may see that it is there
+    as_ada.send(benchmark, "submit", GOOD)  # others must not see that it exists
     hidden = make_tiny_benchmark(site, organiser, title="Hidden from all")
     with site.database.writing() as session:
         session.get_one(Benchmark, hidden).is_shown = False
     with site.database.reading() as session:
-        ids = [one for kind in (Entry, Job, Result) for one in session.scalars(select(kind.id))]
+        ids = [
+            row_id for kind in (Entry, Job, Result) for row_id in session.scalars(select(kind.id))
+        ]
     wrong = []
     secrets = (SECRET_PLACE, str(site.settings.storage), "coordX,", "Hidden from all", "$argon2")
     for who, browser in (("public", Browser(site)), ("ada", as_ada), ("lin", as_lin)):
         tried = (*ids, benchmark, hidden, *(TRICKS if who == "ada" else ()))
         for route in READ:
-            for one in tried if "{" in route.path else ("",):
-                path = re.sub(r"\{\w+\}", one, route.path)
-                query = f"?one={ids[0]}&other={one}&before={2**70}&rule={one}&next=//x&to=//x"
+            for entry_id in tried if "{" in route.path else ("",):
+                path = re.sub(r"\{\w+\}", entry_id, route.path)
+                query = (
+                    f"?one={ids[0]}&other={entry_id}&before={2**70}&rule={entry_id}&next=//x&to=//x"
+                )
                 answer = browser.client.get(path + query)
-                told = answer.text + str(answer.headers)
-                found = [secret for secret in secrets if secret in told]
-                is_kept = "no-store" not in answer.headers["cache-control"]
-                is_kept = is_kept and route.name not in ("static", "badge")
-                if answer.status_code >= 500 or found or is_kept:
-                    wrong.append((who, path[:60], answer.status_code, found, is_kept))
+                text = answer.text + str(answer.headers)
+                leaked = [secret for secret in secrets if secret in text]
+                is_cacheable = "no-store" not in answer.headers["cache-control"]
+                is_cacheable = is_cacheable and route.name not in ("static", "badge")
+                if answer.status_code >= 500 or leaked or is_cacheable:
+                    wrong.append((who, path[:60], answer.status_code, leaked, is_cacheable))
     assert wrong == []
 
 
 OPENED: list[str] | None = None
-"""Files that were opened since it was emptied; None: nobody looks."""
+"""Files opened since the list was emptied; None: not recorded."""
 
 
 def _hear(event: str, given: tuple[object, ...]) -> None:
@@ -140,7 +144,7 @@ sys.addaudithook(_hear)
 def test_a_check_never_opens_the_test_set(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that neither its words nor the time that it takes can tell anything of the reference."""
+    """Neither the answer nor its time can disclose anything of the reference."""
     page = f"/benchmarks/{benchmark}/submit"
     as_ada.get(page)
     hits = f"{HEADER}\n1.2.3.1,10.0,20.0,30.0,0.9\n1.2.3.9,1,1,1,0.5\n"
@@ -148,22 +152,22 @@ def test_a_check_never_opens_the_test_set(
     assert as_ada.send(benchmark, "validate", hits).status_code == 200
     assert as_ada.send(benchmark, "submit", GOOD).status_code == 303
     assert OPENED is not None
-    opened = [one for one in OPENED if one.startswith(str(site.settings.storage))]
-    assert any("uploads" in one for one in opened)  # we do hear
-    assert [one for one in opened if one.startswith(str(site.settings.sets))] == []
+    opened = [path for path in OPENED if path.startswith(str(site.settings.storage))]
+    assert any("uploads" in path for path in opened)  # opened files are recorded
+    assert [path for path in opened if path.startswith(str(site.settings.sets))] == []
     work_off(site)
-    assert any(one.startswith(str(site.settings.sets)) for one in OPENED)  # the worker did
+    assert any(path.startswith(str(site.settings.sets)) for path in OPENED)  # the worker opens it
 
 
 def test_a_check_answers_alike_whether_marks_hit_or_miss(as_ada: Browser, benchmark: str) -> None:
-    """So that nothing can be learnt by checking as often as one likes."""
+    """Repeated checks disclose nothing."""
     hits = f"{HEADER}\n1.2.3.1,10.0,20.0,30.0,0.9\n"
     misses = f"{HEADER}\n1.2.3.1,60.0,20.0,30.0,0.9\n"
-    told = [
-        re.sub(r'name="csrf" value="[^"]+"', "", as_ada.send(benchmark, "validate", one).text)
-        for one in (hits, misses)
+    answers = [
+        re.sub(r'name="csrf" value="[^"]+"', "", as_ada.send(benchmark, "validate", marks).text)
+        for marks in (hits, misses)
     ]
-    assert told[0] == told[1]
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +176,7 @@ def test_a_check_answers_alike_whether_marks_hit_or_miss(as_ada: Browser, benchm
     ids=["bomb", "traversal", "absolute"],
 )
 @pytest.mark.parametrize("how", ["validate", "submit"])
-def test_a_hostile_archive_is_refused_and_written_down(
+def test_a_hostile_archive_is_refused_and_logged(
     site: Site,
     as_ada: Browser,
     ada: User,
@@ -182,7 +186,7 @@ def test_a_hostile_archive_is_refused_and_written_down(
     part: bytes,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(entries, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(entries, "MAX_BYTES", 1_000_000)
     answer = sent(as_ada, benchmark, how, "marks.zip", zipped((name, part)))
     assert answer.status_code == 422
     assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "archive")
@@ -190,7 +194,7 @@ def test_a_hostile_archive_is_refused_and_written_down(
     assert not (site.settings.storage.parent / "portal.key").exists()
 
 
-def test_nobody_else_on_the_machine_reads_a_new_storage(tmp_path: Path) -> None:
+def test_a_new_storage_is_private(tmp_path: Path) -> None:
     opened = Site.open(Settings(tmp_path / "new"))
     opened.database.close()
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
@@ -214,7 +218,7 @@ def test_two_gigabytes_are_refused_before_a_byte_is_read(site: Site, as_ada: Bro
 def test_a_form_that_is_sent_again_after_its_session_is_refused(
     site: Site, as_ada: Browser
 ) -> None:
-    """Kept with its cookie, as who listened would: its session has ended, and with it the form."""
+    """Replayed with its cookie by an eavesdropper: the session, and so the form, has ended."""
     secret, cookie = as_ada.secret("/account"), dict(as_ada.client.cookies)
     assert as_ada.post("/sign-out", "/account").status_code == 303
     again = Browser(site)
@@ -240,11 +244,11 @@ def test_a_used_link_cannot_be_used_again(site: Site) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ada")
-def test_spraying_is_refused_and_written_down(site: Site) -> None:
+def test_password_spraying_is_refused_and_logged(site: Site) -> None:
     browser = Browser(site)
     secret = browser.secret("/sign-in")
     form = {"csrf": secret, "password": "Winter2026!!", "code": ""}
-    for number in range(MOST_PER_ADDRESS):
+    for number in range(MAX_PER_ADDRESS):
         answer = browser.client.post("/sign-in", data={**form, "login": f"user{number}"})
         assert answer.status_code == 401
     for _ in range(3):
@@ -252,23 +256,23 @@ def test_spraying_is_refused_and_written_down(site: Site) -> None:
         assert answer.status_code == 429
     with site.database.reading() as session:
         actions = [event.action for event in latest_events(session, None, 200)]
-    assert actions.count("sign_in_failed") == MOST_PER_ADDRESS
-    assert actions.count("sign_in_throttled") == 1  # a log that everybody can fill is none
+    assert actions.count("sign_in_failed") == MAX_PER_ADDRESS
+    assert actions.count("sign_in_throttled") == 1  # a log that anyone can fill is useless
 
 
 @pytest.mark.parametrize(
     ("proxy", "comes_from", "seen"),
     [
-        ("", "127.0.0.1", "127.0.0.1"),  # nobody is believed where no proxy was named
+        ("", "127.0.0.1", "127.0.0.1"),  # without a named proxy no address is trusted
         ("127.0.0.1", "127.0.0.1", "203.0.113.9"),
-        ("127.0.0.1", "198.51.100.7", "198.51.100.7"),  # who is no proxy is not
+        ("127.0.0.1", "198.51.100.7", "198.51.100.7"),  # the client is not a proxy
         ("10.0.0.0/8,127.0.0.1", "10.1.2.3", "203.0.113.9"),
     ],
 )
-def test_who_asks_is_believed_of_a_named_proxy_alone(
+def test_only_a_named_proxy_is_trusted(
     tmp_path: Path, proxy: str, comes_from: str, seen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sprays invents addresses; the proxy adds the true one as the last."""
+    """An attacker invents addresses; the proxy appends the true one."""
     asked: list[str] = []
     monkeypatch.setattr(
         "nodulebench.web.portal.accounts.credentials._from",
@@ -280,7 +284,7 @@ def test_who_asks_is_believed_of_a_named_proxy_alone(
         make_app(site), base_url=ADDRESS, follow_redirects=False, client=(comes_from, 50000)
     )
     browser.client.headers["X-Forwarded-For"] = "192.0.2.1, 203.0.113.9"
-    assert browser.sign_in("nobody").status_code == 401
+    assert browser.sign_in("unknown").status_code == 401
     assert set(asked) == {seen}
     site.database.close()
 
@@ -288,7 +292,7 @@ def test_who_asks_is_believed_of_a_named_proxy_alone(
 def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each hash takes 64 MiB for a moment; forty at once would take a small machine down."""
+    """Each hash takes 64 MiB for a moment; forty at once would exhaust a small machine."""
     at_once, most = [0], [0]
 
     class Slow:
@@ -309,27 +313,27 @@ def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
     assert 1 <= most[0] <= AT_ONCE
 
 
-def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_refusals_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.monotonic", lambda: clock[0])
-    kept = Refusals()
-    assert [kept.due("ada", "form_old") for _ in range(5)] == [1, 0, 0, 0, 0]
-    assert kept.due("lin", "form_old") == 1
+    refusals = Refusals()
+    assert [refusals.due("ada", "form_old") for _ in range(5)] == [1, 0, 0, 0, 0]
+    assert refusals.due("lin", "form_old") == 1
     clock[0] += 60.0
-    assert kept.due("ada", "form_old") == 5
-    assert kept.due("ada", "form_old") == 0
+    assert refusals.due("ada", "form_old") == 5
+    assert refusals.due("ada", "form_old") == 0
 
 
-def test_one_account_has_one_place_and_all_together_a_few() -> None:
-    """Eight files of two people at a counter of three limiter: two at once, never more of one."""
-    limiter, most, of_one = UploadLimiter(at_once=3, per_account=1), [0], [0]
+def test_an_account_has_one_upload_slot_and_a_server_a_few() -> None:
+    """Eight uploads of two people with three slots: two at once, never two of one person."""
+    limiter, most, most_of_account = UploadLimiter(at_once=3, per_account=1), [0], [0]
     taken: list[str] = []
 
     async def send(account: str) -> None:
         async with limiter.slot(account):
             taken.append(account)
             most[0] = max(most[0], len(taken))
-            of_one[0] = max(of_one[0], taken.count(account))
+            most_of_account[0] = max(most_of_account[0], taken.count(account))
             await anyio.sleep(0.005)
             taken.remove(account)
 
@@ -339,10 +343,10 @@ def test_one_account_has_one_place_and_all_together_a_few() -> None:
                 group.start_soon(send, "ada" if number % 2 else "lin")
 
     anyio.run(all_at_once)
-    assert (most, of_one) == ([2], [1])
+    assert (most, most_of_account) == ([2], [1])
 
 
-def test_who_waits_too_long_for_a_place_is_told_to_come_again() -> None:
+def test_an_upload_without_a_slot_is_refused_after_a_while() -> None:
     limiter = UploadLimiter(at_once=1, waits_s=0.02)
 
     async def second() -> None:
@@ -350,7 +354,7 @@ def test_who_waits_too_long_for_a_place_is_told_to_come_again() -> None:
             with pytest.raises(DeniedError, match="busy"):
                 async with limiter.slot("lin"):
                     pass
-        async with limiter.slot("lin"):  # the place is free again
+        async with limiter.slot("lin"):  # the slot is free again
             pass
 
     anyio.run(second)
@@ -367,9 +371,7 @@ def test_a_full_disk_takes_no_file(
     assert as_ada.send(benchmark, "validate", GOOD).status_code == 200
 
 
-def test_no_more_is_kept_of_one_account_than_the_site_says(
-    site: Site, organiser: User, ada: User
-) -> None:
+def test_the_quota_of_an_account_is_enforced(site: Site, organiser: User, ada: User) -> None:
     small = Site(replace(site.settings, account_quota=2 * len(GOOD)), site.database, site.key)
     benchmark = make_tiny_benchmark(small, organiser)
     as_ada, as_organiser = signed_in(small, ada.login), signed_in(small, organiser.login)
@@ -381,7 +383,7 @@ def test_no_more_is_kept_of_one_account_than_the_site_says(
 
 
 @pytest.mark.slow
-def test_an_archive_is_unpacked_once_and_removed_when_it_is_judged(
+def test_an_archive_is_unpacked_once_and_removed_after_scoring(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unpacked = []
@@ -413,7 +415,7 @@ def test_what_a_killed_server_left_behind_is_swept(
         (left / "marks.csv").write_text("x")
         assert sweep_uploads(site) == 0
         monkeypatch.setattr(entries, "now", lambda: now() + timedelta(hours=25))
-        assert sweep_uploads(site) == 2  # what is written for a day is not written any more
+        assert sweep_uploads(site) == 2  # uploads of yesterday are abandoned
         assert not young.path.exists()
     with site.database.reading() as session:
         entry = session.scalars(select(Entry)).one()
@@ -431,7 +433,7 @@ def test_cancelling_kills_an_evaluation_that_says_nothing(
         try:
             sleep(3600)
         except Exception as error:
-            raise AssertionError("the evaluation took it for an error of its own") from error
+            raise AssertionError("the evaluation took it for its own error") from error
 
     def cancelling() -> None:
         while not begun:

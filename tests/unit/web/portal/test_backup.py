@@ -1,4 +1,4 @@
-"""A backup holds everything, also from one kind of database to the other; its log is verified."""
+"""A backup contains everything, can be restored to either database, and its log is verified."""
 
 import zipfile
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_a_restored_site_is_the_same_on_the_other_database(
     assert count == len(_events(any_site))
     as_ada.wear(make_app(restored))
     assert [as_ada.get(page).text for page in pages] == before
-    assert Browser(restored).sign_in("ada", "wrong").status_code == 401  # rows are counted on
+    assert Browser(restored).sign_in("ada", "wrong").status_code == 401  # numbering continues
     again = as_ada.send(benchmark, "submit", BETTER).headers["location"]
     assert work_off(restored) == 1
     assert "1.000" in as_ada.get(again).text
@@ -100,17 +100,17 @@ def _new_table(rows: dict[str, bytes]) -> None:
     rows["rows/wish.jsonl"] = b""
 
 
-def _no_backup(rows: dict[str, bytes]) -> None:
+def _not_a_backup(rows: dict[str, bytes]) -> None:
     rows["backup.json"] = b"[]"
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (_first_event_gone, "gap"),
         (_new_column, "later version"),
         (_new_table, "later version"),
-        (_no_backup, "not a backup"),
+        (_not_a_backup, "not a backup"),
     ],
 )
 def test_what_cannot_be_restored_leaves_nothing_behind(
@@ -118,7 +118,7 @@ def test_what_cannot_be_restored_leaves_nothing_behind(
     organiser: User,
     tmp_path: Path,
     change: Callable[[dict[str, bytes]], None],
-    told: str,
+    message: str,
 ) -> None:
     assert organiser.account
     back_up(site, tmp_path / "site.zip")
@@ -128,21 +128,21 @@ def test_what_cannot_be_restored_leaves_nothing_behind(
     with zipfile.ZipFile(tmp_path / "changed.zip", "w") as new:
         for name, content in rows.items():
             new.writestr(name, content)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         restore(tmp_path / "changed.zip", Settings(tmp_path / "new", passwords=CHEAP))
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["changed.zip", "portal", "site.zip"]
 
 
-def test_what_is_not_there_is_not_called_damaged(tmp_path: Path) -> None:
+def test_a_missing_backup_is_reported_as_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a file"):
         restore(tmp_path / "x.zip", Settings(tmp_path / "new"))
 
 
-def test_a_backup_has_no_limit_of_files_and_holds_what_rows_know(
+def test_a_backup_has_no_file_limit_and_skips_temporary_files(
     site: Site, as_ada: Browser, benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Made while the site is used: what is being sent, unpacked or scored may vanish any moment."""
+    """Files that are being uploaded, unpacked or scored may vanish during a backup."""
     entry = as_ada.send(benchmark, "submit", GOOD).headers["location"].rpartition("/")[2]
     work_off(site)
     with site.database.reading() as session:
@@ -154,15 +154,15 @@ def test_a_backup_has_no_limit_of_files_and_holds_what_rows_know(
         site.upload("0" * 16) / "being-sent.csv",
         site.results / entry / "1-claimed" / "evaluation.json",
     ]
-    for one in passing:
-        one.parent.mkdir(parents=True, exist_ok=True)
-        one.write_text("x")
+    for path in passing:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
     back_up(site, tmp_path / "site.zip")
-    monkeypatch.setattr("nodulebench.web.portal.submissions.archive.MOST_FILES", 3)
+    monkeypatch.setattr("nodulebench.web.portal.submissions.archive.MAX_FILES", 3)
     settings = Settings(tmp_path / "new", address=ADDRESS, passwords=CHEAP)
     restore(tmp_path / "site.zip", settings)
-    for one in passing:
-        assert not (settings.storage / one.relative_to(site.settings.storage)).exists()
-    kept = sorted(path.name for path in (settings.storage / "results" / result).iterdir())
-    assert kept == sorted(path.name for path in (site.results / result).iterdir())
+    for path in passing:
+        assert not (settings.storage / path.relative_to(site.settings.storage)).exists()
+    names = sorted(path.name for path in (settings.storage / "results" / result).iterdir())
+    assert names == sorted(path.name for path in (site.results / result).iterdir())
     assert (settings.storage / "uploads" / entry / "mine.csv").read_text() == GOOD

@@ -1,4 +1,4 @@
-"""Certificates: one for a result, numbered, signed; what they say can be checked by anybody."""
+"""Certificates: one per result, numbered and signed; anyone can verify them."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from nodulebench.web.portal.site import Site
 
 
 def certified(browser: Browser, benchmark: str) -> tuple[str, str]:
-    """The address of an entry that was scored, and that of its certificate."""
+    """The URLs of a scored entry and of its certificate."""
     entry = browser.send(benchmark, "submit", GOOD).headers["location"]
     work_off(browser.site)
     return entry, browser.post(f"{entry}/certificate", entry).headers["location"]
@@ -29,7 +29,7 @@ Verified = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def verified(capsys: pytest.CaptureFixture[str]) -> Verified:
-    """``nodulebench verify``: its status and what it said."""
+    """Run ``nodulebench verify``; return its status and output."""
 
     def called(path: Path, *more: str) -> tuple[int, str]:
         status = run("verify", path, *more)
@@ -54,64 +54,64 @@ def test_a_certificate_is_numbered_signed_and_made_once(
     key, statement = tmp_path / "portal.pub", tmp_path / "certificate.json"
     key.write_text(Browser(site).get("/key").text)
     statement.write_bytes(Browser(site).get(f"{page}/statement.json").content)
-    code, told = verified(statement, "--public-key", str(key))
+    code, output = verified(statement, "--public-key", str(key))
     assert code == 0
-    assert "number      1 of http://testserver" in told
-    assert "metric      luna16 recall 0.667" in told
-    assert "holds" in told
-    assert "not checked" not in told
+    assert "number      1 of http://testserver" in output
+    assert "metric      luna16 recall 0.667" in output
+    assert "holds" in output
+    assert "not checked" not in output
     assert "not checked: give --public-key" in verified(statement)[1]
 
 
-def test_a_changed_certificate_is_found(
+def test_a_changed_certificate_is_rejected(
     as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
 ) -> None:
     _, page = certified(as_ada, benchmark)
     file = tmp_path / "changed.json"
     changes = ((("readings", 0, "value"), 0.99), (("number",), 2), (("entry", "by"), "Another"))
     for path, value in changes:
-        found = as_ada.get(f"{page}/statement.json").json()
-        part = found["certificate"]
-        for one in path[:-1]:
-            part = part[one]
+        statement = as_ada.get(f"{page}/statement.json").json()
+        part = statement["certificate"]
+        for key in path[:-1]:
+            part = part[key]
         part[path[-1]] = value
-        file.write_text(json.dumps(found))
-        code, told = verified(file)
+        file.write_text(json.dumps(statement))
+        code, output = verified(file)
         assert code != 0
-        assert "was changed after it was signed" in told
+        assert "was changed after it was signed" in output
     for text in ("{", "[]", '{"receipt": 1, "key": "", "code": ""}', '{"receipt": {}}'):
         file.write_text(text)
         assert verified(file)[0] != 0
 
 
-def test_a_certificate_of_another_site_is_found(
+def test_a_certificate_of_another_site_is_rejected(
     as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
 ) -> None:
     _, page = certified(as_ada, benchmark)
     file = tmp_path / "certificate.json"
     file.write_bytes(as_ada.get(f"{page}/statement.json").content)
     new_person_key(tmp_path / "other")
-    code, told = verified(file, "--public-key", str(tmp_path / "other.pub"))
+    code, output = verified(file, "--public-key", str(tmp_path / "other.pub"))
     assert code != 0
-    assert "is signed by another key" in told
+    assert "is signed by another key" in output
 
 
-def test_what_somebody_signed_themselves_is_no_certificate(
+def test_a_statement_signed_by_others_is_not_a_certificate(
     tmp_path: Path, verified: Verified
 ) -> None:
-    """Nor does it write to the terminal what it likes."""
+    """Nor can it write control characters to the terminal."""
     new_person_key(tmp_path / "own")
     key, file = read_private_key(tmp_path / "own"), tmp_path / "own.json"
-    for said in ({}, {"readings": 1, "benchmark": [], "entry": None}):
-        file.write_text(json.dumps(signed_statement("certificate", said, key)))
-        code, told = verified(file)
+    for statement in ({}, {"readings": 1, "benchmark": [], "entry": None}):
+        file.write_text(json.dumps(signed_statement("certificate", statement, key)))
+        code, output = verified(file)
         assert code != 0
-        assert "does not say what a certificate says" in told
-    said = {"entry": "\x1b[2J", "at": "now", "digest": "none"}
-    file.write_text(json.dumps(signed_statement("receipt", said, key)))
-    code, told = verified(file)
+        assert "lacks the content of a certificate" in output
+    statement = {"entry": "\x1b[2J", "at": "now", "digest": "none"}
+    file.write_text(json.dumps(signed_statement("receipt", statement, key)))
+    code, output = verified(file)
     assert code == 0
-    assert "\x1b" not in told
+    assert "\x1b" not in output
 
 
 def test_a_print_is_signed_as_a_file(
@@ -130,12 +130,12 @@ def test_a_print_is_signed_as_a_file(
     assert b"/Marked true" in content
     for words in (["pdfinfo", file], ["pdftoppm", "-r", "20", file, tmp_path / "page"]):
         if which(str(words[0])):
-            told = subprocess.run(words, capture_output=True, check=True).stderr
-            assert told == b"", "a reader of PDF finds nothing to complain of"
+            output = subprocess.run(words, capture_output=True, check=True).stderr
+            assert output == b"", "a reader of PDF finds nothing to complain of"
 
 
 @pytest.mark.slow
-def test_who_may_have_one(site: Site, as_ada: Browser, lin: User, benchmark: str) -> None:
+def test_who_may_have_a_certificate(site: Site, as_ada: Browser, lin: User, benchmark: str) -> None:
     entry, page = certified(as_ada, benchmark)
     as_lin = signed_in(site, lin.login)
     assert as_lin.post(f"{entry}/certificate", entry).status_code == 404
@@ -149,7 +149,7 @@ def test_who_may_have_one(site: Site, as_ada: Browser, lin: User, benchmark: str
 
 
 @pytest.mark.slow
-def test_names_that_are_kept_back_stand_in_no_certificate(
+def test_hidden_names_appear_in_no_certificate(
     site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
 ) -> None:
     _, page = certified(as_ada, benchmark)
@@ -189,7 +189,9 @@ def test_a_corrected_test_set_supersedes_a_certificate(
     assert as_ada.get(f"{page}/statement.json").json() == before
     newer = as_ada.post(f"{entry}/certificate", entry).headers["location"]
     assert newer == "/certificates/2"
-    told = as_ada.get(f"{newer}/statement.json").json()["certificate"]
-    assert told["benchmark"]["version"] == 2
-    recall = [reading["value"] for reading in told["readings"] if reading["metric"] == "recall"]
-    assert recall == [1.0]  # the nodule that was missed is none any longer
+    statement = as_ada.get(f"{newer}/statement.json").json()["certificate"]
+    assert statement["benchmark"]["version"] == 2
+    recall = [
+        reading["value"] for reading in statement["readings"] if reading["metric"] == "recall"
+    ]
+    assert recall == [1.0]  # the correction removed the missed nodule

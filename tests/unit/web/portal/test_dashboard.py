@@ -36,7 +36,7 @@ def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) ->
         assert session.get(Worker, "lab:1") is None
 
 
-def test_a_worker_says_that_it_lives_and_that_it_ends(
+def test_a_worker_sends_heartbeats_and_its_end(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
@@ -54,7 +54,9 @@ def test_a_worker_says_that_it_lives_and_that_it_ends(
 
 
 @pytest.mark.slow
-def test_looks_are_counted_and_flatter(site: Site, as_ada: Browser, benchmark: str) -> None:
+def test_evaluations_are_counted_with_their_optimism(
+    site: Site, as_ada: Browser, benchmark: str
+) -> None:
     as_ada.send(benchmark, "submit", GOOD)
     work_off(site)
     with site.database.reading() as session:
@@ -62,16 +64,16 @@ def test_looks_are_counted_and_flatter(site: Site, as_ada: Browser, benchmark: s
     assert (first.who, first.evaluations, first.optimism) == ("Ada", 1, 0.0)
     assert first.needed == pytest.approx(NormalDist().inv_cdf(0.975))
     as_ada.send(benchmark, "submit", BETTER)
-    as_ada.send(benchmark, "submit", BETTER)  # the same again tells nothing more
+    as_ada.send(benchmark, "submit", BETTER)  # an identical submission discloses nothing more
     work_off(site)
     with site.database.reading() as session:
         (second,) = uses_of(session, session.get_one(Benchmark, benchmark))
     assert second.evaluations == 2
     assert second.optimism == pytest.approx(0.5642, abs=1e-4)  # 1/sqrt(pi), the larger of two
-    assert second.needed is None  # metrics in full: a second look has no bound
+    assert second.needed is None  # with full metrics no bound is valid after a second evaluation
 
 
-def test_a_test_set_is_told_by_its_composition(as_organiser: Browser, as_ada: Browser) -> None:
+def test_the_composition_of_a_test_set_is_shown(as_organiser: Browser, as_ada: Browser) -> None:
     page = as_organiser.get(f"/test-sets/{SET}").text
     assert "<dt>nodules</dt><dd>3</dd>" in page
     assert "<dt>cases</dt><dd>3</dd>" in page
@@ -82,14 +84,14 @@ def test_a_test_set_is_told_by_its_composition(as_organiser: Browser, as_ada: Br
     assert as_ada.get(f"/test-sets/{SET}").status_code == 403
 
 
-def test_a_test_set_that_cannot_be_read_is_told(site: Site, as_organiser: Browser) -> None:
+def test_an_unreadable_test_set_is_reported(site: Site, as_organiser: Browser) -> None:
     (site.settings.sets / SET / "annotations.csv").write_text("nothing\n")
     answer = as_organiser.get(f"/test-sets/{SET}")
     assert answer.status_code == 422
     assert str(site.settings.sets) not in answer.text
 
 
-def test_entries_and_events_can_be_taken_along(
+def test_entries_and_events_can_be_exported(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str
 ) -> None:
     as_ada.send(benchmark, "submit", GOOD)
@@ -106,7 +108,7 @@ def test_entries_and_events_can_be_taken_along(
         assert as_ada.get(path).status_code == 403
 
 
-def test_what_is_said_of_one_benchmark_stands_there_alone(
+def test_an_announcement_of_a_benchmark_appears_only_there(
     site: Site, as_organiser: Browser, benchmark: str
 ) -> None:
     as_organiser.post(
@@ -123,10 +125,12 @@ def test_a_history_shows_entries_in_their_order_and_baselines(
     site: Site, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     assert "<h2>History" not in as_ada.get("/entries").text
-    paths = [as_ada.send(benchmark, "submit", one).headers["location"] for one in (GOOD, BETTER)]
+    paths = [
+        as_ada.send(benchmark, "submit", marks).headers["location"] for marks in (GOOD, BETTER)
+    ]
     work_off(site)
     page = as_ada.get("/entries").text
-    told = [one.partition("</title>")[0] for one in page.split("<g><title>")[1:]]
-    assert [one.partition(": ")[2][:5] for one in told] == ["0.667", "1.000"]
+    titles = [part.partition("</title>")[0] for part in page.split("<g><title>")[1:]]
+    assert [title.partition(": ")[2][:5] for title in titles] == ["0.667", "1.000"]
     assert "<g><title>" in Browser(site).get(paths[0]).text
     assert "<h2>History" not in signed_in(site, lin.login).get("/entries").text

@@ -1,4 +1,4 @@
-"""A database that is away, or goes away, is told; nothing that may have been sent in is removed."""
+"""An unreachable database is reported, and possible submissions are not deleted."""
 
 import io
 
@@ -18,7 +18,7 @@ def away(*_: object) -> None:
     raise AWAY
 
 
-def test_a_database_that_is_away_is_told_and_not_as_a_failure_of_ours(
+def test_an_unreachable_database_is_reported_as_such(
     site: Site, ada: User, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_ada = signed_in(site, ada.login)
@@ -33,9 +33,9 @@ def test_a_database_that_is_away_is_told_and_not_as_a_failure_of_ours(
     assert public.get("/api/v1/benchmarks").json()["error"] == "away"
 
 
-def test_what_was_sent_stays_where_nobody_knows_whether_it_became_an_entry(site: Site) -> None:
+def test_an_upload_stays_if_it_may_have_become_an_entry(site: Site) -> None:
     with pytest.raises(OperationalError), store_upload(site, "x.csv", io.BytesIO(b"x")) as sent:
-        raise AWAY  # from the commit, which may have happened
+        raise AWAY  # raised by the commit, which may have succeeded
     assert sent.path.exists()
     with (
         pytest.raises(ValueError, match="ours"),
@@ -45,7 +45,7 @@ def test_what_was_sent_stays_where_nobody_knows_whether_it_became_an_entry(site:
     assert not sent.path.exists()
 
 
-def test_who_sends_while_the_database_goes_is_told_to_look_first(
+def test_a_submission_during_an_outage_is_answered_with_advice(
     as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nodulebench.web.portal.submissions.routes.submit", lambda *_, **__: away())

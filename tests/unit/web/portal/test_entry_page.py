@@ -20,7 +20,7 @@ from nodulebench.web.portal.site import Site
 
 
 def scored(site: Site, **rules: object) -> tuple[str, str]:
-    """A benchmark under these rules, and an entry of ada's in it."""
+    """A benchmark with these rules, and an entry of ada in it."""
     organiser = make_person(site, "olga", "organiser")
     make_person(site, "ada", "participant")
     chosen = BenchmarkRules.model_validate(rules)
@@ -30,7 +30,7 @@ def scored(site: Site, **rules: object) -> tuple[str, str]:
     return benchmark, entry
 
 
-def test_the_curve_can_be_read_off_and_tells_no_threshold(site: Site) -> None:
+def test_the_curve_is_interactive_without_thresholds(site: Site) -> None:
     _, entry = scored(site)
     page = Browser(site).get(entry).text
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', page)
@@ -47,8 +47,8 @@ def test_metrics_are_those_of_the_part_that_is_chosen(site: Site) -> None:
     with site.database.writing() as session:
         result = session.query(Result).one()
         part = {"rule": "luna16", "metric": "recall", "point": "", "stratum": "type=solid"}
-        found = {**part, "value": 0.137, "low": None, "high": None}
-        result.metrics = {**result.metrics, "strata": [found]}
+        part_reading = {**part, "value": 0.137, "low": None, "high": None}
+        result.metrics = {**result.metrics, "strata": [part_reading]}
     whole, of_part, unknown = (
         Browser(site).get(f"{entry}?stratum={name}").text for name in ("", "type=solid", "type=x")
     )
@@ -61,10 +61,10 @@ def test_metrics_are_those_of_the_part_that_is_chosen(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_single_errors_are_told_where_the_feedback_says_so_to_who_submitted(site: Site) -> None:
+def test_single_errors_are_disclosed_to_the_submitter_by_rule(site: Site) -> None:
     _, entry = scored(site, feedback="cases")
     make_person(site, "eve", "participant")
-    missed = "−40.0, 3.0, −20.0"  # with signs of minus
+    missed = "−40.0, 3.0, −20.0"  # with minus signs
     assert missed in signed_in(site, "ada").get(entry).text
     assert missed in signed_in(site, "olga").get(entry).text
     for browser in (Browser(site), signed_in(site, "eve")):
@@ -75,7 +75,7 @@ def test_single_errors_are_told_where_the_feedback_says_so_to_who_submitted(site
 
 
 @pytest.mark.slow
-def test_without_that_feedback_nobody_is_told_single_errors(site: Site) -> None:
+def test_single_errors_are_hidden_without_that_rule(site: Site) -> None:
     _, entry = scored(site)
     assert "40.0, 3.0" not in signed_in(site, "olga").get(entry).text
 
@@ -89,7 +89,7 @@ def test_the_curve_of_an_anonymous_entry_does_not_name_it(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_can_be_had_on_paper(site: Site) -> None:
+def test_the_report_can_be_downloaded_as_pdf(site: Site) -> None:
     pytest.importorskip("typst", reason="the extra 'pdf' is not installed")
     _, entry = scored(site)
     answer = Browser(site).get(f"{entry}/report.pdf")
@@ -99,8 +99,8 @@ def test_the_report_can_be_had_on_paper(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_organisers_mark_baselines_of_their_own(site: Site) -> None:
-    """Nobody's name is told by marking their entry."""
+def test_organisers_mark_only_their_own_baselines(site: Site) -> None:
+    """A mark on another account's entry would disclose its name."""
     benchmark, entry = scored(site, is_anonymous=True)
     as_ada, as_olga = signed_in(site, "ada"), signed_in(site, "olga")
     for browser in (as_ada, as_olga):

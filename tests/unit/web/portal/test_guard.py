@@ -1,4 +1,4 @@
-"""Nothing passes the guard that the one table of rules does not allow, nor a form of others."""
+"""The guard admits only what the table of rules allows, and no forms of other sites."""
 
 from itertools import product
 
@@ -15,25 +15,25 @@ from nodulebench.web.portal.site import Site
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 
 
-ROOMS = {
+SESSIONS = {
     "project_session": "/projects/0/session/",
     "exam_session": "/exams/0/session/",
     "view": "/entries/0/view/",
 }
-"""Applications of their own behind one door; what they tell is tried in tests of their own."""
+"""Viewer applications behind one gateway; their content is tested elsewhere."""
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
-    assert sorted((*(route.name for route in ROUTES), *ROOMS)) == sorted(RULES)
+    assert sorted((*(route.name for route in ROUTES), *SESSIONS)) == sorted(RULES)
 
 
-def test_there_is_nothing_beside_the_routes(site: Site) -> None:
-    """No page of FastAPI's own, no folder that is served as it lies."""
+def test_there_are_no_other_routes(site: Site) -> None:
+    """No page of FastAPI, no static folder."""
     names = {getattr(route, "name", "") for route in make_app(site).routes}
     assert {name for name in names if name} <= set(RULES)
 
 
-def test_a_route_without_a_rule_is_nobodys(site: Site, organiser: User) -> None:
+def test_a_route_without_a_rule_is_closed(site: Site, organiser: User) -> None:
     app = make_app(site)
 
     @app.get("/forgotten", name="forgotten")
@@ -60,7 +60,7 @@ def everybody(site: Site) -> dict[str, Browser]:
 
 @pytest.mark.slow
 def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
-    """The matrix: what the table refuses is refused, what it allows gets past the guard."""
+    """The matrix: what the table refuses is refused, what it allows passes the guard."""
     wrong = []
     for (role, browser), route in product(everybody.items(), ROUTES):
         path = route.path
@@ -71,7 +71,7 @@ def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
         path = path.replace("{batch_id}", "b1")
         path = path.replace("{secret}", "guess").replace("{name}", "en")
         method = next(iter(route.methods - {"HEAD"}))
-        # a form without its secret stops after the rules: 403 form_old, in words of its own
+        # a form without its secret is refused after the rules: 403 form_old, with its own message
         answer = browser.client.request(method, path)
         is_refused = (
             (answer.status_code == 401 and "token_needed" not in answer.text)
@@ -83,10 +83,10 @@ def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
     assert wrong == []
 
 
-def test_every_role_at_every_room(site: Site, everybody: dict[str, Browser]) -> None:
+def test_every_role_at_every_session(site: Site, everybody: dict[str, Browser]) -> None:
     mounted = {route.name for route in make_app(site).routes if isinstance(route, Mount)}
-    assert mounted == set(ROOMS)
-    for (role, browser), (name, path) in product(everybody.items(), ROOMS.items()):
+    assert mounted == set(SESSIONS)
+    for (role, browser), (name, path) in product(everybody.items(), SESSIONS.items()):
         answer = browser.get(path)
         passes = may(frozenset({role, "public"}), name)
         expected = 404 if passes else 303 if role == "public" else 403
@@ -121,7 +121,7 @@ def test_signing_in_needs_the_secret_that_came_with_its_form(site: Site, ada: Us
 
 
 def test_signing_in_makes_a_new_cookie(site: Site, ada: User) -> None:
-    """A cookie that somebody else planted is worth nothing afterwards."""
+    """A cookie planted by an attacker is worthless after sign-in."""
     browser = Browser(site)
     browser.client.cookies.set("nodulebench", "planted")
     browser.sign_in(ada.login)
@@ -147,7 +147,7 @@ def test_cookies_and_headers(site: Site, ada: User) -> None:
     assert " on" + "click" not in answer.text
 
 
-def test_by_https_cookies_are_secure(tmp_path) -> None:
+def test_cookies_are_secure_with_https(tmp_path) -> None:
     from dataclasses import replace
 
     from builders.portal import open_site
@@ -161,8 +161,10 @@ def test_by_https_cookies_are_secure(tmp_path) -> None:
     assert "Secure" in cookie
     assert "includeSubDomains" in browser.get("/").headers["strict-transport-security"]
     other = Browser(secure)
-    told = [other.get(path).headers["set-cookie"] for path in ("/sign-in", "/language/zh")]
-    assert all(one.startswith("__Host-nodulebench-") and "Secure" in one for one in told)
+    cookies = [other.get(path).headers["set-cookie"] for path in ("/sign-in", "/language/zh")]
+    assert all(
+        cookie.startswith("__Host-nodulebench-") and "Secure" in cookie for cookie in cookies
+    )
     site.database.close()
 
 

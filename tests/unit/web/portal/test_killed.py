@@ -21,7 +21,7 @@ def server(request: pytest.FixtureRequest) -> Server | None:
         return
     if programs() is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
-    with postgres_server(is_durable=True) as started:  # others' would be killed with it
+    with postgres_server(is_durable=True) as started:  # kill only our own processes
         yield started
 
 

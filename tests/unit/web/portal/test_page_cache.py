@@ -1,4 +1,4 @@
-"""Pages for everybody are kept until something happens, and hold nothing of who asked."""
+"""Public pages are cached until the next event, and contain nothing of the requester."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from builders.portal import GOOD, Browser, signed_in, work_off
-from nodulebench.web.portal import page_cache as kept_pages
+from nodulebench.web.portal import page_cache
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.benchmarks import routes as benchmark_route
@@ -16,13 +16,13 @@ from nodulebench.web.portal.site import Site
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Whose leaderboards were made, in turn."""
+    """The users for whom leaderboards were made, in order."""
     made: list[str] = []
     real = benchmark_route.board_of
 
-    def counted(site, session, found, visitor, *more, **choice):
+    def counted(site, session, benchmark, visitor, *more, **choice):
         made.append(visitor.login)
-        return real(site, session, found, visitor, *more, **choice)
+        return real(site, session, benchmark, visitor, *more, **choice)
 
     monkeypatch.setattr(benchmark_route, "board_of", counted)
     return made
@@ -51,22 +51,22 @@ def test_a_page_is_made_once_until_something_happens(
 def test_a_change_that_another_process_made_is_seen_at_once(
     site: Site, organiser: User, page: str
 ) -> None:
-    """Two applications of one site, as two processes are."""
+    """Two applications of a site act as two processes."""
     public, as_organiser = Browser(site), signed_in(site, organiser.login)
     assert public.get(page).status_code == 200
     assert as_organiser.post(f"{page}/change", page, about="now hidden").status_code == 303
     assert public.get(page).status_code == 404
 
 
-def test_who_is_signed_in_gets_their_own_and_leaves_nothing(
+def test_signed_in_users_get_their_own_page_uncached(
     site: Site, organiser: User, as_ada: Browser, page: str, made: list[str]
 ) -> None:
     as_organiser = signed_in(site, organiser.login)
     app = make_app(site)
     public = Browser(site)
-    for one in (public, as_ada, as_organiser):
-        one.wear(app)
-    texts = [one.get(page).text for one in (as_organiser, public, as_ada, public)]
+    for browser in (public, as_ada, as_organiser):
+        browser.wear(app)
+    texts = [browser.get(page).text for browser in (as_organiser, public, as_ada, public)]
     assert made == ["olga", "", "ada"]
     assert f"{page}/change" in texts[0]
     assert texts[1] == texts[3]
@@ -76,14 +76,19 @@ def test_who_is_signed_in_gets_their_own_and_leaves_nothing(
     planted.wear(app)
     planted.client.cookies.set("nodulebench", "guessed")
     assert planted.get(page).status_code == 200
-    assert made == ["olga", "", "ada", ""]  # whoever says to be somebody is looked up
+    assert made == [
+        "olga",
+        "",
+        "ada",
+        "",
+    ]  # requests with credentials are not answered from the cache
     headers = {"Authorization": "Bearer guessed"}
     assert public.client.get(page, headers=headers).status_code == 200
     assert len(made) == 5
 
 
 @pytest.mark.slow
-def test_nothing_that_a_request_says_of_itself_stays_in_a_page(
+def test_headers_of_a_request_do_not_reach_the_cache(
     site: Site, page: str, made: list[str]
 ) -> None:
     app = make_app(site)
@@ -92,17 +97,19 @@ def test_nothing_that_a_request_says_of_itself_stays_in_a_page(
     public.wear(app)
     words = ("X-Forwarded-Host", "X-Forwarded-Prefix", "Host", "Referer", "User-Agent", "Origin")
     headers = {**dict.fromkeys(words, "evil.example"), "Cookie": "nodulebench-form=evil; x=evil"}
-    told = hostile.client.get(page, headers=headers)
+    response = hostile.client.get(page, headers=headers)
     clean = public.get(page)
     assert made == [""]
-    assert told.content == clean.content
+    assert response.content == clean.content
     assert b"evil" not in clean.content
     assert "set-cookie" not in clean.headers
     assert clean.headers["cache-control"] == "no-store"
     assert "default-src 'none'" in clean.headers["content-security-policy"]
 
 
-def test_languages_and_questions_are_kept_apart(site: Site, page: str, made: list[str]) -> None:
+def test_languages_and_queries_are_cached_separately(
+    site: Site, page: str, made: list[str]
+) -> None:
     public = Browser(site)
     english = public.get(page).text
     chinese = public.client.get(page, headers={"Accept-Language": "zh-CN,zh"}).text
@@ -113,10 +120,10 @@ def test_languages_and_questions_are_kept_apart(site: Site, page: str, made: lis
     assert len(made) == 3
 
 
-def test_a_page_with_a_form_is_not_kept(
+def test_a_page_with_a_form_is_not_cached(
     site: Site, monkeypatch: pytest.MonkeyPatch, made: list[str], page: str
 ) -> None:
-    """Its secret is one visitor's: such a page is made anew for each."""
+    """Its secret belongs to one visitor, so such a page is made for each of them."""
     real = benchmark_route.render_page
 
     def with_form(request, *more, **values):
@@ -134,17 +141,17 @@ def test_a_page_with_a_form_is_not_kept(
         secrets.append(browser.secret(page))
         assert browser.client.cookies["nodulebench-form"] == secrets[-1]
     assert secrets[0] != secrets[1]
-    assert len(made) == 4  # each was tried for nobody, and made for who asked
+    assert len(made) == 4  # each was rendered anonymously first, then for the requester
 
 
-def test_a_page_lasts_no_longer_than_dates_may_pass(
+def test_a_page_expires(
     site: Site, page: str, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr(kept_pages, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(page_cache, "monotonic", lambda: clock[0])
     public = Browser(site)
     public.get(page)
-    clock[0] += kept_pages.LASTS_S - 0.1
+    clock[0] += page_cache.LASTS_S - 0.1
     public.get(page)
     assert len(made) == 1
     clock[0] += 0.2
@@ -152,18 +159,20 @@ def test_a_page_lasts_no_longer_than_dates_may_pass(
     assert len(made) == 2
 
 
-def test_memory_has_a_bound(site: Site, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_pages, "MOST", 3)
-    kept = PageCache(make_app(site), site)
+def test_the_cache_is_limited(site: Site, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "MAX_PAGES", 3)
+    cache = PageCache(make_app(site), site)
     public = Browser(site)
-    public.wear(kept)  # type: ignore[arg-type]
+    public.wear(cache)  # type: ignore[arg-type]
     for number in range(5):
         assert public.get(f"{page}?x={number}").status_code == 200
     assert public.get(f"{page}?x={'y' * 500}").status_code == 200
-    assert [key[1] for key in kept._pages] == [b"x=2", b"x=3", b"x=4"]
+    assert [key[1] for key in cache._pages] == [b"x=2", b"x=3", b"x=4"]
 
 
-def test_fifty_who_ask_at_once_wait_for_one_page(site: Site, page: str, made: list[str]) -> None:
+def test_fifty_simultaneous_requests_share_one_rendering(
+    site: Site, page: str, made: list[str]
+) -> None:
     app = make_app(site)
     scope = {
         **{"type": "http", "method": "GET", "path": page, "raw_path": page.encode()},
@@ -172,13 +181,13 @@ def test_fifty_who_ask_at_once_wait_for_one_page(site: Site, page: str, made: li
     }
 
     async def ask() -> bytes:
-        told = []
+        messages = []
 
         async def send(message) -> None:
-            told.append(message)
+            messages.append(message)
 
         await app({**scope}, lambda: asyncio.sleep(60), send)
-        return b"".join(one.get("body", b"") for one in told)
+        return b"".join(message.get("body", b"") for message in messages)
 
     async def all_ask() -> list[bytes]:
         return await asyncio.gather(*(ask() for _ in range(50)))

@@ -1,4 +1,4 @@
-"""Every page in both languages, for whom it is; texts of people are never markup."""
+"""Pages in both languages, for those who may see them; texts of people are never markup."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_pages_in_both_languages(
     assert 'class="done"' in verified.text
 
 
-def test_the_browsers_language_counts_until_another_is_chosen(site: Site) -> None:
+def test_the_chosen_language_overrides_that_of_the_browser(site: Site) -> None:
     chinese = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
     assert '<html lang="zh' in Browser(site).client.get("/", headers=chinese).text
     assert (
@@ -41,7 +41,7 @@ def test_the_browsers_language_counts_until_another_is_chosen(site: Site) -> Non
 
 
 @pytest.mark.parametrize("to", ["//evil", "/\\evil", "https://evil", "evil"])
-def test_one_is_never_sent_elsewhere(site: Site, ada: User, to: str) -> None:
+def test_redirects_stay_on_the_site(site: Site, ada: User, to: str) -> None:
     assert Browser(site).get(f"/language/en?to={to}").headers["location"] == "/"
     signed = Browser(site).post("/sign-in", login=ada.login, password=WORDS, next=to)
     assert signed.headers["location"] == "/"
@@ -61,7 +61,7 @@ def test_what_people_write_is_text(site: Site, as_organiser: Browser, benchmark:
     assert "&lt;script&gt;alert(1)" in as_organiser.get(page).text
 
 
-def test_an_organiser_invites_and_somebody_comes(site: Site, as_organiser: Browser) -> None:
+def test_an_organiser_invites_a_person(site: Site, as_organiser: Browser) -> None:
     page = as_organiser.post("/people/invite", "/people", roles=["participant", "auditor"]).text
     path = page.split('<p class="secret"><code>http://testserver')[1].split("<")[0]
     guest = Browser(site)
@@ -77,7 +77,7 @@ def test_an_organiser_invites_and_somebody_comes(site: Site, as_organiser: Brows
     assert Browser(site).get(path).status_code == 404
 
 
-def test_people_register_alone_where_that_was_opened(site: Site, as_organiser: Browser) -> None:
+def test_people_register_where_registration_is_open(site: Site, as_organiser: Browser) -> None:
     assert Browser(site).get("/register").status_code == 404
     as_organiser.post("/people/registration", "/people", open="yes")
     guest = Browser(site)
@@ -117,10 +117,10 @@ def test_the_first_organisers_link_is_made_until_there_is_one(site: Site) -> Non
 @pytest.mark.slow
 def test_the_demonstration_has_a_live_leaderboard(site: Site) -> None:
     tiny = DemoChoice(phantoms=1, matrix=48, slice_mm=5.0, types=("solid",), processes=1)
-    told: list[str] = []
-    said = fill(site, tiny, lambda what, *_: told.append(what), runs=False)
-    assert said == [login for login, _, _ in PEOPLE]
-    assert told[0].startswith("phantom-0001: 48 x 48 x ")
+    steps: list[str] = []
+    logins = fill(site, tiny, lambda what, *_: steps.append(what), runs=False)
+    assert logins == [login for login, _, _ in PEOPLE]
+    assert steps[0].startswith("phantom-0001: 48 x 48 x ")
     assert fill(site) == [], "nothing is made twice"
     assert work_off(site) == 5
     home = Browser(site).get("/").text
@@ -137,9 +137,7 @@ def test_the_demonstration_has_a_live_leaderboard(site: Site) -> None:
     assert browser.get(scan[1]).content == given.read_bytes()
 
 
-def test_a_site_of_people_is_not_filled_with_those_whose_password_is_known(
-    site: Site, ada: User
-) -> None:
+def test_a_used_site_is_not_filled_with_demonstration_accounts(site: Site, ada: User) -> None:
     assert ada.account
     with pytest.raises(InputError, match="contains accounts already"):
         fill(site)

@@ -1,4 +1,4 @@
-"""Ranks with intervals and ties, entries beside each other, reports and new versions."""
+"""Ranks with intervals and ties, comparisons of entries, reports and new versions."""
 
 import re
 
@@ -38,18 +38,18 @@ def ranking(site: Site, benchmark: str):
 @pytest.mark.slow
 def test_ranks_have_intervals_and_groups(site: Site, as_ada: Browser, benchmark: str) -> None:
     good, better, worse = sent(as_ada, benchmark, GOOD, BETTER, WORSE)
-    found = ranking(site, benchmark)
-    assert found is not None
-    assert found.metric == "cpm"
-    ranks = found.rules["luna16"]
+    stored = ranking(site, benchmark)
+    assert stored is not None
+    assert stored.metric == "cpm"
+    ranks = stored.rules["luna16"]
     assert (ranks[better]["best"], ranks[worse]["worst"]) == (1, 3)
     assert ranks[good]["best"] <= 2 <= ranks[good]["worst"]
     board = Browser(site).get(f"/benchmarks/{benchmark}").text
     rows = re.findall(r"<td class=\"number\">(\d) <span class=\"bounds\">\((\d–\d)\)", board)
     assert [rank for rank, _ in rows] == ["1", "2", "3"]
-    told = Browser(site).get(f"/api/v1/benchmarks/{benchmark}/leaderboard").json()["lines"]
-    assert [one["entry"] for one in told] == [better, good, worse]
-    assert all(one["best_rank"] <= one["rank"] <= one["worst_rank"] for one in told)
+    lines = Browser(site).get(f"/api/v1/benchmarks/{benchmark}/leaderboard").json()["lines"]
+    assert [line["entry"] for line in lines] == [better, good, worse]
+    assert all(line["best_rank"] <= line["rank"] <= line["worst_rank"] for line in lines)
 
 
 @pytest.mark.slow
@@ -60,13 +60,13 @@ def test_a_ranking_belongs_to_its_results(site: Site, as_ada: Browser, benchmark
     assert ranking(site, benchmark) is None
     assert Browser(site).get(f"/benchmarks/{benchmark}").status_code == 200
     assert refresh_rankings(site) == 1
-    found = ranking(site, benchmark)
-    assert found is not None
-    assert first not in found.rules["luna16"]
+    stored = ranking(site, benchmark)
+    assert stored is not None
+    assert first not in stored.rules["luna16"]
 
 
 @pytest.mark.slow
-def test_two_entries_beside_each_other(as_ada: Browser, benchmark: str) -> None:
+def test_two_entries_are_compared(as_ada: Browser, benchmark: str) -> None:
     good, better = sent(as_ada, benchmark, GOOD, BETTER)
     assert f'<option value="{better}">' in as_ada.get(f"/entries/{good}").text
     path = f"/compare?one={better}&other={good}"
@@ -82,10 +82,10 @@ def test_two_entries_beside_each_other(as_ada: Browser, benchmark: str) -> None:
     assert as_ada.get(path).status_code == 409
 
 
-def test_a_report_tells_what_the_benchmark_allows(
+def test_a_report_discloses_what_the_benchmark_allows(
     site: Site, as_ada: Browser, as_organiser: Browser, lin: User, benchmark: str
 ) -> None:
-    """A page of its own, which can reach nothing of the site."""
+    """A separate page, which cannot reach the site."""
     missed = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.3,-40,3,-20,0.7\n"
     (entry,) = sent(as_ada, benchmark, missed)
     path = f"/entries/{entry}/report"
@@ -104,22 +104,22 @@ def test_a_report_tells_what_the_benchmark_allows(
 
 
 @pytest.mark.slow
-def test_a_corrected_test_set_scores_all_anew(
+def test_a_corrected_test_set_scores_all_again(
     site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
 ) -> None:
     entry, withdrawn = sent(as_ada, benchmark, GOOD, WORSE)
     as_ada.post(f"/entries/{withdrawn}/withdraw", f"/entries/{withdrawn}")
     file = site.settings.sets / SET / "annotations.csv"
-    file.write_text(file.read_text().replace(f"{NODULES[2]}\n", ""))  # a nodule that was none
+    file.write_text(file.read_text().replace(f"{NODULES[2]}\n", ""))  # it was not a nodule
     as_organiser.post(f"/benchmarks/{benchmark}/rescore", f"/benchmarks/{benchmark}")
     assert work_off(site) == 1
     with site.database.reading() as session:
         of_entry = select(Result).where(Result.entry_id == entry).order_by(Result.version)
-        found = [
-            (one.version, one.metrics["counts"]["luna16"]["nodules"])
-            for one in session.scalars(of_entry)
+        versions = [
+            (result.version, result.metrics["counts"]["luna16"]["nodules"])
+            for result in session.scalars(of_entry)
         ]
-    assert found == [(1, 3), (2, 2)]
+    assert versions == [(1, 3), (2, 2)]
     assert re.findall(r'"number">(\d\.\d{3})', as_ada.get(f"/benchmarks/{benchmark}").text) == [
         "1.000"
     ]

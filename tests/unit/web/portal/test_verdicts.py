@@ -1,4 +1,4 @@
-"""An entry under a plan has one of three verdicts, the same on every page and in every answer."""
+"""An entry under a plan has one of three verdicts, the same on every page and in every response."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ LIMITS = {
     "failed": "limit = 0.75",
     "undecided": 'bound = "low"\nlimit = 0.5',
 }
-"""For each verdict a limit; the algorithm finds every nodule, or for ``failed`` the first only."""
+"""A limit for each verdict; the algorithm finds every nodule, or for ``failed`` only the first."""
 OPEN_REASON = "cannot be met with 3 cases even by a perfect result"
 SEALED_REASON = "at least one criterion could not be decided on this test set"
 OPENING = SealedAccess(SECRET, "Bo")
@@ -49,8 +49,8 @@ OPENING = SealedAccess(SECRET, "Bo")
 
 @pytest.fixture(params=LIMITS)
 def verdict(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    requested: str = request.param
+    return requested
 
 
 def lay_plan(browser: Browser, benchmark: str, content: bytes, name: str) -> Any:
@@ -59,7 +59,7 @@ def lay_plan(browser: Browser, benchmark: str, content: bytes, name: str) -> Any
 
 
 def seal_with_plan(site: Site, folder: Path, verdict: str) -> SealedLab:
-    """A sealed set of four scans among those of the site, and ``plan.json`` beside its bundle."""
+    """A sealed set of four scans in the site, and ``plan.json`` next to its bundle."""
     lab = make_lab(folder, f'{PEOPLE}[reuse]\nfeedback = "verdict"\n')
     (folder / "criteria.toml").write_text(CRITERIA.format(limit=LIMITS[verdict]))
     plan = folder / "plan.json"
@@ -78,7 +78,7 @@ def rows(content: str) -> list[dict[str, str]]:
 
 
 def check_surfaces(browser: Browser, benchmark: str, entry: str, verdict: str, why: str) -> None:
-    """Whatever shows a verdict shows this one, and the reason of an undecided one."""
+    """Every place that shows a verdict shows this one, with the reason of an undecided one."""
     for name in ("en", "zh"):
         word = portal_translator(name)(f"portal.verdict.{verdict}")  # type: ignore[arg-type]
         for path in (entry, f"/benchmarks/{benchmark}"):
@@ -86,14 +86,14 @@ def check_surfaces(browser: Browser, benchmark: str, entry: str, verdict: str, w
             assert re.search(rf'class="tag {verdict}"[^>]*>{word}<', page), (path, name)
             if name == "en":
                 assert (why in page) == (verdict == "undecided"), path
-    told = browser.get(f"/api/v1{entry}").json()
+    api_entry = browser.get(f"/api/v1{entry}").json()
     (line,) = browser.get(f"/api/v1/benchmarks/{benchmark}/leaderboard").json()["lines"]
     board = rows(browser.get(f"/benchmarks/{benchmark}/leaderboard.csv").text)
     lab = rows(signed_in(browser.site, "olga").get("/dashboard/entries.csv").text)
-    for one in (told, line, *board, *lab):
-        assert one["verdict"] == verdict
-        assert (why in one["verdict_reason"]) == (verdict == "undecided"), one
-        assert bool(one["verdict_reason"]) == (verdict == "undecided")
+    for surface in (api_entry, line, *board, *lab):
+        assert surface["verdict"] == verdict
+        assert (why in surface["verdict_reason"]) == (verdict == "undecided"), surface
+        assert bool(surface["verdict_reason"]) == (verdict == "undecided")
     page = browser.post(f"{entry}/certificate", entry).headers["location"]
     statement = browser.get(f"{page}/statement.json").json()["certificate"]
     assert statement["verdict"] == verdict
@@ -121,15 +121,15 @@ def test_a_sealed_benchmark_gives_one_verdict_everywhere(
     benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")
     plan = (lab.folder / "plan.json").read_bytes()
     assert lay_plan(signed_in(site, "olga"), benchmark, plan, "plan.json").is_redirect
-    found = 1 if verdict == "failed" else 4
-    marks = HEADER + "".join(f"\nscan{number},1,2,3,0.9" for number in range(found))
+    hits = 1 if verdict == "failed" else 4
+    marks = HEADER + "".join(f"\nscan{number},1,2,3,0.9" for number in range(hits))
     entry = as_ada.send(benchmark, "submit", marks).headers["location"]
     assert work(site, OPENING, Event(), until_empty=True) == 1
     check_surfaces(as_ada, benchmark, entry, verdict, SEALED_REASON)
 
 
 @pytest.mark.slow
-def test_a_plan_that_a_withdrawal_outdated_is_told_to_the_organisers_alone(
+def test_an_outdated_plan_is_reported_only_to_organisers(
     site: Site, organiser: User, as_ada: Browser, tmp_path: Path
 ) -> None:
     lab = seal_with_plan(site, tmp_path, "passed")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
@@ -150,7 +150,7 @@ def rescore(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
     return redirect(f"/benchmarks/{benchmark_id}")
 
 
-def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
+def _form(request: Request, site: Site, status: int = 200, **values: object) -> Response:
     choices = {"sets": test_sets(site), "protocols": NAMES, "folders": scan_folders(site)}
     return render_page(
         request, "new_benchmark.html", status, **{"wrong": "", "given": {}, **choices, **values}

@@ -100,12 +100,12 @@ class Database:
         config.set_main_option("script_location", str(MIGRATIONS))
         scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
 
-        def transactions(revision: Any, _: MigrationContext) -> Any:
+        def upgrade_steps(revision: Any, _: MigrationContext) -> Any:
             return scripts._upgrade_revs(
                 "heads", revision
             )  # as the upgrade command of alembic does
 
-        context = EnvironmentContext(config, scripts, fn=transactions)
+        context = EnvironmentContext(config, scripts, fn=upgrade_steps)
         with (
             self._writer.connect() as connection,
             _unbound(connection, self.is_sqlite),

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
 from nodulebench.security.event_log.log import EventLog, LogCheck
-from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.event_log.store import Stored
 from nodulebench.security.keys import PrivateKey
 from nodulebench.web.portal.database.models import StoredEvent, StoredHead
@@ -41,8 +41,8 @@ class SqlStore:
         session: Transaction,
         events: type[Any] = StoredEvent,
         heads: type[Any] = StoredHead,
-        of_event: Mapping[str, Any] | None = None,
-        of_head: Mapping[str, Any] | None = None,
+        of_event: Mapping[str, object] | None = None,
+        of_head: Mapping[str, object] | None = None,
     ) -> None:
         """Open a log.
 
@@ -62,7 +62,7 @@ class SqlStore:
         rows = self._own().where(self._events.number >= first).order_by(self._events.number)
         return [self._stored(row) for row in self._session.scalars(rows)]
 
-    def read_one(self, number: int) -> Stored | None:
+    def read_event(self, number: int) -> Stored | None:
         """An event; None if it does not exist."""
         row = self._session.scalar(self._own().where(self._events.number == number))
         return None if row is None else self._stored(row)
@@ -99,7 +99,7 @@ class SqlStore:
         """How messages name an event, or the head."""
         return "head of the log" if number is None else f"event {number}"
 
-    def strangers(self) -> list[str]:
+    def foreign_files(self) -> list[str]:
         """Always empty: the table holds only events."""
         return []
 
@@ -137,10 +137,10 @@ def record(
         facts=shown_facts(facts),
         previous=log.root if before is None else before.digest,
     )
-    code = PersonSeal({SITE: key.public}, key).make(event.unsigned_bytes, SITE)
+    code = PersonSigner({SITE: key.public}, key).make(event.unsigned_bytes, SITE)
     event = event.model_copy(update={"code": code})
     log.append_event(event)
-    log.tell_head(event)
+    log.update_head(event)
     return event
 
 
@@ -175,5 +175,5 @@ def parse_event(content: bytes) -> PortalEvent | None:
 
 def _log(store: SqlStore, key: PrivateKey) -> EventLog[PortalEvent]:
     root = bytes_digest(key.public.line.encode())
-    seal = PersonSeal({SITE: key.public}, key)
+    seal = PersonSigner({SITE: key.public}, key)
     return EventLog(store, root, "the key of the site", parse_event, seal, headed_from=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
@@ -220,7 +220,9 @@ def project_reference(site: CurrentSite, by: CurrentUser, project_id: str) -> Re
     return _zipped(site, by, project_id, "reference", write)
 
 
-def _zipped(site: Site, by: User, project_id: str, name: str, write: Any) -> Response:
+def _zipped(
+    site: Site, by: User, project_id: str, name: str, write: Callable[[ProjectAccess, Path], object]
+) -> Response:
     """A zip file of a folder, for users who are not blind to its content."""
     access = open_project_access(site, project_id, by.account)
     with site.database.reading() as session:
@@ -317,7 +319,7 @@ def _passed(
     return frozenset(name for name, member in members.items() if member.account in accounts)
 
 
-def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
+def _form(request: Request, site: Site, status: int = 200, **values: object) -> Response:
     with site.database.reading() as session:
         exams = list(session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc())))
     choices = {"folders": scan_folders(site), "workflows": tuple(WORKFLOWS), "exams": exams}

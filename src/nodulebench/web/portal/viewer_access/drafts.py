@@ -16,8 +16,8 @@ from nodulebench.web.viewer.drafts import (
     Draft,
     Edit,
     SavedDraft,
-    applied,
     require_editable,
+    state_after,
 )
 
 
@@ -64,7 +64,7 @@ class SqlDrafts:
             if require_editable(draft, edit):
                 return stored
             self._add(session, case_id, {"edit": edit.model_dump(mode="json")})
-        return applied(edit) if edit.finding_id else None
+        return state_after(edit) if edit.finding_id else None
 
     def submit(self, case_id: str) -> None:
         """Freeze a draft."""

@@ -1,4 +1,4 @@
-"""Signing in by a provider: who it says somebody is, and every way to pretend that it did."""
+"""Sign-in with an OpenID provider, and every way to forge it."""
 
 import base64
 import hashlib
@@ -35,14 +35,14 @@ def provider() -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def joined(site: Site, provider: FakeProvider) -> Site:
-    """A site that believes the provider."""
+    """A site that trusts the provider."""
     believed = Provider(provider.issuer, CLIENT, SECRET, "The hospital")
     return Site(replace(site.settings, provider=believed), site.database, site.key)
 
 
 @pytest.fixture
 def known(joined: Site, provider: FakeProvider, ada: User) -> User:
-    """Ada, who is somebody of the provider."""
+    """Ada's account, connected with a user of the provider."""
     with joined.database.writing() as session:
         session.add(
             Identity(issuer=provider.issuer, subject=provider.subject, account_id=ada.account)
@@ -56,7 +56,7 @@ def opened(site: Site) -> None:
 
 
 def went(browser: Browser, provider: FakeProvider) -> str:
-    """To the provider and back: the address that it sends the browser to."""
+    """Go to the provider and back; return the URL that it redirects the browser to."""
     answer = browser.get("/sign-in/oidc")
     assert answer.status_code == 303
     assert answer.headers["location"].startswith(f"{provider.issuer}/authorize?")
@@ -64,7 +64,7 @@ def went(browser: Browser, provider: FakeProvider) -> str:
 
 
 def who(browser: Browser) -> str:
-    """The login of who is signed in; nothing: nobody."""
+    """The login of the signed-in user; empty if no one is signed in."""
     page = browser.get("/account")
     return page.text.split('<p class="muted">')[1].split(" ")[0] if page.status_code == 200 else ""
 
@@ -74,9 +74,7 @@ def actions(site: Site) -> list[str]:
         return [event.action for event in latest_events(session, None, 20)]
 
 
-def test_somebody_of_the_provider_signs_in(
-    joined: Site, provider: FakeProvider, known: User
-) -> None:
+def test_a_user_of_the_provider_signs_in(joined: Site, provider: FakeProvider, known: User) -> None:
     browser = Browser(joined)
     assert "The hospital" in browser.get("/sign-in").text
     answer = browser.get(went(browser, provider))
@@ -86,15 +84,17 @@ def test_somebody_of_the_provider_signs_in(
     assert any(cooky.startswith('nodulebench-oidc=""') for cooky in cookies)
     assert all("HttpOnly" in cooky for cooky in cookies if cooky.startswith("nodulebench="))
     with joined.database.reading() as session:
-        (event,) = [one for one in latest_events(session, None, 3) if one.action == "signed_in"]
+        (event,) = [
+            event for event in latest_events(session, None, 3) if event.action == "signed_in"
+        ]
         assert (event.account, dict(event.facts)["by"]) == (known.account, provider.issuer)
         assert check_log(session, joined.key).problems == []
 
 
-def test_a_name_or_mail_that_fits_is_nobody(
+def test_a_matching_name_or_mail_is_not_enough(
     joined: Site, provider: FakeProvider, ada: User
 ) -> None:
-    """The provider says 'ada' and 'ada@example.org'; there is an ada, and it is not hers."""
+    """The provider says 'ada' and 'ada@example.org'; the account ada belongs to someone else."""
     make_person(joined, "ada@example.org", "organiser")
     browser = Browser(joined)
     answer = browser.get(went(browser, provider))
@@ -105,9 +105,7 @@ def test_a_name_or_mail_that_fits_is_nobody(
     assert ada.login == "ada"
 
 
-def test_who_has_no_account_makes_one_where_that_is_open(
-    joined: Site, provider: FakeProvider
-) -> None:
+def test_open_registration_makes_an_account(joined: Site, provider: FakeProvider) -> None:
     opened(joined)
     browser = Browser(joined)
     assert browser.get(went(browser, provider)).status_code == 303
@@ -116,7 +114,7 @@ def test_who_has_no_account_makes_one_where_that_is_open(
     again = Browser(joined)
     assert again.get(went(again, provider)).status_code == 303
     assert who(again) == login
-    provider.subject = "somebody else"
+    provider.subject = "another user"
     other = Browser(joined)
     assert other.get(went(other, provider)).status_code == 303
     assert who(other) != login
@@ -143,7 +141,7 @@ def test_an_account_is_connected_by_its_password_and_disconnected(
 
 
 @pytest.mark.slow
-def test_somebody_elses_person_cannot_be_connected(
+def test_a_person_of_another_account_cannot_be_connected(
     joined: Site, provider: FakeProvider, known: User, lin: User
 ) -> None:
     browser = signed_in(joined, lin.login)
@@ -154,7 +152,7 @@ def test_somebody_elses_person_cannot_be_connected(
         assert session.scalars(select(Identity.account_id)).all() == [known.account]
 
 
-def test_an_account_without_a_password_keeps_its_way_in(
+def test_an_account_without_a_password_keeps_its_provider(
     joined: Site, provider: FakeProvider
 ) -> None:
     opened(joined)
@@ -163,7 +161,9 @@ def test_an_account_without_a_password_keeps_its_way_in(
     assert browser.post("/account/oidc/end", "/account").status_code == 409
 
 
-def test_a_closed_account_is_nobodys(joined: Site, provider: FakeProvider, known: User) -> None:
+def test_a_closed_account_cannot_sign_in_by_the_provider(
+    joined: Site, provider: FakeProvider, known: User
+) -> None:
     close_account(joined, known.account, known.account)
     browser = Browser(joined)
     assert browser.get(went(browser, provider)).status_code == 403
@@ -171,11 +171,11 @@ def test_a_closed_account_is_nobodys(joined: Site, provider: FakeProvider, known
         assert session.scalar(select(Identity.subject)) is None
 
 
-# what somebody hostile sends back
+# what an attacker sends back
 
 
 @pytest.mark.usefixtures("known")
-def test_an_answer_that_was_changed_does_not_count(joined: Site, provider: FakeProvider) -> None:
+def test_a_changed_response_is_refused(joined: Site, provider: FakeProvider) -> None:
     provider.about = {"authorization_response_iss_parameter_supported": True}
     browser = Browser(joined)
     for what, value in product(("state", "code", "iss"), ("", "guessed")):
@@ -188,12 +188,12 @@ def test_an_answer_that_was_changed_does_not_count(joined: Site, provider: FakeP
 
 
 @pytest.mark.usefixtures("known")
-def test_an_answer_counts_in_the_browser_that_asked_and_once(
+def test_a_response_is_valid_once_in_the_asking_browser(
     joined: Site, provider: FakeProvider
 ) -> None:
     browser, victim = Browser(joined), Browser(joined)
     back = went(browser, provider)
-    assert victim.get(back).status_code == 403  # sent to somebody, to sign them in as the sender
+    assert victim.get(back).status_code == 403  # sent to a victim, to sign them in as the attacker
     went(victim, provider)
     assert victim.get(back).status_code == 403
     cookie = browser.client.cookies[COOKIE]
@@ -205,10 +205,8 @@ def test_an_answer_counts_in_the_browser_that_asked_and_once(
     assert "refused" in actions(joined)
 
 
-def test_nobody_is_connected_to_a_person_by_a_link(
-    joined: Site, provider: FakeProvider, lin: User
-) -> None:
-    """Asked for by nobody, identify in the browser of who is signed in, cookie and all."""
+def test_a_foreign_link_connects_no_one(joined: Site, provider: FakeProvider, lin: User) -> None:
+    """Begun by an attacker, completed in the browser of a signed-in user with its cookie."""
     hostile, victim = Browser(joined), signed_in(joined, lin.login)
     back = went(hostile, provider)
     victim.client.cookies.set(COOKIE, hostile.client.cookies[COOKIE])
@@ -218,25 +216,25 @@ def test_nobody_is_connected_to_a_person_by_a_link(
     assert victim.get("/sign-in/oidc").headers["location"] == "/account"
 
 
-LIES = {
+WRONG_CLAIMS = {
     "another issuer": {"iss": "https://evil.example"},
     "for another site": {"aud": "another"},
     "for two, by another": {"aud": [CLIENT, "another"], "azp": "another"},
-    "for two, by nobody": {"aud": [CLIENT, "another"]},
+    "for two, without azp": {"aud": [CLIENT, "another"]},
     "handed on": {"azp": "another"},
     "of another authorization": {"nonce": "of another authorization"},
     "nonce in a list": {"nonce": ["x"]},
     "expired": {"exp": int(time.time()) - 3600},
     "of the future": {"iat": int(time.time()) + 3600},
     "not yet": {"nbf": int(time.time()) + 3600},
-    "nobody": {"sub": ""},
+    "empty subject": {"sub": ""},
     "a number": {"sub": 7},
     "endless": {"sub": "x" * 300},
 }
 
 
 def entered(site: Site, provider: FakeProvider, browser: Browser) -> bool:
-    """Whether somebody gets in; that many tried before is forgotten."""
+    """Whether the sign-in succeeds; earlier failures are forgotten."""
     with site.database.writing() as session:
         session.execute(delete(Attempt))
         session.execute(delete(Session))
@@ -249,13 +247,13 @@ def entered(site: Site, provider: FakeProvider, browser: Browser) -> bool:
 
 
 @pytest.mark.usefixtures("known")
-def test_a_token_with_another_claim_or_without_one_does_not_count(
+def test_a_token_with_a_wrong_or_missing_claim_is_refused(
     joined: Site, provider: FakeProvider
 ) -> None:
     browser = Browser(joined)
     assert entered(joined, provider, browser)
-    for lie, told in LIES.items():
-        provider.change = lambda claims: {**claims, **told}  # noqa: B023
+    for lie, claims_changed in WRONG_CLAIMS.items():
+        provider.change = lambda claims: {**claims, **claims_changed}  # noqa: B023
         assert not entered(joined, provider, browser), lie
     for name in ("iss", "aud", "nonce", "sub", "exp", "iat"):
         provider.change = lambda claims: {k: v for k, v in claims.items() if k != name}  # noqa: B023
@@ -274,7 +272,7 @@ def unsigned(claims: dict[str, object], _: FakeProvider) -> str:
 
 
 def by_public_key(claims: dict[str, object], provider: FakeProvider) -> str:
-    """HMAC with what everybody knows, taken for a signature by who does not look."""
+    """HMAC with the public key, which a careless verifier accepts."""
     whole = f"{_part({'alg': 'HS256', 'kid': provider.key.kid})}.{_part(claims)}"
     mac = hmac.new(provider.key.as_pem(private=False), whole.encode(), hashlib.sha256).digest()
     return f"{whole}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
@@ -306,9 +304,7 @@ def nothing(_claims: dict[str, object], _: FakeProvider) -> str:
 
 
 @pytest.mark.usefixtures("known")
-def test_a_token_that_the_provider_did_not_sign_does_not_count(
-    joined: Site, provider: FakeProvider
-) -> None:
+def test_a_token_of_another_signer_is_refused(joined: Site, provider: FakeProvider) -> None:
     browser = Browser(joined)
     for sign in (unsigned, by_public_key, by_secret, by_another, with_own_key, changed, nothing):
         provider.sign = lambda claims: sign(claims, provider)  # noqa: B023
@@ -318,7 +314,7 @@ def test_a_token_that_the_provider_did_not_sign_does_not_count(
 
 
 @pytest.mark.usefixtures("known")
-def test_new_keys_of_the_provider_are_asked_for_but_not_again_and_again(
+def test_new_keys_of_the_provider_are_requested_at_a_limited_rate(
     joined: Site, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser = Browser(joined)
@@ -346,7 +342,7 @@ def test_new_keys_of_the_provider_are_asked_for_but_not_again_and_again(
         {"authorization_endpoint": None},
     ],
 )
-def test_a_provider_that_is_not_who_it_should_be_is_not_gone_to(
+def test_a_provider_with_a_wrong_issuer_is_not_used(
     joined: Site, provider: FakeProvider, about: dict[str, object]
 ) -> None:
     provider.about = about
@@ -354,11 +350,11 @@ def test_a_provider_that_is_not_who_it_should_be_is_not_gone_to(
 
 
 @pytest.mark.usefixtures("known")
-def test_whatever_the_provider_answers_nobody_is_signed_in(
+def test_strange_answers_of_the_provider_sign_no_one_in(
     joined: Site, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser = Browser(joined)
-    for status, told in {
+    for status, body in {
         302: b"http://127.0.0.1:1/",
         200: b"x" * 300_000,
         201: b"[]",
@@ -366,12 +362,12 @@ def test_whatever_the_provider_answers_nobody_is_signed_in(
         500: b"",
     }.items():
         back = went(browser, provider)
-        monkeypatch.setattr(provider, "_token", lambda *_: (status, told))  # noqa: B023
+        monkeypatch.setattr(provider, "_token", lambda *_: (status, body))  # noqa: B023
         assert browser.get(back).status_code in (403, 502)
         assert who(browser) == ""
 
 
-def test_a_provider_that_is_away_is_told(joined: Site, provider: FakeProvider) -> None:
+def test_an_unreachable_provider_is_reported(joined: Site, provider: FakeProvider) -> None:
     provider.issuer = "http://127.0.0.1:1"
     away = replace(joined.settings, provider=Provider(provider.issuer, CLIENT))
     answer = Browser(Site(away, joined.database, joined.key)).get("/sign-in/oidc")
@@ -379,9 +375,7 @@ def test_a_provider_that_is_away_is_told(joined: Site, provider: FakeProvider) -
     assert "does not answer" in answer.text
 
 
-def test_many_answers_that_do_not_count_are_refused_before_the_provider_is_asked(
-    joined: Site, provider: FakeProvider
-) -> None:
+def test_many_invalid_responses_are_throttled(joined: Site, provider: FakeProvider) -> None:
     browser = Browser(joined)
     for _ in range(10):
         assert browser.get("/sign-in/oidc/return?state=x&code=y").status_code == 403
@@ -389,7 +383,7 @@ def test_many_answers_that_do_not_count_are_refused_before_the_provider_is_asked
     assert provider.asked.count("/token") == 0
 
 
-def test_a_site_without_a_provider_has_none_of_it(site: Site, as_ada: Browser) -> None:
+def test_a_site_without_a_provider_has_no_such_pages(site: Site, as_ada: Browser) -> None:
     public = Browser(site)
     assert public.get("/sign-in/oidc").status_code == 404
     assert public.get("/sign-in/oidc/return?state=x&code=y").status_code == 404
@@ -397,7 +391,7 @@ def test_a_site_without_a_provider_has_none_of_it(site: Site, as_ada: Browser) -
     assert "oidc" not in as_ada.get("/account").text
 
 
-def test_providers_are_asked_by_https_unless_they_are_here() -> None:
+def test_providers_need_https_except_on_loopback() -> None:
     assert is_safe("https://id.example")
     assert is_safe("http://127.0.0.1:8080/x", "http://localhost:8080")
     assert not is_safe("http://id.example")

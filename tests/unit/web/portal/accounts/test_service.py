@@ -1,4 +1,4 @@
-"""Links work once; passwords, throttling and roles; each stands in the log."""
+"""Links work once; passwords, throttling and roles; all actions are logged."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from builders.portal import PASSWORD, Browser, make_person, signed_in
 from nodulebench.web.portal.accounts import service as accounts
 from nodulebench.web.portal.accounts.credentials import (
-    MOST_PER_NAME,
+    MAX_PER_NAME,
     code_at,
     new_totp_secret,
     password_problem,
@@ -23,9 +23,9 @@ from nodulebench.web.portal.site import Site
 
 def actions(site: Site) -> list[str]:
     with site.database.reading() as session:
-        found = check_log(session, site.key)
-    assert found.problems == []
-    return [event.action for event in found.events]
+        check = check_log(session, site.key)
+    assert check.problems == []
+    return [event.action for event in check.events]
 
 
 def refused(code: str):
@@ -47,7 +47,7 @@ def test_a_link_makes_one_account_once(site: Site) -> None:
     assert actions(site) == ["invited", "account_made", "signed_in"]
 
 
-def test_an_old_link_has_ended(site: Site) -> None:
+def test_an_old_link_has_expired(site: Site) -> None:
     link = make_link(site, ("participant",), "")
     with site.database.writing() as session:
         session.scalars(select(Invitation)).one().expires_at = now() - timedelta(seconds=1)
@@ -69,7 +69,7 @@ def test_an_old_link_has_ended(site: Site) -> None:
         ("olga", "Ada", PASSWORD, "login_taken"),
     ],
 )
-def test_what_may_not_be_an_account_leaves_the_link_unused(
+def test_an_invalid_account_leaves_the_link_unused(
     site: Site, organiser: User, login: str, name: str, password: str, code: str
 ) -> None:
     link = make_link(site, ("participant",), organiser.account)
@@ -78,23 +78,23 @@ def test_what_may_not_be_an_account_leaves_the_link_unused(
     use_link(site, link, "ada", "Ada", PASSWORD)
 
 
-def test_a_password_is_kept_as_argon2_alone(site: Site, ada: User) -> None:
+def test_a_password_is_stored_only_as_argon2(site: Site, ada: User) -> None:
     with site.database.reading() as session:
-        kept = session.get_one(Account, ada.account).password
-    assert kept is not None
-    assert kept.startswith("$argon2id$")
-    assert PASSWORD not in kept
+        stored_hash = session.get_one(Account, ada.account).password
+    assert stored_hash is not None
+    assert stored_hash.startswith("$argon2id$")
+    assert PASSWORD not in stored_hash
 
 
-def test_a_wrong_password_and_an_unknown_login_are_told_alike(site: Site, ada: User) -> None:
-    for login, password in ((ada.login, "wrong password"), ("nobody", PASSWORD)):
+def test_a_wrong_password_and_an_unknown_login_are_indistinguishable(site: Site, ada: User) -> None:
+    for login, password in ((ada.login, "wrong password"), ("unknown", PASSWORD)):
         with refused("sign_in_wrong"):
             enter(site, login, password)
     assert actions(site)[-2:] == ["sign_in_failed"] * 2
 
 
 def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: User) -> None:
-    for number in range(MOST_PER_NAME):
+    for number in range(MAX_PER_NAME):
         with refused("sign_in_wrong"):
             enter(site, ada.login, "wrong password", address=f"address {number}")
     with refused("too_many_attempts"):
@@ -102,10 +102,10 @@ def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: User)
     assert actions(site)[-1] == "sign_in_throttled"
 
 
-def test_spraying_one_password_over_names_is_stopped_by_the_address(
+def test_password_spraying_is_stopped_by_address(
     site: Site, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 3)
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MAX_PER_ADDRESS", 3)
     for number in range(3):
         with refused("sign_in_wrong"):
             enter(site, f"name{number}")
@@ -114,10 +114,10 @@ def test_spraying_one_password_over_names_is_stopped_by_the_address(
     assert enter(site, ada.login, address="elsewhere")
 
 
-def test_who_has_one_address_of_ipv6_has_all_of_its_network(
+def test_ipv6_addresses_of_a_network_count_together(
     site: Site, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 2)
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MAX_PER_ADDRESS", 2)
     for number in range(2):
         with refused("sign_in_wrong"):
             enter(site, f"name{number}", address=f"2001:db8:0:1::{number}")
@@ -170,15 +170,15 @@ def test_the_last_organiser_stays(site: Site, organiser: User) -> None:
     assert actions(site)[-1] == "account_closed"
 
 
-def test_a_closed_account_keeps_no_name_and_lets_nobody_in(site: Site, ada: User) -> None:
+def test_a_closed_account_has_no_name_and_cannot_sign_in(site: Site, ada: User) -> None:
     browser = signed_in(site, ada.login)
     accounts.close_account(site, ada.account, ada.account)
     assert browser.get("/account").status_code == 303
     with refused("sign_in_wrong"):
         enter(site, ada.login)
     with site.database.reading() as session:
-        found = session.get_one(Account, ada.account)
-        assert (found.name, found.password, found.roles) == ("", None, [])
+        account = session.get_one(Account, ada.account)
+        assert (account.name, account.password, account.roles) == ("", None, [])
         assert session.scalar(select(func.count()).select_from(Session)) == 0
 
 
@@ -194,7 +194,7 @@ def test_other_roles_count_at_once(site: Site, organiser: User, as_ada: Browser)
 
 
 def test_a_password_counts_to_its_last_space(site: Site, ada: User) -> None:
-    """Neither spaces nor what comes after the longest is dropped."""
+    """Neither spaces nor characters after the maximum length are dropped."""
     browser = signed_in(site, ada.login)
     spaced = f" {PASSWORD} "
     given = {"old": PASSWORD, "password": spaced, "again": spaced}
@@ -212,12 +212,12 @@ def test_a_password_counts_to_its_last_space(site: Site, ada: User) -> None:
     "easy",
     ["NoduleBench2026", "password12345", "luna16luna16luna16", "Leaderboard!!!!", "ada-ada-ada-x"],
 )
-def test_what_is_guessed_first_is_no_password(easy: str) -> None:
+def test_common_passwords_are_refused(easy: str) -> None:
     assert password_problem(easy, "ada") == "password_easy"
     assert password_problem(f"{easy} staples", "lin") == ""
 
 
-def test_who_signs_in_again_leaves_no_session_behind(site: Site, ada: User) -> None:
+def test_a_new_sign_in_ends_the_old_session(site: Site, ada: User) -> None:
     browser, other = signed_in(site, ada.login), signed_in(site, ada.login)
     old = browser.client.cookies["nodulebench"]
     assert browser.sign_in(ada.login).status_code == 303
@@ -231,7 +231,7 @@ def test_a_second_factor_asks_for_the_password_and_ends_other_sessions(
     site: Site, ada: User
 ) -> None:
     browser, other = signed_in(site, ada.login), signed_in(site, ada.login)
-    wrong = browser.post("/account/totp/begin", "/account", old="somebody else's")
+    wrong = browser.post("/account/totp/begin", "/account", old="another password")
     assert (wrong.status_code, 'class="secret"' in wrong.text) == (403, False)
     page = browser.post("/account/totp/begin", "/account", old=PASSWORD).text
     secret = page.split('<p class="secret"><code>')[1].split("<")[0]

@@ -1,4 +1,4 @@
-"""Codes of the second factor are those of RFC 6238, and each counts once."""
+"""TOTP codes follow RFC 6238, and each is valid once."""
 
 import base64
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What is released is given out whole or in parts, by its digest; nothing else ever is."""
+"""Released files can be downloaded whole or in parts, with digests; no others can."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ SCAN = bytes(range(256)) * 40
 
 @pytest.fixture
 def place(site: Site) -> Path:
-    """A folder of downloads with a file, and a subset of two scans."""
+    """A download folder with a file and a subset of two scans."""
     folder = site.downloads
     (folder / "subset0").mkdir(parents=True)
     (folder / "subset0" / "a.raw").write_bytes(SCAN)
@@ -35,8 +35,8 @@ def release(browser: Browser, benchmark: str, name: str, kind: str = "scans"):
 
 
 def listed(browser: Browser, benchmark: str) -> dict[str, dict]:
-    found = browser.get(f"/api/v1/benchmarks/{benchmark}/files").json()
-    return {one["name"]: one for one in found}
+    files = browser.get(f"/api/v1/benchmarks/{benchmark}/files").json()
+    return {file["name"]: file for file in files}
 
 
 @pytest.mark.usefixtures("place")
@@ -47,9 +47,9 @@ def test_a_released_file_comes_whole_and_in_parts(
     path = listed(as_ada, benchmark)["subset0/a.raw"]["path"]
     assert as_ada.get(path).status_code == 409  # no digest yet
     work_off(site)
-    told = listed(as_ada, benchmark)
+    released = listed(as_ada, benchmark)
     digest = "sha256:" + hashlib.sha256(SCAN).hexdigest()
-    assert told["subset0/a.raw"]["digest"] == digest
+    assert released["subset0/a.raw"]["digest"] == digest
     whole = as_ada.get(path)
     assert whole.content == SCAN
     assert whole.headers["etag"] == f'"{digest}"'
@@ -67,7 +67,7 @@ def test_a_released_file_comes_whole_and_in_parts(
     assert "subset0/a.raw" in page
     assert Browser(site).get(path).headers["location"].startswith("/sign-in")
     actions = signed_actions(site)
-    assert actions.count("downloaded") == 2  # once from the beginning, once anew
+    assert actions.count("downloaded") == 2  # once from the beginning, once again
 
 
 def signed_actions(site: Site) -> list[str]:
@@ -78,14 +78,14 @@ def signed_actions(site: Site) -> list[str]:
 
 
 @pytest.mark.slow
-def test_what_ended_changed_or_is_elsewhere_is_not_given_out(
+def test_ended_changed_or_foreign_files_are_not_sent(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str, place: Path
 ) -> None:
     for name in ("subset0", "extra.csv"):
         release(as_organiser, benchmark, name, "other")
     release(as_organiser, benchmark, "subset0")  # twice is once
     work_off(site)
-    paths = {name: one["path"] for name, one in listed(as_ada, benchmark).items()}
+    paths = {name: file["path"] for name, file in listed(as_ada, benchmark).items()}
     assert len(paths) == 3
     os.utime(place / "extra.csv", (1, 1))
     assert as_ada.get(paths["extra.csv"]).status_code == 409
@@ -145,24 +145,24 @@ def test_nothing_of_a_sealed_set_is_released(
     os.link(scan, place / "linked.dcm")
     for name in ("harmless.dcm", "linked.dcm", "extra.csv"):
         assert release(as_organiser, benchmark, name).is_redirect
-    waiting = [one["path"] for one in listed(as_ada, benchmark).values()]
+    waiting = [file["path"] for file in listed(as_ada, benchmark).values()]
     assert [as_ada.get(path).status_code for path in waiting] == [409] * 3
     assert digest_releases(site) == 3
     assert set(listed(as_ada, benchmark)) == {"extra.csv"}
     assert sorted(as_ada.get(path).status_code for path in waiting) == [200, 404, 404]
     with site.database.reading() as session:
         ended = session.scalars(select(Release).where(Release.ended_at.is_not(None))).all()
-    assert {one.file for one in ended} == {"harmless.dcm", "linked.dcm"}
+    assert {release.file for release in ended} == {"harmless.dcm", "linked.dcm"}
     assert signed_actions(site).count("release_refused") == 2
 
 
-def test_candidates_can_be_had_and_plans_cannot(
+def test_candidates_can_be_downloaded_and_plans_cannot(
     as_organiser: Browser, as_ada: Browser, benchmark: str
 ) -> None:
     page = f"/benchmarks/{benchmark}"
     folds = {"file": ("f.csv", b"seriesuid,fold\n1.2.3.1,0\n1.2.3.2,1\n1.2.3.3,1\n")}
-    one = b'metric = "cpm"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
-    criteria = b'name = "x"\n[[criteria]]\n' + one
+    criteria_text = b'metric = "cpm"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
+    criteria = b'name = "x"\n[[criteria]]\n' + criteria_text
     as_organiser.post(f"{page}/rules", page, files=folds, kind="folds")
     as_organiser.post(f"{page}/rules", page, files={"file": ("c.toml", criteria)}, kind="plan")
     got = as_ada.get(f"{page}/rules/folds")

@@ -1,4 +1,4 @@
-"""What a benchmark asks for holds everywhere: candidates, folds, criteria, names kept back."""
+"""Rules of a benchmark hold everywhere: candidates, folds, criteria, hidden names."""
 
 import json
 import re
@@ -29,7 +29,7 @@ LISTED = """seriesuid,coordX,coordY,coordZ,class
 1.2.3.9,1,2,3,0
 """
 SCORED = GOOD
-"""A score for each of the three candidates that lie in the test set."""
+"""A score for each of the three candidates in the test set."""
 FOLDS = "seriesuid,fold\n1.2.3.1,0\n1.2.3.2,1\n1.2.3.3,1\n"
 CRITERIA = """name = "Enough"
 [[criteria]]
@@ -72,18 +72,18 @@ def test_candidates_are_scored_exactly_as_listed(
     closed = send(as_ada, two_tracks, "submit", SCORED, track="reduction")
     assert closed.status_code == 409
     assert lay(as_organiser, two_tracks, "candidates", LISTED).status_code == 303
-    laid = rules(site, two_tracks).candidates
-    assert laid is not None
-    assert (laid.version, laid.count) == (1, 3)
-    kept = rule_file_path(site, two_tracks, "candidates", 1)
-    # which of them are nodules is kept nowhere
-    assert kept.read_text().splitlines() == [
+    rule_file = rules(site, two_tracks).candidates
+    assert rule_file is not None
+    assert (rule_file.version, rule_file.count) == (1, 3)
+    stored = rule_file_path(site, two_tracks, "candidates", 1)
+    # which of them are nodules is not stored
+    assert stored.read_text().splitlines() == [
         "seriesuid,coordX,coordY,coordZ",
         "1.2.3.1,10.0,20.0,30.0",
         "1.2.3.2,37.0,-5.0,12.0",
         "1.2.3.3,90.0,90.0,90.0",
     ]
-    assert laid.digest == file_digest(kept)
+    assert rule_file.digest == file_digest(stored)
 
     other = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.1,10,20,30,0.8\n1.2.3.2,1,1,1,0.5\n"
     refused = send(as_ada, two_tracks, "submit", other, track="reduction")
@@ -94,14 +94,14 @@ def test_candidates_are_scored_exactly_as_listed(
 
     entry = send(as_ada, two_tracks, "submit", SCORED, track="reduction").headers["location"]
     receipt = as_ada.get(f"{entry}/receipt").json()["receipt"]
-    assert receipt["accepted_rules"]["candidates"]["digest"] == laid.digest
-    send(as_ada, two_tracks, "submit", BETTER)  # of the other track: no list to keep to
+    assert receipt["accepted_rules"]["candidates"]["digest"] == rule_file.digest
+    send(as_ada, two_tracks, "submit", BETTER)  # other tracks have no list
     work_off(site)
-    told = as_ada.get(f"/api/v1{entry}").json()
-    assert told["state"] == "done"
-    assert told["digests"]["candidates"] == laid.digest
-    assert "reference" not in told["digests"]
-    assert laid.digest in as_ada.get(entry).text
+    answer = as_ada.get(f"/api/v1{entry}").json()
+    assert answer["state"] == "done"
+    assert answer["digests"]["candidates"] == rule_file.digest
+    assert "reference" not in answer["digests"]
+    assert rule_file.digest in as_ada.get(entry).text
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_tracks_and_versions_of_a_list_are_ranked_apart(
     lay(as_organiser, two_tracks, "candidates", LISTED.replace("90,90,90", "80,80,80"))
     gone = send(as_ada, two_tracks, "validate", SCORED, track="reduction")
     assert "is not a candidate" in gone.text
-    work_off(site)  # entries keep the list that they were made under
+    work_off(site)  # entries keep the list they were accepted under
     path = f"/api/v1/benchmarks/{two_tracks}/leaderboard"
     boards = {track: as_ada.get(f"{path}?track={track}").json()
               for track in ("detection", "reduction-1", "reduction-2")}  # fmt: skip
@@ -142,8 +142,8 @@ def test_who_trains_on_the_set_cross_validates(
     assert refused.status_code == 422
     assert "case &#39;1.2.3.1&#39;</b>: is tested in folds 0, 1" in refused.text
     seen = send(as_ada, strict, "submit", GOOD, folds=FOLDS, trained="folds")
-    said = send(as_ada, strict, "submit", GOOD, trained="no")
-    assert (seen.status_code, said.status_code) == (303, 303)
+    stated = send(as_ada, strict, "submit", GOOD, trained="no")
+    assert (seen.status_code, stated.status_code) == (303, 303)
     work_off(site)
     lines = as_ada.get(f"/api/v1/benchmarks/{strict}/leaderboard").json()["lines"]
     assert sorted((line["training"], line["folds"]) for line in lines) == [("folds", 2), ("no", 0)]
@@ -164,18 +164,19 @@ def test_folds_of_the_benchmark_are_the_only_ones(
     other = "seriesuid,fold\n1.2.3.1,0\n1.2.3.2,0\n1.2.3.3,1\n"
     refused = send(as_ada, benchmark, "submit", GOOD, folds=other, trained="folds")
     assert "divides the cases in another way" in refused.text
-    # without a table one says that one kept to them
+    # without a table the participant states that they used the benchmark's folds
     entry = send(as_ada, benchmark, "submit", GOOD, trained="folds").headers["location"]
-    laid = rules(site, benchmark).folds
-    assert laid is not None
+    rule_file = rules(site, benchmark).folds
+    assert rule_file is not None
     assert (
-        as_ada.get(f"/api/v1{entry}").json()["accepted_rules"]["training"]["folds"] == laid.digest
+        as_ada.get(f"/api/v1{entry}").json()["accepted_rules"]["training"]["folds"]
+        == rule_file.digest
     )
     assert send(as_ada, benchmark, "submit", GOOD, trained="yes").is_redirect  # marked
 
 
 @pytest.mark.slow
-def test_entries_are_judged_by_criteria_that_were_frozen(
+def test_entries_are_evaluated_by_frozen_criteria(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str
 ) -> None:
     bad = lay(
@@ -184,18 +185,20 @@ def test_entries_are_judged_by_criteria_that_were_frozen(
     assert bad.status_code == 422
     assert "there is no metric &#39;cpn&#39;" in bad.text
     assert lay(as_organiser, benchmark, "plan", CRITERIA.format(limit=0.9), "c.toml").is_redirect
-    laid = rules(site, benchmark).plan
-    assert laid is not None
+    rule_file = rules(site, benchmark).plan
+    assert rule_file is not None
     plan = json.loads(rule_file_path(site, benchmark, "plan", 1).read_text())
     assert plan["schema"] == "nodulebench/test-plan@1"
-    paths = [as_ada.send(benchmark, "submit", one).headers["location"] for one in (GOOD, BETTER)]
+    paths = [
+        as_ada.send(benchmark, "submit", marks).headers["location"] for marks in (GOOD, BETTER)
+    ]
     work_off(site)
     # two of three nodules at every rate, and all of them
     verdicts = [as_ada.get(f"/api/v1{path}").json()["verdict"] for path in paths]
     assert verdicts == ["failed", "passed"]
     board = as_ada.get(f"/benchmarks/{benchmark}").text
     assert re.search(r'class="tag passed">passed<.*class="tag failed">failed<', board, re.S)
-    # criteria that are asked for no longer judge nothing that is scored later
+    # removed criteria do not apply to later scores
     as_organiser.post(
         f"/benchmarks/{benchmark}/rules", f"/benchmarks/{benchmark}", kind="plan", end="yes"
     )
@@ -204,22 +207,22 @@ def test_entries_are_judged_by_criteria_that_were_frozen(
     assert as_ada.get(f"/api/v1{paths[0]}").json()["verdict"] is None
 
 
-def test_other_choices_keep_what_was_laid_down(
+def test_other_choices_keep_the_rule_files(
     site: Site, as_organiser: Browser, benchmark: str
 ) -> None:
     page = f"/benchmarks/{benchmark}"
     lay(as_organiser, benchmark, "folds", FOLDS)
     given = {"tracks": ["reduction"], "per_week": "3", "shown": "yes"}
     assert as_organiser.post(f"{page}/change", page, **given).is_redirect
-    found = rules(site, benchmark)
-    assert (found.tracks, found.per_week) == (("reduction",), 3)
-    assert found.folds is not None
-    assert found.open_tracks == ()
+    current = rules(site, benchmark)
+    assert (current.tracks, current.per_week) == (("reduction",), 3)
+    assert current.folds is not None
+    assert current.open_tracks == ()
     assert as_organiser.get(page).status_code == 200
     assert as_organiser.send(benchmark, "submit", GOOD).status_code == 409
 
 
-def test_only_organisers_lay_down(site: Site, as_ada: Browser, benchmark: str) -> None:
+def test_only_organisers_save_rule_files(site: Site, as_ada: Browser, benchmark: str) -> None:
     data = {"csrf": as_ada.secret("/account"), "kind": "folds"}
     files = {"file": ("x.csv", FOLDS.encode())}
     answer = as_ada.client.post(f"/benchmarks/{benchmark}/rules", data=data, files=files)
@@ -228,20 +231,20 @@ def test_only_organisers_lay_down(site: Site, as_ada: Browser, benchmark: str) -
 
 
 @pytest.mark.slow
-def test_names_are_kept_back_on_every_page_and_route(
+def test_names_are_hidden_on_every_page_and_route(
     site: Site, organiser: User, as_ada: Browser, lin: User
 ) -> None:
-    """Not the account, not the name of the algorithm, nor what is declared of it."""
+    """Neither the account, nor the name of the algorithm, nor its description."""
     hidden = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(is_anonymous=True))
     page, words = f"/benchmarks/{hidden}/submit", {"about": "of Adelheid Hospital"}
     for content in (GOOD, BETTER):
         files = {"file": ("mine.csv", content.encode())}
-        told = {"name": "AdaNet", **words}
-        entry = as_ada.post(f"/benchmarks/{hidden}/submit", page, files=files, **told)
+        fields = {"name": "AdaNet", **words}
+        entry = as_ada.post(f"/benchmarks/{hidden}/submit", page, files=files, **fields)
     entry = entry.headers["location"]
     work_off(site)
     with site.database.reading() as session:
-        one, other = session.scalars(select(Result.entry_id)).all()
+        first, other = session.scalars(select(Result.entry_id)).all()
     paths = (
         "/",
         f"/benchmarks/{hidden}",
@@ -250,7 +253,7 @@ def test_names_are_kept_back_on_every_page_and_route(
         entry,
         f"{entry}/badge.svg",
         f"/api/v1{entry}",
-        f"/compare?one={one}&other={other}",
+        f"/compare?one={first}&other={other}",
     )
     for browser in (Browser(site), signed_in(site, lin.login)):
         for path in paths:
@@ -267,13 +270,13 @@ def test_a_part_of_the_nodules_can_be_chosen(site: Site, as_ada: Browser, organi
     place = site.settings.sets / "many"
     place.mkdir()
     series = [f"1.2.{number}" for number in range(40)]
-    (place / "seriesuids.csv").write_text("".join(f"{one}\n" for one in series))
+    (place / "seriesuids.csv").write_text("".join(f"{uid}\n" for uid in series))
     head = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
-    rows = [f"{one},{at}.0,0.0,0.0,{4.5 if at % 2 else 25}\n" for at, one in enumerate(series)]
+    rows = [f"{uid},{at}.0,0.0,0.0,{4.5 if at % 2 else 25}\n" for at, uid in enumerate(series)]
     (place / "annotations.csv").write_text(head + "".join(rows))
     (place / "annotations_excluded.csv").write_text(head)
     made = make_tiny_benchmark(site, organiser, test_set="many")
-    marks = "".join(f"{one},{at},0,0,0.9\n" for at, one in enumerate(series) if at % 2)
+    marks = "".join(f"{uid},{at},0,0,0.9\n" for at, uid in enumerate(series) if at % 2)
     as_ada.send(made, "submit", f"{HEADER}\n{marks}")
     work_off(site)
     path = f"/api/v1/benchmarks/{made}/leaderboard"

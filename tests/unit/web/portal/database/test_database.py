@@ -1,4 +1,4 @@
-"""The tables are the same on both databases, by migrations; a transaction is whole or nothing."""
+"""Migrations make the same tables on both databases; a transaction is atomic."""
 
 import sqlite3
 from contextlib import closing
@@ -17,16 +17,16 @@ from nodulebench.web.portal.database.models import Base, Setting
 from nodulebench.web.portal.site import Site
 
 
-def test_migrations_make_the_very_tables(any_site: Site) -> None:
-    any_site.database.migrate()  # once more changes nothing
+def test_migrations_make_the_tables_of_the_models(any_site: Site) -> None:
+    any_site.database.migrate()  # a second migration changes nothing
     with any_site.database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_what_is_raised_in_a_transaction_undoes_it(any_site: Site) -> None:
+def test_an_exception_rolls_a_transaction_back(any_site: Site) -> None:
     def broken() -> None:
-        with any_site.acting("somebody", "announced") as session:
+        with any_site.acting("an account", "announced") as session:
             session.add(Setting(name="x", value={}))
             raise RuntimeError
 
@@ -43,16 +43,16 @@ def test_writers_wait_for_each_other(any_site: Site) -> None:
     def count() -> None:
         for _ in range(10):
             with any_site.database.writing() as session:
-                one = session.scalars(
+                setting = session.scalars(
                     select(Setting).where(Setting.name == "count").with_for_update()
                 ).one()
-                one.value = {"at": one.value["at"] + 1}
+                setting.value = {"at": setting.value["at"] + 1}
 
     threads = [Thread(target=count) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     with any_site.database.reading() as session:
         assert session.get_one(Setting, "count").value == {"at": 40}
 
@@ -62,14 +62,12 @@ def test_other_databases_are_refused() -> None:
         Database("mysql://somewhere")
 
 
-def test_a_database_that_does_not_answer_is_told_with_its_option() -> None:
+def test_an_unreachable_database_is_reported_with_its_option() -> None:
     with pytest.raises(InputError, match=r"--database.*cannot be reached"):
         Database("postgresql://nobody@127.0.0.1:1/nothing").migrate()
 
 
-def test_a_database_that_comes_later_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_migration_waits_for_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodulebench.web.portal.database.database.AGAIN_S", 0.01)
     place = tmp_path / "mounted later"
     database = Database(f"sqlite:///{place / 'portal.sqlite'}")
@@ -83,7 +81,7 @@ def test_a_database_that_comes_later_is_waited_for(
     database.close()
 
 
-def test_tables_of_others_are_no_database_that_is_away(tmp_path: Path) -> None:
+def test_foreign_tables_raise_an_error_at_once(tmp_path: Path) -> None:
     place = tmp_path / "portal.sqlite"
     with closing(sqlite3.connect(place)) as others:
         others.execute("CREATE TABLE account (x)")

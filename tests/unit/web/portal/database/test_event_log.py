@@ -1,4 +1,4 @@
-"""Every action is in one chain, signed; whatever is changed, moved or cut off is told."""
+"""Every action is in one signed chain; changed, moved or missing events are reported."""
 
 from threading import Thread
 
@@ -28,38 +28,38 @@ def test_events_of_several_writers_form_one_chain(any_site: Site) -> None:
     for thread in threads:
         thread.join()
     with any_site.database.reading() as session:
-        found = check_log(session, any_site.key)
-    assert found.problems == []
-    assert [event.number for event in found.events] == [*range(1, 25)]
+        check = check_log(session, any_site.key)
+    assert check.problems == []
+    assert [event.number for event in check.events] == [*range(1, 25)]
 
 
 @pytest.mark.parametrize(
     ("old", "new"), [(b'"ada"', b'"lin"'), (b'"number": 2', b'"number": 3'), (b"{", b"[")]
 )
-def test_a_changed_event_is_told(site: Site, old: bytes, new: bytes) -> None:
+def test_a_changed_event_is_reported(site: Site, old: bytes, new: bytes) -> None:
     act(site, 3)
     with site.database.writing() as session:
-        one = session.get_one(StoredEvent, 2)
-        assert old in one.content
-        one.content = one.content.replace(old, new, 1)
+        event = session.get_one(StoredEvent, 2)
+        assert old in event.content
+        event.content = event.content.replace(old, new, 1)
     assert any(problem.startswith("event 2: was changed") for problem in problems(site))
 
 
-def test_a_cut_off_log_is_told(site: Site) -> None:
+def test_a_truncated_log_is_reported(site: Site) -> None:
     act(site, 3)
     with site.database.writing() as session:
         session.execute(delete(StoredEvent).where(StoredEvent.number == 3))
     assert any("it was cut off" in problem for problem in problems(site))
 
 
-def test_a_missing_event_is_told(site: Site) -> None:
+def test_a_missing_event_is_reported(site: Site) -> None:
     act(site, 3)
     with site.database.writing() as session:
         session.execute(delete(StoredEvent).where(StoredEvent.number == 2))
     assert any("follows a gap" in problem for problem in problems(site))
 
 
-def test_an_event_of_another_key_is_told(site: Site, tmp_path) -> None:
+def test_an_event_of_another_key_is_reported(site: Site, tmp_path) -> None:
     from builders.portal import open_site
 
     act(site, 1)

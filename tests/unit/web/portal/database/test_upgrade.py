@@ -27,12 +27,12 @@ from nodulebench.web.portal.site import DATABASE, KEY, Settings, Site
 
 HERE = Path(__file__).parent
 DUMPED_AT = "/srv/portal"
-TOKEN = "mXOpcHyCVjUfowjr_HAuSei-RBglTvcJDpHS1jsm11Y"  # noqa: S105 - of somebody made up
+TOKEN = "mXOpcHyCVjUfowjr_HAuSei-RBglTvcJDpHS1jsm11Y"  # noqa: S105 - of an invented person
 EVENTS = 43
 
 
 def write_key(storage: Path) -> None:
-    """The key that signed the dumped log, made of its seed."""
+    """Write the key that signed the dumped log, from its seed."""
     seed = hashlib.sha256(b"the key of a portal with the first tables").digest()
     key = Ed25519PrivateKey.from_private_bytes(seed)
     pem, openssh = serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH
@@ -83,26 +83,30 @@ def test_the_dump_is_of_the_first_tables() -> None:
 
 
 @pytest.mark.slow
-def test_a_site_with_the_first_tables_goes_on_under_those_of_today(upgraded: Site) -> None:
+def test_a_site_with_the_first_tables_works(upgraded: Site) -> None:
     with upgraded.database.reading() as session:
         assert session.scalar(text("SELECT version_num FROM alembic_version")) >= "0001"
-        found = check_log(session, upgraded.key)
-        assert (found.problems, len(found.events)) == ([], EVENTS)
+        check = check_log(session, upgraded.key)
+        assert (check.problems, len(check.events)) == ([], EVENTS)
         rows = session.execute(select(Entry.name, Job.state).join(Job)).all()
         benchmark = session.scalars(select(Benchmark).where(Benchmark.is_shown)).one()
-    assert {name: state for name, state in rows} == {  # noqa: C416 - rows are no pairs
+    assert {name: state for name, state in rows} == {  # noqa: C416 - rows are not pairs
         **dict.fromkeys(("Scored", "Better", "Withdrawn", "Baseline"), "done"),
         "Failed": "failed",
         "Running": "running",
         "Waiting": "waiting",
         "Cancelled": "cancelled",
     }
-    nobody, ada, olga = Browser(upgraded), signed_in(upgraded, "ada"), signed_in(upgraded, "olga")
-    home = nobody.get("/").text
+    anonymous, ada, olga = (
+        Browser(upgraded),
+        signed_in(upgraded, "ada"),
+        signed_in(upgraded, "olga"),
+    )
+    home = anonymous.get("/").text
     assert "Tiny" in home
     assert "Hidden" not in home
     assert "Welcome to the first portal." in home
-    board = nobody.get(f"/benchmarks/{benchmark.id}")
+    board = anonymous.get(f"/benchmarks/{benchmark.id}")
     assert board.status_code == 200
     assert all(name in board.text for name in ("Scored", "Better", "Baseline", "Ada"))
     for path in ("/entries", "/account", f"/benchmarks/{benchmark.id}/submit"):
@@ -116,8 +120,8 @@ def test_a_site_with_the_first_tables_goes_on_under_those_of_today(upgraded: Sit
 
 
 @pytest.mark.slow
-def test_what_was_begun_under_the_first_tables_is_finished(upgraded: Site) -> None:
-    """The site can be used: jobs that waited or lost their worker, tokens, a new version."""
+def test_work_begun_under_the_first_tables_is_finished(upgraded: Site) -> None:
+    """The site works: waiting jobs, jobs of lost workers, tokens, a new version."""
     with upgraded.database.reading() as session:
         benchmark = session.scalars(select(Benchmark).where(Benchmark.is_shown)).one()
         olga = session.scalars(select(Entry).where(Entry.is_baseline)).one().account

@@ -1,4 +1,4 @@
-"""Exams on a site: made, sat once, judged at once; blind until then, and asked for by projects."""
+"""Exams on a site: taken once, scored at once, blind until then, required by projects."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def made(any_site: Site) -> MakeExam:
 
 
 def maker(site: Site) -> MakeExam:
-    """Makes exams on two scans, of which the first holds the ball."""
+    """An organiser with two scans, of which the first contains the ball."""
     write_scans(site.settings.scan_sets / SCANS, "a", "b")
     olga = make_person(site, "olga", "organiser")
 
@@ -54,12 +54,12 @@ def maker(site: Site) -> MakeExam:
 
 
 def sits(site: Site, exam: str, login: str) -> Person:
-    """Somebody who has signed in, in the room of an exam."""
+    """A signed-in candidate in the session of an exam."""
     return Person(signed_in(site, login).client, f"/exams/{exam}/session")
 
 
 def finds_all(person: Person) -> None:
-    """Outline the ball as it is proposed, and hand everything in."""
+    """Outline the ball as proposed, and submit everything."""
     slices = person.post("/scans/0/proposal", PLACE)["slices"]
     person.save(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
     person.submit(0)
@@ -72,8 +72,8 @@ def finds_nothing(person: Person) -> None:
 
 
 @pytest.mark.slow
-def test_from_a_form_to_who_may_read(any_site: Site) -> None:
-    """An organiser makes it, one passes and one fails, and a project lets the first one in."""
+def test_from_the_exam_form_to_admitted_readers(any_site: Site) -> None:
+    """One reader passes the exam and one fails; a project admits only the first."""
     site = any_site
     write_scans(site.settings.scan_sets / SCANS, "a", "b")
     olga = make_person(site, "olga", "organiser")
@@ -95,8 +95,8 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     failed = signed_in(site, "lena")
     assert "Not passed" in failed.get(f"{where}/session/").text
     chosen = {"rule": "center_hit", "algorithm": "lena"}
-    told = failed.client.get(f"{where}/session/evaluation/errors", params=chosen).json()
-    assert [error["id"] for error in told["errors"]] == [f"nodule:{PANEL}"]
+    evaluation = failed.client.get(f"{where}/session/evaluation/errors", params=chosen).json()
+    assert [error["id"] for error in evaluation["errors"]] == [f"nodule:{PANEL}"]
     assert "not passed" in failed.get(where).text
     page = office.get(where).text
     assert "Rea (rea)" in page
@@ -104,7 +104,10 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     assert "0 / 1" in page
     assert PANEL not in page
     sheets = office.get(f"{where}/exam.json").json()
-    assert {one["candidate"]: one["has_passed"] for one in sheets} == {"rea": True, "lena": False}
+    assert {sheet["candidate"]: sheet["has_passed"] for sheet in sheets} == {
+        "rea": True,
+        "lena": False,
+    }
     assert PANEL not in json.dumps(sheets)
     asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
     project = make_project(
@@ -143,10 +146,10 @@ PAGES = (
 
 
 @pytest.mark.slow
-def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> None:
-    """Every route of the room and every page, until the last scan is handed in; then it differs.
+def test_answers_to_a_candidate_do_not_depend_on_the_key(site: Site) -> None:
+    """Every route and page, until the last scan is submitted; then answers differ.
 
-    Somebody else has sat both exams before, so that their results are there to be found.
+    Another account has taken both exams before, so that there are results to leak.
     """
     make = maker(site)
     exams = make(), make(empty_key("a", "b"))
@@ -155,51 +158,51 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
     for exam in exams:
         finds_all(sits(site, exam, "early"))
     spies = [sits(site, exam, "anna") for exam in exams]
-    for one in spies:
-        one._tab = "tab"
+    for spy in spies:
+        spy._tab = "tab"
 
-    def told(exam: str, spy: Person) -> dict[str, str]:
+    def answers_to(exam: str, spy: Person) -> dict[str, str]:
         steps = [f"/scans/{number}/submit" for number in (0, 1)]
-        found = dict(answers_of(spy.client, but=steps, where=spy.where))
+        answers = dict(answers_of(spy.client, but=steps, where=spy.where))
         for page in PAGES:
-            one = spy.client.get(page.format(id=exam))
-            assert one.headers["cache-control"] == "no-store"
-            found[page] = f"{one.status_code} {one.text}"
-        room = re.search(r'data-session="(\w+)"', found["GET / 0"])
-        assert room
-        hidden = re.compile(rf"{exam}|{room[1]}|value=\"[\w-]{{40,}}\"|\d{{4}}-\d\d-\d\d[^<\"]*")
-        return {name: hidden.sub("X", text) for name, text in found.items()}
+            response = spy.client.get(page.format(id=exam))
+            assert response.headers["cache-control"] == "no-store"
+            answers[page] = f"{response.status_code} {response.text}"
+        match = re.search(r'data-session="(\w+)"', answers["GET / 0"])
+        assert match
+        hidden = re.compile(rf"{exam}|{match[1]}|value=\"[\w-]{{40,}}\"|\d{{4}}-\d\d-\d\d[^<\"]*")
+        return {name: hidden.sub("X", text) for name, text in answers.items()}
 
     def different() -> list[str]:
-        first, second = (told(exam, spy) for exam, spy in zip(exams, spies, strict=True))
+        first, second = (answers_to(exam, spy) for exam, spy in zip(exams, spies, strict=True))
         assert len(first) > 60
-        own = first.pop("/projects") + second.pop("/projects")  # both exams stand there
+        own = first.pop("/projects") + second.pop("/projects")  # lists both exams
         assert PANEL not in own
         return [name for name in first if first[name] != second[name]]
 
     assert different() == []
-    for one in spies:
-        one.draw(0, "mine", BALL_MM.tolist(), 4)
-        assert one.submit(0) == {"is_submitted": True, "is_over": False}
+    for spy in spies:
+        spy.draw(0, "mine", BALL_MM.tolist(), 4)
+        assert spy.submit(0) == {"is_submitted": True, "is_over": False}
     assert different() == []
-    for one in spies:
-        assert one.submit(1)["is_over"]
+    for spy in spies:
+        assert spy.submit(1)["is_over"]
     assert "GET /evaluation/errors 0" in different()
 
 
 @pytest.mark.slow
-def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
+def test_an_exam_is_closed_to_its_author_and_after_its_end(site: Site) -> None:
     make = maker(site)
     exam = make()
     make_person(site, "both", "organiser", "reader")
     make_person(site, "ada", "participant")
     for login, status in (("olga", 403), ("both", 403), ("ada", 403)):
         browser = signed_in(site, login)
-        told = dict(answers_of(browser.client, where=f"/exams/{exam}/session"))
-        assert {text.partition(" ")[0] for text in told.values()} == {str(status)}
+        answers = dict(answers_of(browser.client, where=f"/exams/{exam}/session"))
+        assert {text.partition(" ")[0] for text in answers.values()} == {str(status)}
     make_person(site, "rea", "reader")
     make_person(site, "late", "reader")
-    assert sits(site, "0" * 16, "rea").client.get(f"/exams/{'0' * 16}/room/").status_code == 404
+    assert sits(site, "0" * 16, "rea").client.get(f"/exams/{'0' * 16}/session/").status_code == 404
     finds_all(sits(site, exam, "rea"))
     person = sits(site, exam, "late")
     person.draw(0, "mine", BALL_MM.tolist(), 4)
@@ -220,7 +223,7 @@ def _accounts():
     return select(Account.id).where(Account.login == "olga")
 
 
-def test_an_exam_is_sat_once(site: Site) -> None:
+def test_an_exam_is_taken_once(site: Site) -> None:
     exam = maker(site)()
     make_person(site, "rea", "reader")
     finds_nothing(sits(site, exam, "rea"))
@@ -231,7 +234,7 @@ def test_an_exam_is_sat_once(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_look(
+def test_a_result_lost_by_a_kill_is_written_at_the_next_request(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exam = maker(site)()
@@ -259,15 +262,15 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
 OWN = {"X-Requested-With": "nodulebench"}
 
 
-def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> None:
+def test_wrong_keys_are_refused_without_leftovers(site: Site) -> None:
     make = maker(site)
-    for key, told in (
+    for key, message in (
         (ball_key("c"), "holds no scan of 'c'"),
         (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 is outside of the scan"),
         ("case_id\n", "key.csv"),
         ("\x00", "key.csv"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             make(key)
     for wrong in ({"title": ""}, {"images": "../.."}, {"pass_mark": "1"}, {"pass_mark": "much"}):
         with pytest.raises(DeniedError):
@@ -281,7 +284,7 @@ def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> Non
     assert str(site.settings.storage) not in answer.text
 
 
-def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
+def test_backups_hold_keys_and_a_project_needs_its_exam(
     site: Site, tmp_path, organiser: User
 ) -> None:
     write_scans(site.settings.scan_sets / SCANS, "a", "b")

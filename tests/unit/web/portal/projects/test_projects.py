@@ -1,4 +1,4 @@
-"""Projects on a site: the steps of the state machine, each one transaction, by accounts."""
+"""Projects on a site: every step of the workflow is one transaction of an account."""
 
 import io
 import json
@@ -78,10 +78,10 @@ def works_through(site: Site, project_id: str) -> None:
     leader.answer(0, "candidate-1", answer="yes", slices=smaller)
     leader.answer(0, "candidate-2", answer="no", comment="a vessel")
     leader.submit(0)
-    judge = at_work(site, project_id, "judge1")
-    judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
-    judge.submit(0)
-    judge.post("/work/b1/release")
+    arbitrator = at_work(site, project_id, "judge1")
+    arbitrator.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
+    arbitrator.submit(0)
+    arbitrator.post("/work/b1/release")
 
 
 def problems(site: Site, project_id: str) -> list[str]:
@@ -96,7 +96,7 @@ def problems(site: Site, project_id: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("any_database", ["postgresql"], indirect=True)
 def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
-    """On the other database the journey in a browser goes the same way."""
+    """On the other database the browser journey takes the same steps."""
     site = any_site
     organiser = make_person(site, "olga", "organiser")
     olga = signed_in(site, "olga")
@@ -142,10 +142,10 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     for name in ("r1", "r2", "r3"):
         at_work(site, project, name).submit(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
-    told = (
+    page = (
         as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
     )
-    cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", told)[:4]
+    cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", page)[:4]
     assert cells == ["3 / 3", "0", "0 / 1", "0"]
     assert as_organiser.post(draw, f"/projects/{project}").status_code == 303
     with open_project_access(site, project, "").handle() as handle:
@@ -154,9 +154,7 @@ def test_a_reviewer_is_drawn_when_all_have_read(
 
 
 @pytest.mark.slow
-def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
-    site: Site, organiser: User, tmp_path: Path
-) -> None:
+def test_a_project_is_imported_and_exported(site: Site, organiser: User, tmp_path: Path) -> None:
     folder = ball_project(tmp_path, "a")
     site.settings.scan_sets.mkdir(parents=True)
     (folder / "scans").rename(site.settings.scan_sets / "mine")
@@ -166,7 +164,7 @@ def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
     assert problems(site, made) == []
     handle = write_project(open_project_access(site, made, ""), tmp_path / "back")
     assert audit_project(handle).problems == ()
-    assert next(one.step for one in handle.log.read()) == "open"
+    assert next(event.step for event in handle.log.read()) == "open"
     assert handle.batch("b1").is_released
     with pytest.raises(InputError, match="exists already"):
         write_project(open_project_access(site, made, ""), tmp_path / "back")
@@ -179,7 +177,7 @@ def test_a_step_is_whole_or_nothing(
     as_organiser: Browser,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Event, frozen draft and the line in the log of the site: all of them, or none."""
+    """Event, frozen draft and entry of the site log: all of them, or none."""
     with_accounts(site, project, organiser, "r1")
     opens_batch(as_organiser, project)
     person = at_work(site, project, "r1")
@@ -189,8 +187,8 @@ def test_a_step_is_whole_or_nothing(
         with site.database.reading() as session:
             edits = session.scalar(select(func.count()).select_from(ProjectEdit))
             events = session.scalar(select(func.count()).select_from(ProjectEvent))
-            told = check_log(session, site.key).events
-        return edits or 0, events or 0, sum(one.action == "project_step" for one in told)
+            site_events = check_log(session, site.key).events
+        return edits or 0, events or 0, sum(event.action == "project_step" for event in site_events)
 
     before = counts()
 
@@ -212,7 +210,7 @@ OWN = {"X-Requested-With": "nodulebench"}
 
 @pytest.mark.slow
 def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_site: Site) -> None:
-    """Two sites on one database are two web processes: every edit is there, once, in order."""
+    """Two sites on one database act as two web processes: every edit appears once, in order."""
     organiser = make_person(any_site, "olga", "organiser")
     made = make_ball_project(any_site, organiser, "a")
     access = open_project_access(any_site, made, organiser.account)
@@ -229,15 +227,17 @@ def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_si
     here.draw(0, "h0", PLACE)
     there.draw(0, "t0", PLACE)
 
-    threads = [Thread(target=edits, args=one) for one in ((here, "h"), (there, "t"))]
+    threads = [Thread(target=edits, args=arguments) for arguments in ((here, "h"), (there, "t"))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     for person in (here, there):
-        found = [finding["id"] for finding in person.ask("/scans/0/reading")["findings"]]
-        assert sorted(found) == sorted(f"{way}{number}" for way in "ht" for number in range(8))
-        assert [one[1] for one in found if one[0] == "h"] == [str(at) for at in range(8)]
+        ids = [finding["id"] for finding in person.ask("/scans/0/reading")["findings"]]
+        assert sorted(ids) == sorted(f"{way}{number}" for way in "ht" for number in range(8))
+        assert [finding_id[1] for finding_id in ids if finding_id[0] == "h"] == [
+            str(at) for at in range(8)
+        ]
     stale = {"client": "x", "number": 1, "finding_id": "h0", "based_on": 0, "finding": None}
     answer = there.client.post(f"{there.where}/scans/0/edits", json=stale, headers=OWN)
     assert (answer.status_code, answer.json()["detail"]["code"]) == (409, "changed_elsewhere")
@@ -245,7 +245,7 @@ def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_si
 
 
 @pytest.mark.slow
-def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
+def test_a_restored_project_continues_on_the_other_database(
     any_site: Site, other_database: str, tmp_path: Path
 ) -> None:
     organiser = make_person(any_site, "olga", "organiser")
@@ -267,13 +267,13 @@ def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
     restored = Site.open(settings)
     person = at_work(restored, made, "r1")
     person.draw(0, "f2", NEXT_TO)
-    found = person.ask("/scans/0/reading")["findings"]
-    assert [one["id"] for one in found] == ["f1", "f2"]
+    findings = person.ask("/scans/0/reading")["findings"]
+    assert [finding["id"] for finding in findings] == ["f1", "f2"]
     assert problems(restored, made) == []
     restored.database.close()
 
 
-def test_what_was_changed_in_the_tables_is_told(
+def test_changes_in_the_tables_are_reported(
     site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     with_accounts(site, project, organiser, "r1")
@@ -281,16 +281,16 @@ def test_what_was_changed_in_the_tables_is_told(
     at_work(site, project, "r1").submit(0)
     assert problems(site, project) == []
     with site.database.writing() as session:
-        one = session.get_one(ProjectEvent, (project, 2))
-        one.content = one.content.replace(b'"r1"', b'"r2"')
-    told = problems(site, project)
-    assert any("was changed" in one for one in told)
-    assert any("differs from the log of the site" in one for one in told)
+        event = session.get_one(ProjectEvent, (project, 2))
+        event.content = event.content.replace(b'"r1"', b'"r2"')
+    messages = problems(site, project)
+    assert any("was changed" in message for message in messages)
+    assert any("differs from the log of the site" in message for message in messages)
     for query in ("", "?check=yes"):
         assert "does not hold" in as_organiser.get(f"/projects/{project}{query}").text
 
 
-def test_who_may_be_whom(site: Site, organiser: User, project: str) -> None:
+def test_which_account_may_be_which_person(site: Site, organiser: User, project: str) -> None:
     access = open_project_access(site, project, organiser.account)
 
     def refused(person: str, account: str) -> str:
@@ -309,7 +309,7 @@ def test_who_may_be_whom(site: Site, organiser: User, project: str) -> None:
     assign(access, organiser.account, "r2", reader.account)
 
 
-def test_nobody_goes_on_in_the_place_of_somebody_who_has_read(
+def test_a_person_who_has_read_cannot_be_replaced(
     site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     people = with_accounts(site, project, organiser, "r1")
@@ -322,13 +322,13 @@ def test_nobody_goes_on_in_the_place_of_somebody_who_has_read(
     assign(access, organiser.account, "r1", people["r1"].account)
 
 
-def test_bad_rosters_and_folders_are_told_on_the_page(
+def test_bad_rosters_and_folders_are_reported_on_the_page(
     site: Site, organiser: User, as_organiser: Browser
 ) -> None:
     make_ball_project(site, organiser, "a")
     given = {"title": "Wrong", "images": SCANS, "workflow": "nifdc-2022"}
 
-    def told(roster: bytes, cases: bytes = b"", **more: str) -> str:
+    def error_of(roster: bytes, cases: bytes = b"", **more: str) -> str:
         files = {"roster": ("people.toml", roster), "cases": ("cases.csv", cases)}
         answer = as_organiser.post(
             "/projects/new", "/projects/new", files=files, **{**given, **more}
@@ -336,15 +336,15 @@ def test_bad_rosters_and_folders_are_told_on_the_page(
         assert answer.status_code in (404, 422)
         return answer.text
 
-    assert "is not valid TOML" in told(b"[[people")
-    assert "is resident with 0 years" in told(roster_text().replace("= 6", "= 0").encode())
-    assert "holds no scan of &#39;z&#39;" in told(roster_text().encode(), b"case_id\nz\n")
-    assert "asks for an exam" in told(f"rules.requires_exam = true\n{roster_text()}".encode())
-    told(roster_text().encode(), images="../..")
-    assert str(site.settings.storage) not in told(b"x = ")
+    assert "is not valid TOML" in error_of(b"[[people")
+    assert "is resident with 0 years" in error_of(roster_text().replace("= 6", "= 0").encode())
+    assert "holds no scan of &#39;z&#39;" in error_of(roster_text().encode(), b"case_id\nz\n")
+    assert "asks for an exam" in error_of(f"rules.requires_exam = true\n{roster_text()}".encode())
+    error_of(roster_text().encode(), images="../..")
+    assert str(site.settings.storage) not in error_of(b"x = ")
 
 
-def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_for(
+def test_readers_must_have_passed_a_required_exam(
     site: Site, organiser: User, as_organiser: Browser
 ) -> None:
     make_ball_project(site, organiser, "a")
@@ -366,7 +366,7 @@ def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_f
     assert page.count("<td>passed</td>") == len(names)
 
 
-def test_a_roster_with_keys_stays_at_home(site: Site, organiser: User, tmp_path: Path) -> None:
+def test_a_roster_with_keys_is_refused(site: Site, organiser: User, tmp_path: Path) -> None:
     from nodulebench.security.keys import new_person_key
 
     make_ball_project(site, organiser, "a")
@@ -383,7 +383,7 @@ def test_a_roster_with_keys_stays_at_home(site: Site, organiser: User, tmp_path:
         make_project(site, "", ProjectOptions(title="Keys", images=SCANS, roster=text.encode()))
 
 
-def test_a_role_that_is_taken_away_closes_the_room(
+def test_a_removed_role_closes_the_session(
     site: Site, organiser: User, project: str, as_organiser: Browser
 ) -> None:
     people = with_accounts(site, project, organiser, "r1")

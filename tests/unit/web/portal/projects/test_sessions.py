@@ -1,4 +1,4 @@
-"""The door of rooms on a site: whose they are, from where they are asked, and what they tell."""
+"""Access to reading sessions on a site, and what they disclose."""
 
 import re
 
@@ -29,48 +29,48 @@ PAGES = (
 
 @pytest.fixture
 def projects(site: Site, organiser: User) -> tuple[str, str]:
-    """Two projects that are alike, with the same people."""
+    """Two equal projects with the same people."""
     made = tuple(make_ball_project(site, organiser, "a") for _ in range(2))
     names = ("r1", "r2", "r3", "lead2", "judge1")
     people = with_accounts(site, made[0], organiser, *names)
-    for one in made:
-        access = open_project_access(site, one, organiser.account)
+    for project in made:
+        access = open_project_access(site, project, organiser.account)
         assign(access, organiser.account, "office", organiser.account)
         for name, account in people.items():
             assign(access, organiser.account, name, account.account)
-        assert opens_batch(signed_in(site, "olga"), one, reviewer="lead2").status_code == 303
+        assert opens_batch(signed_in(site, "olga"), project, reviewer="lead2").status_code == 303
     return made[0], made[1]
 
 
 def answers(site: Site, project: str, person: Person) -> dict[str, str]:
-    """All that somebody is told of a project, on every route of the room and every page."""
+    """All that a person can see of a project, on every route of the session and every page."""
     steps = [
-        f"/scans/{one['number']}/submit" for one in person.ask("/scans") if one["mode"] != "done"
+        f"/scans/{scan['number']}/submit" for scan in person.ask("/scans") if scan["mode"] != "done"
     ]
-    told = dict(answers_of(person.client, but=steps, where=person.where))
+    texts = dict(answers_of(person.client, but=steps, where=person.where))
     for page in PAGES:
-        one = person.client.get(page.format(id=project))
-        assert one.headers["cache-control"] == "no-store"
-        told[page] = f"{one.status_code} {one.text}"
-    room = re.search(r'data-session="(\w+)"', told["GET / 0"])
-    assert room
-    assert str(site.settings.storage) not in "".join(told.values())
-    hidden = re.compile(rf"{project}|{room[1]}|value=\"[\w-]{{40,}}\"")
-    return {name: hidden.sub("X", text) for name, text in told.items() if name != "/projects"}
+        response = person.client.get(page.format(id=project))
+        assert response.headers["cache-control"] == "no-store"
+        texts[page] = f"{response.status_code} {response.text}"
+    match = re.search(r'data-session="(\w+)"', texts["GET / 0"])
+    assert match
+    assert str(site.settings.storage) not in "".join(texts.values())
+    hidden = re.compile(rf"{project}|{match[1]}|value=\"[\w-]{{40,}}\"")
+    return {name: hidden.sub("X", text) for name, text in texts.items() if name != "/projects"}
 
 
 @pytest.mark.slow
-def test_a_reader_is_answered_the_same_whatever_the_others_drew(
+def test_answers_to_a_reader_do_not_depend_on_other_readers(
     site: Site, projects: tuple[str, str]
 ) -> None:
     full, empty = projects
     spies = [at_work(site, project, "r1") for project in projects]
-    for one in spies:
-        one._tab = "tab"
+    for spy in spies:
+        spy._tab = "tab"
 
     def same() -> None:
-        told = [answers(site, project, spy) for project, spy in zip(projects, spies, strict=True)]
-        assert [name for name in told[0] if told[0][name] != told[1][name]] == []
+        both = [answers(site, project, spy) for project, spy in zip(projects, spies, strict=True)]
+        assert [name for name in both[0] if both[0][name] != both[1][name]] == []
 
     for name in ("r2", "r3"):
         other = at_work(site, full, name)
@@ -79,15 +79,15 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(
         other.submit(0)
         at_work(site, empty, name).submit(0)
     same()
-    for one in spies:
-        one.draw(0, "mine", PLACE, 4)
-        one.submit(0)
+    for spy in spies:
+        spy.draw(0, "mine", PLACE, 4)
+        spy.submit(0)
     assert [spy.ask("/scans")[0]["mode"] for spy in spies] == ["type", "type"]
     same()
 
 
 @pytest.mark.slow
-def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
+def test_only_members_are_admitted_and_refusals_are_logged(
     site: Site, projects: tuple[str, str], organiser: User
 ) -> None:
     stranger = make_person(site, "stranger", "reader", "team_leader", "arbitrator")
@@ -95,31 +95,29 @@ def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
     for login, status in (("stranger", 404), (organiser.login, 403), ("ada", 403)):
         browser = signed_in(site, login)
         where = f"/projects/{projects[0]}/session"
-        found = dict(answers_of(browser.client, where=where))
-        assert {text.partition(" ")[0] for text in found.values()} == {str(status)}
-        assert len(found) >= len(TRIES)
+        answers = dict(answers_of(browser.client, where=where))
+        assert {text.partition(" ")[0] for text in answers.values()} == {str(status)}
+        assert len(answers) >= len(TRIES)
         assert browser.get(f"{where}/static/viewer/main.js").status_code == status
     with site.database.reading() as session:
         refused = [
             event for event in latest_events(session, None, 400) if event.action == "refused"
         ]
-    assert stranger.account in {one.account for one in refused}
+    assert stranger.account in {event.account for event in refused}
 
 
-def test_who_is_not_signed_in_is_led_to_the_door_and_edits_wait(
+def test_anonymous_users_are_sent_to_sign_in_and_edits_wait(
     site: Site, projects: tuple[str, str]
 ) -> None:
     where = f"/projects/{projects[0]}/session"
-    nobody = Browser(site)
-    answer = nobody.get(f"{where}/")
+    anonymous = Browser(site)
+    answer = anonymous.get(f"{where}/")
     assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={where}/")
-    assert nobody.get(f"{where}/scans").status_code == 401
-    assert nobody.client.post(f"{where}/scans/0/edits", json={}, headers=OWN).status_code == 401
+    assert anonymous.get(f"{where}/scans").status_code == 401
+    assert anonymous.client.post(f"{where}/scans/0/edits", json={}, headers=OWN).status_code == 401
 
 
-def test_pages_of_others_cannot_ask_in_a_readers_name(
-    site: Site, projects: tuple[str, str]
-) -> None:
+def test_other_sites_cannot_act_for_a_reader(site: Site, projects: tuple[str, str]) -> None:
     person = at_work(site, projects[0], "r1")
     for headers in (
         {},
@@ -132,8 +130,8 @@ def test_pages_of_others_cannot_ask_in_a_readers_name(
         assert person.ask("/scans")[0]["mode"] == "read"
 
 
-def test_a_token_opens_no_room(site: Site, projects: tuple[str, str]) -> None:
-    """Programs do not read scans in somebody's name."""
+def test_a_token_opens_no_session(site: Site, projects: tuple[str, str]) -> None:
+    """Programs must not read scans in a person's name."""
     reader = signed_in(site, "r1.x")
     page = reader.post("/account/tokens", "/account", name="mine").text
     secret = re.search(r"<code>([\w-]{40,})</code>", page)
@@ -165,7 +163,7 @@ def test_a_reader_who_becomes_organiser_stays_blind(
     assert browser.get(f"/projects/{projects[0]}/session/scans").status_code == 403
 
 
-def test_rooms_speak_the_language_that_was_chosen(site: Site, projects: tuple[str, str]) -> None:
+def test_sessions_use_the_chosen_language(site: Site, projects: tuple[str, str]) -> None:
     person = at_work(site, projects[0], "r1")
     assert "← Projects" in person.client.get(f"{person.where}/").text
     person.client.get("/language/zh")

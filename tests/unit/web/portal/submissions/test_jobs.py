@@ -1,4 +1,4 @@
-"""Jobs are claimed by one worker at a time, survive it, and are finished once."""
+"""A job is claimed by one worker at a time, survives it, and is finished once."""
 
 import io
 from datetime import timedelta
@@ -14,7 +14,7 @@ from nodulebench.web.portal.database.models import Job, Result, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions import jobs
 from nodulebench.web.portal.submissions.jobs import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Claimed,
     Scored,
     beat,
@@ -24,7 +24,7 @@ from nodulebench.web.portal.submissions.jobs import (
 )
 from nodulebench.web.portal.submissions.service import SubmitOptions, store_upload, submit
 
-FOUND = Scored("somewhere", "digest", {})
+SCORED = Scored("somewhere", "digest", {})
 
 
 def submitted(site: Site, count: int = 1) -> list[str]:
@@ -40,13 +40,13 @@ def submitted(site: Site, count: int = 1) -> list[str]:
 
 
 def claimed(site: Site) -> Claimed:
-    found = claim(site, "worker")
-    assert found is not None
-    return found
+    job = claim(site, "worker")
+    assert job is not None
+    return job
 
 
 def lose(site: Site) -> None:
-    """As if the worker had died a while ago."""
+    """Let the claim expire as if the worker had died."""
     with site.database.writing() as session:
         for job in session.scalars(select(Job).where(Job.state == "running")):
             job.lease_until = now() - timedelta(seconds=1)
@@ -62,15 +62,15 @@ def test_many_workers_claim_every_job_once(any_site: Site) -> None:
     taken: list[str] = []
 
     def take() -> None:
-        while (one := claim(any_site, "worker")) is not None:
-            taken.append(one.entry)
-            assert finish(any_site, one, FOUND)
+        while (job := claim(any_site, "worker")) is not None:
+            taken.append(job.entry)
+            assert finish(any_site, job, SCORED)
 
     threads = [Thread(target=take) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert sorted(taken) == sorted(entries)
     with any_site.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Result)) == 12
@@ -85,25 +85,25 @@ def test_a_lost_worker_loses_its_claim_and_writes_nothing(any_site: Site) -> Non
     second = claimed(any_site)
     assert second.job == first.job
     assert not beat(any_site, first)
-    assert not finish(any_site, first, FOUND)
+    assert not finish(any_site, first, SCORED)
     fail(any_site, first, [], "late")
     assert beat(any_site, second, {"done": 1, "of": 2})
-    assert finish(any_site, second, FOUND)
-    assert not finish(any_site, second, FOUND)
+    assert finish(any_site, second, SCORED)
+    assert not finish(any_site, second, SCORED)
     assert state(any_site) == "done"
 
 
-def test_a_beat_keeps_the_claim(site: Site) -> None:
+def test_a_heartbeat_extends_the_claim(site: Site) -> None:
     submitted(site)
-    one = claimed(site)
+    job = claimed(site)
     lose(site)
-    assert beat(site, one)
+    assert beat(site, job)
     assert claim(site, "other") is None
 
 
-def test_what_kills_its_workers_is_given_up(site: Site) -> None:
+def test_a_job_that_kills_its_workers_fails(site: Site) -> None:
     submitted(site)
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         claimed(site)
         lose(site)
     assert claim(site, "worker") is None
@@ -122,20 +122,20 @@ def test_a_waiting_job_is_cancelled_at_once_and_can_be_retried(site: Site) -> No
     with pytest.raises(DeniedError, match="job_ended"):
         jobs.cancel(site, "olga", job)
     jobs.retry(site, "olga", job)
-    assert finish(site, claimed(site), FOUND)
+    assert finish(site, claimed(site), SCORED)
 
 
-def test_a_running_job_is_told_to_end(site: Site) -> None:
+def test_a_running_job_is_asked_to_stop(site: Site) -> None:
     submitted(site)
-    one = claimed(site)
-    jobs.cancel(site, "olga", one.job)
-    assert not beat(site, one)
-    assert not finish(site, one, FOUND)
-    fail(site, one, [], "cancelled")
+    job = claimed(site)
+    jobs.cancel(site, "olga", job.job)
+    assert not beat(site, job)
+    assert not finish(site, job, SCORED)
+    fail(site, job, [], "cancelled")
     assert state(site) == "cancelled"
 
 
-def test_there_is_no_job_of_a_guessed_id(site: Site) -> None:
+def test_a_guessed_id_is_not_a_job(site: Site) -> None:
     for act in (jobs.cancel, jobs.retry):
         with pytest.raises(DeniedError, match="not_found"):
             act(site, "olga", "guess")

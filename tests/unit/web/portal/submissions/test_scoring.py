@@ -1,4 +1,4 @@
-"""On a sealed set only what its policy allows comes out; its key is the worker's alone."""
+"""A sealed set discloses only what its policy allows; only the worker has its key."""
 
 import shutil
 from pathlib import Path
@@ -32,7 +32,7 @@ OPENING = SealedAccess(SECRET, "Bo")
 
 @pytest.fixture
 def sealed(site: Site, organiser: User, tmp_path: Path) -> str:
-    """A benchmark of a sealed set of four scans with a nodule each."""
+    """A benchmark of a sealed set of four scans with one nodule each."""
     lab = make_lab(tmp_path)
     lab.seal()
     shutil.move(lab.sealed, site.settings.sets / "sealed")
@@ -44,7 +44,7 @@ def states(site: Site) -> list[str]:
         return list(session.scalars(select(Job.state).order_by(Job.created_at)))
 
 
-def test_feedback_of_a_sealed_set_is_all_there_is(site: Site, as_ada: Browser, sealed: str) -> None:
+def test_only_feedback_of_a_sealed_set_is_stored(site: Site, as_ada: Browser, sealed: str) -> None:
     with site.database.reading() as session:
         assert session.get_one(Benchmark, sealed).is_sealed
     assert not site.benchmark(sealed).exists()
@@ -56,12 +56,12 @@ def test_feedback_of_a_sealed_set_is_all_there_is(site: Site, as_ada: Browser, s
     assert states(site) == ["done"]
     with site.database.reading() as session:
         result = session.scalars(select(Result)).one()
-    # two of four found, rounded by the policy
+    # two of four nodules, rounded by the policy
     assert [(reading["metric"], reading["value"]) for reading in result.metrics["readings"]] == [
         ("recall", 0.5)
     ]
-    kept = {path.name for path in (site.results / result.folder).rglob("*") if path.is_file()}
-    assert kept == {"feedback.json", "checkpoint.json"}
+    stored = {path.name for path in (site.results / result.folder).rglob("*") if path.is_file()}
+    assert stored == {"feedback.json", "checkpoint.json"}
     assert "0.500" in as_ada.get(entry).text
 
 
@@ -77,7 +77,9 @@ def test_a_worker_without_a_key_scores_no_sealed_set(
     assert "started without a key" in signed_in(site, "olga").get("/dashboard").text
 
 
-def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, sealed: str) -> None:
+def test_a_spent_budget_is_reported_to_the_submitter(
+    site: Site, as_ada: Browser, sealed: str
+) -> None:
     pages = []
     for number in range(3):
         content = GOOD + f"scan{number},9,9,9,0.{number + 1}\n"
@@ -88,15 +90,13 @@ def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, seal
         (use,) = uses_of(session, session.get_one(Benchmark, sealed))
     assert (use.who, use.evaluations, use.allowed) == ("Ada", 2, 2)
     assert use.optimism == pytest.approx(0.5642, abs=1e-4)  # the larger of two
-    # 103 answers for each of a value and its bound: 1 + 103² hypotheses at the second look
+    # 103 answers for each of a value and its bound: 1 + 103² hypotheses at the second evaluation
     assert use.needed == pytest.approx(-NormalDist().inv_cdf(0.025 / (1 + 103**2)), abs=1e-4)
     assert "2 of 2 evaluations" in as_ada.get(pages[-1]).text
 
 
 @pytest.mark.slow
-def test_whoever_takes_somebody_else_s_name_spends_looks_of_their_own(
-    site: Site, as_ada: Browser, sealed: str
-) -> None:
+def test_a_taken_name_spends_only_the_own_budget(site: Site, as_ada: Browser, sealed: str) -> None:
     thief = make_person(site, "thief", "participant")
     with site.database.writing() as session:
         session.get_one(Account, thief.account).name = "Ada"
@@ -124,10 +124,10 @@ def test_the_key_of_a_sealed_set_is_nowhere_in_the_database(
 
 
 @needs_bubblewrap
-def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
+def test_an_algorithm_is_run_and_its_marks_are_scored(
     site: Site, organiser: User, as_ada: Browser, tmp_path: Path
 ) -> None:
-    """Sent as a folder; where a benchmark does not say so, none is taken."""
+    """Submitted as a folder; other benchmarks refuse it."""
     place = images_set(site.settings.sets / "imaged")
     (place / "seriesuids.csv").write_text("scan-0\nscan-1\nscan-2\n")
     head = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
@@ -140,7 +140,7 @@ def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
     closed = make_tiny_benchmark(site, organiser, test_set="imaged")
     rules = BenchmarkRules(takes_algorithms=True)
     taking = make_tiny_benchmark(site, organiser, test_set="imaged", rules=rules)
-    pages = {one: f"/benchmarks/{one}/submit" for one in (closed, taking)}
+    pages = {benchmark: f"/benchmarks/{benchmark}/submit" for benchmark in (closed, taking)}
     refused = as_ada.post(pages[closed], pages[closed], files=files, name="Mine")
     assert refused.status_code == 422
     assert "is an algorithm, and this benchmark takes marks" in refused.text
@@ -158,10 +158,10 @@ def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
 
 @pytest.mark.slow
 @needs_bubblewrap
-def test_of_an_algorithm_on_a_sealed_set_only_its_feedback_comes_out(
+def test_an_algorithm_on_a_sealed_set_discloses_only_feedback(
     site: Site, organiser: User, as_ada: Browser, tmp_path: Path
 ) -> None:
-    """It prints what it sees, and writes it beside its marks: neither reaches who sent it."""
+    """It prints what it sees and writes it next to its marks: neither reaches the submitter."""
     lab = make_lab(tmp_path)
     shutil.rmtree(lab.bundle / "images")
     (lab.bundle / "images").mkdir()
@@ -181,9 +181,9 @@ def test_of_an_algorithm_on_a_sealed_set_only_its_feedback_comes_out(
     assert states(site) == ["done"]
     name = entry.rpartition("/")[2]
     paths = (entry, f"{entry}/progress", f"{entry}/receipt", f"/api/v1/entries/{name}", "/entries")
-    told = "".join(as_ada.get(path).text for path in paths)
-    assert "1.000" in told  # a mark at (1, 2, 3) hits the nodule of every case
-    assert "SEEN" not in told
-    assert "scan0" not in told
+    texts = "".join(as_ada.get(path).text for path in paths)
+    assert "1.000" in texts  # a mark at (1, 2, 3) hits the nodule of every case
+    assert "SEEN" not in texts
+    assert "scan0" not in texts
     for path in (f"{entry}/report", f"{entry}/report.pdf", f"{entry}/marks.csv"):
         assert as_ada.get(path).status_code == 404

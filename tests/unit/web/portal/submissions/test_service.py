@@ -1,9 +1,10 @@
-"""What is sent in: looked through without the reference, kept, receipted, scored once, shown."""
+"""Submissions: checked without the reference, stored, confirmed by a receipt, scored once."""
 
 import io
 import json
 import re
 import zipfile
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
@@ -42,7 +43,7 @@ def entered(answer) -> str:
     return answer.headers["location"].rpartition("/")[2]
 
 
-def test_a_broken_file_is_told_with_all_its_lines_and_nothing_is_kept(
+def test_all_problems_of_a_file_are_shown_and_nothing_is_stored(
     site: Site, as_ada: Browser, benchmark: str
 ) -> None:
     for how in ("validate", "submit"):
@@ -59,18 +60,18 @@ def test_a_broken_file_is_told_with_all_its_lines_and_nothing_is_kept(
 
 
 def test_checking_never_opens_the_reference(site: Site, as_ada: Browser, benchmark: str) -> None:
-    """The test set can lie elsewhere: only its table of cases was kept, and it has no nodule."""
+    """The test set may be elsewhere: only its case table is stored, and it has no nodule."""
     (site.settings.sets / "tiny").rename(site.settings.sets.parent / "elsewhere")
-    kept = list(site.benchmark(benchmark).iterdir())
-    assert [one.name for one in kept] == ["cases.parquet"]
-    assert SECRET_PLACE.encode() not in kept[0].read_bytes()
+    stored = list(site.benchmark(benchmark).iterdir())
+    assert [path.name for path in stored] == ["cases.parquet"]
+    assert SECRET_PLACE.encode() not in stored[0].read_bytes()
     answer = as_ada.send(benchmark, "validate", GOOD)
     assert answer.status_code == 200
     assert "It can be scored: luna16_csv, 3 marks in 3 cases." in answer.text
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "pattern"),
     [
         (HEADER + "\n1.2.3.1,1,2,3,0.5\n", "2 of 3 cases have no mark"),
         (HEADER + "\n1.2.3.1,1,2,3,0.5\n1.2.3.1,1,2,3,0.5\n", "1.2.3.1"),
@@ -79,9 +80,11 @@ def test_checking_never_opens_the_reference(site: Site, as_ada: Browser, benchma
     ],
     ids=["cases without marks", "rows given twice", "unknown cases", "no format"],
 )
-def test_what_a_check_tells(as_ada: Browser, benchmark: str, content: str, told: str) -> None:
+def test_the_result_of_a_check_is_shown(
+    as_ada: Browser, benchmark: str, content: str, pattern: str
+) -> None:
     answer = as_ada.send(benchmark, "validate", content)
-    assert re.search(told, answer.text), re.sub(r"<[^>]+>", "", answer.text)
+    assert re.search(pattern, answer.text), re.sub(r"<[^>]+>", "", answer.text)
 
 
 @pytest.mark.slow
@@ -104,7 +107,7 @@ def test_from_a_file_to_the_leaderboard(
     assert re.findall(r'<td class="number">(\d\.\d{3})', board) == ["1.000", "0.667"]
 
 
-def test_progress_is_told_as_it_goes_on(site: Site, as_ada: Browser, benchmark: str) -> None:
+def test_progress_is_streamed(site: Site, as_ada: Browser, benchmark: str) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))
     work_off(site)
     answer = as_ada.get(f"/entries/{entry}/progress")
@@ -123,7 +126,7 @@ def test_a_receipt_is_signed_by_the_site(site: Site, as_ada: Browser, benchmark:
     assert not is_code_of(receipt["code"], canonical(changed), key)
 
 
-def test_an_entry_without_a_result_is_its_owners(
+def test_only_the_owner_sees_an_entry_without_a_result(
     site: Site, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))
@@ -150,7 +153,7 @@ def test_a_withdrawn_entry_is_shown_without_metrics(
     assert "0.667" not in Browser(site).get(f"/entries/{entry}").text
 
 
-def test_names_are_kept_back_where_the_benchmark_says_so(
+def test_names_are_hidden_where_the_benchmark_says_so(
     site: Site, organiser: User, as_ada: Browser, lin: User
 ) -> None:
     rules = BenchmarkRules(is_anonymous=True)
@@ -174,7 +177,7 @@ def test_quota_and_dates(site: Site, organiser: User, as_ada: Browser) -> None:
         assert as_ada.send(other, "submit", GOOD).status_code == 409
 
 
-def test_a_hidden_benchmark_is_not_there(site: Site, benchmark: str, as_ada: Browser) -> None:
+def test_a_hidden_benchmark_is_not_found(site: Site, benchmark: str, as_ada: Browser) -> None:
     with site.database.writing() as session:
         session.get_one(Benchmark, benchmark).is_shown = False
     for path in (f"/benchmarks/{benchmark}", f"/benchmarks/{benchmark}/submit"):
@@ -182,7 +185,7 @@ def test_a_hidden_benchmark_is_not_there(site: Site, benchmark: str, as_ada: Bro
     assert benchmark not in as_ada.get("/").text
 
 
-def test_a_zip_of_a_folder_is_taken(site: Site, as_ada: Browser, benchmark: str) -> None:
+def test_a_zip_of_a_folder_is_accepted(site: Site, as_ada: Browser, benchmark: str) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("run/marks.csv", GOOD)
@@ -196,10 +199,10 @@ def test_a_zip_of_a_folder_is_taken(site: Site, as_ada: Browser, benchmark: str)
         assert session.scalars(select(Job.state).where(Job.entry_id == entry)).one() == "done"
 
 
-def test_who_submits_reads_nothing_of_the_reference(
+def test_submitters_see_nothing_of_the_reference(
     site: Site, as_ada: Browser, benchmark: str
 ) -> None:
-    """Not on the pages of an entry that missed the nodule, nor in its receipt."""
+    """Neither the pages of an entry that missed the nodule nor its receipt contain it."""
     missed = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.2,1,1,1,0.5\n"
     entry = entered(as_ada.send(benchmark, "submit", missed))
     work_off(site)
@@ -214,7 +217,7 @@ def test_who_submits_reads_nothing_of_the_reference(
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("given", "expected"),
     [
         ("marks.csv", "marks.csv"),
         ("../../etc/passwd", "passwd"),
@@ -224,13 +227,11 @@ def test_who_submits_reads_nothing_of_the_reference(
         ("<script>.json", "_script_.json"),
     ],
 )
-def test_names_of_files_are_made_plain(given: str, kept: str) -> None:
-    assert file_name(given) == kept
+def test_file_names_are_made_safe(given: str, expected: str) -> None:
+    assert file_name(given) == expected
 
 
-def test_an_entry_that_fails_says_nothing_of_why_to_others(
-    site: Site, as_ada: Browser, benchmark: str
-) -> None:
+def test_others_see_no_reason_of_a_failure(site: Site, as_ada: Browser, benchmark: str) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))
     (site.settings.sets / "tiny" / "annotations.csv").unlink()
     work_off(site)
@@ -258,3 +259,15 @@ def test_an_entry_is_stored_with_its_job_or_not_at_all(
         assert session.scalar(select(Entry.id)) is None
         assert session.scalar(select(Result.id)) is None
     assert list((site.settings.storage / "uploads").iterdir()) == []
+
+
+def test_the_form_and_the_api_fill_the_same_options(as_ada: Browser, benchmark: str) -> None:
+    names = {field.name for field in fields(SubmitOptions)}
+    page = as_ada.get(f"/benchmarks/{benchmark}/submit").text
+    inputs = set(re.findall(r'<(?:input|textarea|select) (?:[^>]* )?name="(\w+)"', page))
+    assert names - {"track"} <= inputs  # a benchmark with one track has no choice of tracks
+    paths = as_ada.client.app.openapi()["paths"]
+    parameters = paths["/api/v1/benchmarks/{benchmark_id}/entries"]["post"]["parameters"]
+    queried = {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
+    assert queried == names | {"file"}
+    assert "is_baseline" not in queried

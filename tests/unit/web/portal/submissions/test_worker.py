@@ -1,4 +1,4 @@
-"""A worker scores what waits; what fails or is cancelled leaves nothing behind."""
+"""A worker scores waiting jobs; failed and cancelled jobs leave nothing behind."""
 
 from datetime import timedelta
 from threading import Event
@@ -17,7 +17,9 @@ from nodulebench.web.portal.submissions.scoring import score, sweep_results
 
 
 @pytest.mark.slow
-def test_a_result_folder_is_that_of_evaluate(site: Site, as_ada: Browser, benchmark: str) -> None:
+def test_a_result_folder_equals_that_of_evaluate(
+    site: Site, as_ada: Browser, benchmark: str
+) -> None:
     as_ada.send(benchmark, "submit", GOOD)
     assert work_off(site) == 1
     with site.database.reading() as session:
@@ -35,9 +37,9 @@ def test_a_job_that_is_cancelled_while_it_runs_leaves_nothing(
     as_ada.send(benchmark, "submit", GOOD)
 
     def cancelled_meanwhile(site: Site, claimed: jobs.Claimed, opening: None, progress: Progress):
-        found = score(site, claimed, opening, progress)
+        scored = score(site, claimed, opening, progress)
         jobs.cancel(site, "olga", claimed.job)
-        return found
+        return scored
 
     monkeypatch.setattr(worker, "score", cancelled_meanwhile)
     work_off(site)
@@ -47,7 +49,7 @@ def test_a_job_that_is_cancelled_while_it_runs_leaves_nothing(
     assert [path for path in site.results.rglob("*") if path.is_file()] == []
 
 
-def test_whatever_breaks_down_is_written_down(
+def test_unexpected_errors_are_stored(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_ada.send(benchmark, "submit", GOOD)
@@ -63,7 +65,7 @@ def test_whatever_breaks_down_is_written_down(
     assert job.problems["operator_message"] == "ZeroDivisionError: a secret of the reference"
 
 
-def test_what_a_killed_worker_left_is_swept_and_nothing_else(
+def test_only_leftovers_of_killed_workers_are_swept(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_ada.send(benchmark, "submit", GOOD)
@@ -75,24 +77,24 @@ def test_what_a_killed_worker_left_is_swept_and_nothing_else(
     running = site.results / claimed.entry / f"1-{claimed.claim}"
     run = site.results / claimed.entry / "1-run"
     left = site.results / claimed.entry / "1-0123456789abcdef"
-    for one in (running, run, left):
-        one.mkdir(parents=True)
-    assert sweep_results(site) == 0  # all of them are young
+    for folder in (running, run, left):
+        folder.mkdir(parents=True)
+    assert sweep_results(site) == 0  # all of them are recent
     monkeypatch.setattr(
         "nodulebench.web.portal.submissions.scoring.now", lambda: now() + timedelta(hours=25)
     )
     assert sweep_results(site) == 1
-    assert [one.exists() for one in (scored, running, run, left)] == [True, True, True, False]
+    assert [folder.exists() for folder in (scored, running, run, left)] == [True, True, True, False]
 
 
 def away(*_: object, **__: object) -> None:
     raise OperationalError("SELECT", {}, Exception("server closed the connection"))
 
 
-def test_a_job_is_not_to_blame_for_a_database_that_went_away(
+def test_a_job_survives_an_unreachable_database(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker lives on; the job is claimed again when its claim has ended, and scored once."""
+    """The worker continues; the job is claimed again when its lease ends, and scored once."""
     as_ada.send(benchmark, "submit", GOOD)
     monkeypatch.setattr(jobs, "LEASE", timedelta(0))
     monkeypatch.setattr(worker, "IDLE_S", 0.01)

@@ -1,4 +1,4 @@
-"""Case review on a site: who may look at which images, and that nothing can be drawn there."""
+"""Case review on a site: who may see which images; nothing can be drawn."""
 
 import pytest
 
@@ -15,7 +15,7 @@ CHOSEN = {"rule": "luna16", "algorithm": "Mine"}
 
 @pytest.fixture
 def entry(site: Site, organiser: User, as_ada: Browser) -> str:
-    """An entry of ada's, with scans of its cases on the machine."""
+    """An entry of ada, with scans of its cases."""
     write_scans(site.settings.scan_sets / "tiny", *SERIES)
     made = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(scans="tiny"))
     where = as_ada.send(made, "submit", GOOD).headers["location"]
@@ -25,9 +25,9 @@ def entry(site: Site, organiser: User, as_ada: Browser) -> str:
 
 @pytest.fixture
 def everybody(site: Site, organiser: User, as_ada: Browser, lin: User) -> dict[str, Browser]:
-    found = {"nobody": Browser(site), "owner": as_ada}
+    browsers = {"anonymous": Browser(site), "owner": as_ada}
     return {
-        **found,
+        **browsers,
         "other": signed_in(site, lin.login),
         "organiser": signed_in(site, organiser.login),
     }
@@ -36,34 +36,36 @@ def everybody(site: Site, organiser: User, as_ada: Browser, lin: User) -> dict[s
 def sets(site: Site, entry: str, **rules: str) -> None:
     """Change the rules of the benchmark of an entry."""
     with site.database.writing() as session:
-        found = session.get_one(Entry, entry).benchmark
-        found.rules = BenchmarkRules(**{"scans": "tiny", **rules}).model_dump(mode="json")
+        benchmark = session.get_one(Entry, entry).benchmark
+        benchmark.rules = BenchmarkRules(**{"scans": "tiny", **rules}).model_dump(mode="json")
 
 
 def statuses(everybody: dict[str, Browser], entry: str) -> dict[str, int]:
     return {
-        who: one.get(f"/entries/{entry}/view/evaluation").status_code
-        for who, one in everybody.items()
+        who: browser.get(f"/entries/{entry}/view/evaluation").status_code
+        for who, browser in everybody.items()
     }
 
 
-def test_organisers_always_and_who_submitted_where_images_are_given_back(
+def test_images_are_shown_to_organisers_and_by_rule_to_submitters(
     site: Site, entry: str, everybody: dict[str, Browser]
 ) -> None:
-    nobody = {"nobody": 401, "owner": 404, "other": 404, "organiser": 200}
+    refused = {"anonymous": 401, "owner": 404, "other": 404, "organiser": 200}
     for feedback in ("metrics", "cases"):
         sets(site, entry, feedback=feedback)
-        assert statuses(everybody, entry) == nobody
+        assert statuses(everybody, entry) == refused
     sets(site, entry, feedback="images")
-    assert statuses(everybody, entry) == {**nobody, "owner": 200}
+    assert statuses(everybody, entry) == {**refused, "owner": 200}
     link = f'href="/entries/{entry}/view/"'
-    seen = {who: link in one.get(f"/entries/{entry}").text for who, one in everybody.items()}
-    assert seen == {"nobody": False, "owner": True, "other": False, "organiser": True}
+    seen = {
+        who: link in browser.get(f"/entries/{entry}").text for who, browser in everybody.items()
+    }
+    assert seen == {"anonymous": False, "owner": True, "other": False, "organiser": True}
     sets(site, entry, feedback="images", scans="gone")
-    assert statuses(everybody, entry) == {**nobody, "organiser": 404}
+    assert statuses(everybody, entry) == {**refused, "organiser": 404}
 
 
-def test_of_a_sealed_set_nobody_sees_an_image(
+def test_images_of_a_sealed_set_are_hidden_from_everyone(
     site: Site, entry: str, everybody: dict[str, Browser]
 ) -> None:
     sets(site, entry, feedback="images")
@@ -87,14 +89,14 @@ def test_every_miss_is_there_and_nothing_can_be_drawn(
     errors = client.get(f"{where}/evaluation/errors", params=CHOSEN).json()
     labels = [(error["case_id"], error["label"]) for error in errors["errors"]]
     assert labels == [(SERIES[2], "missed"), (SERIES[2], "false_positive")]
-    told = dict(answers_of(client, where=where))
-    assert len(told) >= len(TRIES)
-    made = {place for place, text in told.items() if place[0] == "P" and text.startswith("200")}
+    answers = dict(answers_of(client, where=where))
+    assert len(answers) >= len(TRIES)
+    made = {place for place, text in answers.items() if place[0] == "P" and text.startswith("200")}
     assert {place.split()[1].rpartition("/")[2] for place in made} <= DRAWS_NOTHING
 
 
 DRAWS_NOTHING = {"proposal", "joined", "filled", "hanging"}
-"""Of what can be sent: outlines that are computed and not kept, and how scans are hung."""
+"""Requests that may be sent: outlines computed without storing them, and hanging layouts."""
 
 
 def test_withdrawn_and_unscored_entries_have_no_view(

@@ -30,12 +30,12 @@ pytest.importorskip("pyrage")
 ROOMS = ("reference", "archive", "results")
 
 
-def room_of(name: str) -> str:
+def compartment_of(name: str) -> str:
     return name.partition("/")[0]
 
 
 def opened(header: Any, key: PrivateKey) -> CompartmentVault:
-    return open_compartments(header, key, "vault.json", room_of)
+    return open_compartments(header, key, "vault.json", compartment_of)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PrivateKey]:
 @pytest.fixture
 def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
     return wrapped_compartments(
-        new_compartments(ROOMS, room_of),
+        new_compartments(ROOMS, compartment_of),
         [
             Holder("Ada", keys["ada"].public, ("reference", "archive")),
             Holder("Cem", keys["cem"].public, ("results",)),
@@ -61,7 +61,7 @@ def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
 def test_a_key_opens_what_it_was_given_and_nothing_else(
     keys: dict[str, PrivateKey], given: list[str], plain: bytes
 ) -> None:
-    vault = new_compartments(ROOMS, room_of)
+    vault = new_compartments(ROOMS, compartment_of)
     header = wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, tuple(given))])
     mine = opened(json.loads(json.dumps(header)), keys["bo"])
     for room in ROOMS:
@@ -70,7 +70,7 @@ def test_a_key_opens_what_it_was_given_and_nothing_else(
             assert mine.open(sealed, f"{room}/a", "a") == plain
             assert vault.open(mine.seal(plain, f"{room}/b"), f"{room}/b", "b") == plain
         else:
-            with pytest.raises(InputError, match=f"does not open what lies in '{room}'"):
+            with pytest.raises(InputError, match=f"does not open the compartment '{room}'"):
                 mine.open(sealed, f"{room}/a", "a")
             with pytest.raises(InputError, match="this key does not open"):
                 mine.authenticator(plain, room)
@@ -83,7 +83,7 @@ def test_what_is_sealed_in_one_room_does_not_open_in_another() -> None:
         other.open(vault.seal(b"x", "a"), "a", "a")
 
 
-def test_somebody_without_a_part_is_told_who_has_one(
+def test_somebody_without_a_part_is_reported_who_has_one(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
     with pytest.raises(InputError, match=r"wraps nothing for the key SHA256:.*keys of: Ada, Cem"):
@@ -111,34 +111,34 @@ def test_what_was_wrapped_in_another_vault_is_refused(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
     other = wrapped_compartments(
-        new_compartments(ROOMS, room_of), [Holder("Cem", keys["cem"].public, ("results",))]
+        new_compartments(ROOMS, compartment_of), [Holder("Cem", keys["cem"].public, ("results",))]
     )
     header["people"][1] = other["people"][0]
-    with pytest.raises(InputError, match="was wrapped for something else"):
+    with pytest.raises(InputError, match="were wrapped for another vault or person"):
         opened(header, keys["cem"])
 
 
 def test_more_rooms_than_were_wrapped_are_refused(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
-    header["people"][1]["rooms"] = list(ROOMS)
-    with pytest.raises(InputError, match="was wrapped for something else"):
+    header["people"][1]["compartments"] = list(ROOMS)
+    with pytest.raises(InputError, match="were wrapped for another vault or person"):
         opened(header, keys["cem"])
 
 
 @pytest.mark.parametrize(
     "wrong", [None, [], {}, {"schema": "nodulebench/vault@2", "vault": "0", "people": [{}]}]
 )
-def test_what_is_no_header_is_refused(wrong: object, keys: dict[str, PrivateKey]) -> None:
-    with pytest.raises(InputError, match="is no vault that opens with keys of people"):
+def test_what_is_not_a_header_is_refused(wrong: object, keys: dict[str, PrivateKey]) -> None:
+    with pytest.raises(InputError, match="is not a vault that opens with keys of people"):
         opened(wrong, keys["ada"])
 
 
-def test_nobody_hands_on_what_they_cannot_open(
+def test_no_one_hands_on_what_they_cannot_open(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
     mine = opened(header, keys["cem"])
-    with pytest.raises(InputError, match="does not open what lies in 'reference'"):
+    with pytest.raises(InputError, match="does not open the compartment 'reference'"):
         wrapped_compartments(mine, [Holder("Bo", keys["bo"].public, ("reference",))], header)
     more = wrapped_compartments(mine, [Holder("Bo", keys["bo"].public, ("results",))], header)
     assert [holder.person for holder in holders_of(more, "v")] == ["Ada", "Cem", "Bo"]
@@ -146,8 +146,8 @@ def test_nobody_hands_on_what_they_cannot_open(
     assert opened(more, keys["bo"]).keys == mine.keys
 
 
-def test_no_key_stands_in_the_header(keys: dict[str, PrivateKey]) -> None:
-    vault = new_compartments(ROOMS, room_of)
+def test_no_key_is_in_the_header(keys: dict[str, PrivateKey]) -> None:
+    vault = new_compartments(ROOMS, compartment_of)
     text = json.dumps(wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, ROOMS)]))
     assert has_compartments(json.loads(text))
     for key in vault.keys.values():
@@ -168,8 +168,8 @@ def test_age_itself_opens_what_is_wrapped(
         capture_output=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert found["rooms"] == {"results": opened(header, keys["cem"]).keys["results"].hex()}
+    content = json.loads(done.stdout)
+    assert content["compartments"] == {"results": opened(header, keys["cem"]).keys["results"].hex()}
 
 
 def test_the_missing_extra_is_named(
@@ -178,5 +178,5 @@ def test_the_missing_extra_is_named(
     hide_package(monkeypatch, "pyrage")
     with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
         wrapped_compartments(
-            new_compartments(ROOMS, room_of), [Holder("Bo", keys["bo"].public, ())]
+            new_compartments(ROOMS, compartment_of), [Holder("Bo", keys["bo"].public, ())]
         )

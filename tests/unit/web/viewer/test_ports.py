@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.web.viewer.app import LOOPBACK, PORT, _listening_as_before, listening
+from nodulebench.web.viewer.app import LOOPBACK, PORT, _open_last_port, open_listener
 
 
 def port_of(folder: Path, port: int = 0) -> int:
-    with _listening_as_before(folder, port) as heard:
-        return int(heard.getsockname()[1])
+    with _open_last_port(folder, port) as listener:
+        return int(listener.getsockname()[1])
 
 
 def test_a_session_listens_on_its_last_port(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_an_invalid_stored_port_is_ignored(tmp_path: Path, stored: str) -> None:
 
 
 def test_a_port_that_is_taken_is_replaced(tmp_path: Path) -> None:
-    with _listening_as_before(tmp_path, 0) as theirs:
+    with _open_last_port(tmp_path, 0) as theirs:
         taken = theirs.getsockname()[1]
         assert port_of(tmp_path) != taken
         with pytest.raises(InputError, match="--port"):
@@ -44,8 +44,8 @@ def test_a_port_that_is_taken_is_replaced(tmp_path: Path) -> None:
 
 def test_responses_are_sent_without_delay() -> None:
     with (
-        listening(LOOPBACK, 0) as heard,
-        socket.create_connection(heard.getsockname()),
-        heard.accept()[0] as connection,
+        open_listener(LOOPBACK, 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as connection,
     ):
         assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
