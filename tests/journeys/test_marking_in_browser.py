@@ -114,7 +114,7 @@ def test_a_nodule_is_proposed_described_drawn_undone_and_submitted(
         page.mouse.click(*place_on(page, "axial", PLACE))
         painted(page)
         assert len(stored_findings(served)) == 1
-        assert "handed in" in page.locator("#scans").inner_text()
+        assert "submitted" in page.locator("#scans").inner_text()
         lines = (served.session.folder / "nodules.csv").read_text().splitlines()
         assert len(lines) == 1 + len(finding.slices)
         assert ",part_solid," in lines[1]

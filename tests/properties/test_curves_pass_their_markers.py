@@ -154,7 +154,7 @@ def printed_report(found: Evaluation) -> str:
     content = report_content(evaluation_document(found), curve_table(found), audience="developer")
     parts = Printed(Path(), TRANSLATE).data(content)["parts"]
     return "".join(
-        block["picture"] for part in parts for block in part["blocks"] if block["block"] == "chart"
+        block["svg"] for part in parts for block in part["blocks"] if block["block"] == "chart"
     )
 
 

@@ -44,7 +44,7 @@ from nodulebench.web.portal.submissions.checks import check_submission, declared
 from nodulebench.web.portal.submissions.routes import job_of
 from nodulebench.web.portal.submissions.scoring import disclosed_digests
 from nodulebench.web.portal.submissions.service import (
-    MOST_NAME,
+    MAX_NAME,
     SubmitOptions,
     Upload,
     find_entry,
@@ -67,12 +67,12 @@ FILE_BODY: JsonObject = {
 DENIED: dict[int | str, JsonObject] = {
     status: {"description": words}
     for status, words in {
-        401: "no token, or one that has ended",
+        401: "the token is missing or has ended",
         403: "the roles of the account do not allow it",
-        404: "there is none, or none that may be seen",
+        404: "it does not exist, or the account may not see it",
         409: "the benchmark is not open",
-        413: "more than is taken",
-        422: "it cannot be scored; check tells why",
+        413: "larger than allowed",
+        422: "it cannot be scored; a check reports why",
         429: "the quota is spent",
     }.items()
 }
@@ -207,7 +207,7 @@ async def api_submit(
     by the folds of the benchmark) or ``yes``.
     """
     longest = max(map(len, options.declared.values()), default=0)
-    if longest > DECLARED_LENGTH or len(options.name) > MOST_NAME:
+    if longest > DECLARED_LENGTH or len(options.name) > MAX_NAME:
         raise DeniedError("field_long", 413)
 
     def check_and_submit(benchmark: Benchmark, sent: Upload) -> EntryInfo:

@@ -52,7 +52,7 @@ ROUTERS = tuple(
 
 API = "/api/"
 LOG = logging.getLogger("nodulebench.web.portal")
-MOST_PATH = 100
+MAX_PATH = 100
 LOGGED_REFUSALS = frozenset(
     {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
 )
@@ -91,7 +91,7 @@ def make_app(site: Site) -> FastAPI:
     app.add_middleware(
         BodySizeLimit,
         largest_upload=site.settings.largest_upload,
-        on_refused=lambda path: site.refuse("", "too_large", at=path[:MOST_PATH]),
+        on_refused=lambda path: site.refuse("", "too_large", at=path[:MAX_PATH]),
     )
     app.add_middleware(SecurityHeaders, is_secure=site.settings.is_secure)
     app.add_middleware(PageCache, site=site)
@@ -113,7 +113,7 @@ def _refused(request: Request, error: Exception) -> Response:
     if error.code in LOGGED_REFUSALS:
         site: Site = request.app.state.site
         user: User = getattr(request.state, "user", ANONYMOUS)
-        site.refuse(user.account, error.code, at=request.url.path[:MOST_PATH])
+        site.refuse(user.account, error.code, at=request.url.path[:MAX_PATH])
     return _error_response(request, error.code, error.status)
 
 

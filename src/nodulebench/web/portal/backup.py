@@ -40,7 +40,7 @@ from nodulebench.web.portal.submissions.service import UNPACKED
 
 SCHEMA = "nodulebench/portal-backup@1"
 ABOUT, ROWS, FILES = "backup.json", "rows", "files"
-MOST_BYTES, MOST_FILES = 1 << 50, 1 << 40
+MAX_BYTES, MAX_FILES = 1 << 50, 1 << 40
 """A backup is made by the operator, so the limits against hostile archives do not apply."""
 _CHUNK = 500
 
@@ -97,7 +97,7 @@ def restore(path: Path, settings: Settings) -> int:
         raise InputError.at(storage, "is not empty.", "Name a new folder with --storage.")
     with staged_folder(storage) as stage, TemporaryDirectory(dir=stage) as scratch:
         unpacked = Path(scratch) / "backup"
-        unpack(path, unpacked, MOST_BYTES, MOST_FILES)
+        unpack(path, unpacked, MAX_BYTES, MAX_FILES)
         if _schema_of(unpacked / ABOUT) != SCHEMA:
             raise InputError.at(path, "is not a backup of a portal.")
         for file in (unpacked / FILES).iterdir():

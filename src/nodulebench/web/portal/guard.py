@@ -24,7 +24,7 @@ from nodulebench.web.portal.site import Site
 FORM = "form"
 """The form cookie of people who are not signed in."""
 FIELD = "csrf"
-MOST_FIELDS, MOST_FILES = 64, 4
+MAX_FIELDS, MAX_FILES = 64, 4
 NOTHING = "\x00"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -62,7 +62,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
         raise DeniedError("token_needed", 401)
     async with (
         _upload_slot(request, site, user),
-        request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form,
+        request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS) as form,
     ):
         expected = user.csrf or brought
         given = form.get(FIELD)

@@ -126,12 +126,14 @@ class BodySizeLimit:
 async def _refuse(send: Send) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": b"413: more was sent than is taken.\n"})
+    await send(
+        {"type": "http.response.body", "body": b"413: the request is larger than allowed.\n"}
+    )
 
 
 AT_ONCE, PER_ACCOUNT = 4, 1
 """Uploads at a time: per server, and per account."""
-MOST_WAITING, WAITS_S, POLL_S = 400, 120.0, 0.02
+MAX_WAITING, WAITS_S, POLL_S = 400, 120.0, 0.02
 SPARE = 1024**3
 """Bytes that stay free on the disk for the database and for results."""
 
@@ -164,7 +166,7 @@ class UploadLimiter:
 
     async def _wait_for_slot(self, account: str) -> None:
         with self._lock:
-            if self._waiting >= MOST_WAITING:
+            if self._waiting >= MAX_WAITING:
                 raise DeniedError("busy", 503)
             self._waiting += 1
         try:

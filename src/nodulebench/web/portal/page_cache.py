@@ -27,7 +27,7 @@ from nodulebench.web.portal.site import Site
 
 CACHED: Final = re.compile(r"/(?:benchmarks/[0-9a-f]{16})?")
 """Paths of cached pages: the home page and leaderboards."""
-MOST, MOST_QUERY = 256, 400
+MAX_PAGES, MAX_QUERY = 256, 400
 LASTS_S = 5.0
 """Maximum age, because dates pass and rankings are computed without an event."""
 Key = tuple[str, bytes, str]
@@ -79,7 +79,7 @@ class PageCache:
         request = Request(scope)
         is_identified = "authorization" in request.headers or self._session in request.cookies
         query: bytes = scope["query_string"]
-        if is_identified or len(query) > MOST_QUERY:
+        if is_identified or len(query) > MAX_QUERY:
             return None
         return scope["path"], query, language_of(request)
 
@@ -116,7 +116,7 @@ class PageCache:
         if head["status"] != 200 or has_cookie or self._secret.encode() in body:
             return None
         page = self._pages[key] = _Page(version, made_at, head, body)
-        while len(self._pages) > MOST:
+        while len(self._pages) > MAX_PAGES:
             self._pages.popitem(last=False)
         return page
 

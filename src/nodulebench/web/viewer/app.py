@@ -78,7 +78,6 @@ class LocalAuth:
 
     @property
     def address(self) -> str:
-        """The address that the reader opens."""
         return f"http://127.0.0.1:{self.port}/?{TOKEN}={self.secret}"
 
     @property

@@ -98,12 +98,10 @@ class ExamSession(ReadingSession):
         write_sheets([sheet], self.folder / SHEETS)
 
     def evaluation(self) -> EvaluationLayer | None:
-        """Key and answers over the images; None until everything is submitted."""
         result = self.result()
         return None if result is None else result.evaluation
 
     def sheet(self) -> ExamSheet | None:
-        """The sheet; None until everything is submitted."""
         result = self.result()
         return None if result is None else result.sheet
 

@@ -202,7 +202,6 @@ class ProjectSession(ReadingSession):
         return number in self._open or number in self.tasks()
 
     def scan(self, number: int) -> Scan:
-        """The image of a case."""
         with self._handles() as handle:
             case_id = self._open[number].case_id
             name = handle.repeats.get(case_id, case_id)
@@ -211,11 +210,9 @@ class ProjectSession(ReadingSession):
         return self._images[name]
 
     def title(self, number: int) -> str:
-        """The name of a case in its batch."""
         return self._open[number].name
 
     def after(self, number: int) -> int | None:
-        """The next case of the person."""
         return min((other for other in self._open if other > number), default=None)
 
     def draft_key(self, number: int) -> str:

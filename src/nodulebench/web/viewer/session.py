@@ -102,7 +102,6 @@ class ReadingSession:
         voxels: Voxels | None = None,
     ) -> None:
         self.folder = folder
-        """The folder of the readings."""
         self.scans = scans
         self.drafts = drafts
         """None if the session is read-only."""
@@ -150,7 +149,6 @@ class ReadingSession:
         return cached_tiles(tiles, self.scan(number), self.cache)
 
     def scan(self, number: int) -> Scan:
-        """The scan with a number."""
         return self.scans[number]
 
     def title(self, number: int) -> str:
@@ -207,7 +205,6 @@ class ReadingSession:
         return None
 
     def close(self) -> None:
-        """Stop reading scans."""
         self._voxels.close()
 
 

@@ -76,7 +76,6 @@ class StudySession(ReadingSession):
         return "/".join((*self._locations[number], mode))
 
     def is_closed(self, number: int) -> bool:
-        """Whether the location was classified."""
         return self._locations[number] in self._study.calls(self.reader)
 
     def list_scans(self) -> list[JsonObject]:

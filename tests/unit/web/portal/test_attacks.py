@@ -35,7 +35,7 @@ from builders.portal import (
 from nodulebench.web.portal import middleware
 from nodulebench.web.portal.accounts.credentials import (
     AT_ONCE,
-    MOST_PER_ADDRESS,
+    MAX_PER_ADDRESS,
     Passwords,
     Refusals,
 )
@@ -186,7 +186,7 @@ def test_a_hostile_archive_is_refused_and_logged(
     part: bytes,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(entries, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(entries, "MAX_BYTES", 1_000_000)
     answer = sent(as_ada, benchmark, how, "marks.zip", zipped((name, part)))
     assert answer.status_code == 422
     assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "archive")
@@ -248,7 +248,7 @@ def test_password_spraying_is_refused_and_logged(site: Site) -> None:
     browser = Browser(site)
     secret = browser.secret("/sign-in")
     form = {"csrf": secret, "password": "Winter2026!!", "code": ""}
-    for number in range(MOST_PER_ADDRESS):
+    for number in range(MAX_PER_ADDRESS):
         answer = browser.client.post("/sign-in", data={**form, "login": f"user{number}"})
         assert answer.status_code == 401
     for _ in range(3):
@@ -256,7 +256,7 @@ def test_password_spraying_is_refused_and_logged(site: Site) -> None:
         assert answer.status_code == 429
     with site.database.reading() as session:
         actions = [event.action for event in latest_events(session, None, 200)]
-    assert actions.count("sign_in_failed") == MOST_PER_ADDRESS
+    assert actions.count("sign_in_failed") == MAX_PER_ADDRESS
     assert actions.count("sign_in_throttled") == 1  # a log that anyone can fill is useless
 
 

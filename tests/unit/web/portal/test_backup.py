@@ -158,7 +158,7 @@ def test_a_backup_has_no_file_limit_and_skips_temporary_files(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     back_up(site, tmp_path / "site.zip")
-    monkeypatch.setattr("nodulebench.web.portal.submissions.archive.MOST_FILES", 3)
+    monkeypatch.setattr("nodulebench.web.portal.submissions.archive.MAX_FILES", 3)
     settings = Settings(tmp_path / "new", address=ADDRESS, passwords=CHEAP)
     restore(tmp_path / "site.zip", settings)
     for path in passing:

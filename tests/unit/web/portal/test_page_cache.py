@@ -160,7 +160,7 @@ def test_a_page_expires(
 
 
 def test_the_cache_is_limited(site: Site, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_cache, "MOST", 3)
+    monkeypatch.setattr(page_cache, "MAX_PAGES", 3)
     cache = PageCache(make_app(site), site)
     public = Browser(site)
     public.wear(cache)  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ def address_of(secret: str, login: str) -> str:
 
 
 WHILE = timedelta(minutes=15)
-MOST_PER_NAME, MOST_PER_ADDRESS = 10, 60
+MAX_PER_NAME, MAX_PER_ADDRESS = 10, 60
 IPV6_PREFIX = 64
 """The IPv6 prefix that one customer usually has."""
 
@@ -144,7 +144,7 @@ IPV6_PREFIX = 64
 def is_throttled(session: Transaction, login: str, address: str) -> bool:
     """Whether too many recent attempts failed for a login or from an address."""
     since = now() - WHILE
-    most = {_aim("login", login): MOST_PER_NAME, _from(address): MOST_PER_ADDRESS}
+    most = {_aim("login", login): MAX_PER_NAME, _from(address): MAX_PER_ADDRESS}
     return any(
         (session.scalar(select(func.count()).where(Attempt.aim == aim, Attempt.at > since)) or 0)
         >= limit

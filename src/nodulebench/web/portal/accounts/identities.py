@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.web.portal.accounts.credentials import count_failure, is_throttled
 from nodulebench.web.portal.accounts.oidc import ProviderPerson
 from nodulebench.web.portal.accounts.service import (
-    MOST_NAME,
+    MAX_NAME,
     DeniedError,
     Signed,
     begin_session,
@@ -97,7 +97,7 @@ def _made(site: Site, session: Transaction, person: ProviderPerson) -> Account:
     """A participant with a random login, because users can change their name at the provider."""
     login = f"oidc-{new_id()}"
     is_name = bool(person.name.strip()) and person.name.isprintable()
-    name = person.name.strip()[:MOST_NAME] if is_name else login
+    name = person.name.strip()[:MAX_NAME] if is_name else login
     account = new_account(site, session, login, name, None, ["participant"], "")
     session.add(_identity(person, account))
     return session.get_one(Account, account)

@@ -39,8 +39,8 @@ ALGORITHMS: Final = (
 )
 """Signatures with a private key of the provider; never with a shared secret, and never none."""
 ASKED: Final = "openid profile"
-MOST_BYTES, WAITS_S, LEEWAY_S, KNOWN_S, KEYS_S = 256 * 1024, 10.0, 60, 3600.0, 60.0
-MOST_SUBJECT = 255
+MAX_BYTES, WAITS_S, LEEWAY_S, KNOWN_S, KEYS_S = 256 * 1024, 10.0, 60, 3600.0, 60.0
+MAX_SUBJECT = 255
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
@@ -189,7 +189,7 @@ class Oidc:
         others = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
         if claims.get("azp", client if len(others) == 1 else "") != client:
             raise OidcError("token: made for another client")
-        if not isinstance(claims["nonce"], str) or len(claims["sub"]) > MOST_SUBJECT:
+        if not isinstance(claims["nonce"], str) or len(claims["sub"]) > MAX_SUBJECT:
             raise OidcError("token: form")
         return ProviderPerson(issuer, claims["sub"], str(claims.get("name") or ""))
 
@@ -251,13 +251,13 @@ class Oidc:
         request = urllib.request.Request(address, body, all_headers)  # noqa: S310 - is_safe
         try:
             with _OPENER.open(request, timeout=WAITS_S) as answer:
-                content: bytes = answer.read(MOST_BYTES + 1)
+                content: bytes = answer.read(MAX_BYTES + 1)
         except (OSError, HTTPException) as error:
             raise ProviderUnreachableError(
                 f"{urlsplit(address).path}: {type(error).__name__}"
             ) from error
         try:
-            document = json.loads(content) if len(content) <= MOST_BYTES else None
+            document = json.loads(content) if len(content) <= MAX_BYTES else None
         except ValueError:
             document = None
         if not isinstance(document, dict):

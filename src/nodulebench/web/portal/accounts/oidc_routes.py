@@ -14,7 +14,7 @@ from nodulebench.web.portal.accounts.oidc import (
     ProviderUnreachableError,
     new_authorization_request,
 )
-from nodulebench.web.portal.accounts.routes import MOST_PASSWORD, is_registration_open, with_cookie
+from nodulebench.web.portal.accounts.routes import MAX_PASSWORD, is_registration_open, with_cookie
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import User, cookie_name
 from nodulebench.web.portal.database.models import Account
@@ -49,7 +49,7 @@ def oidc_connect(request: Request, site: CurrentSite, by: CurrentUser, form: Sen
         raise DeniedError("not_allowed", 403)
     with site.database.reading() as session:
         stored_hash = session.get_one(Account, by.account).password
-    if not site.settings.passwords.is_correct(exact_field(form, "old", MOST_PASSWORD), stored_hash):
+    if not site.settings.passwords.is_correct(exact_field(form, "old", MAX_PASSWORD), stored_hash):
         raise DeniedError("password_wrong", 403)
     authorization = new_authorization_request(by.csrf)
     page = render_page(request, "oidc.html", to=_authorization_url(request, authorization))

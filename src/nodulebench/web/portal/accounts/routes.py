@@ -20,7 +20,7 @@ from nodulebench.web.portal.page import redirect, render_page
 from nodulebench.web.portal.site import Site
 
 router = APIRouter(include_in_schema=False)
-MOST_PASSWORD = 1000
+MAX_PASSWORD = 1000
 
 
 @router.get("/sign-in", name="sign_in_page")
@@ -71,7 +71,7 @@ def use_link(request: Request, site: CurrentSite, form: SentForm, secret: str) -
     try:
         _require_equal(form)
         account = accounts.use_link(
-            site, secret, login, name, exact_field(form, "password", MOST_PASSWORD)
+            site, secret, login, name, exact_field(form, "password", MAX_PASSWORD)
         )
     except DeniedError as error:
         if error.code == "link_ended":
@@ -103,7 +103,7 @@ def register(request: Request, site: CurrentSite, form: SentForm) -> Response:
     login, name = field(form, "login"), field(form, "name")
     try:
         _require_equal(form)
-        accounts.register(site, login, name, exact_field(form, "password", MOST_PASSWORD))
+        accounts.register(site, login, name, exact_field(form, "password", MAX_PASSWORD))
     except DeniedError as error:
         values = {"account": None, "roles": ["participant"], "action": "/register"}
         return render_page(
@@ -123,7 +123,7 @@ def change_password(
 ) -> Response:
     try:
         _require_equal(form)
-        old, new = (exact_field(form, name, MOST_PASSWORD) for name in ("old", "password"))
+        old, new = (exact_field(form, name, MAX_PASSWORD) for name in ("old", "password"))
         accounts.set_password(site, by.account, old, new, by.session)
     except DeniedError as error:
         return _account_page(request, site, by, error.status, code=error.code)
@@ -225,7 +225,7 @@ def _require_open_registration(site: Site) -> None:
 def _is_own_password(site: Site, by: User, form: FormData) -> bool:
     with site.database.reading() as session:
         stored_hash = session.get_one(Account, by.account).password
-    return site.settings.passwords.is_correct(exact_field(form, "old", MOST_PASSWORD), stored_hash)
+    return site.settings.passwords.is_correct(exact_field(form, "old", MAX_PASSWORD), stored_hash)
 
 
 def _end_others(session: Transaction, by: User) -> None:
@@ -243,7 +243,7 @@ def _signed_in(request: Request, site: Site, form: FormData, login: str = "") ->
     return accounts.sign_in(
         site,
         login or field(form, "login"),
-        exact_field(form, "password", MOST_PASSWORD),
+        exact_field(form, "password", MAX_PASSWORD),
         field(form, "code", 16),
         address=request.client.host if request.client else "",
         agent=request.headers.get("user-agent", ""),

@@ -35,7 +35,7 @@ from nodulebench.web.portal.site import Site
 LINK_LASTS = timedelta(days=7)
 IDLE, WHOLE = timedelta(hours=12), timedelta(days=7)
 """Lifetime of a session that is not used, and of any session."""
-MOST_NAME = 80
+MAX_NAME = 80
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{2,63}", re.ASCII)
 
 
@@ -275,7 +275,7 @@ def _is_totp_valid(account: Account, code: str) -> bool:
 def _require_free_name(login: str, name: str) -> None:
     if not LOGIN.fullmatch(login):
         raise DeniedError("login_form")
-    if not name.strip() or len(name) > MOST_NAME or not name.isprintable():
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise DeniedError("name_form")
 
 

@@ -33,7 +33,7 @@ from nodulebench.web.portal.submissions import jobs
 from nodulebench.web.portal.submissions.jobs import living_workers
 
 router = APIRouter(include_in_schema=False)
-MOST_JOBS = 50
+MAX_JOBS = 50
 ENTRIES = {
     "benchmark": pl.String,
     "version": pl.Int64,
@@ -60,7 +60,7 @@ def dashboard(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
             "sets": [(name, is_sealed(site.settings.sets / name)) for name in test_sets(site)],
             "uses": uses,
             "unread": unread,
-            "jobs": list(session.scalars(last.order_by(Job.created_at.desc()).limit(MOST_JOBS))),
+            "jobs": list(session.scalars(last.order_by(Job.created_at.desc()).limit(MAX_JOBS))),
             "counts": {state: number for state, number in session.execute(count)},  # noqa: C416
             "announcements_shown": list(
                 session.scalars(announcements.order_by(Announcement.created_at.desc()))

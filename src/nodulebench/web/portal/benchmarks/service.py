@@ -30,7 +30,7 @@ from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.jobs import enqueue
 
 CASES_FILE = "cases.parquet"
-MOST_TITLE = 120
+MAX_TITLE = 120
 Track = Literal["detection", "reduction"]
 TRACKS: tuple[Track, ...] = get_args(Track)
 State = Literal["before", "open", "closed"]
@@ -111,7 +111,7 @@ def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
         InputError: if the test set cannot be read.
     """
     title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
-    if not title or len(title) > MOST_TITLE or not title.isprintable():
+    if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     if test_set not in test_sets(site) or protocol not in NAMES:
         raise DeniedError("not_found", 404)

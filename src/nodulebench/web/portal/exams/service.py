@@ -15,7 +15,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.benchmarks.service import MOST_TITLE
+from nodulebench.web.portal.benchmarks.service import MAX_TITLE
 from nodulebench.web.portal.database.models import ExamResult, SiteExam, new_id, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
@@ -46,7 +46,7 @@ def make_exam(
         InputError: if the key cannot be read, or does not match the scans.
     """
     title = title.strip()
-    if not title or len(title) > MOST_TITLE or not title.isprintable():
+    if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     exam_id, place = new_id(), images_of(site, images)
     chosen = {"pass_mark": pass_mark} if pass_mark else {}

@@ -24,7 +24,7 @@ from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import Voxels
 
 ROUTE = "exam_session"
-MOST_SESSIONS, MOST_EXAMS = 200, 20
+MAX_SESSIONS, MAX_EXAMS = 200, 20
 """Sessions in memory; others are opened again when needed."""
 
 
@@ -72,8 +72,8 @@ class ExamSessions:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._shared: LruCache[SharedExam] = LruCache(MOST_EXAMS)
-        self._sessions: LruCache[SiteExamSession] = LruCache(MOST_SESSIONS)
+        self._shared: LruCache[SharedExam] = LruCache(MAX_EXAMS)
+        self._sessions: LruCache[SiteExamSession] = LruCache(MAX_SESSIONS)
 
     def of(self, name: str, user: User) -> SiteExamSession:
         """The session of a user in an exam.

@@ -31,7 +31,7 @@ from nodulebench.web.portal.leaderboards.leaderboard import (
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import shown_name
 
-MOST_CACHED = 128
+MAX_CACHED = 128
 """Cached curves per process, some ten kilobytes each: reading one takes 0.1 s."""
 
 
@@ -92,7 +92,7 @@ def view_of_result(
     return ResultView(rules, chosen, strata, part, readings, froc, misses)
 
 
-@lru_cache(MOST_CACHED)
+@lru_cache(MAX_CACHED)
 def _blocks(
     folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
 ) -> tuple[Markup, tuple[Markup, ...]]:
@@ -103,7 +103,7 @@ def _blocks(
     return froc, tuple(miss.__html__() for miss in excerpt.misses)
 
 
-LEAST, MOST = 2, 40
+MIN_ENTRIES, MAX_ENTRIES = 2, 40
 """Number of entries that make a history; only the last ones are shown."""
 
 
@@ -125,8 +125,10 @@ def history_of(
     )
     own = set(session.scalars(of_account))
     valued = [line for line in board.lines if line.value is not None]
-    lines = sorted((line for line in valued if line.entry in own), key=lambda line: line.at)[-MOST:]
-    if len(lines) < LEAST or not all(line.who for line in lines):
+    lines = sorted((line for line in valued if line.entry in own), key=lambda line: line.at)[
+        -MAX_ENTRIES:
+    ]
+    if len(lines) < MIN_ENTRIES or not all(line.who for line in lines):
         return None
     metric = translate.metric(board.by.name).title
     others = [

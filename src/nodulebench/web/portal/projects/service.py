@@ -32,7 +32,7 @@ from nodulebench.io.json_files import write_json
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.store import FolderStore
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.benchmarks.service import MOST_TITLE
+from nodulebench.web.portal.benchmarks.service import MAX_TITLE
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import (
     AnnotationProject,
@@ -142,7 +142,7 @@ def take_project(
             required exam has no results.
     """
     title = title.strip()
-    if not title or len(title) > MOST_TITLE or not title.isprintable():
+    if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     if handle.workflow.roster.keys:
         what = "names personal keys, which cannot sign on a site."

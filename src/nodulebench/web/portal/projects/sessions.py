@@ -18,7 +18,7 @@ from nodulebench.web.viewer.project import ProjectSession
 from nodulebench.web.viewer.scans import Scan, scans_in
 from nodulebench.web.viewer.session import Voxels
 
-MOST_SESSIONS, MOST_PROJECTS = 200, 50
+MAX_SESSIONS, MAX_PROJECTS = 200, 50
 """Sessions in memory; others are opened again when needed."""
 ROUTE = "project_session"
 
@@ -40,8 +40,8 @@ class ProjectSessions:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._shared: LruCache[SharedProject] = LruCache(MOST_PROJECTS)
-        self._sessions: LruCache[ProjectSession] = LruCache(MOST_SESSIONS)
+        self._shared: LruCache[SharedProject] = LruCache(MAX_PROJECTS)
+        self._sessions: LruCache[ProjectSession] = LruCache(MAX_SESSIONS)
 
     def of(self, name: str, user: User) -> ProjectSession:
         """The session of a user in a project.

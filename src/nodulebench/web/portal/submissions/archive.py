@@ -10,7 +10,7 @@ from secrets import token_hex
 from nodulebench.core.errors import InputError
 from nodulebench.core.text import shown
 
-MOST_FILES, MOST_BYTES, CHUNK = 20_000, 4 * 1024**3, 1024 * 1024
+MAX_FILES, MAX_BYTES, CHUNK = 20_000, 4 * 1024**3, 1024 * 1024
 _SEND = "Pack the folder again as an ordinary zip file, without links."
 
 
@@ -27,7 +27,7 @@ class ArchiveError(InputError):
 
 
 def unpack(
-    path: Path, folder: Path, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
+    path: Path, folder: Path, most_bytes: int = MAX_BYTES, most_files: int = MAX_FILES
 ) -> Path:
     """Write the files of an archive into a new folder, within limits of size and number.
 

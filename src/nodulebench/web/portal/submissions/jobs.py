@@ -18,7 +18,7 @@ from nodulebench.web.portal.site import Site
 
 LEASE = timedelta(seconds=60)
 BEAT_S = 10.0
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 OPEN, ENDED = ("waiting", "running"), ("done", "failed", "cancelled")
 
 
@@ -55,7 +55,7 @@ def claim(site: Site, worker: str) -> Claimed | None:
         is_lost = and_(Job.state == "running", Job.lease_until < at)
         waiting = select(Job).where(or_(Job.state == "waiting", is_lost)).order_by(Job.created_at)
         for job in session.scalars(waiting.limit(8).with_for_update(skip_locked=True)):
-            if job.is_cancelling or job.attempts >= MOST_ATTEMPTS:
+            if job.is_cancelling or job.attempts >= MAX_ATTEMPTS:
                 state = "cancelled" if job.is_cancelling else "failed"
                 _end(
                     job,

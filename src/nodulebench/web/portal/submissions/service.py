@@ -26,14 +26,14 @@ from nodulebench.web.portal.middleware import free_bytes
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.archive import (
     CHUNK,
-    MOST_BYTES,
+    MAX_BYTES,
     inside_of,
     is_archive,
     unpack,
 )
 from nodulebench.web.portal.submissions.jobs import enqueue
 
-MOST_NAME = 80
+MAX_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
 UNPACKED = "unpacked"
 LEFT_S = 24 * 3600
@@ -99,7 +99,7 @@ def marks_of(path: Path) -> Path:
     folder = path.parent / UNPACKED
     if folder.is_dir():
         return inside_of(folder)
-    return unpack(path, folder, min(MOST_BYTES, free_bytes(path.parent)))
+    return unpack(path, folder, min(MAX_BYTES, free_bytes(path.parent)))
 
 
 def forget_unpacked(site: Site, entry: str) -> None:
@@ -173,7 +173,7 @@ def submit(
         DeniedError: if the benchmark accepts no entries now, or no more from this account.
     """
     name, track = options.name.strip(), options.track
-    if not name or len(name) > MOST_NAME or not name.isprintable():
+    if not name or len(name) > MAX_NAME or not name.isprintable():
         raise DeniedError("name_form")
     kind = "marks" if algorithm_of(sent.path) is None else ALGORITHM
     settle_all(sent.path.parent)  # before the receipt is signed

@@ -48,7 +48,7 @@ def voxels_of(site: Site) -> Path:
 VIEW = "view"
 HANGINGS = "hangings"
 """Folder of the storage with the hanging layouts of users."""
-MOST_HELD = 16
+MAX_HELD = 16
 """Evaluations in memory."""
 
 
@@ -68,7 +68,7 @@ class ReviewSessions:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._held: LruCache[SharedReview] = LruCache(MOST_HELD)
+        self._held: LruCache[SharedReview] = LruCache(MAX_HELD)
 
     def of(self, name: str, user: User) -> EvaluationSession:
         """The review session of an entry.

@@ -28,7 +28,6 @@ KEYS = "workbench."
 
 @router.get("/", response_class=HTMLResponse)
 def viewer(request: Request, session: CurrentSession) -> str:
-    """The page of the viewer."""
     translate: Translator = request.app.state.translate
     template, script = page_of(session)
     return page(

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from builders.portal import PASSWORD, Browser, make_person, signed_in
 from nodulebench.web.portal.accounts import service as accounts
 from nodulebench.web.portal.accounts.credentials import (
-    MOST_PER_NAME,
+    MAX_PER_NAME,
     code_at,
     new_totp_secret,
     password_problem,
@@ -94,7 +94,7 @@ def test_a_wrong_password_and_an_unknown_login_are_indistinguishable(site: Site,
 
 
 def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: User) -> None:
-    for number in range(MOST_PER_NAME):
+    for number in range(MAX_PER_NAME):
         with refused("sign_in_wrong"):
             enter(site, ada.login, "wrong password", address=f"address {number}")
     with refused("too_many_attempts"):
@@ -105,7 +105,7 @@ def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: User)
 def test_password_spraying_is_stopped_by_address(
     site: Site, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 3)
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MAX_PER_ADDRESS", 3)
     for number in range(3):
         with refused("sign_in_wrong"):
             enter(site, f"name{number}")
@@ -117,7 +117,7 @@ def test_password_spraying_is_stopped_by_address(
 def test_ipv6_addresses_of_a_network_count_together(
     site: Site, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 2)
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MAX_PER_ADDRESS", 2)
     for number in range(2):
         with refused("sign_in_wrong"):
             enter(site, f"name{number}", address=f"2001:db8:0:1::{number}")

@@ -14,7 +14,7 @@ from nodulebench.web.portal.database.models import Job, Result, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions import jobs
 from nodulebench.web.portal.submissions.jobs import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Claimed,
     Scored,
     beat,
@@ -103,7 +103,7 @@ def test_a_heartbeat_extends_the_claim(site: Site) -> None:
 
 def test_a_job_that_kills_its_workers_fails(site: Site) -> None:
     submitted(site)
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         claimed(site)
         lose(site)
     assert claim(site, "worker") is None
