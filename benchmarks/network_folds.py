@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from nodulebench.detection.networks import NETWORKS, network_named
 from nodulebench.detection.networks.cross_validation import Course, train_without
 from nodulebench.detection.networks.examples import Examples, join_examples, read_examples
-from nodulebench.detection.networks.inference import folded, score_candidates
+from nodulebench.detection.networks.inference import fold_layers, score_candidates
 from nodulebench.detection.networks.network import parameter_count
 from nodulebench.detection.networks.recipe import Recipe
 from nodulebench.detection.networks.training import patches_a_second
@@ -76,7 +76,7 @@ def print_scoring(name: str, examples: Examples, course: Course) -> None:
     which = int(examples.which.bincount().argmax())
     chosen = torch.nonzero(examples.which == which)[:SCORED, 0]
     weights = sorted(course.out.glob(f"{name}-*.safetensors"))
-    module = folded(read_weights(weights[0])[0])
+    module = fold_layers(read_weights(weights[0])[0])
     for _ in range(3):
         begin = time.perf_counter()
         score_candidates(module, network, examples, chosen).cpu()

@@ -33,7 +33,7 @@ from benchmarks.proposals import Proposals, findings_of, stored_proposals
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import Submission
 from nodulebench.detection.scan import Candidates
-from nodulebench.detection.systems import agreed, scores_by, with_network_positions
+from nodulebench.detection.systems import combine_probabilities, scores_by, with_network_positions
 from nodulebench.phantom.patient import People
 
 FIRST = 900
@@ -64,7 +64,7 @@ class Seen:
 
 
 def _by(candidates: Candidates, *opinions: FloatArray) -> Candidates:
-    return replace(candidates, score=agreed(opinions))
+    return replace(candidates, score=combine_probabilities(opinions))
 
 
 def systems_on(cases: Sequence[Seen]) -> Findings:

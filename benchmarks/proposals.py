@@ -17,7 +17,10 @@ from benchmarks.candidate_findings import Case, Findings, as_marks, mark_centre,
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.detection.candidates import DETECTORS, NAMES
-from nodulebench.detection.classifiers.false_positive_reduction import described, with_scores
+from nodulebench.detection.classifiers.false_positive_reduction import (
+    describe_candidates,
+    with_scores,
+)
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.scan import Candidates
@@ -54,7 +57,9 @@ def propose(case: Case, names: Sequence[str] = NAMES) -> Proposals:
         seconds[name] = time.process_time() - start
     mask, spacing = case.chest.lungs.mask, case.chest.spacing_mm
     start = time.process_time()
-    described_by = {name: described(own.candidates, case.chest) for name, own in measured.items()}
+    described = {
+        name: describe_candidates(own.candidates, case.chest) for name, own in measured.items()
+    }
     seconds["reduction"] = time.process_time() - start
     measured[CENTRE] = Measured(mark_centre(case.chest), np.empty((1, 0)), ())
     return Proposals(
@@ -64,7 +69,7 @@ def propose(case: Case, names: Sequence[str] = NAMES) -> Proposals:
         case.nodules.with_columns(share=pl.Series(nodule_shares(case), dtype=pl.Float64)),
         float(np.count_nonzero(mask)) * float(np.prod(spacing)) / 1e6,
         measured,
-        described_by,
+        described,
         seconds,
     )
 

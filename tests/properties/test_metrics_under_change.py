@@ -38,8 +38,8 @@ def values(cases: list[Case]) -> dict[str, FloatArray]:
     return {name: METRICS[name](labelled, everyone)[0] for name in DETECTION}
 
 
-def with_mark(one: Case, added: object) -> Case:
-    return replace(one, marks=(*one.marks, added))
+def with_mark(case_: Case, added: object) -> Case:
+    return replace(case_, marks=(*case_.marks, added))
 
 
 @settings(max_examples=25, deadline=None)

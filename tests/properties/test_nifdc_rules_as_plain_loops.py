@@ -53,11 +53,11 @@ def area_overlap(nodule, mark):
     return -best if best > Fraction(1, 2) else None
 
 
-def labels_by_loops(one: Case, qualifies) -> list[tuple[str, str, str]]:
+def labels_by_loops(case_: Case, qualifies) -> list[tuple[str, str, str]]:
     """(case, mark, label): each nodule in turn takes its best free mark; the rest are false."""
-    free = dict(enumerate(one.marks))
+    free = dict(enumerate(case_.marks))
     label = {}
-    for nodule in one.nodules:
+    for nodule in case_.nodules:
         if nodule.is_ignored:
             continue
         ranked = [
@@ -71,10 +71,10 @@ def labels_by_loops(one: Case, qualifies) -> list[tuple[str, str, str]]:
             del free[number]
     for number, mark in free.items():
         on_ignored = any(
-            nodule.is_ignored and qualifies(nodule, mark) is not None for nodule in one.nodules
+            nodule.is_ignored and qualifies(nodule, mark) is not None for nodule in case_.nodules
         )
         label[number] = "ignored" if on_ignored else "false_positive"
-    return sorted((one.name, f"m{number}", name) for number, name in label.items())
+    return sorted((case_.name, f"m{number}", name) for number, name in label.items())
 
 
 @pytest.mark.parametrize("rule", [center_hit, center_distance, area_overlap])

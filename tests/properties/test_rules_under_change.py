@@ -22,9 +22,9 @@ def shifted(item: Nodule | Mark, by: tuple[int, int, int]) -> Nodule | Mark:
     return replace(item, at=(x, y, z), slices=boxes)
 
 
-def every(change, one: Case) -> Case:
+def every(change, case_: Case) -> Case:
     return replace(
-        one, nodules=tuple(map(change, one.nodules)), marks=tuple(map(change, one.marks))
+        case_, nodules=tuple(map(change, case_.nodules)), marks=tuple(map(change, case_.marks))
     )
 
 

@@ -64,9 +64,9 @@ def test_no_one_sees_marks_before_all_have_read(revision, first, then) -> None:
         batch = driver.batch
         for actor in (*READERS, "r4"):
             seen = driver.workflow.seen_of_others(batch, actor)
-            assert not {one.reader_id for one in seen} & {*READERS}
-            assert {one.reader_id for one in seen} <= {"A", "B", "C"}
-            result = sorted(((one.case_id, one.findings) for one in seen), key=repr)
+            assert not {reading.reader_id for reading in seen} & {*READERS}
+            assert {reading.reader_id for reading in seen} <= {"A", "B", "C"}
+            result = sorted(((reading.case_id, reading.findings) for reading in seen), key=repr)
             is_shown = actor in READERS and batch.state in ("reading", "revision")
             wanted = [
                 (of_case, one.findings)

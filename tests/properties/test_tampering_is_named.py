@@ -159,7 +159,7 @@ def test_an_event_forged_without_the_secret_is_found_with_it(
     log.write_head([*events, forged], "Bo")
     assert verify_sealed(folder).is_good  # the chain alone cannot tell
     named = [str(problem) for problem in verify_sealed(folder, secret=SECRET).problems]
-    assert any("00000006.json: was changed, or was not written by" in text for text in named)
+    assert any("00000006.json: was changed, or its author cannot open" in text for text in named)
     assert any("head.json: was changed" in text for text in named)
 
 

@@ -65,23 +65,14 @@ def places(command: Any) -> Any:
 @click.pass_context
 def command(
     context: click.Context,
-    storage: Path,
-    database: str | None,
+    /,
     host: str,
     port: int,
-    address: str | None,
-    proxy: str | None,
-    test_sets: Path | None,
     processes: int,
-    scans: Path | None,
     workers: int,
-    largest_upload: int,
-    account_quota: int,
-    oidc_issuer: str | None,
-    oidc_client: str | None,
-    oidc_name: str | None,
     demo: bool,
     until_parent_ends: bool,
+    **given: Any,
 ) -> None:
     r"""Serve a site where people submit marks and see their rank.
 
@@ -97,18 +88,12 @@ def command(
         return
     from nodulebench.web.portal.serve import serve, serve_alongside
 
-    address = (address or f"http://{host}:{port}").rstrip("/")
-    settings = _settings(
-        storage,
-        database,
-        address=address,
-        proxy=_proxies(address, proxy),
-        test_sets=test_sets,
-        scans=scans,
-        largest_upload=largest_upload * MIB,
-        account_quota=account_quota * 1024 * MIB,
-        provider=_provider(oidc_issuer, oidc_client, oidc_name),
-    )
+    given["address"] = (given["address"] or f"http://{host}:{port}").rstrip("/")
+    given["proxy"] = _proxies(given["address"], given["proxy"])
+    given["largest_upload"] *= MIB
+    given["account_quota"] *= 1024 * MIB
+    oidc = [given.pop(name) for name in ("oidc_issuer", "oidc_client", "oidc_name")]
+    settings = _settings(**given, provider=_provider(*oidc))
     if until_parent_ends:
         serve_alongside(settings, host, port, _parent_ended())
         return

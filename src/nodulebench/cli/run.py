@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,9 +18,6 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
-
-if TYPE_CHECKING:
-    from nodulebench.core.algorithm import RunProfile
 
 MOST_SHOWN = 20
 ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
@@ -59,8 +56,6 @@ def command(
     algorithm: str,
     test_set: Path,
     out: Path,
-    profile: "RunProfile | None",
-    weights: tuple[Path, ...],
     dry_run: bool,
     opening: Opening,
     executor: ExecutorChoice,
@@ -88,7 +83,7 @@ def command(
     from nodulebench.runner.check import needs_of
     from nodulebench.runner.run import RunChoice, run_algorithm
 
-    chosen = named_algorithm(algorithm, profile, weights)
+    chosen = named_algorithm(algorithm, options.pop("profile"), options.pop("weights"))
     choice = RunChoice(slots=executor.workers or 1, **options)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:

@@ -77,7 +77,7 @@ class _ListsNetworks(click.Command):
     show_default=False,
 )
 @option("--seed", WHOLE, 0)
-@click.option("--steps", type=COUNT, help="Of a network, in place of its own number.")
+@click.option("--steps", type=COUNT, help="Of a network, instead of its default.")
 @option("--schedule", ["scaled", "printed"], "scaled", "Scaled to fewer data, or the paper's.")
 @option(
     "--stop-by",

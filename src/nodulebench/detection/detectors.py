@@ -40,14 +40,16 @@ def detect_nodules(
         fold: all weights are those that never saw it; None: those of all folds.
         place: the position of a candidate of several detectors.
     """
-    return merge_detectors(candidates_to_score(proposed(names, chest, fold), chest, fold), place)
+    return merge_detectors(
+        candidates_to_score(propose_each(names, chest, fold), chest, fold), place
+    )
 
 
 def candidates_of(name: str, chest: Chest, fold: int | None = None) -> Candidates:
     return detect_nodules((name,), chest, fold)
 
 
-def proposed(
+def propose_each(
     names: Sequence[str],
     chest: Chest,
     fold: int | None = None,

@@ -92,7 +92,7 @@ class BlockTask:
     """Its candidates, if they are known already."""
 
 
-def of_block(task: BlockTask) -> CaseExamples:
+def examples_of_block(task: BlockTask) -> CaseExamples:
     block = task.block
     first, last = random_part(block, task.findings, task.seed)
     whole = BlockVoxels(
@@ -105,14 +105,14 @@ def of_block(task: BlockTask) -> CaseExamples:
         volume = block.volume.part(box)
         lungs = segment_part_of_lung(volume, block.block_id)
         chest = prepare_scan(volume, block.block_id, lungs)
-        candidates = detected(task.names, chest, block.series)
+        candidates = detect_for_training(task.names, chest, block.series)
     part = np.stack([first, last])
     return _labelled(
         block.block_id, block.series, block.fold, whole, part, candidates, task.findings
     )
 
 
-def of_scan(
+def examples_of_scan(
     case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, candidates: LabelledCandidates
 ) -> CaseExamples:
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
@@ -122,7 +122,7 @@ def of_scan(
     return _labelled(case_id, case_id, fold, seen, part, candidates, findings)
 
 
-def detected(names: Sequence[str], chest: Chest, series: str) -> LabelledCandidates:
+def detect_for_training(names: Sequence[str], chest: Chest, series: str) -> LabelledCandidates:
     """The merged list and further candidates, by weights that never saw the series."""
     each = detect_each(names, chest, fold_of_series(series), series)
     merged = merge_detectors(each)
@@ -319,9 +319,9 @@ def scan_examples(
         if lists:
             candidates = listed_candidates(lists, case_id)
         else:
-            candidates = detected(names, prepare_scan(volume, case_id), case_id)
+            candidates = detect_for_training(names, prepare_scan(volume, case_id), case_id)
         fold = fold_of.get(case_id, NO_FOLD) if folds else 0
-        cases.append(of_scan(case_id, fold, volume, findings, candidates))
+        cases.append(examples_of_scan(case_id, fold, volume, findings, candidates))
         progress(case_id, number + 1, len(wanted))
     if missing is not None and not cases:
         raise missing
@@ -341,7 +341,7 @@ def _run(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExample
 
 def _of_block_or_problem(task: BlockTask) -> CaseExamples | NoduleBenchError:
     try:
-        return of_block(task)
+        return examples_of_block(task)
     except NoduleBenchError as error:
         return error
 

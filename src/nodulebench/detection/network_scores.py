@@ -86,12 +86,12 @@ class TrainedNetwork:
 
     def module(self, choice: Choice) -> Any:
         """The network with the chosen weights, read once."""
-        from nodulebench.detection.networks.inference import best_device, folded
+        from nodulebench.detection.networks.inference import best_device, fold_layers
         from nodulebench.detection.networks.weights import read_weights
 
         if choice.number not in self._modules:
             module, _ = read_weights(self.paths[choice.number])
-            self._modules[choice.number] = folded(module).to(best_device())
+            self._modules[choice.number] = fold_layers(module).to(best_device())
         return self._modules[choice.number]
 
     def score(
@@ -162,7 +162,7 @@ class ClassifierPanel:
             network.name: network.score(seen, place_mm, choice, self.tries)
             for network, choice in pairs
         }
-        return NetworkScores(averaged(scores), choices)
+        return NetworkScores(average_scores(scores), choices)
 
 
 def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> ClassifierPanel:
@@ -193,7 +193,7 @@ def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> Classi
     return ClassifierPanel(tuple(networks), tries)
 
 
-def averaged(scores: Mapping[str, FloatArray]) -> FloatArray:
+def average_scores(scores: Mapping[str, FloatArray]) -> FloatArray:
     """Scores of networks by name -> their mean; one family counts as one network, by share."""
     families: dict[str, list[str]] = {}
     for name in scores:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from nodulebench.core.arrays import BoolArray, Columns, Float32Array, FloatArray
-from nodulebench.detection.filters.normalisation import standardised
+from nodulebench.detection.filters.normalisation import standardise_densities
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.segmentation import Lungs, segment_lungs
 from nodulebench.imaging.morphology import boxed
@@ -129,7 +129,7 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
     )
     label = chest.lungs.label[box][np.ix_(*(np.rint(axis).astype(np.int64) for axis in places))]
     below = [int(np.count_nonzero(axis < at)) for axis, at in zip(places, middle, strict=True)]
-    usual = standardised(hu, label > 0, step_mm, below)
+    usual = standardise_densities(hu, label > 0, step_mm, below)
     return Chest(Volume(usual, geometry), Lungs(label, geometry), chest.scan)
 
 

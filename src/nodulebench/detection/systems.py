@@ -19,7 +19,7 @@ from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.catalogue import SYSTEMS, known_detectors, parts_of
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.false_positive_reduction import candidates_to_score
-from nodulebench.detection.detectors import Stage, merge_detectors, proposed
+from nodulebench.detection.detectors import Stage, merge_detectors, propose_each
 from nodulebench.detection.held_out import Fold
 from nodulebench.detection.network_scores import candidates_by, read_panel, saw_scan
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
@@ -204,7 +204,7 @@ def candidates_in(
             scores = panel.score(volume, series[0], candidates.center_mm, series, fold)
         opinions.append(scores.score)
         notices = notices if scores.is_unseen else saw_scan(series[-1])
-    scored = replace(candidates, score=agreed(opinions))
+    scored = replace(candidates, score=combine_probabilities(opinions))
     return scored.best(len(scored)), notices
 
 
@@ -223,7 +223,7 @@ def detect_each(
         InputError: if a network was trained on the scan.
     """
     own = [name for name in names if name in DETECTORS]
-    detected = candidates_to_score(proposed(own, chest, fold), chest, fold) if own else {}
+    detected = candidates_to_score(propose_each(own, chest, fold), chest, fold) if own else {}
     for name in names:
         if name not in detected:
             weights = (packaged_weights(name),)
@@ -247,7 +247,7 @@ def _classical(
 ) -> Candidates:
     """The candidates of detectors, scored by the reduction; some classifiers are given ones."""
     weights = {name: file.path for name, file in own.items()}
-    by_detector = proposed(names, chest, fold, stage=stage, weights=weights)
+    by_detector = propose_each(names, chest, fold, stage=stage, weights=weights)
     with stage("reduction"):
         by_detector = candidates_to_score(by_detector, chest, fold, weights.get(REDUCTION))
     with stage("combining"):
@@ -282,7 +282,7 @@ def _apart_mm(candidates: Candidates, others: Candidates) -> FloatArray:
     return apart
 
 
-def agreed(opinions: Sequence[FloatArray]) -> FloatArray:
+def combine_probabilities(opinions: Sequence[FloatArray]) -> FloatArray:
     """Several probabilities -> one, whose log odds are the mean of theirs."""
     if len(opinions) == 1:
         return opinions[0]

@@ -1,4 +1,4 @@
-"""nodulebench.evaluate: whatever people have in hand gives the numbers that files give."""
+"""nodulebench.evaluate: every kind of input gives the same numbers as files."""
 
 import re
 from pathlib import Path

@@ -24,15 +24,15 @@ def test_by_hand() -> None:
 @settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_the_pipelines_curve(seed: int) -> None:
-    judged = cohort(*random_cases(seed))
-    wanted = froc_curve(judged)
-    scores = np.concatenate([judged.hit_score[judged.is_hit], judged.false_score])
-    is_hit = np.arange(len(scores)) < np.count_nonzero(judged.is_hit)
+    labelled = cohort(*random_cases(seed))
+    wanted = froc_curve(labelled)
+    scores = np.concatenate([labelled.hit_score[labelled.is_hit], labelled.false_score])
+    is_hit = np.arange(len(scores)) < np.count_nonzero(labelled.is_hit)
     shuffled = np.random.default_rng(seed).permutation(len(scores))
-    found = nb.froc(
-        scores[shuffled], is_hit[shuffled], nodules=judged.nodule_count, cases=judged.case_count
+    measured = nb.froc(
+        scores[shuffled], is_hit[shuffled], nodules=labelled.nodule_count, cases=labelled.case_count
     )
-    for ours, theirs in zip(found, (wanted.x, wanted.y, wanted.threshold), strict=True):
+    for ours, theirs in zip(measured, (wanted.x, wanted.y, wanted.threshold), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

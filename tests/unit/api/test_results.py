@@ -43,8 +43,8 @@ def test_misses_and_false_positives_are_those_of_the_result_folder(tmp_path: Pat
     rows = missed.select("algorithm", "rule", "case_id", "nodule_id", "diameter_mm").rows()
     assert rows == [(name, "luna16", "a", "n1", 5.0) for name in ("mine", "yours")]
     evaluation.write(tmp_path / "out")
-    kept = pl.read_csv(tmp_path / "out" / "misses.csv")
-    assert kept["nodule_id"].to_list() == evaluation.misses()["nodule_id"].to_list()
+    written = pl.read_csv(tmp_path / "out" / "misses.csv")
+    assert written["nodule_id"].to_list() == evaluation.misses()["nodule_id"].to_list()
     false = evaluation.false_positives().filter(algorithm="mine")
     assert false["score"].to_list() == [0.6, 0.2]
 
@@ -67,7 +67,7 @@ def test_a_curve_is_asked_for_by_its_names() -> None:
             evaluation.curve(**wrong)
 
 
-def test_a_plot_names_its_lines_and_is_a_file_of_its_own(tmp_path: Path) -> None:
+def test_a_plot_names_its_lines_and_is_a_complete_file(tmp_path: Path) -> None:
     picture = result("mine", HOSTILE).plot()
     drawn = ElementTree.fromstring(picture.svg)  # noqa: S314 - our own
     texts = ["".join(entry.itertext()) for entry in drawn.iter("{http://www.w3.org/2000/svg}text")]

@@ -66,7 +66,7 @@ def lab(
     return made
 
 
-def look(lab: SealedLab, name: str, hits: int, *more: object) -> int:
+def evaluate_on(lab: SealedLab, name: str, hits: int, *more: object) -> int:
     marks = lab.marks(f"{name}.csv", *(f"scan{number}" for number in range(hits)))
     who = ("--as", "Bo", "--developer", name)
     return status(
@@ -74,7 +74,7 @@ def look(lab: SealedLab, name: str, hits: int, *more: object) -> int:
     )
 
 
-def told(lab: SealedLab, name: str) -> dict[str, object]:
+def feedback_of(lab: SealedLab, name: str) -> dict[str, object]:
     feedback: dict[str, object] = json.loads((lab.folder / name / "feedback.json").read_text())
     return feedback
 
@@ -82,20 +82,20 @@ def told(lab: SealedLab, name: str) -> dict[str, object]:
 @pytest.mark.slow
 def test_on_a_sealed_set_the_status_says_what_the_feedback_says(lab: SealedLab) -> None:
     plan = ("--plan", lab.folder / "plan.json")
-    assert [look(lab, "good", 4, *plan), look(lab, "bad", 1, *plan)] == [0, 3]
-    assert [told(lab, name)["verdict"] for name in ("good", "bad")] == ["passed", "failed"]
+    assert [evaluate_on(lab, "good", 4, *plan), evaluate_on(lab, "bad", 1, *plan)] == [0, 3]
+    assert [feedback_of(lab, name)["verdict"] for name in ("good", "bad")] == ["passed", "failed"]
 
 
 def test_without_a_plan_the_status_does_not_depend_on_the_marks(lab: SealedLab) -> None:
-    if told_level(lab) == "verdict":
-        assert {look(lab, "good", 4), look(lab, "bad", 1)} == {1}
+    if feedback_level(lab) == "verdict":
+        assert {evaluate_on(lab, "good", 4), evaluate_on(lab, "bad", 1)} == {1}
     else:
         options = ("--bootstraps", 20)
-        assert {look(lab, "good", 4, *options), look(lab, "bad", 0, *options)} == {0}
-        assert all("verdict" not in told(lab, name) for name in ("good", "bad"))
+        assert {evaluate_on(lab, "good", 4, *options), evaluate_on(lab, "bad", 0, *options)} == {0}
+        assert all("verdict" not in feedback_of(lab, name) for name in ("good", "bad"))
 
 
-def told_level(lab: SealedLab) -> str:
+def feedback_level(lab: SealedLab) -> str:
     text = (lab.folder / "policy.toml").read_text()
     return next(level for level in LEVELS if f'feedback = "{level}"' in text)
 

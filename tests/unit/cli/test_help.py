@@ -19,7 +19,7 @@ PARTS = {
     "stored_results",
     "terminal",
 }
-"""Modules of the command line that are no commands."""
+"""Modules of the command line that are not commands."""
 
 
 LEAVES = dict(commands(program))
@@ -42,7 +42,7 @@ def test_every_command_has_an_example_of_itself_whose_options_exist(
     assert without == []
 
 
-def test_help_shows_examples_on_lines_of_their_own() -> None:
+def test_help_shows_examples_on_separate_lines() -> None:
     broken = [name for name, command in LEAVES.items() if not has_examples_on_own_lines(command)]
     assert broken == []
     assert has_examples_on_own_lines(program)
@@ -59,15 +59,15 @@ def has_examples_on_own_lines(command: click.Command) -> bool:
 
 def test_help_of_detect_lists_detectors_and_networks() -> None:
     text = LEAVES["detect"].get_help(click.Context(LEAVES["detect"], info_name="x"))
-    finding, judging = text.partition("networks that find:")[2].split("Networks that score")
+    finding, scoring = text.partition("networks that find:")[2].split("Networks that score")
     for name in ("nodulebench", "etrocad", "heatmap"):
         assert name in finding
     for name in ("cumedvis_a", "m5lcad", "twoscale"):
-        assert name in judging
+        assert name in scoring
         assert name not in finding
 
 
-def test_an_example_with_an_option_that_is_not_there_is_found() -> None:
+def test_an_example_with_an_unknown_option_is_found() -> None:
     with pytest.raises(click.UsageError, match="--refrence"):
         parsed("nodulebench evaluate marks.csv --refrence luna16/")
 

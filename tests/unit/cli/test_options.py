@@ -7,7 +7,7 @@ import click
 
 SEALED = {"key", "key_passphrase_file", "vault_key", "passphrase_file", "person"}
 RUN = {"earlier", "algorithm", "test_set", "out", "profile", "weights", "dry_run"}
-EXECUTOR = {"executor", "workers", "tls_ca", "tls_cert", "tls_key"}
+EXECUTOR = {"executor", "workers", "earlier", "tls_ca", "tls_cert", "tls_key"}
 
 CASES = (
     (
@@ -54,6 +54,19 @@ CASES = (
             "dry_run",
         },
         {"slots"},
+    ),
+    (
+        "run:command",
+        "runner.run:RunChoice",
+        {*SEALED, *EXECUTOR, "algorithm", "test_set", "out", "profile", "weights", "dry_run"},
+        {"slots"},
+    ),
+    (
+        "portal:command",
+        "web.portal.site:Settings",
+        {"host", "port", "processes", "workers", "demo", "until_parent_ends"}
+        | {"oidc_issuer", "oidc_client", "oidc_name"},
+        {"passwords", "provider"},
     ),
     (
         "verify:command",

@@ -140,7 +140,7 @@ SHORT = {
 
 
 def test_every_command_tells_that_it_is_at_work() -> None:
-    """A command that may take longer than two seconds has a line, whatever its input."""
+    """A command that may take longer than two seconds has a line for every input."""
     folder = Path(progress.__file__).parent
     silent = [
         path.stem

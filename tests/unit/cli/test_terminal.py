@@ -52,7 +52,7 @@ def test_only_standard_output_has_our_colours(
     assert err == "\\x1b[31mxPASS\ny\\x1b[2J\\r"
 
 
-def test_colours_are_left_out_where_there_is_no_terminal(
+def test_colours_are_left_out_without_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with guarded():
@@ -82,7 +82,7 @@ def test_streams_are_given_back_and_guarded_once() -> None:
     assert (sys.stdout, sys.stderr) == before
 
 
-def test_a_locale_of_ascii_is_no_way_around() -> None:
+def test_a_locale_of_ascii_does_not_circumvent_it() -> None:
     program = (
         "import sys; from nodulebench.cli import run; "
         "sys.argv[1:] = ['formats', '\\x9b2J\u2013']; run()"

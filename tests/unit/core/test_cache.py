@@ -21,9 +21,9 @@ def test_a_result_is_made_once_for_the_same_arguments() -> None:
     made: list[int] = []
 
     @cached_on_owner
-    def product(one: Set, other: Set, *, is_halved: bool = False) -> int:
-        made.append(one.number)
-        return one.number * other.number // (2 if is_halved else 1)
+    def product(first: Set, second: Set, *, is_halved: bool = False) -> int:
+        made.append(first.number)
+        return first.number * second.number // (2 if is_halved else 1)
 
     two, three = Set(2), Set(3)
     assert [product(two, three), product(two, three), product(three, two)] == [6, 6, 6]
@@ -37,8 +37,8 @@ def test_a_result_is_made_once_for_the_same_arguments() -> None:
 
 def test_an_error_is_not_kept() -> None:
     @cached_on_owner
-    def refuse(one: Set) -> int:
-        raise ValueError(one.number)
+    def refuse(set_: Set) -> int:
+        raise ValueError(set_.number)
 
     entry = Set(1)
     for _ in range(2):
@@ -54,15 +54,19 @@ def test_nothing_outlives_the_test_set_it_was_made_of() -> None:
     score_order(labelled[0])
     overlap_table(labelled[0])
     side_by_side(labelled[0], labelled[1], is_on_common_scale=True)
-    held = [weakref.ref(part) for one in labelled for part in (one, one.reference, one.submission)]
+    held = [
+        weakref.ref(part)
+        for labels in labelled
+        for part in (labels, labels.reference, labels.submission)
+    ]
     del labelled
     gc.collect()
-    assert [one() for one in held] == [None] * 6
+    assert [labels() for labels in held] == [None] * 6
 
 
 def test_the_rows_of_marks_follow_the_reference_asked_for() -> None:
-    said = submission(case("a", mark(0.5)), case("b", mark(0.4)))
+    given = submission(case("a", mark(0.5)), case("b", mark(0.4)))
     both = reference(case("b"), case("a"))
-    assert said.rows_in(both).tolist() == [1, 0]
-    assert said.rows_in(both) is said.rows_in(both)
-    assert said.rows_in(both.restricted(pl.Series(["a"]), "fold")).tolist() == [0, -1]
+    assert given.rows_in(both).tolist() == [1, 0]
+    assert given.rows_in(both) is given.rows_in(both)
+    assert given.rows_in(both.restricted(pl.Series(["a"]), "fold")).tolist() == [0, -1]

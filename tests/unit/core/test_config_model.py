@@ -46,7 +46,7 @@ def test_a_text_becomes_a_record():
     ],
 )
 def test_a_wrong_field_is_reported_with_its_place_and_what_there_is(text, problem):
-    assert any(one.startswith(f"car.toml {problem}") for one in messages_of(text)), messages_of(
+    assert any(line.startswith(f"car.toml {problem}") for line in messages_of(text)), messages_of(
         text
     )
 
@@ -54,7 +54,7 @@ def test_a_wrong_field_is_reported_with_its_place_and_what_there_is(text, proble
 def test_all_problems_are_reported_at_once_and_long_values_are_cut():
     result = messages_of(f'colour = 1\n[spare]\ninches = "{"x" * 200}"\n')
     assert len(result) == 2
-    assert max(len(one) for one in result) < 250
+    assert max(len(line) for line in result) < 250
 
 
 def test_what_is_not_a_toml_is_reported_with_the_line():

@@ -49,7 +49,7 @@ def test_all_criteria_have_to_be_met_and_an_undefined_one_is_not(are_met, verdic
     assert outcome(*are_met).verdict == verdict
 
 
-def test_there_is_not_a_verdict_on_another_test_than_the_planned_one() -> None:
+def test_there_is_no_verdict_on_another_test_than_the_planned_one() -> None:
     found = outcome(True, False, differences=("The protocol is not the planned one.",))
     assert found.verdict == "undecided"
     assert found.verdicts == {"a": "undecided"}

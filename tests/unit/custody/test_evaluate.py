@@ -234,7 +234,7 @@ def test_a_tampered_set_is_not_evaluated_on(lab: SealedLab) -> None:
     path.write_text(original)
     event = lab.sealed / "audit" / "00000001.json"
     event.write_bytes(event.read_bytes().replace(b"Ada", b"Eve"))
-    with pytest.raises(InputError, match=r"00000001\.json: was changed, or was not written by"):
+    with pytest.raises(InputError, match=r"00000001\.json: was changed, or its author cannot open"):
         evaluate_marks(lab, "mine.csv", "scan0")
 
 

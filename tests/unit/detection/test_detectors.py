@@ -23,7 +23,7 @@ from nodulebench.detection.detectors import (
     detect_nodules,
     merge_detectors,
     near_lungs,
-    proposed,
+    propose_each,
 )
 from nodulebench.detection.scan import Candidates, no_candidates, prepare_scan
 from nodulebench.detection.systems import System
@@ -78,10 +78,10 @@ def test_a_name_means_the_reduction_of_what_is_found_near_the_lungs(
 @pytest.mark.slow
 def test_however_many_detectors_look_at_once_they_propose_the_same_to_the_last_bit() -> None:
     volume = made_up_chest()
-    sequential = proposed(NAMES, prepare_scan(volume), threads=1)
+    sequential = propose_each(NAMES, prepare_scan(volume), threads=1)
     assert sum(map(len, sequential.values())) > 0
     for threads, names in ((2, NAMES), (6, NAMES[::-1])):
-        at_once = proposed(names, prepare_scan(volume), threads=threads)
+        at_once = propose_each(names, prepare_scan(volume), threads=threads)
         assert list(at_once) == list(names)
         for name in names:
             for column in ("center_mm", "score", "diameter_mm"):
@@ -105,7 +105,7 @@ def test_the_longest_begins_first_and_as_many_look_at_once_as_there_are_cores(
     monkeypatch.setattr(detectors, "proposals_near_lungs", lambda *_: no_candidates())
     chest = lung_with(ball((32.0, 32.0, 32.0), 4))
     monkeypatch.setattr(detectors, "cores", lambda: 8)
-    assert list(proposed(NAMES, chest, stage=stage)) == list(NAMES)
+    assert list(propose_each(NAMES, chest, stage=stage)) == list(NAMES)
     assert set(begun[:2]) == set(LONGEST_FIRST[:2])
     assert sorted(begun) == sorted(LONGEST_FIRST) == sorted(NAMES)
     monkeypatch.setattr(detectors, "cores", lambda: 1)
@@ -116,7 +116,7 @@ def test_the_longest_begins_first_and_as_many_look_at_once_as_there_are_cores(
         begun.append(name)
         yield
 
-    proposed(("isicad", "largecad", "m5l"), chest, stage=noted)
+    propose_each(("isicad", "largecad", "m5l"), chest, stage=noted)
     assert begun == ["isicad", "largecad", "m5l"]
 
 
@@ -130,7 +130,7 @@ def test_of_detectors_that_fail_the_first_named_is_reported(
     monkeypatch.setattr(detectors, "proposals_near_lungs", fail)
     chest = lung_with(ball((32.0, 32.0, 32.0), 4))
     with pytest.raises(InputError, match="isicad: cannot run"):
-        proposed(("isicad", "m5l", "largecad"), chest, threads=threads)
+        propose_each(("isicad", "m5l", "largecad"), chest, threads=threads)
 
 
 def test_cores_are_those_of_this_process_unless_fewer_are_asked_for(

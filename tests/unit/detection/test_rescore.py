@@ -10,7 +10,7 @@ from builders.commands import run
 from nodulebench.core.errors import InputError
 from nodulebench.detection.catalogue import parts_of
 from nodulebench.detection.held_out import digests_by_fold, series_digest
-from nodulebench.detection.network_scores import ClassifierPanel, averaged, read_panel
+from nodulebench.detection.network_scores import ClassifierPanel, average_scores, read_panel
 from nodulebench.detection.networks import NETWORKS
 from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import read_weights, write_weights
@@ -160,14 +160,14 @@ def test_weights_are_read_as_they_were_written(weights):
 def test_networks_of_one_paper_count_as_one_by_their_shares() -> None:
     a, b, c = (np.array([score]) for score in (0.2, 0.6, 0.9))
     # 0.3 x 0.2 + 0.4 x 0.6 + 0.3 x 0.9
-    fused = averaged({"cumedvis_a": a, "cumedvis_b": b, "cumedvis_c": c})
+    fused = average_scores({"cumedvis_a": a, "cumedvis_b": b, "cumedvis_c": c})
     assert fused == pytest.approx([0.57])
     # two of them: (0.3 x 0.2 + 0.4 x 0.6) / 0.7
-    assert averaged({"cumedvis_a": a, "cumedvis_b": b}) == pytest.approx([0.3 / 0.7])
+    assert average_scores({"cumedvis_a": a, "cumedvis_b": b}) == pytest.approx([0.3 / 0.7])
     # together with another network they count as one
     with_other = {"cumedvis_a": a, "twoscale": c, "cumedvis_b": b, "cumedvis_c": c}
-    assert averaged(with_other) == pytest.approx([(0.57 + 0.9) / 2])
-    assert averaged({"znet": a, "twoscale": b}) == pytest.approx([0.4])
+    assert average_scores(with_other) == pytest.approx([(0.57 + 0.9) / 2])
+    assert average_scores({"znet": a, "twoscale": b}) == pytest.approx([0.4])
 
 
 def test_cumedvis_is_its_three_networks() -> None:

@@ -29,8 +29,8 @@ from nodulebench.detection.scan import Candidates, Chest, prepare_scan
 from nodulebench.detection.systems import (
     NOT_PROPOSED,
     System,
-    agreed,
     candidates_in,
+    combine_probabilities,
     detect_each,
     read_system,
     system_names,
@@ -152,7 +152,7 @@ def test_a_detection_network_with_detectors_adds_places_and_scores_theirs(
     own = Candidates(
         np.array([BALL_MM + 1.0, [40.0, 40.0, 20.0]]), np.array([0.5, 0.5]), np.full(2, 5.0)
     )
-    monkeypatch.setattr(system_module, "proposed", lambda *_, **__: {"isicad": own})
+    monkeypatch.setattr(system_module, "propose_each", lambda *_, **__: {"isicad": own})
     monkeypatch.setattr(system_module, "candidates_to_score", lambda candidates, *_: candidates)
     system = read_system("isicad", [weights / "heatmap-all.safetensors"])
 
@@ -164,7 +164,7 @@ def test_a_detection_network_with_detectors_adds_places_and_scores_theirs(
     assert np.array_equal(candidates.center_mm[1], own.center_mm[1])
     assert candidates.score[0] > 0.5 > candidates.score[1]
     less = {"isicad": own.chosen([False, True])}
-    monkeypatch.setattr(system_module, "proposed", lambda *_, **__: less)
+    monkeypatch.setattr(system_module, "propose_each", lambda *_, **__: less)
     separate, _ = candidates_in(system, *scan, series=("x",))
     assert len(separate) == 2
     place = separate.center_mm[np.linalg.norm(separate.center_mm - BALL_MM, axis=1).argmin()]
@@ -298,12 +298,12 @@ def test_without_places_or_without_detectors_nothing_is_lost() -> None:
 
 
 def test_probabilities_agree_on_the_mean_of_their_log_odds() -> None:
-    probability = agreed([np.array([0.5, 0.9, 0.2]), np.array([0.5, 0.1, 0.2])])
+    probability = combine_probabilities([np.array([0.5, 0.9, 0.2]), np.array([0.5, 0.1, 0.2])])
 
     assert probability == pytest.approx([0.5, 0.5, 0.2])
     # odds of 9 and 1 / 4: the mean of their logarithms is that of 1.5
-    assert agreed([np.array([0.9]), np.array([0.2])]) == pytest.approx([0.6])
-    assert 0 < agreed([np.array([0.0]), np.array([0.5])])[0] < 0.01
+    assert combine_probabilities([np.array([0.9]), np.array([0.2])]) == pytest.approx([0.6])
+    assert 0 < combine_probabilities([np.array([0.0]), np.array([0.5])])[0] < 0.01
 
 
 def test_each_detects_for_itself_and_a_network_not_in_its_training_data(

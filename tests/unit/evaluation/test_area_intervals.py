@@ -1,4 +1,4 @@
-"""Intervals of other methods beside the main one."""
+"""Intervals of other methods in addition to the main one."""
 
 import numpy as np
 import pytest

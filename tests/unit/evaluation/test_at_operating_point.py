@@ -120,7 +120,7 @@ def test_recall_is_the_step_of_the_froc_there(seed: int, rate: float) -> None:
 
 
 def test_sizes_are_those_of_the_marks_that_count() -> None:
-    """FN(UE): the nodule's large mark lies below the threshold, its small one above."""
+    """FN(UE): the nodule's large mark is below the threshold, its small one above."""
     small, large = {"diameter_mm": 3.0}, {"diameter_mm": 9.0}
     cases = (
         case("a", nodule(9), mark(0.9, **small), mark(0.2, (0.5, 0, 0), **large)),
@@ -198,10 +198,10 @@ def test_plan_keeps_its_own_reading(tmp_path: Path) -> None:
 
 
 def test_size_sweep_counts_at_the_point_and_draws_every_mark() -> None:
-    said = {"diameter_mm": 9.0}
+    sized = {"diameter_mm": 9.0}
     cases = (
-        case("a", nodule(9), mark(0.9, **said), mark(0.8, (99, 0, 0), **said)),
-        case("b", nodule(9), mark(0.3, **said)),
+        case("a", nodule(9), mark(0.9, **sized), mark(0.8, (99, 0, 0), **sized)),
+        case("b", nodule(9), mark(0.3, **sized)),
     )
     limit = SizeLimit(minimum_mm=6, sweep_mm=(0.0, 2.0))
     chosen = protocol(metrics=("recall",), size_limit=limit, rule="luna16_clean")

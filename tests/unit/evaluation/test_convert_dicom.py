@@ -1,4 +1,4 @@
-"""Converting to and from DICOM: what is lost is told, and where images lay is not kept."""
+"""Converting to and from DICOM: losses are reported, and paths of images are not stored."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ pytest.importorskip("highdicom")
 
 @pytest.fixture
 def masks(tmp_path: Path) -> Path:
-    """Two nodules as a segmentation, beside the folder ``ct`` of their images."""
+    """Two nodules as a segmentation, next to the folder ``ct`` of their images."""
     write_series(tmp_path / "ct")
     cases = read_cases(tmp_path / "ct")
     marks = marks_on(cases)
@@ -48,7 +48,7 @@ def test_marks_lose_nothing_in_a_report(masks: Path, tmp_path: Path) -> None:
             cases=tmp_path / "ct",
         )
     )
-    # an NIFDC file has no diameter beside those of slices
+    # an NIFDC file has only the diameters of slices
     assert sentences(back.losses) == ("diameter_mm: values changed by up to 1.47.",)
     assert back.from_format == "dicom_sr"
 
@@ -137,5 +137,5 @@ def test_an_evaluation_does_not_keep_where_the_images_lay(masks: Path, tmp_path:
     assert algorithm["rules"]["center_hit"]["counts"]["hit"] == 3
     for table in (tmp_path / "out").rglob("cases.parquet"):
         assert "images" not in pl.read_parquet(table).columns
-    kept = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert all(str(ct).encode() not in path.read_bytes() for path in kept)
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert all(str(ct).encode() not in path.read_bytes() for path in files)

@@ -68,17 +68,17 @@ def test_a_mark_at_the_threshold_counts() -> None:
 
 
 def test_a_declared_threshold_or_its_replacement_has_a_notice() -> None:
-    def told(**fields: Any) -> str:
+    def threshold_text(**fields: Any) -> str:
         return sentences(evaluated(0.4, **fields).algorithms[0].notices)[0]
 
-    assert told().startswith(
+    assert threshold_text().startswith(
         "Recall, precision, F, false positives per case and misses are read at"
     )
-    assert "at the threshold 0.4 that the algorithm declares" in told()
-    assert told(score_threshold=0.15) == (
+    assert "at the threshold 0.4 that the algorithm declares" in threshold_text()
+    assert threshold_text(score_threshold=0.15) == (
         "The protocol's threshold 0.15 takes the place of 0.4, which the algorithm declares."
     )
-    assert told(operating_point=1.0) == (
+    assert threshold_text(operating_point=1.0) == (
         "The threshold 0.4 that the algorithm declares is not used: the protocol reads at 1 false "
         "positives per case."
     )

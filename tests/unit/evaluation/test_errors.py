@@ -25,7 +25,7 @@ def test_misses_are_counted_by_type_and_size() -> None:
     assert counted["solid", "[4, 6) mm"] == (1, 0)
     assert counted["solid", "<4 mm"] == (1, 1)
     assert counted["pleural", "≥10 mm"] == (1, 1)
-    assert sum(found for found, _ in counted.values()) == 3
+    assert sum(worst for worst, _ in counted.values()) == 3
 
 
 @pytest.mark.parametrize("strata", [("type",), ("size",), ()])
@@ -40,10 +40,10 @@ def test_nodules_of_no_known_type_are_not_crossed() -> None:
 
 
 def test_worst_cases_come_by_misses_and_by_false_positives() -> None:
-    found = worst_cases(cohort(*CASES))
-    assert found["missed"] == [{"case_id": "b", "nodules": 2, "missed": 2, "false_positive": 0}]
-    assert [row["case_id"] for row in found["false_positive"]] == ["c", "a"]
-    assert found["false_positive"][0]["false_positive"] == 3
+    worst = worst_cases(cohort(*CASES))
+    assert worst["missed"] == [{"case_id": "b", "nodules": 2, "missed": 2, "false_positive": 0}]
+    assert [row["case_id"] for row in worst["false_positive"]] == ["c", "a"]
+    assert worst["false_positive"][0]["false_positive"] == 3
 
 
 def test_of_equally_bad_cases_ten_are_named() -> None:
@@ -63,7 +63,7 @@ def test_diameters_are_counted_without_ignored_findings() -> None:
     assert histogram["expected"] == []  # too few for a curve
 
 
-def test_without_nodules_there_is_no_histogram() -> None:
+def test_a_histogram_needs_nodules() -> None:
     assert diameter_histogram(reference(case("a"))) is None
 
 

@@ -162,7 +162,7 @@ def test_a_classical_interval_is_accompanied_by_the_guarded_one(method) -> None:
         assert (first.low, first.high) in shown.others.values()
 
 
-def test_without_bootstraps_there_is_no_interval_of_either_kind() -> None:
+def test_intervals_need_bootstraps() -> None:
     for method in ("guarded", "percentile"):
         none = protocol(metrics=METRICS_READ, interval=IntervalChoice(method=method, bootstraps=0))
         for metric in estimate_all(c2(), none).metrics.values():
@@ -247,7 +247,7 @@ def test_the_longest_time_has_no_interval() -> None:
     assert shown.low is None
 
 
-def test_every_metric_takes_weights_that_are_no_whole_numbers() -> None:
+def test_every_metric_takes_weights_that_are_not_whole_numbers() -> None:
     """A metric that cuts weights to whole numbers would read another curve."""
     weight = np.random.default_rng(0).standard_exponential((3, 15))
     for name in METRICS_READ:

@@ -1,4 +1,4 @@
-"""misses.csv and false_positives.csv: by hand, against plain loops, verified, and kept private."""
+"""misses.csv and false_positives.csv: by hand, against plain loops, verified, and not disclosed."""
 
 import math
 import shutil
@@ -122,8 +122,8 @@ def test_agrees_with_plain_loops(seed: int) -> None:
     }
     falses = [marks[row[2:4]]["score"] for row in labels.rows() if row[5] == "false_positive"]
     hits = {(row[2], row[4]): marks[row[2:4]]["score"] for row in labels.rows() if row[5] == "hit"}
-    for one in reference(*cases).nodules.iter_rows(named=True):
-        key = one["case_id"], one["nodule_id"]
+    for nodule_row in reference(*cases).nodules.iter_rows(named=True):
+        key = nodule_row["case_id"], nodule_row["nodule_id"]
         score = hits.get(key)
         fp = None if score is None else sum(other >= score for other in falses) / len(cases)
         missed_at = [f"{rate:g}" for rate in RATES if fp is None or fp > rate]
@@ -135,9 +135,11 @@ def test_agrees_with_plain_loops(seed: int) -> None:
         assert (row["found_from_score"], row["found_from_fp"]) == (score, fp)
         assert (row["missed_at"] or "").split() == missed_at
         places = [
-            math.dist(*([at[axis] for axis in ("x_mm", "y_mm", "z_mm")] for at in (one, other)))
+            math.dist(
+                *([at[axis] for axis in ("x_mm", "y_mm", "z_mm")] for at in (nodule_row, other))
+            )
             for other in marks.values()
-            if other["case_id"] == one["case_id"]
+            if other["case_id"] == nodule_row["case_id"]
         ]
         assert row["nearest_mark_mm"] == (pytest.approx(min(places)) if places else None)
 

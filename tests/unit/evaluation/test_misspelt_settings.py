@@ -1,4 +1,4 @@
-"""A setting with a slip in its name is told, wherever it stands; none stays at its default."""
+"""A misspelt setting is an error everywhere; none silently keeps its default."""
 
 import pytest
 

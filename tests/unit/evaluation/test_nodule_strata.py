@@ -1,4 +1,4 @@
-"""Strata of nodules have metrics of their own, and columns that lack are told."""
+"""Strata of nodules have separate metrics, and missing columns have a notice."""
 
 import numpy as np
 import pytest
@@ -81,18 +81,16 @@ def test_strata_weighted_by_their_nodules_give_the_whole(seed: int) -> None:
 
 
 def test_missing_columns_have_a_notice_and_misspelt_ones_are_errors() -> None:
-    judged = small()
+    scene = small()
     asked = PROTOCOL.model_copy(update={"strata": ("size", "vendor", "is_near_vessel")})
-    evaluation = (
-        evaluate(judged.reference, [judged.submission], asked).algorithms[0].rules["luna16"]
-    )
+    evaluation = evaluate(scene.reference, [scene.submission], asked).algorithms[0].rules["luna16"]
     assert sentences(evaluation.notices) == (
         "The test set does not say vendor, is near vessel: results are not divided by it.",
     )
     assert list(evaluation.strata) == ["size"]
     wrong = PROTOCOL.model_copy(update={"strata": ("vendr",)})
     with pytest.raises(InputError, match=r"not a column of .* Did you mean 'vendor'\?"):
-        evaluate(judged.reference, [judged.submission], wrong)
+        evaluate(scene.reference, [scene.submission], wrong)
 
 
 def test_the_second_protocol_of_fg_ai4h_changes_nothing_of_the_first() -> None:

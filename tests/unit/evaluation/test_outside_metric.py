@@ -84,8 +84,8 @@ def result(out: Path, *metrics: str) -> Path:
 @pytest.mark.usefixtures("added")
 def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     folder = result(tmp_path / "out", "recall", "share_within")
-    found = read_document(folder).algorithms[0].rules["center_hit"]
-    readings = found.readings("share_within")
+    result_read = read_document(folder).algorithms[0].rules["center_hit"]
+    readings = result_read.readings("share_within")
     assert list(readings) == ["1", "3", "5"]
     assert all(reading.value is not None for reading in readings.values())
     text = [
@@ -94,7 +94,7 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     ]
     assert all(text)
     assert readings["3"].low is not None
-    extras: dict[str, Any] = dict(found.extras)
+    extras: dict[str, Any] = dict(result_read.extras)
     assert extras["share_within"][0].keys() == {"case_id", "marks"}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Share within" in page

@@ -52,13 +52,13 @@ def folder(
     return out
 
 
-def assert_same_cohort(one: LabelledCohort, other: LabelledCohort) -> None:
+def assert_same_cohort(first: LabelledCohort, other: LabelledCohort) -> None:
     for name in ("nodule_case", "is_hit", "hit_score", "nodule_row", "hit_mark"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.false_case, other.false_case)
-    np.testing.assert_array_equal(one.false_score, other.false_score)
-    assert one.case_count == other.case_count
-    assert one.has_scores == other.has_scores
+        np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+    np.testing.assert_array_equal(first.false_case, other.false_case)
+    np.testing.assert_array_equal(first.false_score, other.false_score)
+    assert first.case_count == other.case_count
+    assert first.has_scores == other.has_scores
 
 
 def test_every_cohort_is_read_back_unchanged(

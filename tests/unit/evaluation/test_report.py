@@ -1,4 +1,4 @@
-"""nodulebench report: the same page from the folder alone, and copies for others."""
+"""nodulebench report: the same page from only the folder, and copies for others."""
 
 import json
 from dataclasses import replace
@@ -44,8 +44,8 @@ def test_tables_are_written_as_csv(folder: Path) -> None:
     metrics = pl.read_csv(folder / "tables" / "metrics.csv")
     document = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
     recall = document["algorithms"][0]["rules"]["center_hit"]["metrics"]["recall"]
-    found = metrics.filter(algorithm="careful", rule="center_hit", metric="recall")
-    assert found["value"].to_list() == [recall["value"]]
+    rows = metrics.filter(algorithm="careful", rule="center_hit", metric="recall")
+    assert rows["value"].to_list() == [recall["value"]]
     assert {path.name for path in (folder / "tables").iterdir()} == {
         "counts.csv",
         "metrics.csv",

@@ -112,8 +112,8 @@ def test_a_bundle_can_be_written_over_an_older_one(tmp_path: Path) -> None:
     folder = written(tmp_path)
     (folder / "images").mkdir()
     write_reference(reference(case("c")), folder)
-    found = read_reference(folder)
-    assert (found.cases["case_id"].to_list(), found.nodules.height, found.slices) == (
+    again = read_reference(folder)
+    assert (again.cases["case_id"].to_list(), again.nodules.height, again.slices) == (
         ["c"],
         0,
         None,

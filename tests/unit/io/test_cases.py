@@ -96,13 +96,13 @@ def test_the_denominator_of_a_bundle_is_its_own(tmp_path: Path) -> None:
     write_reference(reference(case("a", nodule(8)), case("b"), case("c")), tmp_path / "set")
     listed = tmp_path / "cases.csv"
     listed.write_text("case_id,patient_id\nd,p4\na,p1\nb,p2\n")
-    found = read_reference(tmp_path / "set", listed)
-    assert found.cases.select("case_id", "patient_id").rows() == [
+    again = read_reference(tmp_path / "set", listed)
+    assert again.cases.select("case_id", "patient_id").rows() == [
         ("a", "p1"),
         ("b", "p2"),
         ("c", None),
     ]
-    assert len(found.notices) == 1
+    assert len(again.notices) == 1
 
 
 def test_the_denominator_of_a_folder_of_tables_is_its_own(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_commas_and_points_take_the_place_of_what_was_there_and_lines_stay() -> 
 def test_cells_come_through_whatever_is_in_them(rows: list[list[str]]) -> None:
     lines = [";".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) for row in rows]
     text = "\n".join(["x;y", *lines]) + "\n"
-    found = plain_csv(text, Dialect(";"), ["x", "y"]).decode()
-    assert list(csv.reader(found.splitlines()))[1:] == rows
+    rewritten = plain_csv(text, Dialect(";"), ["x", "y"]).decode()
+    assert list(csv.reader(rewritten.splitlines()))[1:] == rows
 
 
 def test_names_are_known_in_other_spellings() -> None:
@@ -52,12 +52,12 @@ def test_names_are_known_in_other_spellings() -> None:
     assert simple_name(" Coord_X ") == "coordx"
 
 
-def test_a_name_that_is_there_is_not_a_other() -> None:
+def test_an_exact_name_is_not_replaced() -> None:
     assert spelt(["coordX", "CoordX"], ["coordX"]) == ["coordX", "CoordX"]
     assert spelt(["CoordX", "COORDX"], ["coordX"]) == ["CoordX", "COORDX"]
 
 
-def test_names_that_somebody_gave_hold_only() -> None:
+def test_only_given_names_count() -> None:
     assert spelt(["px", "coordx"], ["coordX"], {"coordX": "px"}) == ["coordX", "coordx"]
 
 

@@ -24,7 +24,7 @@ def test_the_first_content_stays(tmp_path: Path) -> None:
     assert create_once(path, b"first")
     assert not create_once(path, b"second")
     assert path.read_bytes() == b"first"
-    assert [one.name for one in path.parent.iterdir()] == ["1.json"]
+    assert [file.name for file in path.parent.iterdir()] == ["1.json"]
 
 
 @pytest.mark.usefixtures("disk")

@@ -63,17 +63,17 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
     assert not store.append(2, b"other")
     store.write_head(b"{}")
     assert store.read_head() == b"{}"
-    assert [one.content for one in store.read()] == [b"one", b"two"]
-    assert [one.content for one in store.read(2)] == [b"two"]
+    assert [stored.content for stored in store.read()] == [b"one", b"two"]
+    assert [stored.content for stored in store.read(2)] == [b"two"]
     assert store.read(3) == []
     (tmp_path / "00000001.json").unlink()
-    assert [one.number for one in store.read()] == [2]
+    assert [stored.number for stored in store.read()] == [2]
 
 
 @pytest.mark.parametrize(
     "name", ["1².json", "1.json", "0000000².json", "000000001.json", "00000000.json", "x.txt"]
 )
-def test_a_file_of_somebody_else_is_not_a_event_and_is_named(tmp_path: Path, name: str) -> None:
+def test_a_file_of_another_program_is_not_an_event_and_is_named(tmp_path: Path, name: str) -> None:
     store = FolderStore(tmp_path)
     store.append(1, b"one")
     store.write_head(b"{}")

@@ -1,4 +1,4 @@
-"""Each key opens the rooms that were wrapped for it, and no others, whatever is swapped."""
+"""Each key opens the compartments that were wrapped for it, and no others, whatever is swapped."""
 
 import base64
 import copy
@@ -27,7 +27,7 @@ from nodulebench.security.vault import (
 )
 
 pytest.importorskip("pyrage")
-ROOMS = ("reference", "archive", "results")
+COMPARTMENTS = ("reference", "archive", "results")
 
 
 def compartment_of(name: str) -> str:
@@ -49,7 +49,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PrivateKey]:
 @pytest.fixture
 def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
     return wrapped_compartments(
-        new_compartments(ROOMS, compartment_of),
+        new_compartments(COMPARTMENTS, compartment_of),
         [
             Holder("Ada", keys["ada"].public, ("reference", "archive")),
             Holder("Cem", keys["cem"].public, ("results",)),
@@ -57,27 +57,29 @@ def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
     )
 
 
-@given(given=st.lists(st.sampled_from(ROOMS), unique=True), plain=st.binary(max_size=200))
+@given(given=st.lists(st.sampled_from(COMPARTMENTS), unique=True), plain=st.binary(max_size=200))
 def test_a_key_opens_what_it_was_given_and_nothing_else(
     keys: dict[str, PrivateKey], given: list[str], plain: bytes
 ) -> None:
-    vault = new_compartments(ROOMS, compartment_of)
+    vault = new_compartments(COMPARTMENTS, compartment_of)
     header = wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, tuple(given))])
     mine = opened(json.loads(json.dumps(header)), keys["bo"])
-    for room in ROOMS:
-        sealed = vault.seal(plain, f"{room}/a")
-        if room in given:
-            assert mine.open(sealed, f"{room}/a", "a") == plain
-            assert vault.open(mine.seal(plain, f"{room}/b"), f"{room}/b", "b") == plain
+    for compartment in COMPARTMENTS:
+        sealed = vault.seal(plain, f"{compartment}/a")
+        if compartment in given:
+            assert mine.open(sealed, f"{compartment}/a", "a") == plain
+            assert (
+                vault.open(mine.seal(plain, f"{compartment}/b"), f"{compartment}/b", "b") == plain
+            )
         else:
-            with pytest.raises(InputError, match=f"does not open the compartment '{room}'"):
-                mine.open(sealed, f"{room}/a", "a")
+            with pytest.raises(InputError, match=f"does not open the compartment '{compartment}'"):
+                mine.open(sealed, f"{compartment}/a", "a")
             with pytest.raises(InputError, match="this key does not open"):
-                mine.authenticator(plain, room)
+                mine.authenticator(plain, compartment)
 
 
-def test_what_is_sealed_in_one_room_does_not_open_in_another() -> None:
-    vault = new_compartments(ROOMS, lambda name: "reference" if name == "a" else "archive")
+def test_what_is_sealed_in_one_compartment_does_not_open_in_another() -> None:
+    vault = new_compartments(COMPARTMENTS, lambda name: "reference" if name == "a" else "archive")
     other = CompartmentVault(b"", vault.identity, vault.keys, lambda _: "archive")
     with pytest.raises(InputError, match="was changed"):
         other.open(vault.seal(b"x", "a"), "a", "a")
@@ -111,17 +113,18 @@ def test_what_was_wrapped_in_another_vault_is_refused(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
     other = wrapped_compartments(
-        new_compartments(ROOMS, compartment_of), [Holder("Cem", keys["cem"].public, ("results",))]
+        new_compartments(COMPARTMENTS, compartment_of),
+        [Holder("Cem", keys["cem"].public, ("results",))],
     )
     header["people"][1] = other["people"][0]
     with pytest.raises(InputError, match="were wrapped for another vault or person"):
         opened(header, keys["cem"])
 
 
-def test_more_rooms_than_were_wrapped_are_refused(
+def test_more_compartments_than_were_wrapped_are_refused(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
-    header["people"][1]["compartments"] = list(ROOMS)
+    header["people"][1]["compartments"] = list(COMPARTMENTS)
     with pytest.raises(InputError, match="were wrapped for another vault or person"):
         opened(header, keys["cem"])
 
@@ -147,8 +150,8 @@ def test_no_one_hands_on_what_they_cannot_open(
 
 
 def test_no_key_is_in_the_header(keys: dict[str, PrivateKey]) -> None:
-    vault = new_compartments(ROOMS, compartment_of)
-    text = json.dumps(wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, ROOMS)]))
+    vault = new_compartments(COMPARTMENTS, compartment_of)
+    text = json.dumps(wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, COMPARTMENTS)]))
     assert has_compartments(json.loads(text))
     for key in vault.keys.values():
         assert key.hex() not in text
@@ -178,5 +181,5 @@ def test_the_missing_extra_is_named(
     hide_package(monkeypatch, "pyrage")
     with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
         wrapped_compartments(
-            new_compartments(ROOMS, compartment_of), [Holder("Bo", keys["bo"].public, ())]
+            new_compartments(COMPARTMENTS, compartment_of), [Holder("Bo", keys["bo"].public, ())]
         )

@@ -1,4 +1,4 @@
-"""A thing that breaks the contract is found, and the reason says how."""
+"""A violation of a contract is found, with its reason."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from nodulebench.testing import (
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """Lets a thing of another package be known for a while."""
+    """Registers an entry of another package for a while."""
 
     def known(registry: Registry[object], name: str, entry: object) -> None:
         monkeypatch.setitem(registry.outside, name, None)
@@ -38,7 +38,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
 
 
 def unweighted(cohort, case_weight):
-    """Share of nodules found in all cases, whatever they weigh."""
+    """Share of nodules found in all cases, without weights."""
     return np.full(len(case_weight), cohort.is_hit.sum() / max(len(cohort.is_hit), 1))
 
 

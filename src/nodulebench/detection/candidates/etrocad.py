@@ -11,7 +11,7 @@ import numpy as np
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_support_vectors
-from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
 from nodulebench.detection.filters.regions import NEIGHBOURS, strongest_of_clusters
 from nodulebench.detection.filters.scale_space import (
     DIAMETER_PER_SCALE,
@@ -59,7 +59,9 @@ DEFAULT = Settings()
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     """All candidates, with the support-vector machine's probability as score."""
-    return scored("etrocad", find(chest, settings), settings.weights, settings.least_score)
+    return apply_classifier(
+        "etrocad", find(chest, settings), settings.weights, settings.least_score
+    )
 
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:

@@ -160,7 +160,7 @@ def explore(
     return Explored(pheromone, visits, steps, colonies.born)
 
 
-def mixed(number: Lots) -> Lots:
+def mix_bits(number: Lots) -> Lots:
     """Whole numbers shuffled over 32 bits (the finaliser of MurmurHash3)."""
     number = (number ^ (number >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     number = (number ^ (number >> np.uint32(13))) * np.uint32(0xC2B2AE35)
@@ -193,7 +193,7 @@ class _Colonies:
         )
         self.first_lot = np.full(count, settings.seed, np.uint32)
         for axis in range(3):
-            self.first_lot = mixed(self.first_lot + place[:, axis].astype(np.uint32))
+            self.first_lot = mix_bits(self.first_lot + place[:, axis].astype(np.uint32))
         self.at = np.empty(0, np.int32)
         self.lot = np.empty(0, np.uint32)
         self.energy = np.empty(0, np.float32)
@@ -212,7 +212,7 @@ class _Colonies:
         """Move every ant one step; return whether any is left alive."""
         around = self.around[self.at]
         drawing = self.drawing[around]
-        self.lot = mixed(self.lot + np.uint32(1))
+        self.lot = mix_bits(self.lot + np.uint32(1))
         choice = chosen(drawing, self.lot.astype(np.float32) * np.float32(2.0**-32))
         can_move = drawing.any(axis=1)
         target = around[np.arange(len(self.at)), choice][can_move]
@@ -246,7 +246,7 @@ class _Colonies:
         self.at, self.energy, self.lot = self.at[alive], self.energy[alive], self.lot[alive]
         bears = self.energy > self.settings.energy_of_birth
         self.energy[bears] = self.settings.energy
-        self._add(self.at[bears], mixed(~self.lot[bears]))
+        self._add(self.at[bears], mix_bits(~self.lot[bears]))
 
     def _add(self, places: Numbers, lots: Lots) -> None:
         self.at = np.concatenate([self.at, places])

@@ -14,7 +14,7 @@ import numpy as np
 from nodulebench.detection.candidates import lungcam, vbna
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
-from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
 from nodulebench.detection.filters.regions import strongest_of_clusters
 from nodulebench.detection.scan import Candidates, Chest
 
@@ -45,7 +45,7 @@ DEFAULT = Settings()
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     """Candidates with the network's probability as score."""
-    return scored("m5l", find(chest, settings), settings.weights, settings.least_score)
+    return apply_classifier("m5l", find(chest, settings), settings.weights, settings.least_score)
 
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:

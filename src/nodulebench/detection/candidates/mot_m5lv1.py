@@ -13,7 +13,7 @@ import numpy as np
 from nodulebench.core.arrays import BoolArray
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
-from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
 from nodulebench.detection.filters.regions import (
     ball_diameter,
     compactness,
@@ -63,7 +63,9 @@ DEFAULT = Settings()
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     """Candidates with the network's probability as score."""
-    return scored("mot_m5lv1", find(chest, settings), settings.weights, settings.least_score)
+    return apply_classifier(
+        "mot_m5lv1", find(chest, settings), settings.weights, settings.least_score
+    )
 
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.filters.recentre import recentred, roundness
+from nodulebench.detection.filters.recentre import move_to_centres, roundness
 from nodulebench.detection.filters.regions import (
     all_parts,
     find_regions,
@@ -69,7 +69,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     parts = all_parts(compact, settings.apart_mm / step)
     hu, lungs = cubes.hu.astype(np.float32, copy=False), cubes.lungs.mask
     score = parts.compactness**2 * parts.radius * step
-    center = recentred(
+    center = move_to_centres(
         hu,
         lungs,
         parts.center,

@@ -16,7 +16,7 @@ from nodulebench.detection.candidates import NAMES as OURS
 from nodulebench.detection.classifiers.description import NAMES, describe_positions
 from nodulebench.detection.classifiers.models import train_ensemble
 from nodulebench.detection.classifiers.scoring import TRAINED as WITH_CLASSIFIER
-from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.scan import Candidates, Chest
 
@@ -50,7 +50,7 @@ def proposals(
     measured = own.find(chest)
     if not is_used(name):
         return measured.candidates
-    return scored(name, measured, weights, own.least_score, fold)
+    return apply_classifier(name, measured, weights, own.least_score, fold)
 
 
 def candidates_to_score(
@@ -67,7 +67,7 @@ def candidates_to_score(
         fold: the weights are those that never saw it; None: those of all folds.
         weights: a file of the reduction's classifier, instead of the packaged ones.
     """
-    measured = described(Candidates.joined(*proposed.values()), chest)
+    measured = describe_candidates(Candidates.joined(*proposed.values()), chest)
     ends = np.cumsum([len(candidates) for candidates in proposed.values()])
     parts = np.split(measured.features, ends[:-1])
     return {
@@ -76,7 +76,7 @@ def candidates_to_score(
     }
 
 
-def described(candidates: Candidates, chest: Chest) -> Measured:
+def describe_candidates(candidates: Candidates, chest: Chest) -> Measured:
     """Candidates with the features of the false-positive reduction."""
     return Measured(
         candidates, describe_positions(chest, candidates.center_mm).astype(np.float64), NAMES
@@ -103,7 +103,7 @@ def find(chest: Chest) -> Measured:
         else DETECTORS[name](chest)
         for name in OURS
     ]
-    return described(Candidates.joined(*parts), chest)
+    return describe_candidates(Candidates.joined(*parts), chest)
 
 
 TRAINED = Trained(NAMES, find, train_ensemble)

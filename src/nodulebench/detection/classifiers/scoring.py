@@ -22,7 +22,7 @@ class Measured:
     """Of the columns."""
 
 
-def scored(
+def apply_classifier(
     name: str,
     measured: Measured,
     weights: Path | None,

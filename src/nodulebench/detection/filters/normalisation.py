@@ -50,7 +50,7 @@ SLAB = 48
 """Slices in the middle of the lungs from which noise is taken."""
 
 
-def standardised(
+def standardise_densities(
     hu: Float32Array, lungs: BoolArray, step_mm: float, below: Sequence[int] = (0, 0, 0)
 ) -> Float32Array:
     """The densities of a chest on cubes, as in a lung whose parenchyma has ``USUAL_HU``.
@@ -69,11 +69,11 @@ def standardised(
     result = np.empty_like(hu)
     for number, row in enumerate(along[0]):
         around = along[1] @ np.tensordot(row, level, axes=1) @ along[2].T
-        result[number] = bent(hu[number], around)
-    return quietened(result, lungs)
+        result[number] = bend_densities(hu[number], around)
+    return reduce_noise(result, lungs)
 
 
-def quietened(hu: Float32Array, lungs: BoolArray) -> Float32Array:
+def reduce_noise(hu: Float32Array, lungs: BoolArray) -> Float32Array:
     """The image, blurred as little as is needed to reduce its noise to the usual."""
     from scipy import ndimage
 
@@ -117,7 +117,7 @@ def noise(hu: Float32Array, lungs: BoolArray) -> float:
     return float(np.median(differs)) * MAD_TO_SD / float(np.sqrt(1.0 + 1.0 / 6.0))
 
 
-def bent(hu: Float32Array, parenchyma_hu: Float32Array) -> Float32Array:
+def bend_densities(hu: Float32Array, parenchyma_hu: Float32Array) -> Float32Array:
     """The scale that takes the parenchyma to ``USUAL_HU`` and leaves air and tissue."""
     below = (USUAL_HU - AIR_HU) / (parenchyma_hu - AIR_HU)
     above = (TISSUE_HU - USUAL_HU) / (TISSUE_HU - parenchyma_hu)

@@ -14,7 +14,7 @@ SETTLED_VOXELS = 0.1
 """A place that moves less has arrived."""
 
 
-def recentred(
+def move_to_centres(
     hu: Float32Array,
     lungs: BoolArray,
     place: FloatArray,

@@ -121,7 +121,7 @@ def full_precision() -> Iterator[None]:
 Convolution = nn.Conv2d | nn.Conv3d
 
 
-def folded(module: nn.Module) -> nn.Module:
+def fold_layers(module: nn.Module) -> nn.Module:
     """A copy with fewer layers; outputs agree but for the last bits, and it cannot be trained."""
     copied = deepcopy(module).eval()
     for part in list(copied.modules()):

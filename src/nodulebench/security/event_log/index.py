@@ -210,10 +210,10 @@ class IndexedLog(Generic[E]):
         problems += log.head_problems(head, [*before, *links])
         if problems:
             return None
-        new = {raw.number: raw for _, raw in read if raw is not None}
-        digests = [*known_digests, *(raw.digest for raw in new.values())]
+        new = {event.number: event for _, event in read if event is not None}
+        digests = [*known_digests, *(event.digest for event in new.values())]
         labels = _labels(
-            ((number, self.label(raw)) for number, raw in new.items()),
+            ((number, self.label(event)) for number, event in new.items()),
             known_labels,
         )
         return View(log, digests, labels, known, events | new)

@@ -60,6 +60,6 @@ def test_what_is_missing_of_them_is_named(files: dict[str, Path], tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["dask://", "dask://host:port", "dask://h:1/x", "dask://h:1?a=b"])
-def test_what_is_not_a_address_is_refused(name: str) -> None:
+def test_what_is_not_an_address_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"names no scheduler. Write dask://HOST:PORT"):
         address_of(ExecutorChoice(name))

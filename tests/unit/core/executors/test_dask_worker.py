@@ -37,7 +37,7 @@ def carry(
 
 
 def test_one_process_does_all_tasks_of_a_function_and_another_those_of_the_next() -> None:
-    assert [carry(double, one) for one in (1, 2)] == [2, 4]
+    assert [carry(double, number) for number in (1, 2)] == [2, 4]
     (first,) = carrier._BENCHES.values()
     assert carry(double, 3) == 6
     assert list(carrier._BENCHES.values()) == [first]

@@ -39,15 +39,15 @@ def test_a_job_that_is_cancelled_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = {}
+    results = {}
     with open_executor(ExecutorChoice("slurm", 2), 1) as executor:
         (certificates,) = tmp_path.iterdir()
         assert certificates.stat().st_mode & 0o077 == 0
         for number, result in executor.map(slow_double, range(40)):
-            found[number] = result
-            if len(found) == 10:
+            results[number] = result
+            if len(results) == 10:
                 asked = ["squeue", "-h", "-o", "%i"]
                 jobs = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
                 subprocess.run(["scancel", jobs.split()[0]], check=True)
-    assert found == {number: 2 * number for number in range(40)}
+    assert results == {number: 2 * number for number in range(40)}
     assert list(tmp_path.iterdir()) == []

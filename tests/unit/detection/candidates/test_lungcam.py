@@ -11,7 +11,7 @@ from nodulebench.detection.candidates.lungcam import (
     compact_regions,
     detect,
     explore,
-    mixed,
+    mix_bits,
 )
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.imaging.lungs.segmentation import Lungs
@@ -87,7 +87,7 @@ def test_voxels_behind_a_wall_change_nothing():
 
 
 def test_lots_are_spread_evenly():
-    lots = mixed(np.arange(100_000, dtype=np.uint32)) * 2.0**-32
+    lots = mix_bits(np.arange(100_000, dtype=np.uint32)) * 2.0**-32
     assert np.histogram(lots, bins=10, range=(0, 1))[0] == pytest.approx(10_000, rel=0.04)
     assert abs(np.corrcoef(lots[1:], lots[:-1])[0, 1]) < 0.01
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.detection.filters.recentre import recentred, roundness
+from nodulebench.detection.filters.recentre import move_to_centres, roundness
 
 DENSITIES = (-750.0, -300.0)
 
@@ -41,5 +41,5 @@ def test_crosses_by_hand():
 def test_a_place_on_the_rim_moves_to_the_middle():
     chest = lung_with(ball((32, 32, 32), 4, hu=-500.0))
     start, radius = np.array([[32.0, 32.0, 28.5]]), np.array([5.0])
-    moved = recentred(chest.hu, chest.lungs.mask, start, radius, densest_hu=-300.0, steps=6)
+    moved = move_to_centres(chest.hu, chest.lungs.mask, start, radius, densest_hu=-300.0, steps=6)
     assert moved[0] == pytest.approx([32, 32, 32], abs=0.5)

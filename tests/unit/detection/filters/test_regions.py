@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.detection.filters.recentre import recentred
+from nodulebench.detection.filters.recentre import move_to_centres
 from nodulebench.detection.filters.regions import CORNERS, Parts, all_parts, find_regions, parts_of
 from nodulebench.imaging.linking import merged_within
 
@@ -121,7 +121,7 @@ def _lung_with_ball(center, radius, hu):
 def test_a_place_on_the_rim_moves_to_the_middle_of_the_ball():
     image = _lung_with_ball((20, 20, 20), 4, 0.0)
     rim = np.array([[20.0, 20.0, 24.0], [17.0, 20.0, 20.0]])
-    moved = recentred(
+    moved = move_to_centres(
         image, np.ones(image.shape, dtype=bool), rim, np.full(2, 5.0), densest_hu=-300, steps=8
     )
     assert moved == pytest.approx(np.full((2, 3), 20.0), abs=0.3)
@@ -133,10 +133,10 @@ def test_one_step_goes_to_the_centre_of_mass_within_the_ball():
     lungs = np.ones(image.shape, dtype=bool)
     start = np.array([[4.0, 4.0, 5.0]])
     # both weigh 550, since nothing weighs more than -300 HU: the middle of 5 and 7
-    one_step = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
+    one_step = move_to_centres(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
     assert one_step.tolist() == [[4.0, 4.0, 6.0]]
     lungs[4, 4, 7] = False
-    from_dense = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
+    from_dense = move_to_centres(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
     assert from_dense.tolist() == start.tolist()
 
 
@@ -144,5 +144,5 @@ def test_a_place_with_nothing_around_it_stays():
     image = np.full((9, 9, 9), -900.0, dtype=np.float32)
     start = np.array([[2.0, 3.5, 30.0]])
     lungs = np.ones(image.shape, dtype=bool)
-    moved = recentred(image, lungs, start, np.array([3.0]), densest_hu=-300, steps=4)
+    moved = move_to_centres(image, lungs, start, np.array([3.0]), densest_hu=-300, steps=4)
     assert moved.tolist() == start.tolist()

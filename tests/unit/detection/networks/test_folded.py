@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS, network_named
-from nodulebench.detection.networks.inference import folded
+from nodulebench.detection.networks.inference import fold_layers
 
 OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
 """Normalisations that are left; ZNET's residual network normalises before it convolves."""
@@ -37,7 +37,7 @@ def test_it_answers_the_same(name: str) -> None:
     module = trained(network.build())
     grid = DETECTION_NETWORKS[name].tile if is_detector else NETWORKS[name].grid
     patches = torch.rand(2, *grid.shape)
-    quick = folded(module)
+    quick = fold_layers(module)
     with torch.inference_mode():
         expected, folded_scores = module(patches), quick(patches)
     scale = expected.abs().max().clamp(min=1)
@@ -49,7 +49,7 @@ def test_it_answers_the_same(name: str) -> None:
 def test_the_network_itself_stays_and_can_learn_on() -> None:
     module = trained(nn.Sequential(nn.Conv3d(1, 2, 3), nn.BatchNorm3d(2)))
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-    quick = folded(module)
+    quick = fold_layers(module)
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
     assert all(parameter.requires_grad for parameter in module.parameters())
     assert not any(parameter.requires_grad for parameter in quick.parameters())
@@ -60,7 +60,7 @@ def test_the_mean_of_blocks_of_any_size_is_folded(side: int) -> None:
     torch.manual_seed(5)
     module = nn.Sequential(nn.AvgPool3d(side), nn.Conv3d(3, 4, 1), nn.BatchNorm3d(4)).eval()
     maps = torch.rand(2, 3, 7, 8, 9)
-    quick = folded(module)
+    quick = fold_layers(module)
     assert [type(layer) for layer in quick] == [nn.Identity, nn.Identity, nn.Conv3d]
     torch.testing.assert_close(quick(maps), module(maps))
 
@@ -69,4 +69,4 @@ def test_what_cannot_be_folded_stays() -> None:
     overlapping = nn.Sequential(nn.AvgPool3d(3, 1), nn.Conv3d(1, 1, 1))
     wide = nn.Sequential(nn.AvgPool3d(2), nn.Conv3d(1, 1, 3))
     for module in (overlapping, wide):
-        assert isinstance(folded(module)[0], nn.AvgPool3d)
+        assert isinstance(fold_layers(module)[0], nn.AvgPool3d)

@@ -33,7 +33,7 @@ def test_a_submission_without_any_mark_of_the_set_is_refused(policy: str) -> Non
     )
 
 
-def test_nothing_but_repeated_headers_is_no_mark() -> None:
+def test_only_repeated_headers_have_no_marks() -> None:
     submitted = submission(case("seriesuid", mark(0.5)))
     listed, notices = keep_listed(TRUTH, submitted, protocol(unlisted_cases="drop"))
     assert listed.marks.height == 0

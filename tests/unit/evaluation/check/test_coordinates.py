@@ -94,6 +94,6 @@ def test_nodules_of_cases_without_marks_do_not_make_hits_few() -> None:
 
 
 def test_a_slip_has_to_bring_far_more() -> None:
-    # one of four is hit as given, and mirroring brings two: that is no explanation
+    # one of four is hit as given, and mirroring brings two: that does not explain it
     mixed = [*cases(lambda at: at)[:1], *cases(SLIPS["ras"])[1:3], *cases(lambda at: at + 50)[3:]]
     assert coordinate_notices(cohort(*mixed)) == ()

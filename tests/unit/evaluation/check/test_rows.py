@@ -1,4 +1,4 @@
-"""Rows given twice, cases without a mark and failed runs are told with their numbers."""
+"""Repeated rows, cases without a mark and failed runs have notices with their numbers."""
 
 from builders.tables import case, false_mark, mark, nodule, reference, run, submission
 from builders.words import sentences

@@ -21,7 +21,7 @@ def refused(truth=TRUTH, stated=MADE_MARKS) -> str:
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:0"])
-def test_a_score_that_is_no_number_is_refused_as_in_a_file(digest: str) -> None:
+def test_a_score_that_is_not_a_number_is_refused_as_in_a_file(digest: str) -> None:
     marks = MADE_MARKS.marks.with_columns(score=pl.Series([0.5, float("nan")]))
     assert refused(stated=replace(MADE_MARKS, marks=marks, digest=digest)) == (
         "submission 'alg' marks row 2: score 'nan' is not a finite number."
@@ -61,5 +61,5 @@ def test_other_types_are_made_ours() -> None:
     marks = MADE_MARKS.marks.with_columns(
         pl.col("x_mm").cast(pl.Float32), pl.col("score").cast(pl.String)
     )
-    found = checked_submission(replace(MADE_MARKS, marks=marks))
-    assert found.marks.equals(MADE_MARKS.marks)
+    checked = checked_submission(replace(MADE_MARKS, marks=marks))
+    assert checked.marks.equals(MADE_MARKS.marks)

@@ -10,7 +10,7 @@ TRUTH = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 
 
 def rated(*stated: float | None) -> LabelledCohort:
-    """Six nodules in six cases, three of them malignant; None: nothing is said."""
+    """Six nodules in six cases, three of them malignant; None: not stated."""
     return cohort(
         *(
             case(f"c{number}", nodule(malignancy=truth), mark(0.5, malignancy=entry))
@@ -22,11 +22,13 @@ def rated(*stated: float | None) -> LabelledCohort:
 def test_delong_needs_ratings_of_the_same_nodules() -> None:
     first, second = (0.1, 0.5, 0.3, 0.4, 0.9, 0.8), (0.2, 0.3, 0.7, 0.6, 0.1, 0.9)
     units = np.arange(6)
-    found = delong_test("malignancy_auc", rated(*first), rated(*second), units)
+    significance = delong_test("malignancy_auc", rated(*first), rated(*second), units)
     both = np.array([first, second])
     expected = compare_auc(both[:, 3:], both[:, :3]).significance  # each nodule its own patient
-    assert found is not None
-    assert (found.statistic, found.p_value) == pytest.approx((expected.statistic, expected.p_value))
+    assert significance is not None
+    assert (significance.statistic, significance.p_value) == pytest.approx(
+        (expected.statistic, expected.p_value)
+    )
     assert delong_test("recall", rated(*first), rated(*second), units) is None
 
 

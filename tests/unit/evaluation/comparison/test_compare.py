@@ -162,10 +162,10 @@ def test_a_margin_applies_in_the_direction_of_a_named_metric() -> None:
 def test_the_cpm_is_the_mean_of_its_sensitivities() -> None:
     cohorts = single_rule(old=made_hits(6, 0.9, None, 0.3), new=made_hits(6, 0.9, 0.7, 0.3))
     both = protocol(metrics=("sensitivity_at_fp_rate", "cpm"), **RATES)
-    alone = protocol(metrics=("cpm",), **RATES)
+    cpm_only = protocol(metrics=("cpm",), **RATES)
     together, single = (
         difference(compare_algorithms(cohorts, chosen, ComparisonChoice("old")), "new", "cpm")
-        for chosen in (both, alone)
+        for chosen in (both, cpm_only)
     )
     assert together.comparison == single.comparison
     assert together.permutation == single.permutation

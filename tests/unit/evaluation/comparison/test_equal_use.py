@@ -66,8 +66,8 @@ def test_groups_are_listed(evaluated: Evaluated) -> None:
 
 def test_the_numbers_are_those_of_a_comparison_without_the_others(evaluated: Evaluated) -> None:
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
-    alone = evaluated_of(_evaluation({name: USES[name] for name in ("a", "b")}))
-    wanted = compare_algorithms(alone.cohorts, alone.protocol, CHOICE)
+    baseline_use = evaluated_of(_evaluation({name: USES[name] for name in ("a", "b")}))
+    wanted = compare_algorithms(baseline_use.cohorts, baseline_use.protocol, CHOICE)
     assert comparison.differences == wanted.differences
     assert comparison.detection == wanted.detection
     assert wanted.groups == ()

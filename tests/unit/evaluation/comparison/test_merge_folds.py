@@ -22,7 +22,7 @@ def submission(path, *rows):
 
 
 def test_the_merged_file_is_the_submission(folds, tmp_path, capsys):
-    submitted = submission(tmp_path / "one.csv", ("c", 1, 0.5), ("c", 2, 0.25))
+    submitted = submission(tmp_path / "first.csv", ("c", 1, 0.5), ("c", 2, 0.25))
     two = submission(tmp_path / "two.csv", ("a", 3, 0.125), ("b", 4, 1))
     out = tmp_path / "mine.csv"
     assert run("folds", "merge", submitted, two, "--folds", folds, "--out", out) == 0
@@ -38,25 +38,25 @@ def test_the_merged_file_is_the_submission(folds, tmp_path, capsys):
 
 
 def test_a_folder_keeps_the_name_that_is_given(folds, tmp_path):
-    submitted = submission(tmp_path / "one.csv", ("c", 1, 0.5))
+    submitted = submission(tmp_path / "first.csv", ("c", 1, 0.5))
     two = submission(tmp_path / "two.csv", ("a", 3, 0.125))
     merge_folds([submitted, two], folds, tmp_path / "out", name="my network")
-    found = read_submission(tmp_path / "out")
-    assert found.name == "my network"
-    assert found.marks["mark_id"].to_list() == ["1", "2"]
+    merged = read_submission(tmp_path / "out")
+    assert merged.name == "my network"
+    assert merged.marks["mark_id"].to_list() == ["1", "2"]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        (["a", "c"], ["d"], r"one\.csv: marks cases of folds 0, 1"),
-        (["a"], ["a", "b"], r"case 'a': is marked by .*one\.csv and by .*two\.csv"),
+        (["a", "c"], ["d"], r"first\.csv: marks cases of folds 0, 1"),
+        (["a"], ["a", "b"], r"case 'a': is marked by .*first\.csv and by .*two\.csv"),
         (["a"], ["e"], r"two\.csv case 'e': is in no fold"),
         (["a"], ["b"], r"fold 1 has no submission with a mark"),
     ],
 )
-def test_what_is_no_cross_validation_is_refused(first, second, message, folds, tmp_path):
-    submitted = submission(tmp_path / "one.csv", *((case, 1, 0.5) for case in first))
+def test_other_tables_than_a_cross_validation_are_refused(first, second, message, folds, tmp_path):
+    submitted = submission(tmp_path / "first.csv", *((case, 1, 0.5) for case in first))
     two = submission(tmp_path / "two.csv", *((case, 1, 0.5) for case in second))
     with pytest.raises(InputError, match=message):
         merge_folds([submitted, two], folds, tmp_path / "out.csv")
@@ -65,7 +65,7 @@ def test_what_is_no_cross_validation_is_refused(first, second, message, folds, t
 
 def test_a_fold_without_a_mark_is_a_file_without_rows(folds, tmp_path, capsys):
     submitted, none = (
-        submission(tmp_path / "one.csv", ("c", 1, 0.5)),
+        submission(tmp_path / "first.csv", ("c", 1, 0.5)),
         submission(tmp_path / "none.csv"),
     )
     out = tmp_path / "mine.csv"
@@ -80,6 +80,6 @@ def test_a_fold_without_a_mark_is_a_file_without_rows(folds, tmp_path, capsys):
 
 def test_a_case_that_is_tested_twice_is_refused(folds, tmp_path):
     folds.write_text("seriesuid,fold\na,0\na,1\n")
-    submitted = submission(tmp_path / "one.csv", ("a", 1, 0.5))
+    submitted = submission(tmp_path / "first.csv", ("a", 1, 0.5))
     with pytest.raises(InputError, match=r"folds\.csv case 'a': is tested in several folds"):
         merge_folds([submitted], folds, tmp_path / "out.csv")

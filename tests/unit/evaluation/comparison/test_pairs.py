@@ -157,17 +157,17 @@ def test_a_loss_that_is_certain_is_not_called_unassessable() -> None:
 @pytest.mark.parametrize("misses", [0, 3, 10, 25])
 def test_p_values_and_verdicts_agree_with_the_interval(misses: int) -> None:
     measured = compared(patients(60, 1, *[1] * misses), patients(60, 1, 1, 0, 1), margin=0.2)
-    found = measured.comparison
-    assert found is not None
-    assert found.margin is not None
-    low, high = found.difference.low, found.difference.high
-    assert (found.p_value < 0.05) == (low > 0 or high < 0)
-    assert (found.margin.non_inferiority_p < 0.025) == found.margin.is_non_inferior
-    assert found.margin.is_non_inferior == (low > -0.2)
-    assert found.normal_p_value is None
+    comparison = measured.comparison
+    assert comparison is not None
+    assert comparison.margin is not None
+    low, high = comparison.difference.low, comparison.difference.high
+    assert (comparison.p_value < 0.05) == (low > 0 or high < 0)
+    assert (comparison.margin.non_inferiority_p < 0.025) == comparison.margin.is_non_inferior
+    assert comparison.margin.is_non_inferior == (low > -0.2)
+    assert comparison.normal_p_value is None
 
 
-def test_fewer_false_positives_are_no_loss() -> None:
+def test_fewer_false_positives_are_not_a_loss() -> None:
     noisy = cohort(*(case(f"c{n}", nodule(), mark(0.9), false_mark(0.5)) for n in range(40)))
     clean = cohort(*(case(f"c{n}", nodule(), mark(0.9)) for n in range(40)))
     better = compared(clean, noisy, "fp_per_case", margin=0.1)

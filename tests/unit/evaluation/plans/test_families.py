@@ -25,7 +25,7 @@ def outcome(family: str, p_value: float | None, *, is_met: bool | None = True) -
 
 
 def met_and_p(*outcomes: CriterionOutcome) -> list[tuple[bool | None, float | None]]:
-    return [(one.is_met, one.adjusted_p_value) for one in by_family(outcomes, 0.95)]
+    return [(tested.is_met, tested.adjusted_p_value) for tested in by_family(outcomes, 0.95)]
 
 
 def test_only_primary_criteria_are_not_adjusted() -> None:
@@ -34,8 +34,8 @@ def test_only_primary_criteria_are_not_adjusted() -> None:
 
 def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
     # one-sided at .025: the gate is .01; Holm of .004 and .02 is .008 and .02, none below .01
-    found = met_and_p(outcome("primary", 0.01), outcome("more", 0.004), outcome("more", 0.02))
-    assert found == [(True, 0.01), (True, 0.01), (True, 0.02)]
+    outcomes = met_and_p(outcome("primary", 0.01), outcome("more", 0.004), outcome("more", 0.02))
+    assert outcomes == [(True, 0.01), (True, 0.01), (True, 0.02)]
     # Holm of .015 and .02 is .03 twice: both are met when tested separately, neither may be claimed
     late = list(
         by_family([outcome("primary", 0.01), outcome("more", 0.015), outcome("more", 0.02)], 0.95)
@@ -48,7 +48,7 @@ def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
 
 
 def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
-    found = list(
+    outcomes = list(
         by_family(
             [
                 outcome("last", 0.001),
@@ -60,7 +60,7 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
         )
     )
     # families come in the order of their first criterion, after the primary one
-    assert [outcome.is_met for outcome in found] == [True, True, False, True]
+    assert [outcome.is_met for outcome in outcomes] == [True, True, False, True]
     closed = list(by_family([outcome("more", 0.001), outcome("primary", 0.3, is_met=False)], 0.95))
     assert closed[0].is_met is None
     assert in_english(closed[0].reason) == (
@@ -79,12 +79,12 @@ def test_an_open_criterion_closes_the_gate_and_keeps_its_reason() -> None:
 def test_criteria_without_a_p_value_count_by_what_is_known_of_them() -> None:
     value = CriterionOutcome("a", criterion(bound="value"), 0.9, 0.8, 1.0, is_met=True)
     assert met_and_p(value, outcome("more", 0.02)) == [(True, None), (True, 0.02)]
-    # met at .025 and no more is known: alone that suffices, beside another it does not
+    # met at .025 and no more is known: that suffices for a single criterion, but not for two
     assert met_and_p(value, outcome("more", None)) == [(True, None), (True, None)]
-    assert [one[0] for one in met_and_p(value, outcome("more", None), outcome("more", 0.001))] == [
-        *(True, True, True)
-    ]
-    assert [one[0] for one in met_and_p(value, outcome("more", None), outcome("more", 0.02))] == [
+    assert [
+        pair[0] for pair in met_and_p(value, outcome("more", None), outcome("more", 0.001))
+    ] == [*(True, True, True)]
+    assert [pair[0] for pair in met_and_p(value, outcome("more", None), outcome("more", 0.02))] == [
         *(True, False, False)
     ]
 
@@ -92,7 +92,7 @@ def test_criteria_without_a_p_value_count_by_what_is_known_of_them() -> None:
 CASES = [
     case(f"c{number}", nodule(8), *([mark(0.9)] if number % 20 else [])) for number in range(100)
 ]
-"""One nodule each, 95 of 100 found."""
+"""One nodule each, 95 of 100 outcomes."""
 PROTOCOL = protocol(metrics=("recall", "fp_per_case"), interval=IntervalChoice(bootstraps=200))
 
 

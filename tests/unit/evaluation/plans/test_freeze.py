@@ -66,10 +66,10 @@ def test_a_plan_reads_back_the_same(tmp_path: Path) -> None:
     limit = SizeLimit(minimum_mm=4, sweep_mm=(0, float("inf")))
     plan = freeze_plan(stated(), TEST_SET, PROTOCOL.model_copy(update={"size_limit": limit}))
     write_plan(plan, tmp_path / "plan.json")
-    found = read_plan(tmp_path / "plan.json")
-    assert found == plan
-    assert found.digest == plan.digest
-    assert found.protocol.digest == plan.digests.protocol
+    read = read_plan(tmp_path / "plan.json")
+    assert read == plan
+    assert read.digest == plan.digest
+    assert read.protocol.digest == plan.digests.protocol
 
 
 def test_a_plan_that_was_changed_is_refused_with_both_digests(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_criteria_are_read_from_toml_or_json(tmp_path: Path, name: str) -> None:
         path.write_text(
             json.dumps({"name": "acceptance", "author": "Test laboratory", "criteria": criteria})
         )
-    found = read_criteria(path)
-    assert (found.name, found.author) == ("acceptance", "Test laboratory")
-    assert found.criteria[0].bound == "low"
+    read = read_criteria(path)
+    assert (read.name, read.author) == ("acceptance", "Test laboratory")
+    assert read.criteria[0].bound == "low"
 
 
 @pytest.mark.parametrize(

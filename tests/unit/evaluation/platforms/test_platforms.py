@@ -94,11 +94,11 @@ def test_metrics_are_those_of_evaluate_to_the_last_bit(
     assert ran.returncode == 0, ran.stderr
     output = yaml.safe_load((tmp_path / "answer.json").read_text())  # JSON is YAML
     given = marks if platform == "grand-challenge" else marks / "marks.csv"
-    judged, _ = evaluate_files(
+    evaluation, _ = evaluate_files(
         EvaluateOptions(marks=(given,), reference=test_set, protocol="luna16")
     )
-    ((_, _, found),) = evaluation_document(judged).soundly.results
-    metrics: dict[str, Any] = found.metrics
+    ((_, _, result),) = evaluation_document(evaluation).soundly.results
+    metrics: dict[str, Any] = result.metrics
     cpm, at_1 = metrics["cpm"], metrics["sensitivity_at_fp_rate"]["1"]
     assert (output["luna16_cpm"], output["luna16_cpm_low"]) == (cpm.value, cpm.low)
     assert output["luna16_sensitivity_at_fp_rate_1"] == at_1.value
@@ -167,9 +167,9 @@ def test_a_participant_reads_nothing_of_the_reference(
     marks.mkdir()
     ran = called(platform, spoilt, submitted(platform, MARKS, marks), tmp_path / "answer.json")
     assert ran.returncode != 0
-    said = ran.stdout + ran.stderr
-    assert "this benchmark: has an error: the reference cannot be read." in said
-    assert "parquet" not in said
+    output = ran.stdout + ran.stderr
+    assert "this benchmark: has an error: the reference cannot be read." in output
+    assert "parquet" not in output
     assert not (tmp_path / "answer.json").exists()
 
 
@@ -197,7 +197,7 @@ def test_the_only_entry_of_a_folder_is_the_submission(tmp_path: Path) -> None:
     assert marks_in(tmp_path) == marks_in(tmp_path / "a.csv") == tmp_path / "a.csv"
 
 
-def test_jobs_whose_points_stand_in_their_list_are_the_submission(tmp_path: Path) -> None:
+def test_jobs_with_a_list_of_points_are_the_submission(tmp_path: Path) -> None:
     (tmp_path / "predictions.json").write_text(json.dumps([{"pk": "1"}]))
     assert marks_in(tmp_path) == tmp_path
 

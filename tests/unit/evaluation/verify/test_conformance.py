@@ -1,4 +1,4 @@
-"""Golden cases: one alone, and all as files that another scorer can be tested with."""
+"""Golden cases: a single one, and all as files that another scorer can be tested with."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ for folder in Path({golden!r}).joinpath("luna16").iterdir():
         expected = json.loads((folder / "expected.json").read_text())["expected"]
         Path(sys.argv[5], "result.json").write_text(json.dumps(expected))
 """
-"""Looks answers up among exported cases."""
+"""Finds answers among exported cases."""
 
 
 def run(*arguments: object) -> int:

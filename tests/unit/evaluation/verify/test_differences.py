@@ -123,7 +123,7 @@ def test_tables_of_another_shape_are_one_difference() -> None:
     ]
 
 
-def test_notices_that_both_have_may_stand_anywhere() -> None:
+def test_notices_that_both_have_may_have_any_order() -> None:
     first, two, three = ({"code": code, "values": {"n": 1}} for code in ("a", "b", "c"))
     assert differences_of([first, two], [two, first]) == []
     assert differences_of([first, two], [two]) == [

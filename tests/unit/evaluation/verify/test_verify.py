@@ -1,4 +1,4 @@
-"""What verify finds, from a folder alone and from the original files."""
+"""What verify finds, from only a folder and from the original files."""
 
 import json
 import shutil
@@ -301,7 +301,7 @@ def luna16(folder: Path) -> tuple[Path, Path, Path]:
     (reference / "annotations_excluded.csv").write_text(columns + "scan3,0,0,0,-1\n")
     (reference / "seriesuids.csv").write_text("scan1\nscan2\nscan3\n")
     head = "seriesuid,coordX,coordY,coordZ,probability\n"
-    first, two = folder / "one.csv", folder / "two.csv"
+    first, two = folder / "first.csv", folder / "two.csv"
     first.write_text(head + "scan1,0,0,0,0.9\nscan1,80,0,0,0.4\nother,1,0,0,0.7\n")
     two.write_text(head + "scan2,0,0,0,0.9\nscan3,80,0,0,0.4\n")
     return reference, first, two

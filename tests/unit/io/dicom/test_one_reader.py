@@ -80,7 +80,7 @@ def test_an_enhanced_file_is_the_same_scan_as_single_files(tmp_path: Path, name:
     write_volume(scan(DIRECTIONS[name]), tmp_path / "case", series_header())
     mixed = [5, 0, 11, 3, 1, 2, 10, 4, 9, 6, 8, 7]
     as_enhanced(tmp_path / "case", tmp_path / "again" / "case", mixed)
-    single, many = (image_reader(tmp_path / one)("case") for one in ("", "again"))
+    single, many = (image_reader(tmp_path / name)("case") for name in ("", "again"))
     assert np.array_equal(single.hu, many.hu)
     assert geometry_columns(single.geometry) == geometry_columns(many.geometry)
     for at in [(0, 0, 0), (3, 4, 5)]:  # and it is the one that was written

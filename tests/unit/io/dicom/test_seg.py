@@ -30,8 +30,8 @@ def voxels(held: Any, key: str, cases: pl.DataFrame) -> dict[str, set[tuple[int,
     }
 
 
-def dice(one: set[Any], other: set[Any]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other))
+def dice(first: set[Any], second: set[Any]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second))
 
 
 def outlined(cases: pl.DataFrame) -> Submission:
@@ -95,9 +95,9 @@ def test_a_mark_of_a_segment_has_its_box_and_the_size_of_its_volume(
 def test_points_and_boxes_are_filled(axial: pl.DataFrame, tmp_path: Path) -> None:
     marks = marks_on(axial, has_contour=False)
     FORM.write_marks(marks, tmp_path / "seg", axial)
-    found = voxels(read_submission(tmp_path / "seg", axial), "mark_id", axial)
+    filled = voxels(read_submission(tmp_path / "seg", axial), "mark_id", axial)
     # the boxes lie on pixel edges: 7 columns and 8 rows
-    assert {name: len(held) for name, held in found.items()} == {
+    assert {name: len(held) for name, held in filled.items()} == {
         "whole": 3 * 56,
         "flat": 56,
         "point": 1,
@@ -117,7 +117,7 @@ def test_a_reference_leaves_out_ignored_findings(axial: pl.DataFrame, tmp_path: 
     after = read_reference(tmp_path / "seg", axial)
     assert after.nodules["nodule_id"].to_list() == ["whole"]
     assert not after.nodules["is_ignored"].any()
-    old, new = (voxels(one, "nodule_id", axial) for one in (before, after))
+    old, new = (voxels(reference_, "nodule_id", axial) for reference_ in (before, after))
     assert dice(old["whole"], new["whole"]) == 1.0
 
 
@@ -130,9 +130,9 @@ def test_segments_that_do_not_overlap_are_kept_apart(axial: pl.DataFrame, tmp_pa
     )
     assert moved.height == 3
     FORM.write_marks(Submission("a", marks.marks, apart), tmp_path / "seg", axial)
-    found = voxels(read_submission(tmp_path / "seg", axial), "mark_id", axial)
-    assert {k for _, _, k in found["flat"]} == {9}
-    assert {k for _, _, k in found["whole"]} == {4, 5, 6}
+    separate = voxels(read_submission(tmp_path / "seg", axial), "mark_id", axial)
+    assert {k for _, _, k in separate["flat"]} == {9}
+    assert {k for _, _, k in separate["whole"]} == {4, 5, 6}
 
 
 @needs("dciodvfy")

@@ -50,7 +50,7 @@ def test_series_are_reported_apart_by_uid_kind_modality_and_localizer():
         slice_header(8, modality="MR", path="/archive/c"),
         slice_header(9, image_type=("ORIGINAL", "PRIMARY", "LOCALIZER"), path="/archive/d"),
     ]
-    assert [len(one.slices) for one in group_series(mixed)] == [1, 1, 1, 3]
+    assert [len(series.slices) for series in group_series(mixed)] == [1, 1, 1, 3]
 
 
 def test_a_second_copy_is_a_series_of_its_own():
@@ -69,5 +69,5 @@ def test_a_single_repeated_file_stays_in_its_series():
 
 
 def test_spacing_is_the_usual_distance():
-    slices = [one for number, one in enumerate(even_series(10)) if number != 4]
+    slices = [header for number, header in enumerate(even_series(10)) if number != 4]
     assert series_of(*slices).spacing_mm == pytest.approx(2.5)

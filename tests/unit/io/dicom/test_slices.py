@@ -304,8 +304,8 @@ def test_a_stream_that_says_another_size_is_refused_before_it_is_decoded(file, m
     data.file_meta.TransferSyntaxUID = JPEG2000Lossless
     data.save_as(file)
     monkeypatch.setattr(dicom_pixels, "_decoded_by_simpleitk", pytest.fail)
-    told = "has compressed pixels of 65535 x 65535 x 0 where its header says 16 x 12 x 1"
-    assert refused(only(file)) == told
+    message = "has compressed pixels of 65535 x 65535 x 0 where its header says 16 x 12 x 1"
+    assert refused(only(file)) == message
 
 
 def test_sizes_of_streams_are_found_in_their_heads():
@@ -340,17 +340,17 @@ def test_a_file_that_is_gone_or_cut_off_meanwhile_is_reported(file):
 
 @pytest.mark.parametrize("encoding", ["ISO_IR 192", "ISO_IR 144", "GB18030"])
 def test_the_same_bytes_are_read_in_the_encoding_of_their_file(file, encoding):
-    told = []
-    for one in (encoding, "ISO_IR 100", encoding):
+    texts = []
+    for name in (encoding, "ISO_IR 100", encoding):
         data = pydicom.dcmread(file)
-        data.SpecificCharacterSet = one
+        data.SpecificCharacterSet = name
         # bytes that every encoding reads, and each in its own way
         data.add_new(0x00080080, "LO", bytes.fromhex("d0bfd0b0"))
         data.save_as(file)
-        told.append(only(file).facts["institution"])
-    assert told[0] == told[2] == pydicom.dcmread(file).InstitutionName
-    assert told[1] != told[0]
-    assert told[1] == bytes.fromhex("d0bfd0b0").decode("latin-1")
+        texts.append(only(file).facts["institution"])
+    assert texts[0] == texts[2] == pydicom.dcmread(file).InstitutionName
+    assert texts[1] != texts[0]
+    assert texts[1] == bytes.fromhex("d0bfd0b0").decode("latin-1")
 
 
 def test_a_value_that_changes_from_slice_to_slice_is_read_again(file):
@@ -386,7 +386,7 @@ def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
         ("1.2..3", "names its series '1.2..3', which is not a UID (SeriesInstanceUID)"),
     ],
 )
-def test_a_series_whose_name_is_not_a_uid_is_not_read(file, uid, what):
+def test_a_series_whose_name_is_not_an_uid_is_not_read(file, uid, what):
     data = pydicom.dcmread(file)
     with pydicom.config.disable_value_validation():
         data.SeriesInstanceUID = uid

@@ -41,8 +41,17 @@ def test_marks_come_back_with_all_that_was_said(cases: pl.DataFrame, tmp_path: P
     before = marks_on(cases)
     after = read_submission(written(before, cases, tmp_path / "sr"), cases)
     assert after.name == "my 算法"
-    said = ["mark_id", "score", "long_mm", "short_mm", "type", "density", "malignancy", "category"]
-    assert after.marks.select(said).rows() == before.marks.select(said).rows()
+    columns = [
+        "mark_id",
+        "score",
+        "long_mm",
+        "short_mm",
+        "type",
+        "density",
+        "malignancy",
+        "category",
+    ]
+    assert after.marks.select(columns).rows() == before.marks.select(columns).rows()
     assert after.marks["diameter_mm"][0] == 7.25
     places = ["x_mm", "y_mm", "z_mm"]
     change = after.marks.select(places).to_numpy() - before.marks.select(places).to_numpy()
@@ -58,11 +67,11 @@ def test_outlines_come_back_on_the_same_voxels(cases: pl.DataFrame, tmp_path: Pa
     before = marks_on(cases)
     after = read_submission(written(before, cases, tmp_path / "sr"), cases)
     grid = grid_of(cases)
-    old, new = (drawn_by_owner(one.slices, "mark_id") for one in (before, after))
+    old, new = (drawn_by_owner(part.slices, "mark_id") for part in (before, after))
     assert len(old) == 2
     for key, drawn in old.items():
         assert np.array_equal(voxels_of(new[key], grid), voxels_of(drawn, grid))
-        corners = [np.concatenate([one.xy_mm for one in held]) for held in (drawn, new[key])]
+        corners = [np.concatenate([part.xy_mm for part in held]) for held in (drawn, new[key])]
         assert np.abs(corners[0] - corners[1]).max() < 1e-3
 
 
@@ -106,7 +115,7 @@ def test_a_report_without_findings_is_valid_and_says_so(
     assert content.ConceptCodeSequence[0].CodeMeaning == "Absent"
 
 
-def test_a_patient_whose_name_has_one_part_is_not_a_obstacle(
+def test_a_patient_whose_name_has_one_part_is_no_obstacle(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
     for file in (tmp_path / "ct").iterdir():
@@ -201,8 +210,8 @@ def test_readings_come_back_with_ratings_kinds_and_sessions(
     FORM.write_readings(before, tmp_path / "sr", cases)
     after = FORM.read_readings(tmp_path / "sr", cases)
     assert sorted(after.sessions["reader_id"]) == ["2", "Bo^Li"]
-    said = ["finding_id", "reader_id", "kind", "type", *CHARACTERISTICS]
-    assert after.findings.select(said).rows() == before.findings.select(said).rows()
+    columns = ["finding_id", "reader_id", "kind", "type", *CHARACTERISTICS]
+    assert after.findings.select(columns).rows() == before.findings.select(columns).rows()
     places = after.findings.select("x_mm", "y_mm", "z_mm")
     old = before.findings.select("x_mm", "y_mm", "z_mm")
     assert places[:2].null_count().row(0) == (2, 2, 2)
@@ -220,10 +229,10 @@ def test_readings_hold_the_voxels_that_the_reference_counts(
     FORM.write_readings(before, tmp_path / "sr", cases)
     after = FORM.read_readings(tmp_path / "sr", cases)
     result = []
-    for one in (before, after):
-        places = case_geometries(one.cases)
-        regions = finding_regions(one, outlines_of(one, places), places)
-        names = enumerate(one.findings["finding_id"])
+    for state in (before, after):
+        places = case_geometries(state.cases)
+        regions = finding_regions(state, outlines_of(state, places), places)
+        names = enumerate(state.findings["finding_id"])
         result.append({name: regions.of(row).tolist() for row, name in names})
     assert result[0] == result[1]
     assert len(result[0]["f2"]) == 7 * 7 - 9

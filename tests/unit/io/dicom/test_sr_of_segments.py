@@ -74,8 +74,8 @@ def test_the_segment_gives_the_outlines(axial: pl.DataFrame, tmp_path: Path) -> 
     old = drawn_by_owner(marks_on(axial).slices, "mark_id")
     new = drawn_by_owner(submission.slices, "mark_id")
     case_id, grid = axial["case_id"][0], grid_of(axial)
-    one, other = old[case_id, "whole"], new[case_id, "Nodule 1"]
-    assert sorted(voxels_of(one, grid).tolist()) == sorted(voxels_of(other, grid).tolist())
+    first, second = old[case_id, "whole"], new[case_id, "Nodule 1"]
+    assert sorted(voxels_of(first, grid).tolist()) == sorted(voxels_of(second, grid).tolist())
 
 
 def test_ratings_are_read_as_published(axial: pl.DataFrame, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_numbers_are_finite_and_as_many_as_asked_for():
 @pytest.mark.parametrize(
     ("kind", "value"), [("OB", b"\x01\x02"), ("LO", "seven"), ("SQ", [pydicom.Dataset()])]
 )
-def test_a_value_of_another_kind_is_not_a_error(kind: str, value: Any) -> None:
+def test_a_value_of_another_kind_is_not_an_error(kind: str, value: Any) -> None:
     data = header("GraphicData", value, kind)
     assert kind == "OB" or floats_of(data, "GraphicData") is None
     assert isinstance(text_of(data, "GraphicData"), str)

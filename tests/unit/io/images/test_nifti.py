@@ -45,9 +45,9 @@ def test_files_of_another_program_read_the_same(tmp_path, name):
     again = nifti.read_volume(tmp_path / name)
     nifti.write_volume(a_volume(), tmp_path / f"new {name}")
     new = nifti.read_volume(tmp_path / f"new {name}")
-    for one in (again, new):
-        assert np.array_equal(one.hu, a_volume().hu)
-        assert one.hu.dtype == np.int16
+    for volume in (again, new):
+        assert np.array_equal(volume.hu, a_volume().hu)
+        assert volume.hu.dtype == np.int16
     for part in ("spacing_mm", "origin_mm", "direction"):
         assert np.array_equal(getattr(again.geometry, part), getattr(new.geometry, part))
 

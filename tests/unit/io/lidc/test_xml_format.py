@@ -19,8 +19,8 @@ SPACE = "{http://www.nih.gov}"
 def test_a_square_of_two_pixels_has_the_eight_pixels_next_to_it_as_its_rim() -> None:
     ((rim, is_hole),) = rims(np.array([[5, 5], [6, 5], [5, 6], [6, 6]]))
     assert not is_hole
-    beside = {(5, 4), (6, 4), (7, 5), (7, 6), (6, 7), (5, 7), (4, 6), (4, 5)}
-    assert set(map(tuple, rim.tolist())) == beside
+    neighbours = {(5, 4), (6, 4), (7, 5), (7, 6), (6, 7), (5, 7), (4, 6), (4, 5)}
+    assert set(map(tuple, rim.tolist())) == neighbours
     steps = np.abs(np.roll(rim, -1, axis=0) - rim).max(axis=1)
     assert (steps == 1).all()  # a walk: each is next to the one before
 

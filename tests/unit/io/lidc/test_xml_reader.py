@@ -117,8 +117,8 @@ def test_an_archive_a_folder_and_a_file_give_the_same(tmp_path: Path) -> None:
         tar.add(folder, arcname=".")
     from_folder = read_lidc_files(folder).readings
     assert read_lidc_files(archive).readings == from_folder
-    (alone,) = read_lidc_files(folder / "sub" / "a.xml").readings
-    assert alone.sessions == from_folder[0].sessions
+    (single,) = read_lidc_files(folder / "sub" / "a.xml").readings
+    assert single.sessions == from_folder[0].sessions
 
 
 def test_chest_x_ray_reads_are_counted_and_passed_over(tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ def test_wrong_documents_are_reported(
 
 
 def test_marks_are_written_in_millimetres(tmp_path: Path) -> None:
-    said = submission(case("a", mark(0.5, (10, 20, -80), diameter_mm=4.0, type="calcified")))
-    write_marks(said, tmp_path / "x.json")
+    given = submission(case("a", mark(0.5, (10, 20, -80), diameter_mm=4.0, type="calcified")))
+    write_marks(given, tmp_path / "x.json")
     content = json.loads((tmp_path / "x.json").read_text())
     assert content["info"] == {"coordinates": "lps_mm"}
     assert content["images"] == [{"id": 1, "case_id": "a"}]
@@ -158,6 +158,6 @@ def test_marks_are_written_in_millimetres(tmp_path: Path) -> None:
 def test_a_reference_is_written_with_ignored_findings(tmp_path: Path) -> None:
     truth = reference(case("a", nodule(5), ignored(6)), case("b"))
     write_reference(truth, tmp_path / "x.json")
-    found = read_reference(tmp_path / "x.json")
-    assert found.cases["case_id"].to_list() == ["a", "b"]
-    assert found.nodules["is_ignored"].to_list() == [False, True]
+    again = read_reference(tmp_path / "x.json")
+    assert again.cases["case_id"].to_list() == ["a", "b"]
+    assert again.nodules["is_ignored"].to_list() == [False, True]

@@ -164,8 +164,8 @@ def test_two_documents_for_a_case_are_refused(tmp_path: Path) -> None:
 
 
 def test_points_are_written_one_file_per_case(tmp_path: Path, cases: pl.DataFrame) -> None:
-    said = submission(case("b", mark(0.5, (1, 2, 3))))
-    write_marks(said, tmp_path / "out", cases)
+    given = submission(case("b", mark(0.5, (1, 2, 3))))
+    write_marks(given, tmp_path / "out", cases)
     texts = {file.name: json.loads(file.read_text()) for file in (tmp_path / "out").iterdir()}
     assert texts == {
         "a.json": points(),

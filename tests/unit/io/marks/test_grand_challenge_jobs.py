@@ -19,7 +19,7 @@ def job(case: str, pk: str, **more: Any) -> dict[str, Any]:
     return {"pk": pk, "status": "Succeeded", "inputs": [ct], "outputs": [result], **more}
 
 
-def laid(folder: Path, jobs: list[dict[str, Any]], outputs: dict[str, object]) -> Path:
+def write_jobs(folder: Path, jobs: list[dict[str, Any]], outputs: dict[str, object]) -> Path:
     """A folder as the platform gives it to an evaluation."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "predictions.json").write_text(json.dumps(jobs))
@@ -32,7 +32,7 @@ def laid(folder: Path, jobs: list[dict[str, Any]], outputs: dict[str, object]) -
 
 def test_marks_are_those_of_the_jobs_under_the_names_of_their_images(tmp_path: Path) -> None:
     jobs = [job("1.2.3", "p1", exec_duration="PT1M2.5S"), job("b", "p2")]
-    read = read_submission(laid(tmp_path / "in", jobs, {"p1": POINTS, "p2": POINTS}))
+    read = read_submission(write_jobs(tmp_path / "in", jobs, {"p1": POINTS, "p2": POINTS}))
     assert read.marks["case_id"].to_list() == ["1.2.3", "b"]
     assert read.marks.select("x_mm", "y_mm", "z_mm", "score").row(0) == (1.0, 2.0, 3.0, 0.5)
     assert read.runs is not None
@@ -44,17 +44,17 @@ def test_marks_are_those_of_the_jobs_under_the_names_of_their_images(tmp_path: P
 
 def test_a_job_that_failed_is_a_failed_run_and_its_output_is_not_read(tmp_path: Path) -> None:
     jobs = [job("a", "p1"), job("b", "p2", status="Failed")]
-    read = read_submission(laid(tmp_path / "in", jobs, {"p1": POINTS, "p2": {"type": 5}}))
+    read = read_submission(write_jobs(tmp_path / "in", jobs, {"p1": POINTS, "p2": {"type": 5}}))
     assert read.runs is not None
     assert dict(read.runs.select("case_id", "state").rows()) == {"a": "ok", "b": "failed"}
     assert read.marks["case_id"].to_list() == ["a"]
 
 
 def test_points_may_stand_in_the_list_and_sockets_be_called_interfaces(tmp_path: Path) -> None:
-    one = job("a", "p1")
-    (output,) = one["outputs"]
-    one["outputs"] = [{"interface": output["socket"], "value": POINTS}]
-    assert read_submission(laid(tmp_path / "in", [one], {})).marks.height == 1
+    first = job("a", "p1")
+    (output,) = first["outputs"]
+    first["outputs"] = [{"interface": output["socket"], "value": POINTS}]
+    assert read_submission(write_jobs(tmp_path / "in", [first], {})).marks.height == 1
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_wrong_with_a_job_is_reported(
     jobs: list[dict[str, Any]], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=words):
-        read_submission(laid(tmp_path / "in", jobs, {"p1": POINTS}))
+        read_submission(write_jobs(tmp_path / "in", jobs, {"p1": POINTS}))
 
 
 def test_a_case_called_predictions_is_a_case(tmp_path: Path) -> None:
@@ -93,4 +93,4 @@ def test_durations_are_read_as_iso_8601_writes_them(text: object, seconds: float
 
 def test_no_job_is_not_a_submission(tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        read_submission(laid(tmp_path / "in", [], {}))
+        read_submission(write_jobs(tmp_path / "in", [], {}))

@@ -26,22 +26,22 @@ def sheets(path: Path) -> dict[str, list[tuple]]:
 def test_the_sheets_are_those_that_rjafroc_reads(tmp_path: Path) -> None:
     """Layout: RJafroc's ReadJAFROCNewFormat and checkTruthTable (newExcelFileFormat = TRUE)."""
     write_cohorts({("algorithm", "1"): cohort(*CASES)}, tmp_path / "x.xlsx")
-    found = sheets(tmp_path / "x.xlsx")
-    assert sorted(name.upper() for name in found) == ["FP", "TP", "TRUTH"]
-    assert found["Truth"] == [
+    written = sheets(tmp_path / "x.xlsx")
+    assert sorted(name.upper() for name in written) == ["FP", "TP", "TRUTH"]
+    assert written["Truth"] == [
         ("CaseID", "LesionID", "Weight", "ReaderID", "ModalityID", "Paradigm"),
         (1, 0, 0, "1", "1", "FROC"),
         (2, 1, 0, "1", "1", "FCTRL"),
         (2, 2, 0, "1", "1", None),
         (3, 1, 0, "1", "1", None),
     ]
-    assert found["TP"] == [
+    assert written["TP"] == [
         ("ReaderID", "ModalityID", "CaseID", "LesionID", "TP_Rating"),
         ("1", "1", 2, 2, 0.9),
         ("1", "1", 3, 1, 0.8),
     ]
-    assert found["FP"][0] == ("ReaderID", "ModalityID", "CaseID", "FP_Rating")
-    assert sorted(found["FP"][1:]) == [("1", "1", 1, 0.3), ("1", "1", 2, 0.1), ("1", "1", 2, 0.2)]
+    assert written["FP"][0] == ("ReaderID", "ModalityID", "CaseID", "FP_Rating")
+    assert sorted(written["FP"][1:]) == [("1", "1", 1, 0.3), ("1", "1", 2, 0.1), ("1", "1", 2, 0.2)]
 
 
 def test_lesions_of_a_case_follow_one_another(tmp_path: Path) -> None:
@@ -54,18 +54,18 @@ def test_lesions_of_a_case_follow_one_another(tmp_path: Path) -> None:
 
 def test_algorithms_are_modalities_of_one_reader(tmp_path: Path) -> None:
     write_cohorts({("a", "1"): cohort(*CASES), ("b", "1"): cohort(*CASES)}, tmp_path / "x.xlsx")
-    found = sheets(tmp_path / "x.xlsx")
-    assert {row[4] for row in found["Truth"][1:]} == {"1,2"}
-    assert [row[1] for row in found["TP"][1:]] == ["1", "1", "2", "2"]
+    written = sheets(tmp_path / "x.xlsx")
+    assert {row[4] for row in written["Truth"][1:]} == {"1,2"}
+    assert [row[1] for row in written["TP"][1:]] == ["1", "1", "2", "2"]
 
 
 def test_readers_are_crossed_with_treatments(tmp_path: Path) -> None:
     ways = [(way, reader) for way in ("alone", "with CAD") for reader in ("ann", "ben", "cem")]
     write_cohorts({cell: cohort(*CASES) for cell in ways}, tmp_path / "x.xlsx")
-    found = sheets(tmp_path / "x.xlsx")
-    assert {row[3:5] for row in found["Truth"][1:]} == {("1,2,3", "1,2")}
+    written = sheets(tmp_path / "x.xlsx")
+    assert {row[3:5] for row in written["Truth"][1:]} == {("1,2,3", "1,2")}
     order = [("1", "1"), ("2", "1"), ("3", "1"), ("1", "2"), ("2", "2"), ("3", "2")]
-    assert [row[:2] for row in found["TP"][1::2]] == order
+    assert [row[:2] for row in written["TP"][1::2]] == order
     assert pl.read_csv(tmp_path / "x.key.csv").rows()[:5] == [
         ("modality", 1, None, "alone"),
         ("modality", 2, None, "with CAD"),

@@ -134,8 +134,8 @@ def test_series_with_crlf_bom_and_blank_lines_are_read(tmp_path: Path) -> None:
 
 
 def test_marks_are_written_as_the_official_program_reads_them(tmp_path: Path) -> None:
-    said = submission(case("a", mark(0.25, (1, 2.5, -3))), case("b", mark(-1, (0.1, 0, 0))))
-    write_marks(said, tmp_path / "x.csv")
+    given = submission(case("a", mark(0.25, (1, 2.5, -3))), case("b", mark(-1, (0.1, 0, 0))))
+    write_marks(given, tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text() == HEADER + "a,1.0,2.5,-3.0,0.25\nb,0.1,0.0,0.0,-1.0\n"
 
 

@@ -29,8 +29,8 @@ def full() -> tuple:
 
 
 def test_the_list_tells_nodules_from_others(tmp_path: Path) -> None:
-    found = candidates(tmp_path)
-    assert found.select("case_id", "z_mm", "is_nodule", "line").rows()[:2] == [
+    listed = candidates(tmp_path)
+    assert listed.select("case_id", "z_mm", "is_nodule", "line").rows()[:2] == [
         ("a", 30.0, False, 2),
         ("a", 31.0, True, 3),
     ]
@@ -52,14 +52,14 @@ def test_a_submission_that_scores_every_candidate_once_is_right(tmp_path: Path) 
 
 
 def test_missing_unlisted_and_repeated_candidates_are_counted(tmp_path: Path) -> None:
-    said = submission(
+    given = submission(
         case(
             "a", mark(1, (10.5, -20.25, 30)), mark(1, (10.5, -20.25, 30.0005)), mark(1, (0, 0, 0))
         ),
         case("b", mark(1, (1, 1, 1)), mark(1, (10.5, -20.25, 30))),
         case("c", mark(1, (1, 1, 1))),
     )
-    check = check_candidate_track(said, candidates(tmp_path))
+    check = check_candidate_track(given, candidates(tmp_path))
     # missing: (.., 31) of a and the second (1, 1, 1) of b
     assert (check.missing, check.unlisted, check.repeated) == (2, 2, 1)
     assert [str(problem) for problem in check.problems] == [
@@ -109,8 +109,8 @@ def test_a_wrong_list_is_reported(tmp_path: Path) -> None:
 
 def test_many_problems_are_counted(tmp_path: Path) -> None:
     text = "seriesuid,coordX,coordY,coordZ,class\n" + "".join(f"a,{n},0,0,0\n" for n in range(8))
-    said = submission(case("a", *(mark(1, (n, 50, 0)) for n in range(7))))
-    check = check_candidate_track(said, candidates(tmp_path, text))
+    given = submission(case("a", *(mark(1, (n, 50, 0)) for n in range(7))))
+    check = check_candidate_track(given, candidates(tmp_path, text))
     assert (check.missing, check.unlisted) == (8, 7)
     assert [str(problem) for problem in check.problems][-2:] == [
         "submission 'algorithm': 3 more candidates like this.",

@@ -151,8 +151,8 @@ def test_wrong_documents_are_reported(
 
 
 def test_marks_are_written_with_their_conventions(tmp_path: Path) -> None:
-    said = submission(case("a", mark(0.5, (1, 2, 3), diameter_mm=4.0)), case("b", mark(0.25)))
-    write_marks(said, tmp_path / "x.json")
+    given = submission(case("a", mark(0.5, (1, 2, 3), diameter_mm=4.0)), case("b", mark(0.25)))
+    write_marks(given, tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text()) == {
         "coordinates": "LPS",
         "box_mode": "cccwhd",
@@ -178,6 +178,6 @@ def test_ignored_findings_cannot_be_written(tmp_path: Path) -> None:
         write_reference(reference(case("a", nodule(5), ignored(5))), tmp_path / "x.json")
 
 
-def test_one_case_may_stand_only(tmp_path: Path) -> None:
+def test_a_single_case_needs_no_list(tmp_path: Path) -> None:
     marks = read_marks(written(tmp_path / "x.json", ONE | {"image": "C:\\scans\\b"}))
     assert marks.marks["case_id"].to_list() == ["b"]

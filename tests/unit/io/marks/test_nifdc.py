@@ -232,7 +232,7 @@ def test_text_in_a_number_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("contour", ["1 2;3 4", "1,2;3,4;5,6", "a b;c d;e f", "1 2;3 4;5"])
-def test_a_contour_that_is_not_a_outline_is_refused(tmp_path: Path, contour: str) -> None:
+def test_a_contour_that_is_not_an_outline_is_refused(tmp_path: Path, contour: str) -> None:
     path = written(tmp_path, HEADER + f'a,n,10,-80,5,5,6,6,,,,,,,"{contour}"\n')
     assert messages_of(read_marks, path) == [
         f"x.csv line 2: contour '{contour}' is not a list of at least three points. Write it as "

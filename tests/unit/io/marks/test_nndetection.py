@@ -118,8 +118,8 @@ def test_the_problems_of_all_files_are_reported_at_once(
 
 
 def test_what_is_written_is_plain_numpy_in_voxels(tmp_path: Path, cases: pl.DataFrame) -> None:
-    said = submission(case("a", mark(0.5, (11.5, 22.5, -80), diameter_mm=5.0)))
-    write_marks(said, tmp_path / "m", cases)
+    given = submission(case("a", mark(0.5, (11.5, 22.5, -80), diameter_mm=5.0)))
+    write_marks(given, tmp_path / "m", cases)
     written = pickle.loads((tmp_path / "m" / "a_boxes.pkl").read_bytes())  # noqa: S301 - our own file
     # 5 mm are 5, 5 and 2.5 voxels, and one more; the centre is voxel (61.5, 72.5, 10)
     assert written["pred_boxes"].tolist() == [[8.25, 69.5, 11.75, 75.5, 58.5, 64.5]]
