@@ -79,15 +79,15 @@ def _steps(counted: Sequence[Notice]) -> str:
 
 IN_SHORT: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "marks_agree": lambda values: f"{values['share']:.2f}",
-    "highest_stay": lambda values: f"{values['kept']} of {values['top']}; {values['all']:.2f}",
+    "highest_stay": lambda values: f"{values['remaining']} of {values['top']}; {values['all']:.2f}",
     "inserted_found": lambda values: (
         f"{values['large_found']} of {values['large']}; {in_short(values['elsewhere'])}"
     ),
     "about_as_many": lambda values: (
-        f"{values['kept']} of {values['total']}; {_steps(values['counts'])}"
+        f"{values['remaining']} of {values['total']}; {_steps(values['counts'])}"
     ),
     "found_by_step": lambda values: _steps(values["steps"]),
-    "large_stay": lambda values: f"{values['kept']} of {values['total']}",
+    "large_stay": lambda values: f"{values['remaining']} of {values['total']}",
 }
 """What was measured, in a few metrics."""
 

@@ -4,8 +4,9 @@ The public names are loaded from their modules when they are first asked for, so
 the package does nothing else.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nodulebench.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from nodulebench.api.evaluate import Compared, compare, evaluate, evaluate_files
@@ -59,7 +60,7 @@ __all__ = [
     "write_evaluation",
 ]
 
-_HOME = {
+_MODULES = {
     "METRICS": "metrics",
     "FORMATS": "io.formats",
     "RULES": "matching.rules",
@@ -93,14 +94,4 @@ _HOME = {
 }
 """Public name -> the module it is loaded from."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

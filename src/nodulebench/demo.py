@@ -1,4 +1,4 @@
-"""Phantoms, three candidate detectors and their combination -> the whole workflow in one command.
+"""The demonstration: phantoms, three detectors and their combination, evaluated and reported.
 
 The detectors really process the images, and the nodules are known; a seed determines everything.
 """

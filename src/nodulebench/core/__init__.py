@@ -1,1 +1,1 @@
-"""The vocabulary: tables, protocol, labels, cohort and results. No files, no statistics."""
+"""The vocabulary: tables, protocols, labels, cohorts and results; no file formats."""

@@ -1,1 +1,11 @@
 """Curation: admit DICOM series as cases or exclude them with coded reasons; de-identify them."""
+
+from nodulebench.core.lazy_names import lazy_names
+
+_MODULES = {
+    "cover_files": "composition.service",
+    "curate_files": "service",
+    "deidentify_folder": "deidentify.service",
+    "draw_files": "composition.service",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

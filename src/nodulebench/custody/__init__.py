@@ -1,5 +1,17 @@
-"""Sequestered test sets: seal, open, budget, evaluate, and a log of every use."""
+"""Sequestered test sets: seal them, evaluate on them within a budget, and log every use."""
 
-from nodulebench.io.bundle import is_sealed, require_local_workers
+from typing import TYPE_CHECKING
 
-__all__ = ["is_sealed", "require_local_workers"]
+from nodulebench.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from nodulebench.io.bundle import is_sealed as is_sealed
+    from nodulebench.io.bundle import require_local_workers as require_local_workers
+
+_MODULES = {
+    "is_sealed": ".io.bundle",
+    "require_local_workers": ".io.bundle",
+    "seal_bundle": "seal",
+    "verify_sealed": "verify",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,1 +1,14 @@
 """Evaluate marks against a reference: metrics, comparisons, plans, checks and result folders."""
+
+from nodulebench.core.lazy_names import lazy_names
+
+_MODULES = {
+    "EvaluateOptions": "service",
+    "check_files": "check.service",
+    "compare_folder": "comparison.service",
+    "evaluate_files": "service",
+    "freeze_files": "plans.freeze",
+    "verify_folder": "verify.verify",
+    "write_report": "report",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,1 +1,1 @@
-"""Message codes to text, in the language of the reader."""
+"""Message codes -> text, in the language of the reader."""

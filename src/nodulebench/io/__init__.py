@@ -1,1 +1,11 @@
-"""The disk: whole files, locks, digests, signatures, vaults, tables; no outside format."""
+"""Files on disk: our own tables, DICOM, images, LIDC, and the formats of marks and references."""
+
+from nodulebench.core.lazy_names import lazy_names
+
+_MODULES = {
+    "FORMATS": "formats",
+    "read_cases": "formats",
+    "read_reference": "formats",
+    "read_submission": "formats",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,4 +1,4 @@
-"""What metrics, rules, formats and detectors keep to, so that other packages can test theirs.
+"""Checks that a metric, rule, format or detector of another package must pass.
 
 Each check takes the name under which an item is registered, built in or by an entry point, and
 raises an AssertionError that says what is broken::

@@ -1,1 +1,1 @@
-"""Web applications: the viewer and the portal."""
+"""Web applications: the viewer, the portal and its client."""
