@@ -54,7 +54,7 @@ def wrote(folder: Path, rows: str) -> Path:
     ("reader", "rows", "what"),
     [
         pytest.param(
-            "nobody", GOOD, "error: person 'nobody': is not known. Known: r1", id="unknown reader"
+            "r99", GOOD, "error: person 'r99': is not known. Known: r1", id="unknown reader"
         ),
         pytest.param(
             "r4",
@@ -203,7 +203,7 @@ def test_wrong_lidc_files_make_no_reference(
     assert contents(tmp_path) == before
 
 
-def test_the_same_lidc_file_twice_counts_once_and_is_told(tmp_path: Path, capsys) -> None:
+def test_the_same_lidc_file_twice_counts_once_with_a_message(tmp_path: Path, capsys) -> None:
     source = tmp_path / "xml"
     source.mkdir()
     for name in ("a", "b"):
