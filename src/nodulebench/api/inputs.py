@@ -109,7 +109,7 @@ def table_of(given: Any, argument: str) -> pl.DataFrame:
     return null_unmeasured(table.rename(COLUMNS, strict=False))
 
 
-def _is_table(given: Any) -> bool:
+def _is_table(given: object) -> bool:
     return (
         isinstance(given, pl.DataFrame)
         or (isinstance(given, Mapping) and bool({"case_id", "seriesuid"} & given.keys()))
@@ -118,7 +118,7 @@ def _is_table(given: Any) -> bool:
     )
 
 
-def _is_pandas(given: Any) -> bool:
+def _is_pandas(given: object) -> bool:
     """Whether it is a frame of pandas, which need not be installed."""
     return type(given).__module__.startswith("pandas") and hasattr(given, "columns")
 
@@ -135,7 +135,7 @@ def _columns(given: Any) -> JsonObject:
     }
 
 
-def _kind(given: Any) -> str:
+def _kind(given: object) -> str:
     kind = type(given).__name__
     return f"an {kind} without column names" if isinstance(given, np.ndarray) else f"a {kind}"
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Checkpoint of a sealed set's log; repeat.",
 )
-@click.option("--images", type=FILE, help="Folder of the images that a bundle only lists.")
+@click.option("--images", type=FILE, help="The images that a bundle only lists, in a folder.")
 def command(
     folder: Path,
     public_key: Path | None,

@@ -125,7 +125,7 @@ def as_rows(table: pl.DataFrame) -> list[JsonObject]:
     ]
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "inf"
     return value

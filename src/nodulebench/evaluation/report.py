@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -37,6 +37,9 @@ from nodulebench.report.developer_copy import developers_document, only_algorith
 from nodulebench.report.excerpts import Excerpt, excerpt
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.verdict import Issued
+
+if TYPE_CHECKING:
+    from nodulebench.report.sections.errors import Patch
 
 SPREAD_COLUMNS = ("algorithm", "metric", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")
@@ -289,7 +292,7 @@ def read_spread(path: Path) -> pl.DataFrame:
     return without_marks(read)
 
 
-def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator[Any]:
+def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator["Patch"]:
     from nodulebench.evaluation.patches import cut_patches
     from nodulebench.io.images.case_images import image_reader
 

@@ -59,7 +59,7 @@ def write_point_case(case: JsonObject, folder: Path) -> list[Path]:
     return [folder / name for name in contents]
 
 
-def _csv(header: str, rows: list[list[Any]]) -> str:
+def _csv(header: str, rows: list[list[object]]) -> str:
     return "\n".join([header, *(",".join(str(value) for value in row) for row in rows), ""])
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -61,8 +60,8 @@ class Difference:
 
     file: str
     where: str
-    written: Any = NOTHING
-    recomputed: Any = NOTHING
+    written: object = NOTHING
+    recomputed: object = NOTHING
 
     def __str__(self) -> str:
         if self.written is NOTHING and self.recomputed is NOTHING:
@@ -71,7 +70,7 @@ class Difference:
         return f"{self.file} {self.where}: {values}"
 
 
-def count_values(value: Any) -> int:
+def count_values(value: object) -> int:
     """The number of scalar values of a document."""
     if isinstance(value, dict):
         return sum(map(count_values, value.values()))
@@ -79,7 +78,7 @@ def count_values(value: Any) -> int:
 
 
 def document_differences(
-    written: Any, recomputed: Any, file: str, where: str = ""
+    written: object, recomputed: object, file: str, where: str = ""
 ) -> Iterator[Difference]:
     """Where two JSON values differ; the order of keys does not matter."""
     if isinstance(written, dict) and isinstance(recomputed, dict):
@@ -95,7 +94,7 @@ def document_differences(
         yield Difference(file, where, written, recomputed)
 
 
-def _pairs(written: list[Any], recomputed: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+def _pairs(written: list[object], recomputed: list[object]) -> Iterator[tuple[int, object, object]]:
     """The values of two lists at the same index; the order of notices does not matter."""
     indices, others = list(range(len(written))), recomputed
     if all(map(is_notice, (*written, *recomputed))):
@@ -141,7 +140,7 @@ def _is_other(written: pl.Series, recomputed: pl.Series) -> pl.Series:
     return ~is_near.fill_null(False) & written.ne_missing(recomputed)
 
 
-def _is_same(written: Any, recomputed: Any) -> bool:
+def _is_same(written: object, recomputed: object) -> bool:
     if isinstance(written, bool) or isinstance(recomputed, bool):
         return written is recomputed
     if isinstance(written, int) and isinstance(recomputed, int):
@@ -158,7 +157,7 @@ def _below(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     value = in_english(value) if is_notice(value) else value
     text = repr(value) if value is NOTHING else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 120 else f"{text[:117]}..."
