@@ -159,7 +159,7 @@ def xml(series: str = "1.2.3", at: int = 100, name: str = "N1") -> str:
         ),
         pytest.param(
             {"a": xml(), "b": xml("1.2.9")},
-            "error: series '1.2.9': has no voxel size, which its pixels need to become "
+            "error: series '1.2.9': has no voxel size, so its pixels cannot become "
             "millimetres. Give a table of cases that lists it with spacing and origin.",
             id="wrong series",
         ),
@@ -171,8 +171,8 @@ def xml(series: str = "1.2.3", at: int = 100, name: str = "N1") -> str:
         ),
         pytest.param(
             {"a": xml(), "b": xml(name="other")},
-            "error: b.xml: series '1.2.3' was read before with other marks, in a.xml. Keep one of "
-            "the two files.",
+            "error: b.xml: series '1.2.3' was read before with other marks, in a.xml. Leave only "
+            "one of the two files.",
             id="another reading of the same series",
         ),
     ],
