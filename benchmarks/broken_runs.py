@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 WAYS = ("killed", "full", "power_cut")
-KINDS = ("lost", "stuck", "doubled", "untold")
+KINDS = ("lost", "stuck", "doubled", "unclear")
 HEADER = (
     *("command", "killed", "full disk", "power cut"),
     *("lost", "stuck", "doubled", "badly reported"),

@@ -13,13 +13,13 @@ from nodulebench.imaging.volume import Volume, make_volume
 
 
 def _what_is_missing() -> str:
-    """Why no sandbox can be made on this machine, whoever makes it; empty: one can."""
+    """Why no sandbox can be made on this machine; empty: one can be made."""
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap is not installed"
     tried = [program, "--unshare-all", "--ro-bind", "/", "/", "true"]
     if subprocess.run(tried, capture_output=True, check=False).returncode:
-        return "this kernel lets nobody make name spaces"
+        return "this kernel allows no name spaces"
     return "" if os.access("/sys/fs/cgroup", os.W_OK) else "control groups cannot be made here"
 
 

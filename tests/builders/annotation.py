@@ -107,7 +107,7 @@ class MemoryStore:
         return "head" if number is None else f"event {number}"
 
     def foreign_files(self) -> list[str]:
-        """Nothing lies among the events."""
+        """Files among the events that are not events: none."""
         return []
 
 

@@ -58,7 +58,7 @@ class Panel:
         return roster.model_copy(update={"people": people})
 
     def handle(self, person: str | None = None) -> ProjectHandle:
-        """The project, open for somebody."""
+        """The project, opened for a person."""
         key = self.folder / person if person and self.has_keys else None
         return open_project(self.project, key)
 
@@ -73,7 +73,7 @@ class Panel:
         return draw_reviewer(self.handle("office"), "office", batch)
 
     def reads(self, person: str, boxes: dict[str, list[Slice]], batch: str = "b1") -> Event:
-        """A reader hands in a file."""
+        """A reader submits a file."""
         return submit_case(self.handle(person), batch, person, self.file(person, boxes))
 
     def file(self, person: str, boxes: dict[str, list[Slice]]) -> Path:
@@ -87,7 +87,7 @@ class Panel:
         return path
 
     def act(self, person: str, step: str, **fields) -> Event:
-        """Somebody takes a step."""
+        """A person takes a step."""
         action = step_of({"step": step, "batch_id": "b1", **fields})
         return self.handle(person).act(person, action)
 
@@ -100,7 +100,7 @@ class Panel:
         return finish_cases(self.handle(person), "b1", person, cases)
 
     def to_release(self) -> "Panel":
-        """One case, a nodule that all drew and one that one drew; the latter is no nodule."""
+        """One case with a nodule that all drew, and a finding of one reader that is rejected."""
         self.opens("a")
         for person, drawn in (("r1", [SHARED, LONE]), ("r2", [SHARED]), ("r3", [SHARED])):
             self.reads(person, {"a": drawn})

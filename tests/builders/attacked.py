@@ -1,4 +1,4 @@
-"""Every route of a reading room, and what is tried on each by somebody who wants to know more."""
+"""Every route of a reading session, and the attacks that are tried on each."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ CLICK = {"position_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
 SQUARE = [[x, y] for x, y in ((0, -20), (20, -20), (20, 0), (0, 0))]
 SLICES = [{"slice_index": at, "outline": SQUARE} for at in (10, 12)]
 EDIT = {"client": "spy", "number": 1, "finding_id": "candidate-2", "based_on": 0}
-JUDGED = {"rule": "center_hit", "algorithm": "anna"}
+EVALUATED = {"rule": "center_hit", "algorithm": "anna"}
 MARKUPS = b'{"markups": [{"type": "Fiducial", "name": "nodule", "controlPoints": []}]}'
 HANGING = {
     "layout": "one",
@@ -59,12 +59,12 @@ TRIES: dict[str, list[dict[str, Any]]] = {
     "POST /scans/{number}/joined": [{"json": {"slice_index": 11, "stroke": SQUARE}}],
     "POST /scans/{number}/filled": [{"json": {"slices": SLICES}}],
     "GET /evaluation": [{}],
-    "GET /evaluation/errors": [{"params": JUDGED}],
-    "GET /scans/{number}/evaluation": [{"params": JUDGED}],
+    "GET /evaluation/errors": [{"params": EVALUATED}],
+    "GET /scans/{number}/evaluation": [{"params": EVALUATED}],
     "GET /work": [{}],
     "POST /work/{batch_id}/release": [{"json": {}}],
 }
-"""What is asked of each route. A route that stands here not is one that nobody has attacked."""
+"""Requests for each route. A route that is missing here was never attacked."""
 
 
 def routes_of(app: Any) -> list[str]:
@@ -94,7 +94,7 @@ def answers_of(
     Args:
         client: who asks.
         but: places that are left out.
-        where: where the room is on a site.
+        where: the path of the session on a site.
     """
     for route, tries in TRIES.items():
         method, _, path = route.partition(" ")

@@ -126,7 +126,7 @@ def head(seed=0):
 
 
 def around(body, inner, outer):
-    """What lies between a swollen head and the head itself: where masks and cushions are."""
+    """The space between a dilated head and the head itself: where masks and cushions are."""
     solid = ndimage.binary_fill_holes((body.hu > -400) & ~body.box(0, 150, 175, 26))
     filled = np.stack([ndimage.binary_fill_holes(section) for section in solid])
     grow = ndimage.generate_binary_structure(3, 1)

@@ -1,6 +1,6 @@
 """Bench: one command that writes, broken off and looked at.
 
-Broken off in earnest, each run is a process of its own. That takes a second, most of it to get
+Broken off in earnest, each run is a separate process. That takes a second, most of it to get
 going; so all is tried first in one process that is warm: what the disk holds at every operation is
 recorded in one run and put back for each kill, commands are called one after the other, and what
 was seen to go well before is not tried again. What goes wrong there is tried again in earnest.
@@ -29,12 +29,12 @@ from typing import Any
 from builders.broken_calls import exit_code, state
 from builders.broken_jobs import Job
 from builders.killed_sealing import WATCHED, in_child
-from builders.power_cut import Kept, Moment, Recorder
+from builders.power_cut import DiskState, Moment, Recorder
 
 SIZES = (0, 40, 400, 4000, 40_000)
 """Bytes that a file may have on a disk that is nearly full."""
 REASONS = ("No space left on device", "File too large")
-"""What a user has to be told where the disk is full."""
+"""What a message must say when the disk is full."""
 KINDS = {
     "killed": ("killed",),
     "full": ("full", "files of bytes"),
@@ -61,20 +61,20 @@ class Outcome:
     """The command cannot be run again to the end."""
     doubled: list[str] = field(default_factory=list)
     """What is there in the end is not what one run makes."""
-    untold: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
     """An error without the words that a user needs."""
     step: int = 1
     """How many operations lie between two tries."""
 
     @property
     def wrong(self) -> int:
-        """How many things went wrong."""
-        return sum(map(len, (self.lost, self.stuck, self.doubled, self.untold)))
+        """How many errors were seen."""
+        return sum(map(len, (self.lost, self.stuck, self.doubled, self.unclear)))
 
     def add(self, other: "Outcome") -> None:
         """Take in what came of further runs."""
         self.runs += other.runs
-        for name in ("lost", "stuck", "doubled", "untold"):
+        for name in ("lost", "stuck", "doubled", "unclear"):
             getattr(self, name).extend(getattr(other, name))
 
 
@@ -109,15 +109,15 @@ class Bench:
 
     def __init__(self, folder: Path, job: Job, *, is_warm: bool) -> None:
         self.folder, self.job, self.is_warm = folder, job, is_warm
-        self.fresh, self.folder, self.told = (
+        self.fresh, self.folder, self.output = (
             folder / "fresh",
             folder / "folder",
-            folder / "told.txt",
+            folder / "output.txt",
         )
         self.good: list[str] = []
         self.moments: list[Moment] = []
         self.operations: list[Moment] = []
-        self._judged = 0
+        self._checks = 0
         self._known: set[bytes] = set()
         self._checked: set[bytes] = set()
 
@@ -139,11 +139,11 @@ class Bench:
             raise AssertionError(f"{command}: {output}")
 
     def state(self) -> list[str]:
-        """What of the desk counts."""
+        """The state of the folder, without what does not count."""
         return state(self.folder, self.job.uncounted)
 
     def reset(self) -> None:
-        """Put the desk as it is before the command."""
+        """Restore the folder as it is before the command."""
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.fresh, self.folder)
 
@@ -156,16 +156,16 @@ class Bench:
             signal.alarm(LONGEST_S)
             codes.append(exit_code(command))
 
-        self._run(_new_file(self.told), work, codes)
-        return codes[0], self.told.read_text(errors="replace")
+        self._run(_new_file(self.output), work, codes)
+        return codes[0], self.output.read_text(errors="replace")
 
     def _run(self, out: int, work: Callable[[], None], codes: list[int]) -> None:
-        """Run something that says its code, here or in a process of its own; it prints to a file.
+        """Run something that adds its exit code, here or in a child process; it prints to a file.
 
-        That process has a group of its own, which a kill ends.
+        The child has its own process group, which a kill ends.
         """
 
-        def alone() -> None:
+        def run_in_group() -> None:
             os.setpgid(0, 0)
             _printing_to(out, work)
             os._exit(codes[0])
@@ -174,7 +174,7 @@ class Bench:
             _printing_to(out, work)
             signal.alarm(0)
         else:
-            codes.append(in_child(alone))
+            codes.append(in_child(run_in_group))
             os.close(out)
 
     def tries(self, how: str, step: int) -> tuple[Outcome, list[Try]]:
@@ -210,12 +210,12 @@ class Bench:
             seen = self.operations if kind == "killed" else self.moments
             if number >= len(seen):
                 return False
-            survivor = Kept(
+            survivor = DiskState(
                 seen[number], "all" if kind == "killed" else kind, random.Random(f"{operation}")
             )
             shutil.rmtree(self.folder, ignore_errors=True)
             survivor.put(self.folder)
-            self.judge(outcome, f"{number}: {survivor.where}")
+            self.check_recovery(outcome, f"{number}: {survivor.where}")
             return True
         self.reset()
         if kind == "files of bytes":
@@ -229,13 +229,13 @@ class Bench:
         if not is_reached:
             return False
         if kind == "killed":
-            self.judge(outcome, f"killed at {number}")
+            self.check_recovery(outcome, f"killed at {number}")
         else:
             self._check_output(outcome, f"{kind} {number}", code, output)
         return True
 
-    def judge(self, outcome: Outcome, where: str) -> None:
-        """Look at what a broken run left, run the command again, and look again."""
+    def check_recovery(self, outcome: Outcome, where: str) -> None:
+        """Check what an interrupted run left, run the command again, and check again."""
         outcome.runs += 1
         whole = _digest(self.folder)
         if self.is_warm and whole in self._known:
@@ -245,15 +245,15 @@ class Bench:
         if had and not is_there:
             outcome.lost.append(f"{where}: what was there is gone")
         # of interrupted changes some are completed by who opens the set, some by the same command
-        self._judged += 1
-        if is_there and self.job.check and not (self.job.is_change and self._judged % 2):
+        self._checks += 1
+        if is_there and self.job.check and not (self.job.is_change and self._checks % 2):
             code, output = self._check()
             if code:
                 outcome.lost.append(f"{where}: {output[-300:]}")
         if self.job.is_step and self.state() == self.good:
             return
         wrong = outcome.wrong
-        self._judge_again(outcome, where)
+        self._run_again(outcome, where)
         if outcome.wrong == wrong:
             self._known.add(whole)
 
@@ -267,10 +267,10 @@ class Bench:
             self._checked.add(whole)
         return code, output
 
-    def _judge_again(self, outcome: Outcome, where: str) -> None:
+    def _run_again(self, outcome: Outcome, where: str) -> None:
         code, output = self.ran(self.job.command, self.folder)
         if "Traceback" in output:
-            outcome.untold.append(f"{where}: {output[-300:]}")
+            outcome.unclear.append(f"{where}: {output[-300:]}")
         if self.job.check:
             wrong, why = self._check()
             if wrong:
@@ -291,11 +291,11 @@ class Bench:
     def _check_output(self, outcome: Outcome, where: str, code: int, output: str) -> None:
         is_reported = "error:" in output and any(reason in output for reason in REASONS)
         if code != self.job.code and ("Traceback" in output or not is_reported):
-            outcome.untold.append(f"{where}: exit {code}: {output[-400:]}")
-        self.judge(outcome, where)
+            outcome.unclear.append(f"{where}: exit {code}: {output[-400:]}")
+        self.check_recovery(outcome, where)
 
     def _broken_at(self, kind: str, operation: int) -> tuple[int, str, bool]:
-        """Run the command, and let something happen at an operation on files of the desk.
+        """Run the command, and let something happen at an operation on files of the folder.
 
         Returns:
             How the command ended, what it printed, and whether the operation was reached.
@@ -315,7 +315,7 @@ class Bench:
         return code, output, int.from_bytes(seen[:8]) > operation
 
     def _watched(self, tell: Callable[[str], None]) -> tuple[int, str]:
-        """Run the command; ``tell`` is told of every operation."""
+        """Run the command; ``tell`` is called before every operation."""
         codes: list[int] = []
 
         def work() -> None:
@@ -327,8 +327,8 @@ class Bench:
             finally:
                 WATCH.tell = None
 
-        self._run(_new_file(self.told), work, codes)
-        return codes[0], self.told.read_text(errors="replace")
+        self._run(_new_file(self.output), work, codes)
+        return codes[0], self.output.read_text(errors="replace")
 
     def _limited(self, size: int) -> tuple[int, str]:
         """Run the command where no file may grow beyond a size, nor that of what it prints."""
@@ -356,14 +356,14 @@ class Bench:
         return codes[0], output.decode(errors="replace")
 
     def _seen_operations(self) -> list[Moment]:
-        """What the desk holds before every operation of the command."""
+        """What the folder holds before every operation of the command."""
         self.reset()
         recorder = Recorder(self.folder)
         seen: list[Moment] = []
 
         def tell(event: str) -> None:
-            WATCH.tell = None  # looking is no operation of the command
-            seen.append(recorder.look(event, seen[-1] if seen else None))
+            WATCH.tell = None  # a snapshot is not an operation of the command
+            seen.append(recorder.snapshot(event, seen[-1] if seen else None))
             WATCH.tell = tell
 
         code, output = self._watched(tell)
@@ -386,7 +386,7 @@ class Bench:
             if not self.is_warm:
                 record.write_bytes(pickle.dumps(recorder.moments))
 
-        self._run(_new_file(self.told), work, codes)
+        self._run(_new_file(self.output), work, codes)
         if codes[0] != self.job.code:
             raise AssertionError(f"{self.job.command} fails while it is recorded")
         if self.is_warm:

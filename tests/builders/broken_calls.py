@@ -1,7 +1,7 @@
-"""Commands as the jobs to break off give them: most are the program's own, some stand in for one.
+"""Commands of the jobs to break off: most are the program's own, some are substitutes.
 
-What listens or asks over a network is given an archive on the disk instead. Scans that are made or
-read are the same in every run: they are kept beside the desk, so that they are made once.
+A command that listens or asks over a network gets an archive on the disk instead. Scans that are
+made or read are the same in every run: they are cached outside the folder of the job.
 """
 
 import json
@@ -28,7 +28,7 @@ from nodulebench.security.vault import person_secret, read_key_file
 
 ARCHIVE, RECEIVED = Path("archive"), Path("received")
 ORIGINALS: dict[str, Callable[..., Any]] = {}
-"""Functions whose results are kept, as they were."""
+"""The original functions of those whose results are cached."""
 CHANCE = re.compile(
     "(?<=case-)[0-9a-f]{16}|[0-9a-f]{32,}|[0-9.]{30,}|P-[0-9A-F]{10}|(?<=results/)[0-9]{8}"
 )
@@ -37,8 +37,8 @@ CHANCE = re.compile(
 
 def exit_code(command: str) -> int:
     """How a command ends that is given here."""
-    if command in STAND_INS:
-        return STAND_INS[command]()
+    if command in SUBSTITUTES:
+        return SUBSTITUTES[command]()
     for word in command.split()[:2]:
         PREPARED.get(word, int)()
     try:
@@ -104,7 +104,7 @@ def listen() -> int:
     refused = []
     for sent in sent_objects():
         event = SimpleNamespace(dataset=sent, file_meta=sent.file_meta)
-        if _stored(event, RECEIVED, lambda told: sys.stdout.write(f"error: {told}\n")):
+        if _stored(event, RECEIVED, lambda text: sys.stdout.write(f"error: {text}\n")):
             refused.append(sent)
     return int(bool(refused))
 
@@ -170,12 +170,12 @@ def send_back() -> int:
 
 
 def careless() -> int:
-    """Write an event of its own each time, and a file in two halves; say nothing of what fails."""
+    """Write a new event each time, and a file in two halves; report no failure."""
     try:
         number = len([*Path().glob("event-*")])
         Path(f"event-{number}").write_text("done")
-        Path("kept.txt").write_text("half")
-        with Path("kept.txt").open("a") as file:
+        Path("halves.txt").write_text("half")
+        with Path("halves.txt").open("a") as file:
             file.write(" and half")
     except OSError:
         return 1
@@ -184,10 +184,10 @@ def careless() -> int:
 
 def careless_check() -> int:
     """Whether the file is whole."""
-    return int(Path("kept.txt").read_text() != "half and half")
+    return int(Path("halves.txt").read_text() != "half and half")
 
 
-STAND_INS = {
+SUBSTITUTES = {
     "receive listen": listen,
     OPEN: open_set,
     SENT: send_back,

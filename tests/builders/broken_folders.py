@@ -1,4 +1,4 @@
-"""What has to lie on a desk before commands that write can be broken off: the smallest of each."""
+"""The smallest folder that each writing command needs before it can be broken off."""
 
 import io
 import json
@@ -147,7 +147,7 @@ def make_algorithm(folder: Path) -> None:
 
 
 def make_network(folder: Path) -> None:
-    """A scan, candidates in it, and a network that has learnt nothing."""
+    """A scan, candidates in it, and an untrained network."""
     from nodulebench.detection.networks import NETWORKS
     from nodulebench.detection.networks.cards import ModelCard
     from nodulebench.detection.networks.weights import write_weights
@@ -162,7 +162,7 @@ def make_network(folder: Path) -> None:
 
 
 def make_observers(folder: Path) -> None:
-    """Marks that readers judge and what they said, an exam, and ratings of two ways of reading."""
+    """Marks that readers rate, their answers, an exam, and ratings of two ways of reading."""
     from builders.annotation import small_cases
     from builders.tables import Slice, case, mark, nodule, reference, submission
     from nodulebench.io.marks.nifdc import write_marks, write_reference
@@ -214,7 +214,7 @@ def make_panel(folder: Path, *, has_keys: bool = False) -> None:
     (folder / "lidc.toml").write_text("\n".join([*lines, "[rules]", "readers = 3"]))
     for person, boxes in {"r1": [SHARED, LONE], "r2": [SHARED], "r3": [SHARED]}.items():
         panel.file(person, {"a": boxes[:1], "b": boxes})
-    panel.file("anew", {"a": [SHARED]})
+    panel.file("corrected", {"a": [SHARED]})
     typed = panel.file("lead2", {"a": [MISSED], "b": [MISSED]})
     pl.read_csv(typed).with_columns(type=pl.lit("solid")).write_csv(typed)
     names = "case_id,candidate_id"

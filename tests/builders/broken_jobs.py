@@ -30,7 +30,7 @@ class Job:
     """A command that ends well on a whole result, be it the old or the new one."""
     folder: Callable[[Path], None] = make_workdir
     is_change: bool = False
-    """Whether a run that was stopped is completed by whoever comes next."""
+    """Whether the next command completes a run that was stopped."""
     is_step: bool = False
     """Whether the command, given again after it was done, takes a further step."""
     uncounted: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ RESULTS = {
 }
 OPEN = "open sealed"
 SEAL = "seal bundle --key ada.key --policy policy.toml --out sealed"
-ROSTER = "evaluate --roster roster.csv --reference sealed --bootstraps 10 --key bo.key --out told"
+ROSTER = "evaluate --roster roster.csv --reference sealed --bootstraps 10 --key bo.key --out result"
 VERIFY = "verify sealed --key safe.key"
 
 
@@ -126,7 +126,7 @@ def change(command: str, *before: str, is_step: bool = False) -> Job:
 
 
 def use(command: str, out: str, *before: str) -> Job:
-    """What is done with a sealed set; every try stands in its log, and a look keeps its result."""
+    """A use of a sealed set: each try is in its log, and each evaluation stores its result."""
     grows = ("sealed/audit", *(("sealed/results",) if command.startswith("evaluate") else ()))
     return Job(command, out, (SEAL, *before), VERIFY, make_set, uncounted=grows)
 
@@ -138,7 +138,7 @@ CUSTODY = {
     "unseal": use("unseal sealed --key ada.key --reason new --out plain", "plain sealed"),
     "unseal --result": use("unseal sealed --key cem.key --result 2", "sealed", ROSTER),
     "audit --checkpoint": use(
-        "audit sealed --checkpoint far.checkpoint --key cem.key", "far.anchor sealed"
+        "audit sealed --checkpoint far.checkpoint --key cem.key", "far.checkpoint sealed"
     ),
     "custody new-key": Job("custody new-key me.key", "me.key me.key.pub"),
     "custody admit": change(
@@ -151,14 +151,14 @@ CUSTODY = {
     "custody withdraw": change("withdraw sealed --key ada.key --case scan1 --reason left", ROSTER),
     "evaluate on a sealed set": use(
         "evaluate one.csv --reference sealed --bootstraps 10 --key bo.key --developer Alpha "
-        "--out told",
-        "sealed told",
+        "--out result",
+        "sealed result",
     ),
-    "evaluate --roster": use(ROSTER, "sealed told"),
-    "report of kept results": use(
+    "evaluate --roster": use(ROSTER, "sealed result"),
+    "report of stored results": use(
         "report sealed --key rep.key --out study", "study sealed", ROSTER
     ),
-    "compare of kept results": use(
+    "compare of stored results": use(
         "compare sealed --key rep.key --baseline A1 --bootstraps 10 --permutations 10 --out study",
         "study sealed",
         ROSTER,
@@ -211,8 +211,8 @@ IMAGES = {
         *("cut", (), "", make_blocks),
     ),
     "rescore": Job(
-        "rescore m5lcad candidates.csv --images . --weights w.safetensors --out judged.csv",
-        *("judged.csv", (), "", make_network),
+        "rescore m5lcad candidates.csv --images . --weights w.safetensors --out rescored.csv",
+        *("rescored.csv", (), "", make_network),
         has_workers=True,
     ),
     "train": Job(
@@ -241,7 +241,7 @@ REFERENCE = {
         *("renamed", (VAULT_KEY, f"{DEIDENTIFY} --jobs 1"), "", make_readings),
     ),
     "reference priors": Job(
-        "reference priors truth.csv priors.csv --out judged", "judged", (), "", make_readings
+        "reference priors truth.csv priors.csv --out priors", "priors", (), "", make_readings
     ),
     "reference readers": Job(
         "reference readers findings --out readers.csv", "readers.csv", (), "", make_readings
@@ -299,7 +299,7 @@ STEPS = (
     ("decide", "decide panel b1 a candidate-1 --agree", "lead2"),
     ("", "decide panel b1 b candidate-1 --object", "lead2"),
     ("", "decide panel b1 b candidate-2 --agree", "lead2"),
-    ("correct", "correct panel b1 a candidate-1 anew.csv", "lead2"),
+    ("correct", "correct panel b1 a candidate-1 corrected.csv", "lead2"),
     ("add", "add panel b1 lead2.csv", "lead2"),
     ("finish", "finish panel b1 a b", "lead2"),
     ("arbitrate", "arbitrate panel b1 b candidate-1 --no-nodule", "judge1"),
@@ -325,7 +325,7 @@ WRITTEN = {
     "quality": "quality.json",
     "export": "reference united",
 }
-"""What commands of a review write beside the project."""
+"""What commands of a review write outside the project."""
 
 
 def reviews(*, has_keys: bool) -> dict[str, Job]:
@@ -388,8 +388,8 @@ JOBS = {
     **DRAWS,
     **CUSTODY,
 }
-CARELESS = Job("careless", "kept.txt", ("careless",), "careless check")
-"""A command that does everything wrong, so that it can be told whether that is seen."""
+CARELESS = Job("careless", "halves.txt", ("careless",), "careless check")
+"""A command that does everything wrong, to test that errors are seen."""
 WRITES_NOTHING = (
     *("check", "verify", "formats", "conformance", "folds check", "reference compare"),
     *("plan acceptance", "plan auc", "plan false-positives", "plan froc", "plan paired"),

@@ -1,16 +1,16 @@
 """Commands that write, broken off in every way: killed, on a full disk, by a power cut.
 
-A program of its own, because it forks: in a process that has used polars, forks wait for threads
+A separate program, because it forks: in a process that has used polars, forks wait for threads
 that they do not have. Modules are imported before, so that the forks need not.
 
 ``python -m builders.broken_runs one FOLDER JOB HOW STEP`` prints one line of JSON: how often the
-job was broken off, and what was lost, stuck, doubled or not told clearly. HOW is one of
+job was broken off, and what was lost, stuck, doubled or not reported clearly. HOW is one of
 
     killed      by the system, with all its processes, at one operation on files after the other
-    full        by a disk without room from one operation on, and at several sizes of file
-    power_cut   the disk keeps what it was told to keep, and any part of the rest
+    full        by a disk that is full from one operation on, and at several sizes of file
+    power_cut   the disk keeps what was synchronised, and any part of the rest
 
-Only every STEPth operation is tried, each by a process of its own.
+Only every STEPth operation is tried, each by a separate process.
 
 ``python -m builders.broken_runs all RESULTS [JOB ...]`` tries every operation of all jobs in all
 ways, as ``builders.broken_bench`` says, and keeps what came of each in a file of the folder
@@ -57,12 +57,12 @@ def prepared(folder: Path, job: str) -> Bench:
 
 
 def run_all(results: Path, *jobs: str) -> None:
-    """Break off jobs, or all, in every way; what came of each is kept in a folder."""
+    """Break off jobs, or all, in every way; the outcome of each is written to a folder."""
     results.mkdir(parents=True, exist_ok=True)
     chosen = jobs or tuple(JOBS)
     warm = [job for job in chosen if not KNOWN[job].has_workers]
     while in_child(partial(_run_warm, results, warm)):
-        # whatever was being tried is tried in earnest
+        # the job that was being tried is tried in earnest
         warm = [job for job in warm if job != (results / "now.txt").read_text()]
     for job in chosen:
         for way in KINDS:
@@ -76,7 +76,7 @@ def _run_warm(results: Path, jobs: list[str]) -> None:
     for job in jobs:
         left = [way for way in KINDS if not _files(results, job, way)]
         (results / "now.txt").write_text(job)
-        os.chdir(results)  # the desk of the job before is gone
+        os.chdir(results)  # the folder of the job before is gone
         with TemporaryDirectory() as folder:
             bench = Bench(Path(folder), KNOWN[job], is_warm=True)
             bench.good = bench.prepare() if left else []

@@ -47,7 +47,7 @@ def parsed(example: str) -> str:
     while isinstance(command, click.Group) and arguments and arguments[0][0] != "-":
         name = arguments.pop(0)
         below = command.get_command(context, name)
-        assert below is not None, f"{example}: there is no {name}"
+        assert below is not None, f"{example}: no command {name}"
         command = below
         path.append(name)
     assert not is_mere_group(command), f"{example}: says nothing to do"

@@ -1,7 +1,7 @@
 """A Parquet file of 2 kB that ends the process of who reads it, and everybody it is sent to.
 
 ``python -m builders.damaged_parquet PLACE FOLDER`` sends it to a place in an empty folder, in a
-process of its own, and prints what the sender is answered.
+separate process, and prints what the sender is answered.
 """
 
 import io
@@ -75,7 +75,7 @@ def translate(*answer: object) -> None:
 
 
 def read_directly(folder: Path) -> None:
-    """What happens where nobody refuses it."""
+    """What happens without a check."""
     pl.read_parquet(write_files(folder, {"a": damaged_parquet()}) / "a")
 
 

@@ -1,4 +1,4 @@
-"""DICOM for tests: small CT series, headers alone, and programs that judge what was written."""
+"""DICOM for tests: small CT series, headers only, and programs that check what was written."""
 
 import shutil
 import subprocess
@@ -142,11 +142,11 @@ def image_headers(cases: pl.DataFrame, folder: Path) -> pl.DataFrame:
 
 
 CHECKERS = {"dciodvfy": "Error", "dsrdump": "E: "}
-"""Programs that judge DICOM objects (dicom3tools, DCMTK), and how their complaints start."""
+"""Programs that check DICOM objects (dicom3tools, DCMTK), and how their complaints start."""
 
 
 def needs(checker: str) -> pytest.MarkDecorator:
-    """Skip where a program that judges DICOM objects is absent."""
+    """Skip where a program that checks DICOM objects is absent."""
     return pytest.mark.skipif(shutil.which(checker) is None, reason=f"{checker} is not installed")
 
 
@@ -163,7 +163,7 @@ def complaints(checker: str, path: Path) -> list[str]:
 CHECKED = pytest.mark.parametrize(
     "checker", [pytest.param(checker, marks=needs(checker)) for checker in CHECKERS]
 )
-"""Runs a test once for each program that judges reports."""
+"""Runs a test once for each program that checks reports."""
 
 
 def grid_of(cases: pl.DataFrame) -> Geometry:
@@ -195,7 +195,7 @@ def slice_row(grid: Geometry, key: dict[str, Any], k: int, *, has_contour: bool)
 
 
 def marks_on(cases: pl.DataFrame, *, has_contour: bool = True) -> Submission:
-    """A mark with all that can be said, one of a single slice, one that is a point."""
+    """A mark with every column, one of a single slice, one that is a point."""
     grid, case_id = grid_of(cases), cases["case_id"][0]
     x, y, z = grid.to_world(np.array([[20.2, 20.7, 5.3]]))[0].tolist()
     key = {"case_id": case_id, "x_mm": x, "y_mm": y, "z_mm": z}

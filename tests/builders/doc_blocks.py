@@ -118,7 +118,7 @@ def run_block_here(block: Block, folder: Path) -> str:
 
 
 def _python_path() -> list[str]:
-    """Where this process looks for modules, beside what is installed."""
+    """Where this process looks for modules, in addition to what is installed."""
     given = os.environ.get("PYTHONPATH", "")
     return given.split(os.pathsep) if given else []
 

@@ -1,4 +1,4 @@
-"""A small evaluation as it lies on the disk, with everything that verify recomputes in it."""
+"""A small evaluation on the disk, with everything that verify recomputes in it."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -21,7 +21,7 @@ class Hostile:
     """Whether its exit code is the same every time."""
     resources: dict[str, float] = field(default_factory=dict)
     code: str = ""
-    """Of the notice that names it, where there is one beside the state."""
+    """Code of the notice that names it, if there is one in addition to the state."""
     watched: str = ""
     """The state where ``/output`` is watched and no file system caps it, if it is another."""
 
@@ -42,9 +42,9 @@ ways = [(socket.AF_INET, ("127.0.0.1", 22)), (socket.AF_INET, ("127.0.0.1", 4743
         (socket.AF_UNIX, "/var/run/dbus/system_bus_socket"), (socket.AF_INET, ("192.0.2.1", 9))]
 for family, address in ways:
     kind = socket.SOCK_DGRAM if address == ("192.0.2.1", 9) else socket.SOCK_STREAM
-    with socket.socket(family, kind) as one:
+    with socket.socket(family, kind) as client:
         try:
-            one.connect(address)
+            client.connect(address)
         except OSError:
             continue
         sys.exit(99)

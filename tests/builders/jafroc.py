@@ -1,4 +1,4 @@
-"""A JAFROC workbook -> its wAFROC area, from the sheets alone: an independent reader."""
+"""A JAFROC workbook -> its wAFROC area, from the sheets only: an independent reader."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ def wafroc_of_workbook(path: Path, treatment: str = "1", reader: str = "1") -> f
     """The area of one reading as RJafroc reads and computes it, by its definition.
 
     Reading: ReadJAFROCNewFormat and checkTruthTable (weights of a case add up to 1, or are all 0
-    and then equal); a mark that is not there rates -infinity.
+    and then equal); a missing mark rates -infinity.
     """
     book = load_workbook(path)
     rows = {

@@ -1,6 +1,6 @@
 """Commands of an annotation project -> how they end when they are stopped at operations on files.
 
-A program of its own, because it forks, as ``builders.killed_sealing`` does.
+A separate program, because it forks, as ``builders.killed_sealing`` does.
 
 ``python -m builders.killed_annotation FOLDER HOW STRIDE [COMMAND ...]`` with HOW one of
 
@@ -150,7 +150,7 @@ def seen(folder: Path) -> dict[str, Any]:
 
 
 def answered(folder: Path, job) -> Any:
-    """What a job in a process of its own says."""
+    """What a job in a separate process answers."""
     answer = folder.parent / "answer.json"
 
     def work() -> None:

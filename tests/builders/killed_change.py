@@ -1,6 +1,6 @@
-"""Desk folder -> how a set stands when a change of it was killed at operations on files.
+"""Folder -> the state of a set after a change of it was killed at operations on files.
 
-A program of its own, as ``builders.killed_sealing``, and called likewise: FOLDER, the change
+A separate program, as ``builders.killed_sealing``, and called likewise: FOLDER, the change
 (rotate, withdraw), and the step between two operations at which it is killed.
 """
 

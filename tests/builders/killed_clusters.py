@@ -13,14 +13,14 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.killed_runs import CASES, PATIENCE_S, KilledRuns, kept_lines
+from builders.killed_runs import CASES, PATIENCE_S, KilledRuns, journal_cases
 
 VICTIMS = ("runner", "worker", "scheduler")
 WORKERS = 2
 
 
 class KilledClusters(KilledRuns):
-    """A scheduler and two workers as processes of their own, begun again when they are dead."""
+    """A scheduler and two workers as separate processes, started again when they are dead."""
 
     def __init__(self, folder: Path, more: tuple[str, ...] = ("--isolation", "none")) -> None:
         self.parts: dict[str, subprocess.Popen[bytes]] = {}
@@ -31,7 +31,7 @@ class KilledClusters(KilledRuns):
         super().__init__(folder, f"dask://127.0.0.1:{self.port}", more)
 
     def revive(self) -> None:
-        """Start whatever is not there; workers of a scheduler that is gone are ended first."""
+        """Start all missing parts; workers of a scheduler that is gone are ended first."""
         scheduler = self.parts.get("scheduler")
         if scheduler is None or scheduler.poll() is not None:
             self.close()
@@ -63,7 +63,7 @@ class KilledClusters(KilledRuns):
         lines, delay = chance.randint(0, CASES - 4), chance.random() * 0.05
         with self.start(out) as process:
             deadline = time.monotonic() + PATIENCE_S
-            while process.poll() is None and kept_lines(out) < lines:
+            while process.poll() is None and journal_cases(out) < lines:
                 assert time.monotonic() < deadline
                 time.sleep(0.005)
             time.sleep(delay)
@@ -78,7 +78,7 @@ class KilledClusters(KilledRuns):
         if victim == "scheduler" and code == 1:
             assert b"the same command goes on" in output, output
         self.revive()
-        return self.tables(self.run_until_done(out)), victim if was_running else "nobody"
+        return self.tables(self.run_until_done(out)), victim if was_running else "none"
 
 
 @contextlib.contextmanager

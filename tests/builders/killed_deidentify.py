@@ -1,6 +1,6 @@
 """Folder of slices -> how de-identification ends when it is stopped at operations on files.
 
-A program of its own, because it forks, as ``builders.killed_sealing`` does.
+A separate program, because it forks, as ``builders.killed_sealing`` does.
 
 ``python -m builders.killed_deidentify FOLDER`` and one of
 
@@ -39,7 +39,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def run(folder: Path) -> None:
-    """De-identify what lies in ``in``."""
+    """De-identify the folder ``in``."""
     deidentify_folder(
         DeidentifyOptions(
             folder=folder / "in", out=folder / "lab" / "out", key_table=folder / "lab" / "keys"

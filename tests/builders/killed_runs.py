@@ -20,7 +20,7 @@ MEASURED = ("seconds", "cpu_seconds", "peak_memory_mb", "peak_anonymous_mb")
 
 
 class KilledRuns:
-    """One algorithm and one set, run again and again into folders of their own."""
+    """One algorithm and one set, run again and again into separate folders."""
 
     def __init__(self, folder: Path, executor: str = "local", more: tuple[str, ...] = ()) -> None:
         self.folder, self.executor, self.more = folder, executor, more
@@ -39,7 +39,7 @@ class KilledRuns:
             [sys.executable, "-m", "nodulebench", *words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env={**os.environ, "TMPDIR": str(self.scratch)},  # what is left there is theirs alone
+            env={**os.environ, "TMPDIR": str(self.scratch)},  # what is left there is theirs only
         )
 
     def run_until_done(self, out: Path) -> Path:
@@ -56,7 +56,7 @@ class KilledRuns:
             lines, delay = chance.randint(0, CASES), chance.random() * 0.06
             with self.start(out) as process:
                 deadline = time.monotonic() + PATIENCE_S
-                while process.poll() is None and kept_lines(out) < lines:
+                while process.poll() is None and journal_cases(out) < lines:
                     assert time.monotonic() < deadline
                     time.sleep(0.002)
                 time.sleep(delay)
@@ -73,8 +73,8 @@ class KilledRuns:
         return {"marks": marks, "runs": runs.drop(MEASURED)}
 
 
-def kept_lines(out: Path) -> int:
-    """Cases that stand in a journal, its first line aside."""
+def journal_cases(out: Path) -> int:
+    """Number of cases in a journal, without its first line."""
     try:
         return (out / "journal.jsonl").read_bytes().count(b"\n") - 1
     except OSError:

@@ -45,5 +45,5 @@ def lung_with(*bodies, shape=(64, 64, 64), margin=6, noise_hu=0.0, seed=0) -> Ch
 
 
 def world(*index):
-    """Where a voxel of such a chest lies: x, y, z in millimetres."""
+    """Position of a voxel of such a chest: x, y, z in millimetres."""
     return np.array([-10.0 + index[2], 20.0 + index[1], -300.0 + index[0]])

@@ -152,7 +152,7 @@ def made_up_submission(reference: Reference, skill: Skill, seed: int) -> Submiss
 
 
 def made_up_protocol() -> TestProtocol:
-    """The NIFDC protocol with three rules, and a FROC beside them because marks have scores."""
+    """The NIFDC protocol with three rules, and a FROC in addition because marks have scores."""
     published = load_protocol("nifdc-2022")
     return published.model_copy(
         update={
@@ -167,7 +167,7 @@ def made_up_protocol() -> TestProtocol:
 def write_made_up_result(
     out: Path, *, cases: int = 120, nodules: int = 700, seed: int = 1, **changed: Any
 ) -> Evaluation:
-    """Make the test set, let the algorithms read it, judge them, and write the report.
+    """Make the test set, let the algorithms read it, evaluate them, and write the report.
 
     ``changed`` are fields of the protocol.
     """

@@ -59,7 +59,7 @@ def left_for_right(volume):
 
 
 def blind_in_upper_rows(volume):
-    """Looks only at rows from the 20th on, wherever the patient is."""
+    """Reads only rows from the 20th on, wherever the patient is."""
     index, size = bright_index(volume)
     seen = index[:, 1] >= 20
     return Marks(volume.geometry.to_world(index[seen]), size[seen])

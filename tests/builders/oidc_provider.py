@@ -58,7 +58,7 @@ class FakeProvider:
         return 404, {}
 
     def allow(self, address: str) -> str:
-        """Somebody signs in here: where their browser is sent back to."""
+        """Sign a person in; the address to which their browser returns."""
         asked = dict(parse_qsl(urlsplit(address).query))
         assert (asked["response_type"], asked["client_id"]) == ("code", CLIENT)
         assert asked["code_challenge_method"] == "S256"

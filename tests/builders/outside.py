@@ -1,4 +1,4 @@
-"""Things that another package would bring to a registry, without that package."""
+"""Objects that another package would add to a registry, without that package."""
 
 import sys
 from collections.abc import Mapping

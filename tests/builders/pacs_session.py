@@ -1,4 +1,4 @@
-"""In a network of its own: a real PACS (Orthanc) takes a series, gives it by DICOMweb, sends it on.
+"""In a separate network: a real PACS (Orthanc) takes a series, gives it by DICOMweb, sends it on.
 
 Usage: ``unshare --net python pacs_session.py FOLDER``; prints what happened as JSON.
 """
@@ -82,7 +82,7 @@ def main(folder: Path) -> None:
         stored = send(paths, DICOM, "TEST", "ORTHANC")
         client = connect(f"http://127.0.0.1:{HTTP}/dicom-web")
         (series,) = list_series(client)
-        none = list(list_series(client, {"PatientID": "nobody"}))
+        none = list(list_series(client, {"PatientID": "unknown"}))
         list(fetch_series(client, series, folder / "fetched"))
         with listening(folder / "pushed", port=OURS, callers=("ORTHANC",)):
             answer = ask("/modalities/bench/store", body=ask("/series")[0])
@@ -94,7 +94,7 @@ def main(folder: Path) -> None:
         for name in ("fetched", "pushed")
     }
     attributes = {
-        "stored": stored, "instances": series.instances, "found_for_nobody": len(none),
+        "stored": stored, "instances": series.instances, "found_for_unknown": len(none),
         "pushed": answer.get("InstancesCount"), "failed": answer.get("FailedInstancesCount"),
         "same": same,
     }  # fmt: skip

@@ -20,7 +20,7 @@ def programs() -> Path | None:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has."""
+    """A free port of loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -74,7 +74,7 @@ class Server:
         for process in (head, *map(int, children)):
             while _lives(process):
                 pass
-        # one that nobody waited for counts as running when the next looks whose place it takes
+        # a zombie counts as running when the next server checks these files
         for claim in ("data/postmaster.pid", f".s.PGSQL.{self.port}.lock"):
             (self.folder / claim).unlink()
 
@@ -90,7 +90,7 @@ class Server:
 
 @contextmanager
 def postgres_server(*, is_durable: bool = False) -> Iterator[Server]:
-    """A server of its own, which waits for the disk only if it is asked to."""
+    """A separate server, which waits for the disk only if it is asked to."""
     binaries = programs()
     assert binaries is not None, "PostgreSQL is not installed (Debian: postgresql)"
     folder = Path("/tmp") / f"nodulebench-pg-{token_hex(4)}"  # noqa: S108 - sockets want short names
@@ -112,7 +112,7 @@ def postgres_server(*, is_durable: bool = False) -> Iterator[Server]:
 
 
 def _lives(process: int) -> bool:
-    """Whether a process runs still; one that nobody waited for does not."""
+    """Whether a process still runs; a zombie does not."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -1,6 +1,6 @@
 """A folder, watched while a command writes to it -> what a disk may hold after a power cut.
 
-The disk keeps the bytes of a file that were there when it was told to (``fsync``), and the names in
+The disk keeps the bytes of a file that were there at the last ``fsync``, and the names in
 a folder likewise. Of what came later it keeps any part: a name may be the old or the new one, bytes
 may be those of before, none, half or all.
 """
@@ -28,7 +28,7 @@ class Moment:
     folders: dict[int, Names] = field(default_factory=dict)
     files: dict[int, bytes] = field(default_factory=dict)
     modes: dict[int, int] = field(default_factory=dict)
-    """Who may read, write and run files and folders: keys are for their owners alone."""
+    """Who may read, write and run files and folders: keys are for their owners only."""
     safe_folders: dict[int, Names] = field(default_factory=dict)
     safe_files: dict[int, bytes] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Recorder:
         self.folder = folder
         self._held: dict[int, int] = {}
         """All that was seen stays open, so that no number becomes that of another file."""
-        self.moments = [self.look("the beginning", None)]
+        self.moments = [self.snapshot("the beginning", None)]
         first = self.moments[0]
         first.safe_folders, first.safe_files = dict(first.folders), dict(first.files)
         self._is_busy = False
@@ -84,12 +84,12 @@ class Recorder:
             os.close(self._held.popitem()[1])
 
     def add(self, where: str) -> None:
-        """Look, unless looking is what is seen."""
+        """Take a snapshot, unless the operation is part of one."""
         if self._is_busy:
             return
         self._is_busy = True
         before = self.moments[-1]
-        now = self.look(where, before)
+        now = self.snapshot(where, before)
         if (now.folders, now.files) != (before.folders, before.files):
             self.moments.append(now)
         self._is_busy = False
@@ -105,7 +105,7 @@ class Recorder:
             now.safe_files[number] = last.files[number]
         self.moments.append(now)
 
-    def look(self, where: str, before: "Moment | None") -> Moment:
+    def snapshot(self, where: str, before: "Moment | None") -> Moment:
         """All there is now; bytes that were there before are not held twice."""
         known = {} if before is None else before.files
         now = Moment(where, self.folder.stat().st_ino)
@@ -139,10 +139,10 @@ class Recorder:
 
 
 @dataclass
-class Kept:
-    """One thing that a disk may hold.
+class DiskState:
+    """One state that a disk may have after a power cut.
 
-    ``how`` says what it kept of what it was not told to keep: as little as it may (``least``), all
+    ``how`` says what survives of what was not synchronised: as little as possible (``least``), all
     names without their bytes (``names``), any part by chance (``any``); all of it, as when only a
     process was killed (``all``).
     """
@@ -155,8 +155,8 @@ class Kept:
 
     @property
     def where(self) -> str:
-        """When the power was cut, and what was kept."""
-        return f"{self.moment.where}, kept: {self.how}"
+        """When the power was cut, and what survived."""
+        return f"{self.moment.where}, survived: {self.how}"
 
     def put(self, folder: Path) -> None:
         """Write it to a folder."""
@@ -177,7 +177,7 @@ class Kept:
         place.chmod(stat.S_IMODE(self.moment.modes[number]))
 
     def _has_new(self, number: int | None) -> bool:
-        """Whether the change of a name that was not settled came to the disk; a move does whole."""
+        """Whether an unsynchronised change of a name is on the disk; a move is whole or absent."""
         if self.how != "any":
             return self.how in ("names", "all")
         return self.changes.setdefault(number, self.chance.random() < 0.5)

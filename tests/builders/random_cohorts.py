@@ -23,7 +23,7 @@ def random_cases(seed: int, *, abnormal: int = 6, normal: int = 4) -> tuple[Case
 
 
 def duplicated(cases: tuple[Case, ...], times: list[int]) -> tuple[Case, ...]:
-    """Every case as often as asked for, each copy under a name of its own."""
+    """Every case as often as asked for, each copy under its own name."""
     return tuple(
         replace(case, name=f"{case.name}-{copy}")
         for case, count in zip(cases, times, strict=True)

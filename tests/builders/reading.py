@@ -1,4 +1,4 @@
-"""Small scans for the reading room: a bright ball in air whose place is known, on any grid."""
+"""Small scans for the viewer: a bright ball in air at a known position, on any grid."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def ball(
     spacing_mm: tuple[float, float, float] = (0.8, 0.9, 2.0),
     direction: np.ndarray | None = None,
 ) -> Volume:
-    """Columns, rows and slices around the ball, which lies a little off the middle."""
+    """Columns, rows and slices around the ball, which is a little off the middle."""
     axes = np.eye(3) if direction is None else direction
     middle = (np.array(size) - 1) / 2 * np.array(spacing_mm)
     origin = BALL_MM + np.array([1.3, -0.7, 0.4]) - axes @ middle

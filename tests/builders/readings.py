@@ -86,7 +86,7 @@ def read(
 
 
 def readings(*cases: ReadCase, name: str = "test") -> Readings:
-    """The readings of these cases; pixel (0, 0) of slice 0 lies at the origin."""
+    """The readings of these cases; pixel (0, 0) of slice 0 is at the origin."""
     sessions, findings, slices = [], [], []
     for case in cases:
         sessions += [{"case_id": case.name, "reader_id": reader} for reader in case.readers]

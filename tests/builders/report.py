@@ -170,10 +170,10 @@ def comparison(**changes: Any) -> dict[str, Any]:
                 "adjusted_p_value": {"holm": 0.28},
                 "missed_by_one": {
                     "algorithm": [
-                        {"case_id": "case-077", "nodule_id": "alone-1", "diameter_mm": 9.5}
+                        {"case_id": "case-077", "nodule_id": "only-1", "diameter_mm": 9.5}
                     ],
                     "baseline": [
-                        {"case_id": "case-078", "nodule_id": "alone-2", "diameter_mm": None}
+                        {"case_id": "case-078", "nodule_id": "only-2", "diameter_mm": None}
                     ],
                 },
             }
@@ -289,7 +289,7 @@ def plan(verdict: str = "failed", **changes: Any) -> dict[str, Any]:
 def criterion(
     metric: str, bound: str, comparison: str, limit: float, *, met: bool | None, **changes: Any
 ) -> dict[str, Any]:
-    """A criterion, and how Alpha stands to it."""
+    """A criterion, and the result of Alpha."""
     return {
         "algorithm": "Alpha",
         "metric": metric,

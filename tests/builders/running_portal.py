@@ -38,7 +38,7 @@ class RunningPortal:
         """Make a site.
 
         Args:
-            folder: of its own.
+            folder: a separate one.
             server: PostgreSQL; None: SQLite.
             workers: how many score.
             processes: how many answer.

@@ -1,4 +1,4 @@
-"""Notices that are a sentence of somebody else, where a test needs no code."""
+"""Notices with a sentence from elsewhere, where a test needs no code."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from nodulebench.core.notices import Notice, stated_notice
 
 
 def sentence(text: str) -> Notice:
-    """A notice that says a text as it stands."""
+    """A notice with an unchanged text."""
     return stated_notice(text)
 
 

@@ -48,7 +48,7 @@ class Nodule:
 
 @dataclass(frozen=True)
 class Mark:
-    """What an algorithm said."""
+    """A mark of an algorithm."""
 
     score: float | None
     at: tuple[float, float, float] = (0.0, 0.0, 0.0)

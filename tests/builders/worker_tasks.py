@@ -1,4 +1,4 @@
-"""What worker processes are told to do in tests; they import it, so it is a module of its own."""
+"""Tasks of worker processes in tests; they import it, so it is a separate module."""
 
 import os
 import signal

@@ -16,7 +16,7 @@ from nodulebench.testing.formats import FORMAT_CHECKS, format_cases, format_refe
 
 @pytest.fixture(scope="session")
 def with_images(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    """The four cases with the folders of their images, whose pixels nobody asks for."""
+    """The four cases with the folders of their images, whose pixels are never read."""
     pytest.importorskip("highdicom", reason="the extra 'dicom' is not installed")
     return image_headers(format_cases(), tmp_path_factory.mktemp("images"))
 
@@ -58,7 +58,7 @@ def test_the_contract_looks_at_every_format_that_writes_without_loss() -> None:
     assert "d" not in format_reference().nodules["case_id"].to_list()
 
 
-def test_ignored_findings_are_refused_by_monai_json_alone(tmp_path: Path) -> None:
+def test_only_monai_json_refuses_ignored_findings(tmp_path: Path) -> None:
     nodules = format_reference().nodules.with_columns(is_ignored=True)
     some = replace(format_reference(), nodules=nodules)
     refused = set()

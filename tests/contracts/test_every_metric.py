@@ -1,4 +1,4 @@
-"""What every registered metric keeps to, whatever it measures."""
+"""Rules that every registered metric must meet."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ WITHOUT_NODULES = {
 
 
 @every_metric
-def test_without_nodules_only_false_positives_can_be_told(name: str) -> None:
+def test_without_nodules_only_false_positives_are_counted(name: str) -> None:
     if name in WITHOUT_NODULES:
         assert value(name, no_nodules()) == WITHOUT_NODULES[name]
     else:
@@ -87,7 +87,7 @@ WITH_ALL_MISSED = {
     "average_precision": 0.0,
     "afroc_area": 0.0,
     "wafroc_area": 0.0,
-    "afroc1_area": 0.25,  # a missed nodule ties with the false positives of its own empty case
+    "afroc1_area": 0.25,  # a missed nodule ties with the false positives of the empty case it is in
     "wafroc1_area": 0.25,
     "efroc_area": 0.0,
     "case_roc_area": 0.0,

@@ -1,4 +1,4 @@
-"""Passed, failed and undecided are three answers: whoever reads a verdict reads the same one."""
+"""Passed, failed and undecided are three answers, and every output gives the same one."""
 
 import json
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ REASON = "at least one criterion could not be decided on this test set"
 LAB_REASON = "cannot be met with 4 cases even by a perfect result"
 
 
-@pytest.fixture(params=EXPECTED, ids=lambda one: one.verdict)
+@pytest.fixture(params=EXPECTED, ids=lambda case: case.verdict)
 def expected(request: pytest.FixtureRequest) -> Expected:
     verdict: Expected = request.param
     return verdict
@@ -82,7 +82,7 @@ def test_the_verdicts_are_three() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_every_language_has_a_word_of_its_own_for_each(name: Any) -> None:
+def test_every_language_has_a_separate_word_for_each_verdict(name: Any) -> None:
     translate = translator(name)
     words = [translate(f"verdict.{verdict}") for verdict in get_args(Verdict)]
     assert len(set(words)) == 3
@@ -138,13 +138,13 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     verdict, is_open = expected.verdict, expected.verdict == "undecided"
     plan = ("--plan", tmp_path / "plan.json", "--reference", lab.sealed, "--as", "Bo")
-    options = ("--developer", "Example", "--out", tmp_path / "told")
+    options = ("--developer", "Example", "--out", tmp_path / "feedback")
     assert run("evaluate", tmp_path / "mine.csv", *plan, *options) == expected.status
     shown = capsys.readouterr().out
     assert f"plan accept: {verdict}" in shown
     assert (REASON in shown) == is_open
 
-    document = json.loads((tmp_path / "told" / "feedback.json").read_text())
+    document = json.loads((tmp_path / "feedback" / "feedback.json").read_text())
     assert document["verdict"] == verdict
     assert ("verdict_reason" in document) == is_open
     assert "passed" not in document

@@ -1,4 +1,4 @@
-"""Every command that writes stands in the campaign that breaks commands off, and in its table."""
+"""Every command that writes is in the campaign of broken runs, and in its table."""
 
 import re
 import shlex

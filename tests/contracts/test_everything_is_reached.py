@@ -1,4 +1,4 @@
-"""What only tests would call is not in the package: its name stands somewhere beside its own."""
+"""The package has no code that only tests call: every name is used outside its definition."""
 
 import ast
 import re

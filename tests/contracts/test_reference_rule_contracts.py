@@ -1,4 +1,4 @@
-"""What every reference rule and every way of grouping must hold to, whatever it decides."""
+"""What every reference rule and every way of grouping must fulfil."""
 
 from collections.abc import Callable
 from dataclasses import replace

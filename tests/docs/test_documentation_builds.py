@@ -25,7 +25,7 @@ SHOWN = {
         "<td>null</td><td>&quot;Two guesses&quot;</td><td>false</td>",
     ],
 }
-"""What the pages of notebooks show, among other things."""
+"""Some of what the pages of notebooks show."""
 NOTEBOOKS = sorted(DOCS.glob("tutorials/*.ipynb"))
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video)\b[^>]*\bsrc=["'](?:https?:)?//"""
@@ -36,7 +36,7 @@ LOADED = re.compile(
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The documentation as it is read; what it generates is made anew, too."""
+    """The built documentation; generated pages are made again, too."""
     pytest.importorskip("furo", reason="the extra 'docs' is not installed")
     pytest.importorskip("myst_parser", reason="the extra 'docs' is not installed")
     pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
@@ -67,7 +67,7 @@ def test_pages_need_no_network(pages: Path) -> None:
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_run_kept_without_outputs_and_has_its_page(
+def test_a_notebook_runs_is_stored_without_outputs_and_has_a_page(
     pages: Path, notebook: Path
 ) -> None:
     document = json.loads(notebook.read_text(encoding="utf-8"))

@@ -93,7 +93,7 @@ def test_what_is_not_measured_is_null_with_a_reason_never_a_number() -> None:
 
 
 def objects(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object of a document, and where it stands."""
+    """Every object of a document, with its path."""
     if isinstance(value, dict):
         yield place, value
         for key, item in value.items():

@@ -75,7 +75,7 @@ def test_no_field_parameter_or_column_lacks_a_meaning(page: str) -> None:
     assert silent == []
 
 
-def test_a_field_of_the_document_that_nobody_explained_stops_the_build(
+def test_an_unexplained_field_of_the_document_stops_the_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from generate import evaluation_json
@@ -137,7 +137,7 @@ def test_the_home_page_gives_each_role_a_first_command_that_would_run(
     assert {parsed(line) for line in re.findall(r"^nodulebench .*$", home, re.M)} == {"demo"}
 
 
-def test_the_rules_stand_beside_each_other_in_pictures() -> None:
+def test_the_index_of_rules_shows_a_picture_of_each() -> None:
     page = (DOCS / "explanation" / "rules" / "index.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\[!\[.*\]\(../../pictures/rule-(.+)\.svg\)\]\((.+)\.md\)$", page, re.M)
     assert shown == [(rule, rule) for rule in RULES]

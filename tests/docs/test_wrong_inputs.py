@@ -12,7 +12,7 @@ ROWS = rows_of(PAGE.read_text(encoding="utf-8"))
 @pytest.mark.parametrize("number", range(len(WRONG)), ids=lambda number: WRONG[number].what)
 def test_a_wrong_input_gets_the_message_that_the_page_shows(number: int, tmp_path: Path) -> None:
     status, lines = run(WRONG[number], tmp_path)
-    assert lines, "nothing is told"
+    assert lines, "no message"
     assert ROWS[number] == row(WRONG[number], lines), "run python docs/draw/wrong_inputs.py"
     is_error = lines[0].startswith("error: ")
     assert status == int(is_error)

@@ -24,7 +24,7 @@ roles = ["organiser"]
         *((f"r{number}", "resident", 6, "junior") for number in range(1, 7)),
         ("lead1", "deputy_chief", 12, "leader"),
         ("lead2", "deputy_chief", 12, "leader"),
-        ("judge", "chief", 20, "arbitrator"),
+        ("arbiter", "chief", 20, "arbitrator"),
     )
 )
 
@@ -142,12 +142,12 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
         f"next  nodulebench annotate review ask {handle} b1 FILE --by ARBITRATOR",
     ]
-    assert run("review", "release", handle, "b1", "--by", "judge") == 1
+    assert run("review", "release", handle, "b1", "--by", "arbiter") == 1
     assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
     assert run("review", "export", handle, tmp_path / "bundle") == 1
     assert "no batch is released" in capsys.readouterr().err
-    step("arbitrate", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
-    assert step("release", "b1", by="judge").splitlines() == [
+    step("arbitrate", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="arbiter")
+    assert step("release", "b1", by="arbiter").splitlines() == [
         "b1: released",
         f"next  nodulebench annotate review export {handle} REFERENCE",
     ]
@@ -205,18 +205,18 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         f"{commitment}: does not hold a commitment to a draw. If it is lost, an"
         in capsys.readouterr().err
     )
-    redraw = ("--redraw", "the disk broke", "--by", "judge")
+    redraw = ("--redraw", "the disk broke", "--by", "arbiter")
     assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
     assert run("review", "draw", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     output = capsys.readouterr().err
-    assert "commitment for batch 'b1' (the disk broke); 'judge' drew the reviewer again" in output
+    assert "commitment for batch 'b1' (the disk broke); 'arbiter' drew the reviewer again" in output
 
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("read", "b1", "good.csv", "--by", "nobody"), "person 'nobody': is not known."),
+        (("read", "b1", "good.csv", "--by", "r99"), "person 'r99': is not known."),
         (("read", "b9", "good.csv", "--by", "r1"), "batch 'b9': is not open. Open: b1."),
         (("read", "b1", "other.csv", "--by", "r1"), "marks case 'z', which is not among"),
         (("read", "b1", "far.csv", "--by", "r1"), "the outline is outside the image."),
@@ -245,7 +245,7 @@ def test_what_is_wrong_changes_nothing(
     }
 
 
-def test_a_reading_cannot_be_handed_in_twice(tmp_path: Path, cases: Path, capsys) -> None:
+def test_a_reading_cannot_be_submitted_twice(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
     handle = tmp_path / "handle"
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)

@@ -54,7 +54,7 @@ def wrote(folder: Path, rows: str) -> Path:
     ("reader", "rows", "what"),
     [
         pytest.param(
-            "nobody", GOOD, "error: person 'nobody': is not known. Known: r1", id="unknown reader"
+            "r99", GOOD, "error: person 'r99': is not known. Known: r1", id="unknown reader"
         ),
         pytest.param(
             "r4",
@@ -159,7 +159,7 @@ def xml(series: str = "1.2.3", at: int = 100, name: str = "N1") -> str:
         ),
         pytest.param(
             {"a": xml(), "b": xml("1.2.9")},
-            "error: series '1.2.9': has no voxel size, which its pixels need to become "
+            "error: series '1.2.9': has no voxel size, so its pixels cannot become "
             "millimetres. Give a table of cases that lists it with spacing and origin.",
             id="wrong series",
         ),
@@ -171,8 +171,8 @@ def xml(series: str = "1.2.3", at: int = 100, name: str = "N1") -> str:
         ),
         pytest.param(
             {"a": xml(), "b": xml(name="other")},
-            "error: b.xml: series '1.2.3' was read before with other marks, in a.xml. Keep one of "
-            "the two files.",
+            "error: b.xml: series '1.2.3' was read before with other marks, in a.xml. Leave only "
+            "one of the two files.",
             id="another reading of the same series",
         ),
     ],
@@ -203,7 +203,7 @@ def test_wrong_lidc_files_make_no_reference(
     assert contents(tmp_path) == before
 
 
-def test_the_same_lidc_file_twice_counts_once_and_is_told(tmp_path: Path, capsys) -> None:
+def test_the_same_lidc_file_twice_counts_once_with_a_message(tmp_path: Path, capsys) -> None:
     source = tmp_path / "xml"
     source.mkdir()
     for name in ("a", "b"):

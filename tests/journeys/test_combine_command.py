@@ -175,7 +175,7 @@ def test_candidates_far_from_the_lungs_are_dropped(luna16: Path, tmp_path: Path,
     )
 
 
-def test_one_submission_is_no_combination(luna16: Path, three: list[Path], capsys) -> None:
+def test_one_submission_cannot_be_combined(luna16: Path, three: list[Path], capsys) -> None:
     assert run("combine", three[0], "--reference", luna16) == 1
     assert capsys.readouterr().err == (
         "error: combination: of 1 submission(s). Give two or more.\n"
@@ -241,7 +241,7 @@ def test_patients_are_counted_where_they_are_named(luna16: Path, tmp_path: Path,
     assert "note: 1 cases name no patient; each of them counts" in capsys.readouterr().out
 
 
-def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) -> None:
+def test_every_problem_of_folds_is_reported(luna16: Path, tmp_path: Path, capsys) -> None:
     path = folds(tmp_path, "s1,0", "s1,1", "s2,0", "s9,1", "s4,1")
     assert run("folds", "check", path, "--reference", luna16) == 1
     assert capsys.readouterr().err.splitlines() == [
@@ -265,7 +265,7 @@ def test_folds_may_be_lists_of_cases(luna16: Path, tmp_path: Path, capsys) -> No
     assert "case 's2': is tested in folds fold0, fold1." in capsys.readouterr().err
 
 
-def test_a_patient_in_two_folds_is_told(luna16: Path, tmp_path: Path, capsys) -> None:
+def test_a_patient_in_two_folds_is_reported(luna16: Path, tmp_path: Path, capsys) -> None:
     path = folds(tmp_path, "s1,0", "s2,0", "s3,1", "s4,1")
     cases = write(tmp_path, "cases", "s1,a", "s2,b", "s3,a", "s4,c", header="case_id,patient_id\n")
     assert run("folds", "check", path, "--reference", luna16, "--cases", cases) == 1
@@ -277,7 +277,7 @@ def test_a_patient_in_two_folds_is_told(luna16: Path, tmp_path: Path, capsys) ->
     ]
 
 
-def test_a_case_that_its_fold_trained_on_is_told(luna16: Path, tmp_path: Path, capsys) -> None:
+def test_a_case_that_its_fold_trained_on_is_reported(luna16: Path, tmp_path: Path, capsys) -> None:
     header = "seriesuid,fold,part\n"
     good = ("s1,0,test", "s2,0,test", "s3,1,test", "s4,1,test", "s3,0,train", "s1,1,train")
     path = folds(tmp_path, *good, header=header)

@@ -219,7 +219,7 @@ def test_a_gate_applies_to_each_algorithm_of_one_evaluation(demo: Path, capsys) 
     assert capsys.readouterr().out.rstrip().endswith("not met")
 
 
-def test_a_gate_that_cannot_be_decided_is_no_gate_that_was_not_met(
+def test_an_undecided_gate_differs_from_a_gate_that_was_not_met(
     releases: Path, demo: Path, tmp_path: Path, capsys
 ) -> None:
     gate = ("--no-worse-than", 0.01)

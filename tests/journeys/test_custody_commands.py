@@ -1,4 +1,4 @@
-"""A lab seals a set, a developer is scored on it, an auditor looks; all from the command line."""
+"""A lab seals a set, a developer is scored on it, an auditor checks; all from the command line."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ OUT = ["--out", "sealed"]
 SEAL += OUT
 
 
-def test_protocols_that_divide_differently_are_told(
+def test_protocols_that_divide_differently_are_reported(
     lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy = lab.folder / "policy.toml"
@@ -138,7 +138,7 @@ def test_a_passphrase_comes_from_a_file(lab: SealedLab, capsys: pytest.CaptureFi
     assert run(*score, "--developer", "Example", "--passphrase-file", "passphrase") == 0
 
 
-def test_a_sealed_set_is_no_reference_for_everybody(
+def test_a_sealed_set_needs_a_key_and_a_developer(
     lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab.seal()
@@ -160,7 +160,7 @@ def test_a_sealed_set_is_no_reference_for_everybody(
     ],
 )
 @pytest.mark.usefixtures("lab")
-def test_wrong_usage_is_said(
+def test_wrong_usage_is_reported(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*words) == 2

@@ -88,7 +88,7 @@ def test_the_key_table_is_shown_to_who_can_open_it(capsys: pytest.CaptureFixture
     assert "none: does not exist." in capsys.readouterr().err
 
 
-def test_wrong_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("deidentify", "in") == 2
     assert "give --out and --key-table, or --check" in capsys.readouterr().err
     assert run("deidentify", "--check") == 2
@@ -111,7 +111,7 @@ HOSTILE = "Evil\x1b]0;owned\x07\x1b[2J\u202e"
 def test_no_slice_commands_the_terminal_or_a_spreadsheet(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Header texts with control characters and formulas, in every place that is ever told."""
+    """Header texts with control characters and formulas, in every element that is ever printed."""
     hostile = identified_slice(4, patient="=cmd|' /C calc'!A1")
     hostile.SpecificCharacterSet = "ISO_IR 192"
     for name in ("PatientName", "Manufacturer", "SoftwareVersions", "InstitutionName"):

@@ -33,7 +33,7 @@ def test_make_demo_prints_what_the_readme_shows(demo) -> None:
     assert lines_not_shown(README.shown, demo[1]) == []
 
 
-def test_three_detectors_and_their_combination_are_judged_under_all_rules(demo) -> None:
+def test_three_detectors_and_their_combination_are_evaluated_by_all_rules(demo) -> None:
     out, _ = demo
     document = json.loads((out / RESULT / "evaluation.json").read_text())
     assert [algorithm["name"] for algorithm in document["algorithms"]] == [*DETECTORS, COMBINATION]

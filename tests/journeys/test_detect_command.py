@@ -117,7 +117,7 @@ def test_several_detectors_are_merged_and_the_best_mark_is_what_all_found(tmp_pa
     assert submission.facts["training_data"].endswith("all ten folds for 1 scan")
 
 
-def test_a_test_set_is_read_whole_and_a_broken_case_is_told(tmp_path, capsys, scan):
+def test_a_test_set_is_read_whole_and_a_broken_case_is_reported(tmp_path, capsys, scan):
     folder = tmp_path / "set"
     cases = CASES.conform(pl.DataFrame({"case_id": ["good", "bad"]}), "cases")
     nodules = NODULES.conform(
@@ -150,9 +150,7 @@ def test_a_test_set_is_read_whole_and_a_broken_case_is_told(tmp_path, capsys, sc
     assert "1 hit, 0 missed" in capsys.readouterr().out
 
 
-def test_what_is_no_lung_is_a_warning_a_state_and_a_file_and_never_passes_in_silence(
-    tmp_path, capsys, scan
-):
+def test_a_scan_without_lungs_gives_a_warning_a_state_and_a_file(tmp_path, capsys, scan):
     belly = np.where(scan.hu < -500, -1000, scan.hu)  # the lungs are gas now
     marks, path = tmp_path / "marks", tmp_path / "belly.mhd"
     metaimage.write_volume(replace(scan, hu=belly.astype(np.int16)), path)
@@ -176,37 +174,39 @@ def test_what_is_no_lung_is_a_warning_a_state_and_a_file_and_never_passes_in_sil
 
 
 def test_bad_images_are_refused_with_a_reason(tmp_path, capsys, scan):
-    def told(path):
+    def error_for(path):
         assert run("detect", "isicad", path, "--out", tmp_path / "marks") == 1
         return capsys.readouterr().err
 
     holes = scan.hu.astype(np.float32)
     holes[3, 4, 5] = np.nan
     nifti.write_volume(Volume(holes, scan.geometry), tmp_path / "nan.nii")
-    assert "1 of 576000 voxels are not finite numbers" in told(tmp_path / "nan.nii")
+    assert "1 of 576000 voxels are not finite numbers" in error_for(tmp_path / "nan.nii")
 
     half = np.sqrt(0.5)
     turned = np.array([[half, -half, 0], [half, half, 0], [0, 0, 1]])
     oblique = Volume(scan.hu, replace(scan.geometry, direction=turned))
     metaimage.write_volume(oblique, tmp_path / "oblique.mhd")
-    assert "its axes are turned 45 degrees against the patient's" in told(tmp_path / "oblique.mhd")
+    assert "its axes are turned 45 degrees against the patient's" in error_for(
+        tmp_path / "oblique.mhd"
+    )
 
     header = "ObjectType = Image\nNDims = 3\nDimSize = 4 4 4\nElementSpacing = 1 1 1\n"
     eight_bit = tmp_path / "window.mha"
     eight_bit.write_bytes(
         f"{header}ElementType = MET_UCHAR\nElementDataFile = LOCAL\n".encode() + bytes(64)
     )
-    assert "has 8-bit voxels (0 to 0)" in told(eight_bit)
+    assert "has 8-bit voxels (0 to 0)" in error_for(eight_bit)
 
     dicom_volume.write_volume(scan, tmp_path / "gap", series_header())
     (tmp_path / "gap" / "0007.dcm").unlink()
-    assert "a slice is missing between 0006.dcm and 0008.dcm" in told(tmp_path / "gap")
+    assert "a slice is missing between 0006.dcm and 0008.dcm" in error_for(tmp_path / "gap")
 
     (tmp_path / "torn.zip").write_bytes(b"PK\x03\x04 and no more")
-    assert "torn.zip: cannot be unpacked" in told(tmp_path / "torn.zip")
+    assert "torn.zip: cannot be unpacked" in error_for(tmp_path / "torn.zip")
 
 
-def test_an_unknown_or_repeated_detector_is_told(tmp_path, capsys, scan):
+def test_an_unknown_or_repeated_detector_is_reported(tmp_path, capsys, scan):
     metaimage.write_volume(scan, tmp_path / "scan.mhd")
     assert run("detect", "isicat", tmp_path / "scan.mhd", "--out", tmp_path / "marks") == 1
     assert "Did you mean 'isicad'" in capsys.readouterr().err
@@ -223,9 +223,7 @@ def test_a_zip_that_would_fill_the_disk_is_not_unpacked(tmp_path, monkeypatch, c
     assert not (tmp_path / "out").exists()
 
 
-def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
-    tmp_path, capsys, scan
-):
+def test_a_network_scores_candidates_and_warns_of_a_scan_it_was_trained_on(tmp_path, capsys, scan):
     torch.manual_seed(0)
     path = tmp_path / "scan-1.mhd"
     metaimage.write_volume(scan, path)
@@ -244,7 +242,10 @@ def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
     assert submission_read.marks["score"].is_between(0, 1).all()
     assert submission_read.marks["score"].is_sorted(descending=True)
     assert run(*given, tmp_path / "weights-0", "--out", tmp_path / "known") == 0
-    assert "scan-1: 1 of 1 scans were judged by weights that had lea" in capsys.readouterr().err
+    assert (
+        "scan-1: 1 of 1 scans were scored by weights that were trained on them"
+        in capsys.readouterr().err
+    )
     assert run(*given, tmp_path / "weights-0", "--fold", 3, "--out", tmp_path / "third") == 1
     assert "network 'm5lcad': none of its weights left fold 3 out" in capsys.readouterr().err
     assert not (tmp_path / "third").exists()
@@ -267,18 +268,18 @@ def small_znet(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_znet")
-def test_znet_is_trained_and_reads_a_scan_by_commands_alone(tmp_path, capsys, scan):
+def test_znet_is_trained_and_reads_a_scan_by_commands(tmp_path, capsys, scan):
     for folder in ("scans", "luna16"):
         (tmp_path / folder).mkdir()
-    metaimage.write_volume(scan, tmp_path / "scans" / "learnt.mhd")
+    metaimage.write_volume(scan, tmp_path / "scans" / "trained.mhd")
     metaimage.write_volume(scan, tmp_path / "other.mhd")
     x, y, z = NODULE_MM
-    header, nodule = "seriesuid,coordX,coordY,coordZ", f"learnt,{x},{y},{z}"
+    header, nodule = "seriesuid,coordX,coordY,coordZ", f"trained,{x},{y},{z}"
     tables = {
-        "luna16/seriesuids.csv": ["learnt"],
+        "luna16/seriesuids.csv": ["trained"],
         "luna16/annotations.csv": [f"{header},diameter_mm", f"{nodule},12"],
         "luna16/annotations_excluded.csv": [f"{header},diameter_mm"],
-        "candidates.csv": [f"{header},class", f"{nodule},1", f"learnt,{x},{y},{z + 40},0"],
+        "candidates.csv": [f"{header},class", f"{nodule},1", f"trained,{x},{y},{z + 40},0"],
     }
     for name, lines in tables.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
@@ -302,7 +303,7 @@ def test_znet_is_trained_and_reads_a_scan_by_commands_alone(tmp_path, capsys, sc
     assert submission_read.marks["score"].is_between(0, 1, closed="none").all()
 
 
-def test_classifiers_are_trained_and_read_a_scan_by_commands_alone(tmp_path, capsys, scan):
+def test_classifiers_are_trained_and_read_a_scan_by_commands(tmp_path, capsys, scan):
     path = tmp_path / "scan-1.mhd"
     metaimage.write_volume(scan, path)
     blocks, reference = write_blocks(tmp_path)
@@ -320,7 +321,7 @@ def test_classifiers_are_trained_and_read_a_scan_by_commands_alone(tmp_path, cap
         assert run("detect", "mot_m5lv1", path, *weights, "--out", out) == 0
         submissions.append(read_submission(out))
     assert [read.name for read in submissions] == ["mot_m5lv1"] * 3
-    # the detector's own classifier decides what is reported, the second look how likely it is
+    # the detector's own classifier decides what is reported, the second classifier how likely it is
     scores = [read.marks["score"].max() for read in submissions]
     assert scores[0] == scores[1] != scores[2]
     capsys.readouterr()

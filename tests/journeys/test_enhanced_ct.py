@@ -1,4 +1,4 @@
-"""An enhanced multi-frame CT walks the whole way by commands: curated, detected in, judged."""
+"""An enhanced multi-frame CT passes every command: curation, detection and evaluation."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def run(*arguments: object) -> object:
     return stopped.value.code
 
 
-def test_an_enhanced_ct_is_curated_detected_in_judged_and_shown(
+def test_an_enhanced_ct_is_curated_searched_evaluated_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     case = make_case(1, 8, matrix=96, plans=(NodulePlan("solid"),))

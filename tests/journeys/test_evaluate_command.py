@@ -225,7 +225,7 @@ def test_a_missing_file(luna16: Path, capsys) -> None:
 def test_a_file_of_two_gigabytes_of_nothing_is_refused_at_once(luna16: Path, capsys) -> None:
     marks = luna16.parent / "mine.csv"
     with marks.open("wb") as file:
-        file.truncate(2 << 30)  # sparse: takes no room on the disk
+        file.truncate(2 << 30)  # sparse: takes no space on the disk
     (line,) = refused(luna16, marks, capsys)
     assert "mine.csv" in line
 
@@ -254,7 +254,7 @@ def test_an_unknown_series_in_the_list(luna16: Path, capsys) -> None:
     assert "case 'scan9' is not in the test set" in line
 
 
-def test_all_problems_are_told_at_once(luna16: Path, capsys) -> None:
+def test_all_problems_are_reported_at_once(luna16: Path, capsys) -> None:
     marks = luna16.parent / "mine.csv"
     marks.write_text(GOOD + "scan2,left,0,0,0.5\nscan1,0,0,0,high\n")
     assert len(refused(luna16, marks, capsys)) == 2
@@ -269,7 +269,7 @@ def test_two_submissions_of_one_name(luna16: Path, capsys) -> None:
     assert "has the same name as another submission. Name them with" in capsys.readouterr().err
 
 
-def test_files_of_one_name_are_called_by_their_folders_or_as_told(luna16: Path, capsys) -> None:
+def test_files_of_one_name_get_their_folders_or_given_names(luna16: Path, capsys) -> None:
     first, second = luna16.parent / "a" / "m.csv", luna16.parent / "b" / "m.csv"
     for path in (first, second):
         path.parent.mkdir()
@@ -366,8 +366,8 @@ def test_the_evaluate_path_imports_nothing_heavy(luna16: Path) -> None:
 def test_a_program_that_ends_runs_its_exit_handlers() -> None:
     program = (
         "import atexit, sys, weakref\n"
-        "class Thing: pass\n"
-        "thing = Thing(); weakref.finalize(thing, print, 'finalised')\n"
+        "class Watched: pass\n"
+        "watched = Watched(); weakref.finalize(watched, print, 'finalised')\n"
         "atexit.register(print, 'handled')\n"
         "sys.argv = ['nodulebench', '--version']\n"
         "from nodulebench.cli import run\n"

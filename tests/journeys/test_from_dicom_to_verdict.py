@@ -16,7 +16,7 @@ from builders.places import ROOT
 from nodulebench.io.formats import read_reference
 
 PAGE = ROOT / "docs" / "tutorials" / "a-test-lab-from-dicom-to-verdict.md"
-TOLD = ("purpose", "sampling", "exclusions", "readers")
+ANSWERED = ("purpose", "sampling", "exclusions", "readers")
 ALIASES = [f"A{number}" for number in range(1, 11)]
 
 for package in ("cryptography", "pydicom", "pyrage"):
@@ -42,7 +42,7 @@ def test_every_block_of_the_page_shows_what_it_says(lab: Path) -> None:
     assert (lab / "study" / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_ten_algorithms_stand_in_the_signed_report_by_their_aliases_alone(lab: Path) -> None:
+def test_the_signed_report_names_ten_algorithms_only_by_alias(lab: Path) -> None:
     evaluation = json.loads((lab / "study" / "evaluation.json").read_text("utf-8"))
     assert [algorithm["name"] for algorithm in evaluation["algorithms"]] == ALIASES
     report = (lab / "study" / "report.html").read_text("utf-8")
@@ -50,7 +50,7 @@ def test_ten_algorithms_stand_in_the_signed_report_by_their_aliases_alone(lab: P
     assert "ompany " not in report
     assert (lab / "study" / "manifest.sig").is_file()
     verdicts = [
-        json.loads((lab / "told" / alias / "feedback.json").read_text("utf-8"))["verdict"]
+        json.loads((lab / "feedback" / alias / "feedback.json").read_text("utf-8"))["verdict"]
         for alias in ALIASES
     ]
     passed = verdicts.count("passed")
@@ -72,7 +72,7 @@ def test_no_original_name_came_through(lab: Path) -> None:
 
 def test_how_the_set_came_about_is_sealed_with_it(lab: Path) -> None:
     sheet = json.loads((lab / "sealed" / "datasheet.json").read_text("utf-8"))["answers"]
-    answers = {name: sheet[name]["answer"] for name in TOLD}
+    answers = {name: sheet[name]["answer"] for name in ANSWERED}
     assert answers == {
         "purpose": "To test detection of lung nodules before market approval.",
         "sampling": "3 of 4 admitted cases drawn at random, design 'lung-2026a', seed 20260301.",

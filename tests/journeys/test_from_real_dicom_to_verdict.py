@@ -85,7 +85,7 @@ def test_real_scans_go_by_commands_to_a_report_of_ten_algorithms(
     assert run("sign --new-key key.pem") == 0
     assert run(f"seal bag --key key.pem {vault} --policy policy.toml --as Ada --out sealed") == 0
     score = "evaluate --roster roster.csv --reference sealed --protocol luna16"
-    assert run(f"{score} --as Bo {vault} --out told") == 0
+    assert run(f"{score} --as Bo {vault} --out feedback") == 0
     assert run(f"report sealed --as Rea {vault} --baseline A1 --out study") == 0
     assert run("sign study --key key.pem") == 0
     assert run(f"verify sealed {vault} --public-key key.pub.pem") == 0

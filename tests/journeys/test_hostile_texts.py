@@ -90,7 +90,7 @@ def test_the_name_of_an_algorithm_from_check_to_verify(
     [f"{HEADER}{ATTACK},0,0,0,0.9\n", f"{HEADER}s1,{ATTACK},0,0,0.9\n", f"s,{ATTACK}\n1,2\n"],
     ids=["case", "number", "header"],
 )
-def test_what_stands_in_a_file_that_is_refused(
+def test_the_text_of_a_refused_file_is_escaped(
     content: str, output_of: OutputOf, luna16: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "mine.csv"
@@ -106,7 +106,7 @@ def test_words_that_were_typed(output_of: OutputOf, tmp_path: Path) -> None:
     assert r"\x9b8m" in output_of("audit", tmp_path / ATTACK, status=1)
 
 
-def test_a_name_that_is_no_text_at_all(output_of: OutputOf, luna16: Path, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_decoded(output_of: OutputOf, luna16: Path, tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"a\xff\x1bc.csv")
     assert r"a\xff\x1bc.csv" in output_of("check", path, "--reference", luna16, status=1)
 
@@ -153,7 +153,7 @@ def test_a_traceback_and_the_colours_of_others(luna16: Path, tmp_path: Path) -> 
     assert not OBEYED & set(output), repr(output)
 
 
-def test_a_name_makes_no_line_and_no_colour_of_its_own(
+def test_a_name_adds_no_line_and_no_colour(
     output_of: OutputOf, luna16: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "a\nwrote everything\x1b[32m.csv"

@@ -9,7 +9,7 @@ import pytest
 
 from builders.places import ROOT
 
-pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 PYTHONS = ("python3.13", "python3.12", "python3.11")
 
 

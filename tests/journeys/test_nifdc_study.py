@@ -127,13 +127,13 @@ def test_relative_differences_behave_as_published(document: dict[str, Any]) -> N
     assert relative["AUT 3"]["area_overlap"] > 0
 
 
-def test_extremes_and_outlier_are_told_in_words(page: str) -> None:
+def test_extremes_and_outlier_are_described(page: str) -> None:
     assert '<p class="lead">By CPM the highest of 10 algorithms is AUT ' in page
     assert "The rule matters most for AUT 5: area overlap gives" in page
     assert "Nodules of size &lt;4 mm are missed most often by every algorithm" in page
 
 
-def test_tests_between_rules_stand_as_published_and_paired(page: str) -> None:
+def test_tests_between_rules_are_shown_as_published_and_paired(page: str) -> None:
     for title in ("What the rule does to all algorithms", "Pairs of rules"):
         assert f"<h3>{title}</h3>" in page
     assert page.count('class="bracket"') == 9

@@ -77,20 +77,20 @@ def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decide
     seal("bundle", "sealed", f'plans = ["{freeze("bundle", "old.json")}"]')
     withdraw()
     assert "nodulebench test-plan freeze" in capsys.readouterr().out
-    assert run(*EVALUATE, "--reference", "sealed", "--plan", "old.json", "--out", "told") == 1
+    assert run(*EVALUATE, "--reference", "sealed", "--plan", "old.json", "--out", "feedback") == 1
     error = capsys.readouterr().err
     assert "plan 'accept': was frozen for 11 cases; this test set has 10 (1 withdrawn)" in error
     for command in ("unseal", "test-plan freeze", "seal", "custody retire"):
         assert f"'nodulebench {command}'" in error
     assert steps("sealed") == ["sealed", "withdrawn", "refused"]
-    assert not (lab.folder / "told").exists()
+    assert not (lab.folder / "feedback").exists()
 
     export()
     seal("plain", "sealed-again", f'plans = ["{freeze("plain", "new.json")}"]')
-    again = ("--reference", "sealed-again", "--plan", "new.json", "--out", "told")
+    again = ("--reference", "sealed-again", "--plan", "new.json", "--out", "feedback")
     assert run(*EVALUATE, *again) == 0
     assert "plan accept: passed" in capsys.readouterr().out
-    assert json.loads(Path("told/feedback.json").read_text())["verdict"] == "passed"
+    assert json.loads(Path("feedback/feedback.json").read_text())["verdict"] == "passed"
     assert steps("sealed-again") == ["sealed", "evaluation_charged", "evaluated"]
 
 
@@ -131,6 +131,6 @@ def test_a_roster_with_the_old_plan_is_refused_before_anything_is_charged(
     withdraw()
     (lab.folder / "roster.csv").write_text("file,developer,alias\nall.csv,Example,A1\n")
     given = ("--roster", "roster.csv", "--as", "Bo", *OPEN, "--plan", "old.json")
-    assert run("evaluate", *given, "--reference", "sealed", "--out", "told") == 1
+    assert run("evaluate", *given, "--reference", "sealed", "--out", "feedback") == 1
     assert "was frozen for 11 cases" in capsys.readouterr().err
     assert "evaluation_charged" not in steps("sealed")

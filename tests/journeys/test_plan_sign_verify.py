@@ -1,4 +1,4 @@
-"""A lab freezes a plan, tests, signs; another lab verifies; somebody tampers."""
+"""A lab freezes a plan, tests, signs; another lab verifies; a file is changed."""
 
 import json
 import subprocess
@@ -258,7 +258,7 @@ def test_a_protocol_that_was_changed_is_not_recomputed(signed: Path, capsys) -> 
     assert "nothing, because protocol, cases or reference do not match the digests" in captured.out
 
 
-def test_another_version_is_told(signed: Path, capsys) -> None:
+def test_another_version_is_reported(signed: Path, capsys) -> None:
     path = signed / "evaluation.json"
     document = json.loads(path.read_text())
     document["version"] = "0.0.1"
@@ -297,8 +297,8 @@ def test_evaluating_without_a_plan_loads_nothing_of_plans_and_signatures() -> No
         "import sys\nfrom nodulebench.cli import main\n"
         "try: main('evaluate mine.csv --reference luna16 --bootstraps 5 --out result'.split())\n"
         "except SystemExit: pass\n"
-        "found = [m for m in sys.modules if 'plan' in m and m.startswith('nodulebench')]\n"
-        "sys.exit(repr(found) if found or 'cryptography' in sys.modules else 0)\n"
+        "loaded = [m for m in sys.modules if 'plan' in m and m.startswith('nodulebench')]\n"
+        "sys.exit(repr(loaded) if loaded or 'cryptography' in sys.modules else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

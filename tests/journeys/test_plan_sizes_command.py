@@ -141,7 +141,7 @@ def test_sizes_around_the_pilots_are_tried_where_none_are_given(capsys, pilot: P
     assert "that it loses less than 0.1" in output
 
 
-def test_no_size_that_suffices_is_said_in_words(capsys, pilot: Path) -> None:
+def test_a_missing_sufficient_size_is_reported(capsys, pilot: Path) -> None:
     output = plan(
         capsys,
         *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--difference", 0),
@@ -194,7 +194,7 @@ def test_options_that_do_not_go_together_are_wrong_usage(
     assert message in capsys.readouterr().err
 
 
-def test_observed_errors_of_size_stand_for_a_normal_one(tmp_path: Path, capsys) -> None:
+def test_observed_errors_of_size_replace_the_normal_distribution(tmp_path: Path, capsys) -> None:
     table = tmp_path / "sizes.csv"
     table.write_text("true_mm,reported_mm\n4,3.4\n4.5,4.5\n12,10\n14,14.5\n")
     arguments = ("plan", "size-error", "--mean-excess", 2, "--tolerance", 0)

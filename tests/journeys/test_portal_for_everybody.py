@@ -29,8 +29,8 @@ from nodulebench.web.portal.submissions.service import SubmitOptions, store_uplo
 
 PHONE = 390
 FIND = """async () => {
-  const found = await axe.run(document, { resultTypes: ["violations"] });
-  return found.violations.map((one) => `${one.impact} ${one.id}: ${one.nodes[0].html}`);
+  const result = await axe.run(document, { resultTypes: ["violations"] });
+  return result.violations.map(({ impact, id, nodes }) => `${impact} ${id}: ${nodes[0].html}`);
 }"""
 
 
@@ -115,7 +115,7 @@ def test_nothing_keeps_anybody_out(served: tuple[str, list[str]], axe: str) -> N
             page.goto(address + path)
             assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE, path
             page.evaluate(
-                "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
+                "() => document.querySelectorAll('details').forEach((part) => part.open = true)"
             )
             page.evaluate(axe)
             violations += [f"{path}: {violation}" for violation in page.evaluate(FIND)]
@@ -125,7 +125,7 @@ def test_nothing_keeps_anybody_out(served: tuple[str, list[str]], axe: str) -> N
     ] == []  # nor does the policy refuse anything
 
 
-def test_whoever_has_no_mouse_reads_a_curve_sorts_and_changes_the_language(
+def test_without_a_mouse_curves_sorting_and_language_work(
     served: tuple[str, list[str]],
 ) -> None:
     address, pages = served
@@ -146,7 +146,7 @@ def test_whoever_has_no_mouse_reads_a_curve_sorts_and_changes_the_language(
         assert heads == sorted(heads, key=str.casefold)
         stamp = page.get_attribute("main time", "datetime")
         hour = page.evaluate("(at) => (new Date(at).getUTCHours() + 8) % 24", stamp)
-        assert f"{hour:02d}:" in page.inner_text("main time")  # in the zone of who looks
+        assert f"{hour:02d}:" in page.inner_text("main time")  # in the time zone of the browser
         page.focus("a[href^='/language/zh']")
         page.keyboard.press("Enter")
         page.wait_for_selector("html[lang^=zh]")

@@ -67,21 +67,24 @@ def _workers_of(pid: int) -> list[str]:
 
 @contextmanager
 def opened(address: str) -> Iterator[Callable[[], Any]]:
-    """Makes pages, each of somebody else; nothing from elsewhere is asked for, nothing refused."""
+    """Makes pages, each of another user; at the end no request was foreign or refused."""
     messages: list[str] = []
     with playwright.sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path=BROWSER, args=list(QUIET))
 
-        def somebody() -> Any:
+        def new_page() -> Any:
             page = browser.new_context(locale="en-GB").new_page()
             page.set_default_timeout(PATIENCE_MS)
             page.on("console", lambda message: messages.append(message.text))
             page.on(
-                "request", lambda one: messages.append(one.url) if address not in one.url else None
+                "request",
+                lambda request: (
+                    messages.append(request.url) if address not in request.url else None
+                ),
             )
             return page
 
-        yield somebody
+        yield new_page
         browser.close()
     # no complaint of the content-security-policy either
     assert [
@@ -113,7 +116,7 @@ def test_from_one_command_to_a_leaderboard(tmp_path: Path) -> None:
         page.click("form.sheet > button")
         assert page.inner_text("h1") == "Tiny nodules"
 
-        page.click("a.button")  # a broken file is told with its lines, and mended
+        page.click("a.button")  # a broken file is reported with its lines, and mended
         page.set_input_files("[name=file]", upload("mine.csv", BROKEN.encode()))
         page.click("button.quiet")
         problems = page.locator(".problems li").all_inner_texts()

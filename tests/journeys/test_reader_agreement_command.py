@@ -1,4 +1,4 @@
-"""Readers' files -> how far they agree -> the report that shows it, by commands alone."""
+"""Readers' files -> how far they agree -> the report that shows it, by commands only."""
 
 import json
 from dataclasses import replace
@@ -47,7 +47,7 @@ def files(tmp_path: Path) -> list[Path]:
     return written
 
 
-def test_agreement_is_told_written_and_shown_in_the_report(
+def test_agreement_is_printed_written_and_shown_in_the_report(
     files: list[Path], tmp_path: Path, capsys
 ) -> None:
     out = tmp_path / "agreement"

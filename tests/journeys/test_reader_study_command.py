@@ -1,4 +1,4 @@
-"""A study of readers by commands alone: Van Dyke's ratings, as a table and as submissions."""
+"""A study of readers by commands only: Van Dyke's ratings, as a table and as submissions."""
 
 import json
 import re

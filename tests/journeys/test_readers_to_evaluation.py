@@ -1,7 +1,7 @@
 """From an exam over blind readings to a released reference that scores an algorithm, by commands.
 
 Six of seven candidates pass. Three readers see cases a, b and c: all draw a nodule in a, one of
-them another that arbitration rejects, nobody draws anything in b and c. The reviewer adds one in b.
+them another that arbitration rejects, no one draws in b and c. The reviewer adds one in b.
 """
 
 import json
@@ -24,7 +24,7 @@ PEOPLE = "".join(
         *((name, "resident", 6, "junior") for name in ("r1", "r2", "r3", "r4", "r5", "r6", "kim")),
         ("lead1", "deputy_chief", 12, "leader"),
         ("lead2", "deputy_chief", 12, "leader"),
-        ("judge", "chief", 20, "arbitrator"),
+        ("arbiter", "chief", 20, "arbitrator"),
     )
 )
 SHARED = (Slice(3, 50, 50, 8, 8), Slice(4, 50, 50, 8, 8))
@@ -60,7 +60,7 @@ def exam(tmp_path: Path, capsys) -> Path:
     write_reference(key, tmp_path / "key.csv")
     answers = [
         wrote(tmp_path / f"{name}.csv", **{"seq-1": (SHARED, LONE)})
-        for name in ("r1", "r2", "r3", "r4", "r5", "r6", "lead1", "lead2", "judge")
+        for name in ("r1", "r2", "r3", "r4", "r5", "r6", "lead1", "lead2", "arbiter")
     ]
     answers.append(wrote(tmp_path / "kim.csv", **{"seq-1": (SHARED,)}))
     options = ("--sequences", 0, "--out", tmp_path / "sheets")
@@ -107,9 +107,9 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
         f"  b candidate-1: in dispute, '{reviewer}' added it and no reader drew it",
     ]
-    step("arbitrate", "b1", "a", "candidate-2", "--no-nodule", by="judge")
-    step("arbitrate", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
-    step("release", "b1", by="judge")
+    step("arbitrate", "b1", "a", "candidate-2", "--no-nodule", by="arbiter")
+    step("arbitrate", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="arbiter")
+    step("release", "b1", by="arbiter")
     return handle, reviewer, readers
 
 
@@ -143,7 +143,7 @@ def test_readings_become_a_bundle_that_scores_an_algorithm(
     steps = [(event["actor_id"], event["step"]) for event in provenance["events"]]
     assert steps.count((reviewer, "finish")) == 3
     assert (reviewer, "add") in steps
-    assert steps[-1] == ("judge", "release")
+    assert steps[-1] == ("arbiter", "release")
     assert provenance["rule"] == "nifdc-2022"
     added = next(event for event in provenance["events"] if event["step"] == "add")
     assert added["change"] == "candidate-1 added, part_solid, on 2 slices: seen by me"

@@ -53,14 +53,14 @@ def test_a_real_pacs_gives_and_sends_the_series_it_took(tmp_path: Path) -> None:
     assert document == {
         "stored": [0] * 8,
         "instances": 8,
-        "found_for_nobody": 0,
+        "found_for_unknown": 0,
         "pushed": 8,
         "failed": 0,
         "same": {"fetched": True, "pushed": True},
     }
 
 
-def test_what_is_sent_lies_in_a_folder_per_series(tmp_path: Path, series: list[Path]) -> None:
+def test_received_objects_are_in_a_folder_per_series(tmp_path: Path, series: list[Path]) -> None:
     with listening(tmp_path / "in", port=0) as port:
         assert send(series, port, "SCANNER", "NODULEBENCH") == [0] * 5
         assert send(series, port, "SCANNER", "NODULEBENCH") == [0] * 5  # again: the same files
@@ -87,16 +87,14 @@ def _changed(path: Path, **elements: Any) -> Any:
 @pytest.mark.parametrize(
     "uid", ["../../etc/passwd", "1.2/3", "", "1.2.x", "1" * 65, "1..2", "1.2\n3", "1.2\x1b[2J"]
 )
-def test_names_that_are_no_uids_are_refused(tmp_path: Path, series: list[Path], uid: str) -> None:
+def test_names_that_are_not_uids_are_refused(tmp_path: Path, series: list[Path], uid: str) -> None:
     with pytest.raises(InputError, match="SeriesInstanceUID") as refused:
         store_object(_changed(series[0], SeriesInstanceUID=uid), tmp_path / "in")
     assert str(refused.value).isprintable()
     assert not (tmp_path / "in").exists()
 
 
-def test_another_object_with_a_known_uid_is_refused_and_the_first_kept(
-    tmp_path: Path, series: list[Path]
-) -> None:
+def test_another_object_with_a_known_uid_is_refused(tmp_path: Path, series: list[Path]) -> None:
     path = store_object(pydicom.dcmread(series[0]), tmp_path / "in")
     first = path.read_bytes()
     with pytest.raises(InputError, match="exists with other content"):
@@ -105,7 +103,7 @@ def test_another_object_with_a_known_uid_is_refused_and_the_first_kept(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_an_object_that_is_not_kept_is_told_and_the_service_goes_on(
+def test_a_refused_object_is_reported_and_the_service_goes_on(
     tmp_path: Path, series: list[Path]
 ) -> None:
     changed = tmp_path / "changed.dcm"
@@ -117,7 +115,7 @@ def test_an_object_that_is_not_kept_is_told_and_the_service_goes_on(
     assert "exists with other content" in messages[0]
 
 
-def test_a_taken_port_and_a_silent_server_are_told(tmp_path: Path) -> None:
+def test_a_taken_port_and_a_silent_server_are_reported(tmp_path: Path) -> None:
     with listening(tmp_path / "in", port=0) as port:
         second = listening(tmp_path / "other", port=port)
         with pytest.raises(InputError, match=f"port {port}: cannot be opened"):

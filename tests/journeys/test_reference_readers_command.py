@@ -1,4 +1,4 @@
-"""Readers scored against each other, by the command alone."""
+"""Readers scored against each other, by the command only."""
 
 from pathlib import Path
 

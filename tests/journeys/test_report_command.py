@@ -36,7 +36,7 @@ def test_developers_copy_is_written_elsewhere(folder: Path, tmp_path: Path) -> N
     assert "case0" not in page.read_text(encoding="utf-8")
 
 
-def test_chinese_report_stands_beside_the_english_one(folder: Path) -> None:
+def test_chinese_report_is_written_next_to_the_english_one(folder: Path) -> None:
     done = run(folder, "--language", "zh")
     assert done.returncode == 0, done.stderr
     assert "主要指标" in (folder / "report-zh.html").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def test_wrong_usage_is_exit_2(folder: Path) -> None:
     assert "'en', 'zh'" in done.stderr
 
 
-def test_a_parameter_of_a_rule_is_varied_for_the_lab_alone(folder: Path, tmp_path: Path) -> None:
+def test_a_parameter_of_a_rule_is_varied_only_for_the_lab(folder: Path, tmp_path: Path) -> None:
     sweep = ("--sweep", "area_overlap.threshold=0.9,0.2,0.5")
     done = run(folder, *sweep, "--out", tmp_path / "lab")
     assert done.returncode == 0, done.stderr

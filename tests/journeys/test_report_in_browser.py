@@ -35,7 +35,7 @@ SCHEMES = {"dark": "0", "light": "1"}
 PHONE, DESKTOP = 390, 1280
 ONE = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
 
-LOOK = """<!DOCTYPE html><meta charset="utf-8">
+PROBE = """<!DOCTYPE html><meta charset="utf-8">
 <iframe src="report.html" width="{phone}" height="900"></iframe>
 <iframe src="report.html" width="{desktop}" height="900"></iframe>
 <pre></pre>
@@ -43,9 +43,9 @@ LOOK = """<!DOCTYPE html><meta charset="utf-8">
 addEventListener("load", () => {{
   const frames = [...document.querySelectorAll("iframe")];
   for (const frame of frames) frame.contentWindow.location.hash = "#methods";
-  setTimeout(look, 300);
+  setTimeout(probe, 300);
 }});
-function look() {{
+function probe() {{
   const seen = [...document.querySelectorAll("iframe")].map((frame) => {{
     const page = frame.contentDocument, view = frame.contentWindow;
     const plot = page.querySelector("figure.chart");
@@ -53,9 +53,9 @@ function look() {{
       new view.KeyboardEvent("keydown", {{ key: "ArrowRight", bubbles: true }}));
     plot.querySelector('[data-do="in"]').click();
     const panels = [...page.querySelectorAll(".switch")[0].querySelectorAll("[data-choice]")];
-    const before = panels.map((one) => one.hidden);
+    const before = panels.map((panel) => panel.hidden);
     page.querySelectorAll(".choices button")[1].click();
-    const ranks = (one) => one.tHead.textContent.startsWith("Rank");
+    const ranks = (sorted) => sorted.tHead.textContent.startsWith("Rank");
     const table = [...page.querySelectorAll("table.sortable")].find(ranks);
     const head = table.tHead.rows[0].cells[2];
     const numbers = () => [...table.tBodies[0].rows].map((row) => +row.cells[2].textContent);
@@ -72,16 +72,16 @@ function look() {{
       paper: view.getComputedStyle(page.body).backgroundColor,
       ink: view.getComputedStyle(page.body).color,
       reading: plot.querySelector(".reading").textContent,
-      outputs: [...plot.querySelectorAll(".legend output")].map((one) => one.textContent),
+      outputs: [...plot.querySelectorAll(".legend output")].map((output) => output.textContent),
       zoomed: plot.querySelector(".inside").getAttribute("viewBox"),
-      empty: [...page.querySelectorAll("metric svg, .side svg")].filter(
-        (one) => !one.closest("details:not([open]), [hidden]")
-          && !one.getBoundingClientRect().width).length,
+      empty: [...page.querySelectorAll("figure svg, .side svg")].filter(
+        (svg) => !svg.closest("details:not([open]), [hidden]")
+          && !svg.getBoundingClientRect().width).length,
       pictures: page.querySelectorAll("svg.picture").length,
       sections: page.querySelectorAll("section[id]").length,
       opened: page.querySelector("#methods > details").open,
       closed: page.querySelector("#uncertainty > details").open,
-      switched: [before, panels.map((one) => one.hidden)],
+      switched: [before, panels.map((panel) => panel.hidden)],
       sorted: [rising, numbers()],
       found: [rows.length, rows.filter((row) => !row.hidden).length],
     }};
@@ -116,8 +116,8 @@ def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pytest.skip("no Chromium or Chrome is installed")
     folder = tmp_path_factory.mktemp(f"browser-{request.param}")
     (folder / "report.html").write_text(report(), encoding="utf-8")
-    page_file = folder / "look.html"
-    page_file.write_text(LOOK.format(phone=PHONE, desktop=DESKTOP), encoding="utf-8")
+    page_file = folder / "probe.html"
+    page_file.write_text(PROBE.format(phone=PHONE, desktop=DESKTOP), encoding="utf-8")
     log = folder / "network.json"
     done = subprocess.run(
         [

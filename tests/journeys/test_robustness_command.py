@@ -70,7 +70,7 @@ def test_a_broken_relation_ends_the_command_with_1(tmp_path, case, capsys):
     assert capsys.readouterr().out.startswith("FAIL        shift ")
 
 
-def test_a_command_that_fails_is_told_with_its_last_word(tmp_path, case, capsys):
+def test_a_command_that_fails_is_reported_with_its_last_line(tmp_path, case, capsys):
     script = tmp_path / "broken.py"
     script.write_text("raise SystemExit('no licence')")
     command = f"{sys.executable} {script} {{case}} {{out}}"
@@ -80,14 +80,14 @@ def test_a_command_that_fails_is_told_with_its_last_word(tmp_path, case, capsys)
     )
 
 
-def test_a_command_without_its_places_and_one_that_is_not_there_are_told(case, capsys):
+def test_a_command_without_placeholders_and_a_missing_one_are_reported(case, capsys):
     assert run("robustness", "find {case}", case) == 1
     assert "lacks {out}" in capsys.readouterr().err
     assert run("robustness", "/nowhere/find {case} {out}", case, "--test", "shift") == 1
     assert "'/nowhere/find': cannot be started: No such file" in capsys.readouterr().err
 
 
-def test_an_unknown_detector_is_told_with_those_that_are_known(case, capsys):
+def test_an_unknown_detector_is_reported_with_the_known_ones(case, capsys):
     assert run("robustness", "isicat", case) == 1
     assert "Did you mean 'isicad'" in capsys.readouterr().err
 
@@ -148,7 +148,7 @@ def not_a_number(folder):
         (not_a_number, "1 of 430080 voxels are not finite numbers (NaN or infinite)."),
     ],
 )
-def test_an_image_that_is_no_chest_ct_is_refused_with_the_reason(tmp_path, capsys, make, message):
+def test_an_image_of_another_body_part_is_refused_with_the_reason(tmp_path, capsys, make, message):
     pytest.importorskip("pydicom")
     assert run("robustness", "isicad", make(tmp_path)) == 1
     errors = capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_an_image_that_is_no_chest_ct_is_refused_with_the_reason(tmp_path, capsy
     assert errors.count("\n") == 1
 
 
-def test_a_path_that_is_no_image_is_told(tmp_path, capsys):
+def test_a_path_without_an_image_is_reported(tmp_path, capsys):
     assert run("robustness", "isicad", tmp_path / "nothing.mhd") == 1
     assert (
         "nothing.mhd: does not exist. Give an image or a DICOM folder." in capsys.readouterr().err

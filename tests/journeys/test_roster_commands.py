@@ -1,4 +1,4 @@
-"""From a roster to reports by commands alone: evaluate, compare, report, sign, verify, audit."""
+"""From a roster to reports by commands only: evaluate, compare, report, sign, verify, audit."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ shows_others = true
 """
 OPEN = ("--vault-key", "vault.key")
 EVALUATE = ("evaluate", "--roster", "roster.csv", "--reference", "sealed", "--as", "Bo", *OPEN)
-PROTOCOL = ("--protocol", "nifdc-2022", "--bootstraps", "20", "--out", "told")
+PROTOCOL = ("--protocol", "nifdc-2022", "--bootstraps", "20", "--out", "feedback")
 REPORT = ("report", "sealed", "--as", "Dee", *OPEN)
 
 
@@ -84,7 +84,7 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
     ],
 )
 @pytest.mark.usefixtures("lab")
-def test_wrong_usage_is_said(
+def test_wrong_usage_is_reported(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*words) == 2

@@ -98,7 +98,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
     assert ": 3 ok" in capsys.readouterr().out
 
 
-def test_a_folder_that_is_no_test_set_is_told(
+def test_a_folder_without_a_test_set_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = algorithm_folder(tmp_path / "mine")
@@ -124,7 +124,7 @@ def chest(tmp_path: Path) -> Path:
 
 
 def network_weights(folder: Path, seed: int) -> Path:
-    """Weights of a small network that learnt nothing."""
+    """Weights of a small untrained network."""
     folder.mkdir()
     torch.manual_seed(seed)
     file, card = folder / "m5lcad-all.safetensors", ModelCard("m5lcad", seed, 1, "noise", "", (0,))
@@ -170,7 +170,7 @@ def test_a_system_is_run_with_given_weights_in_its_sandbox(
     assert "contains a run that differs in: algorithm, weights." in capsys.readouterr().err
 
 
-def test_algorithms_beside_each_other_refuse_weights_of_nobody(
+def test_bench_refuses_weights_of_an_algorithm_that_is_not_given(
     tmp_path: Path, chest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weights = network_weights(tmp_path / "weights", 0)

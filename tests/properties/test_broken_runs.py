@@ -14,7 +14,7 @@ import pytest
 
 from builders.places import ROOT
 
-CLEAN = {"lost": [], "stuck": [], "doubled": [], "untold": []}
+CLEAN = {"lost": [], "stuck": [], "doubled": [], "unclear": []}
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
@@ -64,5 +64,5 @@ def test_what_goes_wrong_at_any_operation_is_seen_and_the_rest_goes_well(tmp_pat
     killed = result["careless.killed"]
     assert killed["runs"] == 3
     assert [len(killed[kind]) for kind in CLEAN] == [1, 0, 2, 0]
-    assert result["careless.full"]["untold"]
+    assert result["careless.full"]["unclear"]
     assert any(result["careless.power_cut"][kind] for kind in CLEAN)

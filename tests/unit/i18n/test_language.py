@@ -1,4 +1,4 @@
-"""Both languages say the same things; nothing in a report is left without words."""
+"""Both languages have the same keys; a report has no code without a text."""
 
 import ast
 import re
@@ -258,7 +258,7 @@ def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
     assert [name for name, text in english.items() if text == name.replace("_", " ")] == []
 
 
-def test_terms_in_chinese_stand_before_the_english_ones() -> None:
+def test_chinese_terms_come_before_the_english_ones() -> None:
     assert translator("zh").metric("recall").term == "病灶定位率 (lesion localisation rate)"
     assert translator("zh").metric("density_kappa").term == "kappa"
     assert translator("en").metric("recall").term == "lesion localisation rate"

@@ -1,4 +1,4 @@
-"""Every code that a stage tells has words in every language, and every worded code is told."""
+"""Every code in the source has a text in every language, and every text has its code."""
 
 import ast
 import re
@@ -33,13 +33,13 @@ UNMEANT = {
     "file", "files", "folder", "names", "mark", "case", "nodule", "reader", "series", "text",
     "problem", "score", "others", "planned", "tested",
 }  # fmt: skip
-"""Values that name cases, nodules, marks, readers or files, or that nobody has looked into."""
+"""Values that name cases, nodules, marks, readers or files, or that were not examined."""
 
 
 def worded(name: str) -> dict[str, str]:
     parts = [catalogue(name, domain) for domain in NOTICES]
     together = {code: text for part in parts for code, text in part.items()}
-    assert len(together) == sum(map(len, parts)), "a code stands twice"
+    assert len(together) == sum(map(len, parts)), "a code occurs twice"
     return together
 
 
@@ -51,8 +51,8 @@ def needed(template: str) -> set[str]:
     return fields(re.sub(r"\[[^\]]*\]", "", template))
 
 
-def codes_told() -> Iterator[tuple[str, str, ast.Call]]:
-    """Every code in the source with its place and the call that it stands in."""
+def codes_in_source() -> Iterator[tuple[str, str, ast.Call]]:
+    """Every code in the source with its file and its call."""
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -81,18 +81,18 @@ def codes_told() -> Iterator[tuple[str, str, ast.Call]]:
 @cache
 def codes() -> list[tuple[str, str, ast.Call]]:
     """The same, read once."""
-    return list(codes_told())
+    return list(codes_in_source())
 
 
 @pytest.mark.slow
-def test_every_code_that_is_told_has_words_in_every_language() -> None:
+def test_every_code_in_the_source_has_a_text_in_every_language() -> None:
     assert len(codes()) > 150
     for words in WORDS.values():
         assert [f"{code} at {place}" for code, place, _ in codes() if code not in words] == []
 
 
 @pytest.mark.slow
-def test_every_worded_code_is_told() -> None:
+def test_every_code_with_a_text_is_in_the_source() -> None:
     used = {code for code, _, _ in codes()} | {AS_STATED}
     for words in WORDS.values():
         assert sorted(set(words) - used) == []
@@ -139,7 +139,7 @@ def test_chinese_is_chinese_and_is_punctuated_so() -> None:
     assert [code for code, text in words.items() if re.search(wrong, text)] == []
 
 
-# how values stand in words
+# how values are written
 
 
 def test_long_lists_of_names_are_quoted_and_shortened() -> None:
@@ -169,7 +169,7 @@ def test_several_notices_are_one_statement() -> None:
     assert translator("en").messages(Notice("rows_found", {"count": 2})) == "2"
 
 
-def test_what_is_not_told_leaves_no_trace() -> None:
+def test_missing_values_leave_no_trace() -> None:
     values = {"boxes": 8, "marks": 3}
     assert in_english(Notice("boxes_linked_by_place", {"file": "a.csv", **values})).startswith(
         "a.csv"
@@ -197,7 +197,7 @@ def test_a_code_without_words_is_shown_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("value", [7, "a sentence"])
-def test_what_is_no_notice_is_refused(value: object) -> None:
+def test_a_value_that_cannot_be_a_notice_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="not a code with values"):
         read_notice(value)
 
@@ -288,7 +288,7 @@ def test_methods_are_named_by_their_usual_words(method: Notice, words: str) -> N
         ),
     ],
 )
-def test_values_of_methods_stand_in_words(method: Notice, words: str) -> None:
+def test_values_of_methods_are_words(method: Notice, words: str) -> None:
     assert in_english(method) == words
 
 

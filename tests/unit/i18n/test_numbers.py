@@ -21,7 +21,7 @@ def test_metrics_have_three_decimals_and_a_true_minus() -> None:
     assert decimals(-0.0001) == "0.000"
 
 
-def test_interval_stands_in_brackets_after_the_value() -> None:
+def test_the_interval_follows_the_value_in_brackets() -> None:
     assert with_interval(Estimate(0.8421, 0.8133, 0.8692)) == "0.842 (0.813–0.869)"
     assert with_interval(Estimate(0.8421)) == "0.842"
     assert with_interval(Estimate(None, reason="no scores")) == "–"

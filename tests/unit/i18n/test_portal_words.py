@@ -29,8 +29,8 @@ def texts(name: str) -> dict[str, str]:
     return dict(catalogue(name, PORTAL))
 
 
-def said() -> set[str]:
-    """Keys that stand whole in a template."""
+def keys_in_templates() -> set[str]:
+    """Keys that are written whole in a template."""
     pages = (page.read_text(encoding="utf-8") for page in TEMPLATES)
     return {key for page in pages for key in re.findall(r'\bt(?:ranslate)?\("([^"]+)"[,)]', page)}
 
@@ -65,12 +65,13 @@ def test_no_key_is_one_of_a_report(name: str) -> None:
 
 def test_every_key_of_a_template_has_words_and_every_word_a_place() -> None:
     keys = set(texts("en"))
-    assert said() - keys - of_reports("en") == set()
+    whole = keys_in_templates()
+    assert whole - keys - of_reports("en") == set()
     put_together = {key for key in keys if key.startswith(FAMILIES)}
-    assert keys - said() - constants() - put_together == set()
+    assert keys - whole - constants() - put_together == set()
 
 
-def test_every_key_that_is_put_together_is_somebodys() -> None:
+def test_every_key_that_is_put_together_has_an_owner() -> None:
     values = constants() | {"heading", "benchmark_before", "benchmark_closed", "undecided", "sheet"}
     values |= {*get_args(State), *get_args(Role), *ASPECTS}
     ends = {
@@ -79,8 +80,9 @@ def test_every_key_that_is_put_together_is_somebodys() -> None:
         if key.startswith(FAMILIES)
     }
     states = {"job_failed", "job_cancelled"}  # put together of a job's state
+    whole = keys_in_templates()
     assert {
-        key for key, end in ends.items() if end not in values | states and key not in said()
+        key for key, end in ends.items() if end not in values | states and key not in whole
     } == set()
 
 

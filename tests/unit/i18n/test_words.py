@@ -1,4 +1,4 @@
-"""Whatever can stand in a document has words for its reader."""
+"""Every code that a document can contain has a text for its reader."""
 
 import pytest
 

@@ -35,7 +35,7 @@ SECRETS = (
     "LIDC-0407",  # in a notice on the submission
     "secret-nodule",  # in the gallery
     "case-077",  # missed by only one of two algorithms
-    "alone-2",
+    "only-2",
 )
 
 
