@@ -19,7 +19,7 @@ from benchmarks.proposals import Proposals, stored_proposals
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
-from nodulebench.detection.classifiers.weights import SEEN, folder_of, write_seen, write_weights
+from nodulebench.detection.classifiers.weights import SEEN, packaged_name, write_seen, write_weights
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.train_classifier import examples_of, train_on
 from nodulebench.io.lidc.blocks import FOLDS
@@ -72,10 +72,10 @@ def main() -> None:
         examples = examples_from(cases, name)
         for left_out in (None, *(FOLDS if decides(name) else ())):
             classifier = train_on(name, examples, [fold for fold in FOLDS if fold != left_out])
-            path = options.out / folder_of(left_out) / f"{name}.npz"
+            path = options.out / packaged_name(name, left_out)
             path.parent.mkdir(parents=True, exist_ok=True)
             write_weights(path, classifier, TRAINED[name].names)
-            print(f"{name} {folder_of(left_out)}: {path.stat().st_size} bytes", flush=True)
+            print(f"{path.name}: {path.stat().st_size} bytes", flush=True)
     write_seen(options.out / SEEN, series_folds())
 
 

@@ -142,13 +142,13 @@ def classifier_of(
     """The classifier in a file, or a packaged one: of all folds, or of all but one."""
     if path is not None:
         return read_weights(path, features)
-    with as_file(_PACKAGED / folder_of(fold) / f"{name}.npz") as packaged:
+    with as_file(_PACKAGED / packaged_name(name, fold)) as packaged:
         return read_weights(packaged, features)
 
 
-def folder_of(fold: int | None) -> str:
-    """The folder of the weights that never saw a fold."""
-    return "all" if fold is None else f"without-{fold}"
+def packaged_name(name: str, fold: int | None) -> str:
+    """The file of the weights that never saw a fold."""
+    return f"{name}-all.npz" if fold is None else f"{name}-without-{fold}.npz"
 
 
 def write_seen(path: Path, folds: Mapping[str, int]) -> None:
