@@ -102,8 +102,8 @@ RESULTS = {
         "folds merge scan1.csv scan2.csv scan3.csv --folds folds.csv --out merged.csv",
         *("merged.csv", ("folds make folds.csv --reference luna16 --count 3",)),
     ),
-    "draw": Job(
-        "draw pool.csv --design design.toml --count 2 --seed 1 --out drawn.csv", "drawn.csv"
+    "sample": Job(
+        "sample pool.csv --design design.toml --count 2 --seed 1 --out drawn.csv", "drawn.csv"
     ),
     "coverage": Job("coverage luna16 --design design.toml --out composition", "composition"),
     "conformance export": Job("conformance export golden", "golden"),
@@ -268,12 +268,12 @@ READERS = {
     ),
     "annotate observer select": Job(SELECT, "study", (), "", make_observers),
     "annotate observer open": Job(GIVE, "study", (SELECT,), "", make_observers),
-    "annotate observer ask": Job(
-        "annotate observer ask study asked.csv --by r0",
+    "annotate observer export-tasks": Job(
+        "annotate observer export-tasks study asked.csv --by r0",
         *("asked.csv", (SELECT, GIVE), "", make_observers),
     ),
-    "annotate observer answer": Job(
-        "annotate observer answer study own.csv --by r0",
+    "annotate observer import-answers": Job(
+        "annotate observer import-answers study own.csv --by r0",
         *("study", (SELECT, GIVE), "annotate observer status study", make_observers),
     ),
     "annotate observer conclude": Job(
@@ -292,10 +292,10 @@ STEPS = (
     ("read", "read panel b1 r1.csv", "r1"),
     ("", "read panel b1 r2.csv", "r2"),
     ("read, the last one", "read panel b1 r3.csv", "r3"),
-    ("draw", "draw panel b1", "office"),
+    ("reveal-reviewer", "reveal-reviewer panel b1", "office"),
     ("type", "type panel b1 a candidate-1 solid", "r1"),
-    ("ask", "ask panel b1 asked.csv", "r1"),
-    ("answer", "answer panel b1 types.csv", "r1"),
+    ("export-tasks", "export-tasks panel b1 asked.csv", "r1"),
+    ("import-answers", "import-answers panel b1 types.csv", "r1"),
     ("decide", "decide panel b1 a candidate-1 --agree", "lead2"),
     ("", "decide panel b1 b candidate-1 --object", "lead2"),
     ("", "decide panel b1 b candidate-2 --agree", "lead2"),
@@ -320,7 +320,7 @@ STEPS = (
 """A batch of cases from its beginning to its release: command, arguments, who gives it."""
 WRITTEN = {
     "open": "panel-b1.commitment",
-    "ask": "asked.csv",
+    "export-tasks": "asked.csv",
     "checkpoint": "far.checkpoint",
     "quality": "quality.json",
     "export": "reference united",
@@ -372,8 +372,8 @@ DRAWS = {
     "annotate review open --reviewer": of_a_draw(
         "open panel b1 a b --team one --reviewer lead2 --by office"
     ),
-    "annotate review draw --redraw": of_a_draw(
-        "draw panel b1 --redraw lost --by judge1",
+    "annotate review reveal-reviewer --redraw": of_a_draw(
+        "reveal-reviewer panel b1 --redraw lost --by judge1",
         "annotate review open panel b1 a b --team one --by office",
         *READ,
     ),
@@ -396,7 +396,7 @@ WRITES_NOTHING = (
     *("plan readers", "plan sensitivity", "plan size-error"),
     *("custody keys", "custody check-copy", "algorithm check"),
     *("weights list", "weights show", "weights verify"),
-    *("annotate review audit", "annotate review log", "annotate review show"),
+    *("annotate review audit", "annotate review log", "annotate review candidates"),
     *("annotate review status", "annotate review warnings", "annotate observer status"),
 )
 """Commands that need not be broken off."""

@@ -38,7 +38,7 @@ COMMANDS: dict[str, list[str]] = {
     "read": ["read", "P", "b1", "r1.csv", "--by", "r1"],
     "read again": ["read", "P", "b1", "r2.csv", "--by", "r2"],
     "read last": ["read", "P", "b1", "r3.csv", "--by", "r3"],
-    "draw": ["draw", "P", "b1", "--by", "office"],
+    "reveal": ["reveal-reviewer", "P", "b1", "--by", "office"],
     "type": ["type", "P", "b1", "a", "candidate-1", "solid", "--by", "r1"],
     "type more": ["type", "P", "b1", "b", "candidate-1", "solid", "--by", "r1"],
     "type last": ["type", "P", "b1", "b", "candidate-2", "solid", "--by", "r1"],

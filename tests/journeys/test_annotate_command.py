@@ -114,7 +114,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     captured = step("open", "b1", "a", "--team", "team-1", by="office")
     assert captured.splitlines()[:2] == [
         f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; keep it secret until "
-        "'draw'",
+        "'reveal-reviewer'",
         "b1: reading",
     ]
     for reader, boxes in zip(readers, ([SHARED, LONE], [SHARED], [SHARED]), strict=True):
@@ -123,16 +123,19 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert captured.startswith("b1: typing\n")
     assert (
         captured.splitlines()[-1]
-        == f"next  nodulebench annotate review draw {handle} b1 --by ORGANISER"
+        == f"next  nodulebench annotate review reveal-reviewer {handle} b1 --by ORGANISER"
     )
-    step("draw", "b1", by="office")
+    step("reveal-reviewer", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
-    shown = step("show", "b1", by=reviewer).splitlines()
+    shown = step("candidates", "b1", by=reviewer).splitlines()
     drew = [f"a: {reader} drew {2 if reader == readers[0] else 1}" for reader in readers]
     assert shown[:3] == sorted(drew)
     assert shown[4] == "a candidate-2: slices 9; not drawn by all on 9"
-    assert step("show", "b1", by=readers[1]) == f"a: {readers[1]} drew 1\na candidate-1: slices 3\n"
+    assert (
+        step("candidates", "b1", by=readers[1])
+        == f"a: {readers[1]} drew 1\na candidate-1: slices 3\n"
+    )
     step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)
     captured = step("decide", "b1", "a", "candidate-2", "--object", by=reviewer)
     assert f"  a: waits for {reviewer} to finish its review" in captured.splitlines()
@@ -140,7 +143,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert captured.splitlines() == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
-        f"next  nodulebench annotate review ask {handle} b1 FILE --by ARBITRATOR",
+        f"next  nodulebench annotate review export-tasks {handle} b1 FILE --by ARBITRATOR",
     ]
     assert run("review", "release", handle, "b1", "--by", "arbiter") == 1
     assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
@@ -188,7 +191,7 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
         run("review", "open", handle, "b1", "--team", "team-1", "--commitment", commitment, *office)
         == 0
     )
-    assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 1
+    assert run("review", "reveal-reviewer", handle, "b1", "--commitment", commitment, *office) == 1
     assert "is not read by all. Draw when all have read" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
@@ -196,18 +199,18 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     output = capsys.readouterr().out
     assert "b1: review\n  waits for the draw of its reviewer\n" in output
     shutil.copytree(handle, tmp_path / "other")
-    assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 0
+    assert run("review", "reveal-reviewer", handle, "b1", "--commitment", commitment, *office) == 0
     reviewer = teams["team-2"].split("leader ")[1]
     assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
     other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
-    assert run("review", "draw", other, "b1", *office) == 1
+    assert run("review", "reveal-reviewer", other, "b1", *office) == 1
     assert (
         f"{commitment}: does not hold a commitment to a draw. If it is lost, an"
         in capsys.readouterr().err
     )
     redraw = ("--redraw", "the disk broke", "--by", "arbiter")
-    assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
-    assert run("review", "draw", other, "b1", *redraw) == 0
+    assert run("review", "reveal-reviewer", other, "b1", "--commitment", commitment, *redraw) == 2
+    assert run("review", "reveal-reviewer", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     output = capsys.readouterr().err
     assert "commitment for batch 'b1' (the disk broke); 'arbiter' drew the reviewer again" in output

@@ -118,7 +118,7 @@ def lay_axis(page: Any) -> None:
 
 def read_by_table(folder: Path, name: str, calls: dict[tuple[str, str], str]) -> None:
     file = folder / f"{name}.csv"
-    run("annotate", "observer", "ask", folder / "study", file, "--by", name)
+    run("annotate", "observer", "export-tasks", folder / "study", file, "--by", name)
     asked = pl.read_csv(file, schema_overrides={"mark_id": pl.String})
     assert "score" not in asked.columns
     lines = ["case_id,mark_id,call,diameter_mm"]
@@ -126,7 +126,7 @@ def read_by_table(folder: Path, name: str, calls: dict[tuple[str, str], str]) ->
         kind = "air" if row["x_mm"] == NEXT_TO[0] else "ball"
         lines.append(f"{row['case_id']},{row['mark_id']},{calls[row['case_id'], kind]}")
     file.write_text("\n".join(lines) + "\n")
-    run("annotate", "observer", "answer", folder / "study", file, "--by", name)
+    run("annotate", "observer", "import-answers", folder / "study", file, "--by", name)
 
 
 def test_from_false_positives_to_additional_nodules(browser: Any, tmp_path: Path) -> None:

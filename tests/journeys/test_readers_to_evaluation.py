@@ -92,7 +92,7 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     for reader, marks in zip(readers, drawn, strict=True):
         output = step("read", "b1", wrote(tmp_path / f"{reader}-read.csv", a=marks), by=reader)
     assert output.splitlines()[0] == "b1: typing"
-    step("draw", "b1", by="office")
+    step("reveal-reviewer", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
     step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)

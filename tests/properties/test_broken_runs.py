@@ -54,10 +54,10 @@ def test_a_broken_run_leaves_the_old_or_the_new(
 
 @needs_fork
 def test_what_goes_wrong_at_any_operation_is_seen_and_the_rest_goes_well(tmp_path: Path) -> None:
-    program("all", tmp_path, "annotate review answer, with keys", "careless")
+    program("all", tmp_path, "annotate review import-answers, with keys", "careless")
     result = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
     for way, least in (("killed", 10), ("full", 10), ("power_cut", 30)):
-        good = result[f"annotate review answer, with keys.{way}"]
+        good = result[f"annotate review import-answers, with keys.{way}"]
         assert (good.pop("runs") >= least, good.pop("step")) == (True, 1)
         assert good == CLEAN
     # an event and a file in two halves: 3 operations

@@ -13,7 +13,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.option("--out", required=True, type=FILE, help="New folder.")
 @click.option("--curated", type=FILE, help="Folder that 'curate' wrote: its cases and images.")
 @click.option("--images", type=FILE, help="Folder of images, named by case or DICOM.")
-@click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
+@click.option("--series", type=FILE, help="List of cases, as 'sample' writes it: restricts them.")
 @click.option(
     "--list-images",
     "lists_images",

@@ -57,7 +57,7 @@ def command(
     print_written(*written)
     if counts["admitted"]:
         print_next(
-            f"nodulebench draw {out} --design … --count … --seed … --out drawn.csv",
+            f"nodulebench sample {out} --design … --count … --seed … --out drawn.csv",
             f"nodulebench annotate review start panel --cases {out} --roster …",
         )
     elif counts["series"]:

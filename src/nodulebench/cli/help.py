@@ -46,7 +46,7 @@ GROUPS = {
         "curate": "Admit DICOM series as cases, or exclude them with reasons.",
         "deidentify": "Remove identities from CT slices, and check that none are left.",
         "coverage": "Report the composition of a test set; check its design.",
-        "draw": "Draw the cases of a test set from a pool, at random, to a plan.",
+        "sample": "Draw the cases of a test set from a pool, at random, to a plan.",
         "phantom": "Make CT scans of chests whose nodules are known exactly.",
         "bundle": "Write a test set with images, datasheet and digests.",
     },

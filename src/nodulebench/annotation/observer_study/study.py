@@ -154,7 +154,9 @@ def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
         InputError: if the person is not a reader of the study, or the file exists.
     """
     if path.exists():
-        raise InputError.at(path, "already exists.", "Submit it with 'answer', or remove it.")
+        raise InputError.at(
+            path, "already exists.", "Submit it with 'import-answers', or remove it."
+        )
     done = study.calls(reader_id)
     left = [place for place in study.places(reader_id) if place not in done]
     rows = [(*place, *study.middle_mm(place), None, None) for place in left]

@@ -31,11 +31,11 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
     click.echo(f"{opened.suspects.height} positions for each of {len(reader_ids)} readers")
     print_next(
         f"nodulebench read {study} --images SCANS --as {reader_ids[0]}",
-        f"nodulebench annotate observer ask {study} FILE --by {reader_ids[0]}",
+        f"nodulebench annotate observer export-tasks {study} FILE --by {reader_ids[0]}",
     )
 
 
-@click.command("ask")
+@click.command("export-tasks")
 @STUDY
 @click.argument("file", type=FILE)
 @BY
@@ -45,7 +45,7 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     Fill in 'call' (nodule, small_nodule or non_nodule) and, for a nodule, 'diameter_mm'.
 
     \b
-    nodulebench annotate observer ask study/ ann.csv --by ann
+    nodulebench annotate observer export-tasks study/ ann.csv --by ann
     """
     from nodulebench.annotation.observer_study.study import add_to_queue, open_study
 
@@ -54,18 +54,18 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
         click.echo(f"{actor_id} has no open positions")
         return
     click.echo(f"wrote {file}: {count} position(s) for {actor_id} to classify")
-    print_next(f"nodulebench annotate observer answer {study} {file} --by {actor_id}")
+    print_next(f"nodulebench annotate observer import-answers {study} {file} --by {actor_id}")
 
 
-@click.command("answer")
+@click.command("import-answers")
 @STUDY
 @click.argument("file", type=FILE)
 @BY
 def answer(study: Path, file: Path, actor_id: str) -> None:
-    r"""Submit a reader's calls in a CSV FILE of 'ask'; rows without a call stay open.
+    r"""Submit a reader's calls in a CSV FILE of 'export-tasks'; rows without a call stay open.
 
     \b
-    nodulebench annotate observer answer study/ ann.csv --by ann
+    nodulebench annotate observer import-answers study/ ann.csv --by ann
     """
     from nodulebench.annotation.observer_study import study as studies
 

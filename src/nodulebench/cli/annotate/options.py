@@ -102,7 +102,7 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
     if batch.state == "revision":
         return f"revise {place} FILE --by {batch.unrevised[0][1]}"
     if batch.waits_for_draw:
-        return f"draw {place} --by ORGANISER"
+        return f"reveal-reviewer {place} --by ORGANISER"
     if batch.state == "review" and not batch.unreviewed:
         return f"finish {place} --by {batch.order.reviewer_id}"
     if batch.state == "arbitration" and not batch.open_disputes and not batch.is_approved:
@@ -113,4 +113,4 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
     if batch.state == "released":
         return f"export {folder} REFERENCE"
     who = {"typing": "READER", "review": batch.order.reviewer_id}.get(batch.state, "ARBITRATOR")
-    return f"ask {place} FILE --by {who}"
+    return f"export-tasks {place} FILE --by {who}"

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.
 
-    The reviewer is drawn when all have read, from the commitment that you make now: see 'draw'.
+    The reviewer is drawn when all have read, from the commitment that you make now: see
+    'reveal-reviewer'.
 
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
@@ -49,11 +50,11 @@ def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: A
         click.echo("committed to the draw of the reviewer; the commitment is sealed in the log")
     elif order.commitment:
         file = given["commitment"] or commitment_file(handle.folder, batch_id)
-        click.echo(f"wrote {file}: your part of the draw; keep it secret until 'draw'")
+        click.echo(f"wrote {file}: your part of the draw; keep it secret until 'reveal-reviewer'")
     tell_batch(handle, batch_id)
 
 
-@click.command("draw")
+@click.command("reveal-reviewer")
 @FOLDER
 @BATCH
 @click.option("--commitment", type=FILE, help="File that 'open --commitment' wrote, if moved.")
@@ -67,7 +68,7 @@ def draw(
     r"""Draw the reviewer of a BATCH that all have read, by the commitment that 'open' made.
 
     \b
-    nodulebench annotate review draw panel/ b1 --by office
+    nodulebench annotate review reveal-reviewer panel/ b1 --by office
     """
     from nodulebench.annotation.reviewers import draw_again, draw_reviewer
 
@@ -237,7 +238,7 @@ def _shown(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-@click.command("ask")
+@click.command("export-tasks")
 @FOLDER
 @BATCH
 @click.argument("file", type=FILE)
@@ -248,7 +249,7 @@ def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
     Readers are asked for types, the reviewer whether to agree, arbitrators for a ruling.
 
     \b
-    nodulebench annotate review ask panel/ b1 questions.csv --by dee
+    nodulebench annotate review export-tasks panel/ b1 questions.csv --by dee
     """
     from nodulebench.annotation.reader_view import export_tasks
 
@@ -258,20 +259,21 @@ def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
         return
     click.echo(f"wrote {file}: {count} question(s) to {actor_id}")
     print_next(
-        f"nodulebench annotate review answer {handle.folder} {batch_id} {file} --by {actor_id}"
+        f"nodulebench annotate review import-answers {handle.folder} {batch_id} {file} "
+        f"--by {actor_id}"
     )
 
 
-@click.command("answer")
+@click.command("import-answers")
 @FOLDER
 @BATCH
 @click.argument("file", type=FILE)
 @signed
 def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
-    r"""Submit the answers in a CSV FILE of 'ask'; rows without an answer stay open.
+    r"""Submit the answers in a CSV FILE of 'export-tasks'; rows without an answer stay open.
 
     \b
-    nodulebench annotate review answer panel/ b1 questions.csv --by dee
+    nodulebench annotate review import-answers panel/ b1 questions.csv --by dee
     """
     from nodulebench.annotation import reader_view as questions
 
@@ -291,7 +293,7 @@ def revise(handle: Any, batch_id: str, reading: Path | None, actor_id: str) -> N
     READING they stay unchanged. The last submission starts the check.
 
     \b
-    nodulebench annotate review show panel/ b1 --by ann
+    nodulebench annotate review candidates panel/ b1 --by ann
     nodulebench annotate review revise panel/ b1 ann-again.csv --by ann
     """
     from nodulebench.annotation import project as handles
@@ -313,7 +315,7 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
 @FOLDER
 @click.option("--roster", type=FILE, required=True, help="TOML of people and teams.")
 @click.option("--cases", type=FILE, required=True, help="Cases: a table, or what 'curate' wrote.")
-@click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
+@click.option("--series", type=FILE, help="List of cases, as 'sample' writes it: restricts them.")
 @option("--workflow", str, "nifdc-2022", "nifdc-2022, fg-ai4h or lidc-idri.")
 @click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
 @option(
@@ -473,7 +475,7 @@ def arbitrate(**fields: Any) -> None:
     _step("arbitrate", **fields)
 
 
-@command.command("show")
+@command.command("candidates")
 @FOLDER
 @BATCH
 @BY
@@ -481,7 +483,7 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
     r"""Show the readings and candidates of a BATCH that a person may see now.
 
     \b
-    nodulebench annotate review show panel/ b1 --by dee
+    nodulebench annotate review candidates panel/ b1 --by dee
     """
     from nodulebench.annotation.project import open_project
 

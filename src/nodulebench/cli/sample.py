@@ -1,4 +1,4 @@
-"""nodulebench draw: draw the cases of a test set from a pool, at random, to a plan."""
+"""nodulebench sample: draw the cases of a test set from a pool, at random, to a plan."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from nodulebench.cli.options import COUNT, FILE, WHOLE, print_next
 from nodulebench.cli.terminal import ProgressLine
 
 
-@click.command("draw")
+@click.command("sample")
 @click.argument("pool", type=FILE)
 @click.option("--design", required=True, help="Published design or TOML file with [sampling].")
 @click.option("--count", required=True, type=COUNT, help="Cases to draw.")
@@ -20,8 +20,8 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     The same seed draws the same cases; the order of the pool does not matter.
 
     \b
-    nodulebench draw curated/ --design design.toml --count 80 --seed 7 --out drawn.csv
-    nodulebench draw pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
+    nodulebench sample curated/ --design design.toml --count 80 --seed 7 --out drawn.csv
+    nodulebench sample pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
     """
     from nodulebench.curation.composition.service import draw_files
 
