@@ -50,7 +50,7 @@ def test_it_keeps_to_the_contract(
     check(form, tmp_path, known)
 
 
-def test_the_contract_looks_at_every_format_that_writes_without_loss() -> None:
+def test_the_contract_covers_every_lossless_format() -> None:
     writers = {name for name, form in FORMATS.items() if form.write_marks and not form.loses}
     assert {"luna16_csv", "nifdc_csv", "submission_folder", "monai_json", "dicom_sr"} <= writers
     sets = {name for name, form in FORMATS.items() if form.write_reference and not form.loses}

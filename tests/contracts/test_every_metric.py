@@ -140,7 +140,7 @@ def test_marks_without_scores_have_no_curve(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sensitivity_at_fp_rate", "cpm"])
-def test_the_official_program_is_asked_under_luna16(name: str) -> None:
+def test_luna16_areas_are_undefined_where_the_official_program_gives_nan(name: str) -> None:
     missed = cohort(case("a", nodule()), case("b", false_mark(0.5)))
     weight = np.ones((1, 2), dtype=np.int32)
     assert np.all(METRICS[name](missed, weight) == 0)

@@ -203,7 +203,7 @@ def test_a_roster_with_several_verdicts_exits_with_the_worst(
     assert run("evaluate", "--roster", tmp_path / "roster.csv", *plan) == status
 
 
-def test_a_plan_for_another_set_is_undecided_and_the_reason_is_that(
+def test_a_plan_for_another_set_is_undecided_with_that_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The other set has as many cases, so only the digests of the plan differ."""

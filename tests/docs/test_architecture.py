@@ -28,7 +28,7 @@ def purpose(package: str) -> str:
     return " ".join(docstring.split("\n\n")[0].split())
 
 
-def test_it_is_one_page() -> None:
+def test_the_page_is_short() -> None:
     assert len(PAGE.encode()) <= 8_000
 
 

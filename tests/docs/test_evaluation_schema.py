@@ -68,7 +68,7 @@ def test_a_document_that_lacks_a_key_does_not_fit(fits: Any, key: str) -> None:
     assert not fits.is_valid(content)
 
 
-def test_infinity_is_a_word_and_nothing_else_is(fits: Any) -> None:
+def test_infinity_is_the_only_text_for_a_number(fits: Any) -> None:
     content = group_content()
     limit = content["protocol"]["size_limit"]
     assert limit["sweep_mm"][-1] == "inf"
@@ -83,7 +83,7 @@ def test_the_page_has_every_record_and_links_the_schema() -> None:
     assert "{download}`evaluation.schema.json`" in page
 
 
-def test_what_is_not_measured_is_null_with_a_reason_never_a_number() -> None:
+def test_a_value_that_was_not_measured_is_null_with_a_reason() -> None:
     for document in documents():
         for place, part in objects(document):
             if part.get("value", 0) is None:

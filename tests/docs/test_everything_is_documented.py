@@ -98,13 +98,13 @@ def test_every_rule_has_a_page_with_its_picture_and_a_citation(rule: str) -> Non
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_picture_of_a_rule_is_what_the_rule_says(rule: str) -> None:
+def test_the_picture_of_a_rule_agrees_with_the_rule(rule: str) -> None:
     committed = rule_pictures.picture_of(rule).read_text(encoding="utf-8")
     assert committed == rule_pictures.draw_rule(rule), "run python docs/draw/rule_pictures.py"
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_table_of_situations_is_what_the_rule_says(rule: str) -> None:
+def test_the_table_of_situations_agrees_with_the_rule(rule: str) -> None:
     page = (DOCS / "explanation" / "rules" / "index.md").read_text(encoding="utf-8")
     head, *lines = rows(page)
     column = [cell.partition("]")[0].lstrip("[") for cell in head].index(rule)
@@ -116,7 +116,7 @@ def test_the_table_of_situations_is_what_the_rule_says(rule: str) -> None:
     assert [LABELS_IN_WORDS.get(cells[column], cells[column]) for cells in lines] == stated
 
 
-def test_the_picture_of_readers_is_what_its_table_says() -> None:
+def test_the_picture_of_readers_agrees_with_its_table() -> None:
     page = reader_picture.PAGE.read_text(encoding="utf-8")
     rows = reader_picture.sessions(page)
     assert len(rows) == 4

@@ -40,14 +40,12 @@ EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if block
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_every_block_of_a_tutorial_runs_and_shows_what_the_page_says(
-    page: Path, tmp_path: Path
-) -> None:
+def test_every_block_of_a_tutorial_gives_the_output_of_the_page(page: Path, tmp_path: Path) -> None:
     check_page(page, tmp_path, run_block)
 
 
 @pytest.mark.parametrize("page", [*HOW_TO, *EXPLANATIONS], ids=lambda page: page.stem)
-def test_every_block_of_another_page_runs_and_shows_what_the_page_says(
+def test_every_block_of_another_page_gives_the_output_of_the_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -56,7 +54,7 @@ def test_every_block_of_another_page_runs_and_shows_what_the_page_says(
 
 
 @pytest.mark.parametrize("name", SERVED)
-def test_commands_that_serve_have_the_options_that_their_page_says(name: str) -> None:
+def test_serving_commands_have_the_options_of_their_page(name: str) -> None:
     assert (ROOT / "tests" / "journeys" / SERVED[name]).exists()
     (page,) = PAGES.glob(f"how-to/*/{name}.md")
     for block in blocks_of(page):

@@ -50,7 +50,7 @@ def cases(tmp_path: Path) -> Path:
     return tmp_path / "cases.csv"
 
 
-def test_an_exam_says_who_passed_and_what_was_missed(tmp_path: Path, capsys) -> None:
+def test_an_exam_reports_who_passed_and_what_was_missed(tmp_path: Path, capsys) -> None:
     key = reference(case("a", nodule(8, (50, 50, 3), SHARED), nodule(6, (20, 20, 9), LONE)))
     write_reference(key, tmp_path / "key.csv")
     good = wrote_marks(tmp_path / "lee.csv", SHARED, LONE)
@@ -178,7 +178,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert log[5].endswith(f"office draw b1: {reviewer} was drawn to review")
 
 
-def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path, capsys) -> None:
+def test_a_commitment_in_another_file_or_lost(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
     handle, commitment = tmp_path / "handle", tmp_path / "b1.commitment"
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)

@@ -73,7 +73,7 @@ def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
     assert row["margin"]["is_non_inferior"] is False
 
 
-def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None:
+def test_the_output_is_one_table_with_the_best_first(demo: Path, capsys) -> None:
     assert compare(demo, "--baseline", "careful", "--metric", "recall", "--margin", 0.05) == 0
     shown = capsys.readouterr().out.splitlines()
     title, heads, *rows = shown[:5]
@@ -155,14 +155,14 @@ def test_a_changed_folder_is_not_compared(demo: Path, tmp_path: Path, capsys) ->
     assert (changed / "evaluation.json").read_bytes() == before
 
 
-def test_an_unknown_baseline_is_one_line(demo: Path, capsys) -> None:
+def test_an_unknown_baseline_prints_one_line(demo: Path, capsys) -> None:
     assert compare(demo, "--baseline", "carful") == 1
     assert capsys.readouterr().err == (
         "error: there is no algorithm 'carful'. Known: careful, eager, small boxes.\n"
     )
 
 
-def test_a_folder_without_an_evaluation_is_one_line(tmp_path: Path, capsys) -> None:
+def test_a_folder_without_an_evaluation_prints_one_line(tmp_path: Path, capsys) -> None:
     assert compare(tmp_path, "--baseline", "careful") == 1
     assert capsys.readouterr().err.endswith(
         "evaluation.json: does not exist. "

@@ -5,7 +5,7 @@ import pytest
 from nodulebench.cli import main
 
 
-def test_coverage_writes_its_page_in_the_language_asked_for(tmp_path, capsys):
+def test_coverage_writes_its_page_in_the_chosen_language(tmp_path, capsys):
     cases, nodules = tmp_path / "seriesuids.csv", tmp_path / "annotations.csv"
     cases.write_text("a\nb\n")
     nodules.write_text("seriesuid,coordX,coordY,coordZ,diameter_mm\na,1,2,3,6.5\n")

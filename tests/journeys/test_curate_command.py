@@ -25,7 +25,7 @@ def archive(tmp_path_factory):
     return folder
 
 
-def test_curate_writes_cases_and_says_what_fell_out(archive, tmp_path, capsys):
+def test_curate_writes_cases_and_reports_exclusions(archive, tmp_path, capsys):
     out = tmp_path / "out"
     assert run("curate", archive, "--out", out) == 0
     captured = capsys.readouterr()
@@ -65,7 +65,7 @@ def test_scans_are_selected_as_luna16_did(archive, tmp_path, capsys):
     assert lines[:2] == ["1 series found, 0 admitted", "  thick_slices                1"]
 
 
-def test_a_wrong_folder_or_limit_is_one_clear_line(tmp_path, capsys):
+def test_a_wrong_folder_or_limit_prints_one_clear_line(tmp_path, capsys):
     assert run("curate", tmp_path / "nothing", "--out", tmp_path / "out") == 1
     assert "nothing: is not a folder. Give a folder of DICOM files." in capsys.readouterr().err
     design = tmp_path / "design.toml"

@@ -54,7 +54,7 @@ def test_only_what_a_curation_admitted_is_cleaned(
     assert "2.dcm: no longer exists" in capsys.readouterr().err
 
 
-def test_what_is_left_out_is_named_and_the_exit_status_says_so(
+def test_omitted_parts_are_named_and_change_the_exit_status(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     data = identified_slice(3)

@@ -104,7 +104,7 @@ def test_a_zip_of_dicom_is_named_after_its_series(tmp_path, scan):
     assert set(marks["case_id"]) == {SERIES}
 
 
-def test_several_detectors_are_merged_and_the_best_mark_is_what_all_found(tmp_path, scan):
+def test_several_detectors_are_merged_and_share_the_best_mark(tmp_path, scan):
     metaimage.write_volume(scan, tmp_path / "scan.mhd")
     out = tmp_path / "marks"
     names = "isicad+largecad"

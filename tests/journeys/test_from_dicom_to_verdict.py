@@ -38,7 +38,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         os.chdir(before)
 
 
-def test_every_block_of_the_page_shows_what_it_says(lab: Path) -> None:
+def test_every_block_of_the_page_gives_its_output(lab: Path) -> None:
     assert (lab / "study" / "report.pdf").read_bytes().startswith(b"%PDF")
 
 

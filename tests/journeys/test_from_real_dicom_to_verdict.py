@@ -43,7 +43,7 @@ def run(words: str) -> int:
 @pytest.mark.skipif(
     not (LUNA16 / "annotations.csv").is_file(), reason=f"no LUNA16 data at {LUNA16}"
 )
-def test_real_scans_go_by_commands_to_a_report_of_ten_algorithms(
+def test_commands_make_a_report_of_ten_algorithms_from_real_scans(
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,

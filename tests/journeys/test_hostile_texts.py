@@ -100,7 +100,7 @@ def test_the_text_of_a_refused_file_is_escaped(
     assert r"\u202e" in output
 
 
-def test_words_that_were_typed(output_of: OutputOf, tmp_path: Path) -> None:
+def test_typed_words_are_escaped(output_of: OutputOf, tmp_path: Path) -> None:
     for words in ([ATTACK], ["evaluate", f"--{ATTACK}"], ["formats", ATTACK]):
         assert r"\x1b]52" in output_of(*words, status=1 if words[0] == "formats" else 2)
     assert r"\x9b8m" in output_of("audit", tmp_path / ATTACK, status=1)

@@ -35,7 +35,7 @@ def test_a_shim_that_does_not_run_is_passed_over(tmp_path: Path, name: str) -> N
     assert f"{name} -m venv" in make(tmp_path, name, "-n").stdout
 
 
-def test_without_any_python_one_line_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_missing_python_is_reported_in_one_line(tmp_path: Path) -> None:
     done = make(tmp_path, "none")
     assert done.returncode != 0
     assert done.stdout.splitlines() == [

@@ -222,7 +222,7 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
     context.close()
 
 
-def test_one_click_on_the_nodule_of_a_real_scan_measures_it_as_its_readers_did(
+def test_one_click_measures_a_real_nodule_like_its_readers(
     browser: Any, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """LIDC-IDRI-0001, whose four readers' outlines have 24.1, 22.2, 22.7 and 23.5 mm."""

@@ -71,7 +71,7 @@ def steps(sealed: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decides(
+def test_a_refused_old_plan_costs_nothing_and_a_new_set_takes_a_new_plan(
     lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seal("bundle", "sealed", f'plans = ["{freeze("bundle", "old.json")}"]')
@@ -96,7 +96,7 @@ def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decide
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("lab")
-def test_where_the_policy_names_no_plan_the_same_set_takes_the_new_one(
+def test_without_a_plan_in_the_policy_the_set_takes_a_new_plan(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     freeze("bundle", "old.json")

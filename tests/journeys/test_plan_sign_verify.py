@@ -229,7 +229,7 @@ def test_an_encrypted_key(workdir: Path, capsys) -> None:
     assert run("verify result --public-key key.pub.pem") == 0
 
 
-def test_a_passphrase_can_be_asked_for(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passphrase_is_read_from_a_prompt(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nodulebench.security.signatures import is_encrypted
 
     monkeypatch.setattr("click.prompt", lambda *_, **__: "correct horse")
@@ -286,7 +286,7 @@ def test_wrong_usage(capsys, command: str, message: str) -> None:
 
 
 @pytest.mark.usefixtures("workdir")
-def test_verify_of_something_else_is_one_clear_line(capsys) -> None:
+def test_verify_of_another_file_prints_one_clear_line(capsys) -> None:
     assert run("verify none") == 1
     assert capsys.readouterr().err == "error: none: is not a folder.\n"
 

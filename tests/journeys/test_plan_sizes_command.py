@@ -131,7 +131,7 @@ def test_a_metric_is_planned_by_simulation_from_a_pilot(capsys, pilot: Path) -> 
     assert curve(output)[4000] == (1.0, True)  # so large a set shows any difference
 
 
-def test_sizes_around_the_pilots_are_tried_where_none_are_given(capsys, pilot: Path) -> None:
+def test_default_sizes_are_around_the_size_of_the_pilot(capsys, pilot: Path) -> None:
     output = plan(
         capsys,
         *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--simulations", 100),
@@ -168,7 +168,7 @@ def test_a_missing_sufficient_size_is_reported(capsys, pilot: Path) -> None:
         ),
     ],
 )
-def test_a_pilot_without_what_was_asked_for_is_one_line(
+def test_a_pilot_without_the_requested_data_prints_one_line(
     capsys, pilot: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     assert run("plan", "froc", pilot, *arguments) == 1

@@ -98,7 +98,7 @@ def sign_in(page: Any, address: str) -> None:
     page.wait_for_selector(".who form")
 
 
-def test_nothing_keeps_anybody_out(served: tuple[str, list[str]], axe: str) -> None:
+def test_pages_have_no_accessibility_violation(served: tuple[str, list[str]], axe: str) -> None:
     address, pages = served
     violations, messages = [], []
     with started_browser() as browser:

@@ -57,7 +57,7 @@ def reading(folder: Path, *more: str) -> Iterator[RunningViewer]:
             process.kill()
 
 
-def test_no_edit_that_was_answered_is_lost_when_the_program_is_killed(tmp_path: Path) -> None:
+def test_no_confirmed_edit_is_lost_when_the_program_is_killed(tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a")
     with reading(folder, "--reader", "anna") as running_viewer:
         for number in range(1, 4):

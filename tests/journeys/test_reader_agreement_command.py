@@ -72,7 +72,7 @@ def test_agreement_is_printed_written_and_shown_in_the_report(
     assert "type: ann, ben" in (tmp_path / "result" / "report.html").read_text(encoding="utf-8")
 
 
-def test_what_is_undefined_says_why(files: list[Path], tmp_path: Path, capsys) -> None:
+def test_an_undefined_metric_has_a_reason(files: list[Path], tmp_path: Path, capsys) -> None:
     table = pl.read_csv(files[0])
     for name in ("one.csv", "two.csv"):
         table.head(1).write_csv(tmp_path / name)

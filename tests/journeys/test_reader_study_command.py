@@ -40,7 +40,7 @@ def path(ratings: pl.DataFrame, tmp_path: Path) -> Path:
     return tmp_path / "ratings.csv"
 
 
-def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
+def test_two_reading_modes_are_compared_and_a_larger_study_is_planned(
     path: Path, tmp_path: Path, capsys
 ) -> None:
     out = tmp_path / "study.json"
@@ -90,7 +90,7 @@ def test_several_cases_of_a_patient_are_clustered(
     assert "F 4.4563" in capsys.readouterr().out
 
 
-def test_delong_covariance_can_be_asked_for(path: Path, capsys) -> None:
+def test_delong_covariance_is_an_option(path: Path, capsys) -> None:
     assert analyse(path, "--covariance", "delong") == 0
     assert "DeLong covariance" in capsys.readouterr().out
 
@@ -185,7 +185,7 @@ def test_who_did_not_read_everything_is_named(ratings: pl.DataFrame, path: Path,
     assert "error: reader 'reader 1': did not read under 'way 1'." in capsys.readouterr().err
 
 
-def test_one_way_of_reading_has_a_mean_and_no_test(
+def test_a_single_reading_mode_has_a_mean_but_no_test(
     ratings: pl.DataFrame, path: Path, capsys
 ) -> None:
     ratings.filter(pl.col("treatment") == "way 0").write_csv(path)

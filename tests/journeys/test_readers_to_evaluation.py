@@ -155,7 +155,7 @@ def test_readings_become_a_bundle_that_scores_an_algorithm(
     assert metrics["precision"]["value"] == pytest.approx(2 / 3)
 
 
-def test_the_same_readings_can_be_heard_by_another_rule(tmp_path: Path, released, capsys) -> None:
+def test_another_rule_applies_to_the_same_readings(tmp_path: Path, released, capsys) -> None:
     handle, _, readers = released
     findings = tmp_path / "findings"
     run(capsys, "annotate", "review", "export", handle, tmp_path / "bundle", "--findings", findings)

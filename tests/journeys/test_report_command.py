@@ -43,7 +43,7 @@ def test_chinese_report_is_written_next_to_the_english_one(folder: Path) -> None
     assert "Key metrics" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_problem_with_the_data_is_one_line_and_exit_1(tmp_path: Path) -> None:
+def test_a_problem_with_the_data_prints_one_line_and_exits_with_1(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {tmp_path / 'evaluation.json'}: does not exist.")
@@ -84,7 +84,7 @@ def test_a_parameter_of_a_rule_is_varied_only_for_the_lab(folder: Path, tmp_path
         assert message in done.stderr
 
 
-def test_precision_and_recall_are_drawn_where_the_protocol_asks_for_their_area(
+def test_a_protocol_with_their_area_draws_precision_and_recall(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "luna16"

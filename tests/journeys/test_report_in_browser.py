@@ -199,13 +199,13 @@ def test_curve_can_be_read_and_zoomed_under_the_pages_own_policy(visit: Visit) -
         assert seen["zoomed"] != "0 0 6400 4000"
 
 
-def test_what_the_address_names_is_opened_and_the_rest_stays_closed(visit: Visit) -> None:
+def test_only_the_section_in_the_address_is_open(visit: Visit) -> None:
     for seen in (visit.phone, visit.desktop):
         assert seen["opened"] is True
         assert seen["closed"] is False
 
 
-def test_of_several_charts_one_is_shown_at_a_time(visit: Visit) -> None:
+def test_one_of_several_charts_is_shown_at_a_time(visit: Visit) -> None:
     for seen in (visit.phone, visit.desktop):
         before, after = seen["switched"]
         assert before == [False, *[True] * (len(before) - 1)]

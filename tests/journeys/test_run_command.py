@@ -79,7 +79,7 @@ def test_what_the_machine_spoilt_ends_with_1(
     assert "3 cases: 2 ok, 1 infrastructure" in captured.out
 
 
-def test_a_run_that_is_stopped_says_how_to_go_on(
+def test_a_stopped_run_reports_how_to_continue(
     tmp_path: Path, cases: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wait = 'grep -q "$(printf "\\\\002")" "$1/ct.raw" && sleep 5\n'

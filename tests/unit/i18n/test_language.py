@@ -90,7 +90,7 @@ def keys_in_source() -> tuple[set[str], set[str]]:
     return whole, families
 
 
-def test_every_key_that_the_viewer_says_has_a_text() -> None:
+def test_every_key_of_the_viewer_has_a_text() -> None:
     keys_used: set[str] = set()
     for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         source = path.read_text(encoding="utf-8")
@@ -243,7 +243,7 @@ def test_every_text_is_used_somewhere() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_every_metric_rule_label_and_type_has_words(name: str) -> None:
+def test_every_metric_rule_label_and_type_has_a_text(name: str) -> None:
     translate = translator(name)
     metrics = [metric for metric in REGISTERED_METRICS if metric != "f_beta"]
     assert [metric for metric in metrics if not translate.metric(metric).meaning] == []
@@ -252,7 +252,7 @@ def test_every_metric_rule_label_and_type_has_words(name: str) -> None:
     assert sorted(COUNTS) == sorted(names(name, "count"))
 
 
-def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
+def test_every_english_name_has_a_chinese_one() -> None:
     english, chinese = names("en", "name"), names("zh", "name")
     assert set(chinese) >= {*english, *NODULE_TYPES, *LABEL_NAMES, *REGISTERED_RULES}
     assert [name for name, text in english.items() if text == name.replace("_", " ")] == []
@@ -294,7 +294,7 @@ def shown_texts(html: str) -> Iterator[str]:
         yield text.strip()
 
 
-def test_chinese_report_says_no_heading_or_sentence_in_english() -> None:
+def test_a_chinese_report_has_no_english_heading_or_sentence() -> None:
     shown = set(shown_texts(chinese_page()))
     same = {text for key, text in texts("zh").items() if text == texts("en")[key]}
     english = {text for text in texts("en").values() if not fields(text) and len(text) > 3} - same

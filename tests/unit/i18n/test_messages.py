@@ -106,7 +106,7 @@ def test_languages_name_the_same_values() -> None:
 
 
 @pytest.mark.slow
-def test_values_given_are_those_that_the_words_name() -> None:
+def test_the_values_of_a_notice_are_the_placeholders_of_its_text() -> None:
     assert failures(check_values, codes()) == []
 
 
@@ -180,7 +180,7 @@ def test_missing_values_leave_no_trace() -> None:
     assert in_english(Notice("marks_dropped", {"marks": 1, "cases": 1})).endswith("were dropped.")
 
 
-def test_a_reason_within_a_reason_is_spoken_in_the_same_language() -> None:
+def test_a_nested_reason_has_the_same_language() -> None:
     inner = Notice("no_boxes_in_submission", {"rule": "center_hit"})
     outer = Notice("rule_not_applicable", {"rule": "center_hit", "reason": inner})
     assert in_english(outer) == (
@@ -191,7 +191,7 @@ def test_a_reason_within_a_reason_is_spoken_in_the_same_language() -> None:
     assert read_notice(outer.to_json()) == outer
 
 
-def test_a_code_without_words_is_shown_as_it_is() -> None:
+def test_a_code_without_a_text_is_shown_unchanged() -> None:
     assert in_english(Notice("of_another_program", {"count": 2})) == "of_another_program (count 2)"
     assert in_english("a sentence of others {x}") == "a sentence of others {x}"
 
@@ -302,7 +302,7 @@ def test_every_method_is_for_developers_with_all_its_values() -> None:
 # what developers may see
 
 
-def test_the_allow_list_names_worded_codes_and_their_values() -> None:
+def test_the_allow_list_has_codes_with_a_text_and_their_values() -> None:
     words = WORDS["en"]
     assert sorted(set(FOR_DEVELOPERS) - set(words)) == []
     assert {
@@ -312,7 +312,7 @@ def test_the_allow_list_names_worded_codes_and_their_values() -> None:
     } == {}
 
 
-def test_words_do_without_what_developers_may_not_see() -> None:
+def test_texts_work_without_values_hidden_from_developers() -> None:
     for words in WORDS.values():
         lost = {code: needed(words[code]) - set(shown) for code, shown in FOR_DEVELOPERS.items()}
         assert {code: names for code, names in lost.items() if names} == {}
@@ -329,7 +329,7 @@ def test_a_withheld_reason_within_a_reason_is_withheld() -> None:
     assert shown == Notice("rule_not_applicable", {"rule": "r", "reason": Notice("withheld")})
 
 
-def test_words_are_made_without_loading_tables_or_models() -> None:
+def test_texts_need_no_import_of_tables_or_models() -> None:
     """Commands import them at their head, and their help must come at once."""
     heavy = "{'polars', 'numpy', 'pydantic'}"
     asked = f"import sys, nodulebench.i18n.translator; print({heavy} & {{*sys.modules}})"

@@ -35,7 +35,7 @@ def test_interval_below_zero_says_to_instead_of_a_second_dash() -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(0.125, "1/8"), (0.5, "1/2"), (1.0, "1"), (8.0, "8"), (0.3, "0.3")]
 )
-def test_rates_below_one_are_fractions_where_they_are(value: float, text: str) -> None:
+def test_rates_below_one_are_written_as_fractions(value: float, text: str) -> None:
     assert rate(value) == text
 
 

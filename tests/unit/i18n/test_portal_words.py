@@ -63,7 +63,7 @@ def test_no_key_is_one_of_a_report(name: str) -> None:
     assert texts(name).keys() & of_reports(name) == set()
 
 
-def test_every_key_of_a_template_has_words_and_every_word_a_place() -> None:
+def test_every_key_of_a_template_has_a_text_and_every_text_is_used() -> None:
     keys = set(texts("en"))
     whole = keys_in_templates()
     assert whole - keys - of_reports("en") == set()
@@ -86,7 +86,7 @@ def test_every_key_that_is_put_together_has_an_owner() -> None:
     } == set()
 
 
-def test_every_action_and_refusal_of_the_code_has_words() -> None:
+def test_every_action_and_refusal_of_the_code_has_a_text() -> None:
     keys, wanted = set(texts("en")), set()
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
