@@ -1,12 +1,11 @@
-"""A notice's template and values -> words.
+"""The template of a notice and its values -> text.
 
-A template names values in braces. After a colon stands how a value is shown: a number's format;
-``word``, a name in words; ``names``, a list of quoted names, a long one shortened; ``list``, items
-one after another, which may be notices or have a count or share each; ``words``, these in words;
-``either`` and ``all``, the same with *or* and *and* between them; or choices as
-``1=case|*=cases``. What stands in square brackets is left out where one of its values is not told,
-or gives way to what stands there after a bar: the same template serves an audience that may not
-see every value.
+A template names values in braces. After a colon follows how the value is shown: the format of a
+number; ``word``, a name as words; ``names``, a list of quoted names, shortened if it is long;
+``list``, items one after another, which may be notices or have a count or share each; ``words``,
+these as words; ``either`` and ``all``, the same with *or* and *and* between them; or choices, as in
+``1=case|*=cases``. Text in square brackets is left out if one of its values is not disclosed, or is
+replaced by the text after a bar: the same template serves readers who may not see every value.
 """
 
 import re
@@ -27,22 +26,22 @@ JOINTS = {
     "either": "list.or",
     "all": "list.both",
 }
-"""How a list is shown -> the key of what stands between its items."""
+"""How a list is shown -> the key of its separator."""
 
 _OPTIONAL = re.compile(r"\[([^|\]]*)\|?([^\]]*)\]")
 
 
 class TextSource(Protocol):
-    """What a language gives to the words of a notice."""
+    """What the text of a notice needs of a language."""
 
     def __call__(self, key: str, **values: object) -> str:
         """The text of a key."""
 
     def word(self, name: str) -> str:
-        """A name in words."""
+        """A name as words."""
 
-    def message(self, told: Any) -> str:
-        """Another notice in words."""
+    def message(self, notice: Any) -> str:
+        """The text of another notice."""
 
 
 class NoticeFormatter(Formatter):
@@ -54,26 +53,26 @@ class NoticeFormatter(Formatter):
     def words(self, template: str, values: Mapping[str, Any]) -> str:
         """The sentence."""
 
-        def chosen(found: re.Match[str]) -> str:
-            is_told = all(values.get(name) not in (None, "") for name in fields(found[1]))
-            return found[1] if is_told else found[2]
+        def chosen(match: re.Match[str]) -> str:
+            is_disclosed = all(values.get(name) not in (None, "") for name in fields(match[1]))
+            return match[1] if is_disclosed else match[2]
 
         return self.vformat(_OPTIONAL.sub(chosen, template), (), values)
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A value; a dash where it is not told."""
+        """A value; a dash if it is not disclosed."""
         del args
         return kwargs.get(str(key), UNDISCLOSED)
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """One value as its template wants it."""
+        """One value in the format of its template."""
         if isinstance(value, Notice) or is_notice(value):
             return self.translate.message(value)
         if "=" in format_spec:
-            choices = dict(one.split("=", 1) for one in format_spec.split("|"))
+            choices = dict(choice.split("=", 1) for choice in format_spec.split("|"))
             return choices.get(str(value), choices.get("*", str(value)))
         if isinstance(value, str) and not value.isprintable():
-            value = in_a_line(value)  # a name cannot begin a line of its own
+            value = in_a_line(value)  # a name cannot begin a new line
         if format_spec == "word":
             return self.translate.word(str(value))
         if format_spec in JOINTS:
@@ -86,10 +85,10 @@ class NoticeFormatter(Formatter):
     def _listed(self, value: Any, shape: str) -> str:
         joint, of_item = self.translate(JOINTS[shape]), "word" if shape == "words" else ""
         if isinstance(value, Mapping):
-            counted = ((self.format_field(one, of_item), value[one]) for one in value)
-            return joint.join(f"{one} {_amount(number)}" for one, number in counted)
+            counted = ((self.format_field(name, of_item), value[name]) for name in value)
+            return joint.join(f"{name} {_amount(number)}" for name, number in counted)
         several = value if isinstance(value, list | tuple) else [value]
-        items = [self.format_field(one, of_item) for one in several]
+        items = [self.format_field(item, of_item) for item in several]
         if shape != "names":
             return joint.join(items)
         shown = [self.translate("list.quoted", name=item) for item in items[:MOST_NAMED]]
@@ -106,6 +105,6 @@ def fields(template: str) -> set[str]:
 
 
 def untranslated(notice: Notice) -> str:
-    """A notice whose code has no words here, as of another program: the code and its values."""
-    told = ", ".join(f"{name} {value}" for name, value in notice.values.items())
-    return f"{notice.code} ({told})" if told else notice.code
+    """A notice without a text here, as of another program: its code and its values."""
+    values = ", ".join(f"{name} {value}" for name, value in notice.values.items())
+    return f"{notice.code} ({values})" if values else notice.code
