@@ -86,7 +86,7 @@ def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
 
     Returns:
         Rows ``truth, stated, nodules``: every pair of classes, then the nodules ``missed`` and
-        those found without a class (``not said``). Nodules without a class in the reference are
+        those found without a class (``not stated``). Nodules without a class in the reference are
         left out.
     """
     stated = np.where(
@@ -94,7 +94,7 @@ def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
         np.where(pairs.stated == NO_CLASS, len(pairs.names) + 1, pairs.stated),
         len(pairs.names),
     )
-    answers = (*pairs.names, "missed", "not said")
+    answers = (*pairs.names, "missed", "not stated")
     return pl.DataFrame(
         [
             {

@@ -95,7 +95,7 @@ def test_the_confusion_table_counts_misses_and_silence() -> None:
         ("solid", "solid"): 1,
         ("solid", "part_solid"): 1,
         ("solid", "missed"): 1,
-        ("calcified", "not said"): 1,
+        ("calcified", "not stated"): 1,
         ("calcified", "missed"): 1,
     }
     assert table.height == 4 * 6
