@@ -21,7 +21,7 @@ from nodulebench.core.results import Estimate
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.evaluation.estimates import bind_parameters, replicate_metrics, units_of
 from nodulebench.evaluation.recompute import (
-    _READER,
+    READER_COLUMNS,
     Cell,
     cohorts_of_readers,
 )
@@ -47,7 +47,7 @@ RATINGS = TableSchema(
     "RATINGS",
     "One row per treatment, reader and case: how abnormal the reader called the case.",
     (
-        *_READER,
+        *READER_COLUMNS,
         Column("case_id", pl.String, "the CT series"),
         Column("rating", pl.Float64, "higher: more abnormal"),
         Column("is_abnormal", pl.Boolean, "the truth of the case"),

@@ -268,7 +268,7 @@ def export_released(
     """
     handle = replace(handle, log=replace(handle.log, file=None))
     raise_problems(step_problems(handle, handle.log.read()))
-    batches = released(handle, batch_ids)
+    batches = released_batches(handle, batch_ids)
     reference = released_reference(handle, batch_ids)
     drawn = released_findings(handle, batch_ids)
     with staged_folder(target, last=MANIFEST) as stage:
@@ -281,7 +281,7 @@ def export_released(
     return reference
 
 
-def released(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
+def released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
     """The batches by name; without names, all that are released.
 
     Raises:
@@ -315,7 +315,7 @@ def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> 
     Raises:
         InputError: if a batch is not released, or none is.
     """
-    chosen = list(released(handle, batch_ids).values())
+    chosen = list(released_batches(handle, batch_ids).values())
     accepted = [
         accepted_of(batch, key)
         for batch in chosen
@@ -349,7 +349,7 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
     Raises:
         InputError: if a batch is not released, or none is.
     """
-    chosen = list(released(handle, batch_ids).values())
+    chosen = list(released_batches(handle, batch_ids).values())
     cases = _listed(handle, chosen)
     typed = [
         reading
@@ -379,7 +379,7 @@ def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Read
     Raises:
         InputError: if a batch is not released, or none is.
     """
-    chosen = list(released(handle, batch_ids).values())
+    chosen = list(released_batches(handle, batch_ids).values())
     drawn = [reading for batch in chosen for reading in batch.readings.values()]
     readings = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
     return replace(readings, sessions=readings.sessions.with_columns(phase=pl.lit("blind")))

@@ -300,7 +300,7 @@ def _read_submissions(document: Document, files: _Files) -> dict[str, Submission
     return submissions
 
 
-_READER = (
+READER_COLUMNS = (
     Column("treatment", pl.String, "the way of reading, such as with or without CAD"),
     Column("reader_id", pl.String, "the reader"),
 )
@@ -309,7 +309,7 @@ _READER = (
 READERS = TableSchema(
     "READERS",
     "One row per submission of an evaluation: its reader and treatment.",
-    (Column("algorithm", pl.String, "the submission's name"), *_READER),
+    (Column("algorithm", pl.String, "the submission's name"), *READER_COLUMNS),
     key=("treatment", "reader_id"),
 )
 

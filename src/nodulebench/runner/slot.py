@@ -182,7 +182,7 @@ class Slot:
         with self.isolation.start(self.job()) as running:
             ended = watch(running, seconds, output, self._is_over)
         self._require_no_fault(ended.exit_code, output.text)
-        state, why = classify_end(ended)
+        state, why = run_state_of(ended)
         return CaseRun(state, why, measured(ended), output=output.text)
 
     def _is_over(self) -> bool:
@@ -238,7 +238,7 @@ class Slot:
             is_late=answer.is_late,
             is_over_output=answer.is_over_output,
         )
-        state, why = classify_end(ended)
+        state, why = run_state_of(ended)
         if state == "ok" and not is_well:
             state, why = "failed", problem
         facts = measured(ended) | {"startup_seconds": startup}
@@ -284,7 +284,7 @@ def open_slot(
         remove_scratch(scratch)
 
 
-def classify_end(ended: Ended) -> tuple[str, Notice | None]:
+def run_state_of(ended: Ended) -> tuple[str, Notice | None]:
     """Return the state of a run from how its program ended; exceeded limits take precedence."""
     if ended.usage.memory_kills:
         return "out_of_memory", Notice("run_out_of_memory")

@@ -258,7 +258,7 @@ def verify_folder(
             evaluated = load_evaluated(folder)
             from_folder = _recompute_folder(evaluated)
             if originals is not None and from_folder.values:
-                from_originals = recompute(evaluated, *_read_originals(originals, evaluated))
+                from_originals = verify_numbers(evaluated, *_read_originals(originals, evaluated))
     except InputError as error:
         problems.extend(error.problems)
     except NoduleBenchError as error:
@@ -287,10 +287,12 @@ def _recompute_folder(evaluated: Evaluated) -> Recomputed:
     if changed:
         return Recomputed(differences=changed)
     comparisons = _recompute_comparisons(evaluated)
-    return recompute(evaluated, evaluated.reference, _stored_submissions(evaluated), comparisons)
+    return verify_numbers(
+        evaluated, evaluated.reference, _stored_submissions(evaluated), comparisons
+    )
 
 
-def recompute(
+def verify_numbers(
     evaluated: Evaluated,
     reference: Reference,
     submissions: list[Submission],
