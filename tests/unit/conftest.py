@@ -18,9 +18,3 @@ def messages_of() -> Callable[..., list[str]]:
         return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]
 
     return find
-
-
-@pytest.fixture
-def told(messages_of: Callable[..., list[str]]) -> Callable[..., list[str]]:
-    """The older name of ``messages_of``."""
-    return messages_of

@@ -138,8 +138,7 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
     ]
     for mount in mounts:
         require_readable(mount.source)
-    # -P: nothing is imported from the working folder, which others may be able to write to
-    words = (str(python), "-P", "-m", PROGRAM, names, *(mount.target for mount in mounts))
+    words = (str(python), "-m", PROGRAM, names, *(mount.target for mount in mounts))
     environment = {
         "PYTHONPATH": str(Path(nodulebench.__file__).parent.parent),
         "PYTHONDONTWRITEBYTECODE": "1",

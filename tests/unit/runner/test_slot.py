@@ -11,10 +11,11 @@ import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from builders.hostile import HOSTILE, LEFT
+from nodulebench.core.algorithm import RunResources
 from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.isolation import scratch
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
-from nodulebench.runner.isolation.sandbox import Bare, Isolation
+from nodulebench.runner.isolation.sandbox import Bare, Isolation, Job, limits_of
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.runner.isolation.watch import MOST_OUTPUT_BYTES
 from nodulebench.runner.slot import CaseRun, Slot, open_slot
@@ -200,6 +201,15 @@ def test_without_walls_a_program_is_given_no_variable_of_the_operator(
     assert run.state == "ok"
     assert "a-password" not in run.output
     assert f"PATH={os.environ['PATH']}\n" in run.output  # programs that were installed by the user
+
+
+def test_without_walls_a_program_works_in_a_private_folder(tmp_path: Path) -> None:
+    """In /tmp everybody could put a module that a Python program then imports."""
+    (tmp_path / "mine").mkdir(mode=0o711)
+    job = Job(("/bin/pwd",), (), limits_of(RunResources()), space=tmp_path / "mine")
+    with Bare().start(job) as running:
+        assert running.process.stdout is not None
+        assert running.process.stdout.read().decode().strip() == str(tmp_path / "mine")
 
 
 READS_MODEL = MARKS + "cat /opt/ml/model/file ./lib/current\n"

@@ -214,7 +214,11 @@ class Bare:
 
     @contextmanager
     def start(self, job: Job) -> Iterator[BareRunning]:
-        """Start a program directly; arguments that name a mount get its folder instead."""
+        """Start a program directly; arguments that name a mount get its folder instead.
+
+        A working folder in ``/tmp`` is the slot's private folder instead: Python and other programs
+        load files from there, and everybody can write to ``/tmp``.
+        """
         if job.root is not None:
             raise InputError.at("isolation 'none'", "cannot run an image.", "Use bubblewrap.")
         sources = {mount.target: str(mount.source) for mount in job.mounts}
@@ -223,7 +227,7 @@ class Bare:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=sources.get(job.folder, job.folder),
+            cwd=sources.get(job.folder) or job.space or job.folder,
             env={**environment_of(job), "PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
             bufsize=0,

@@ -28,6 +28,7 @@ def run_alongside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str])
     """Keep ``nodulebench`` commands running as child processes.
 
     They end after their current work, also if the server is killed: its end of the pipe closes.
+    Nothing is imported from the working folder (``-P``).
 
     Args:
         commands: the arguments of each command.
@@ -36,7 +37,7 @@ def run_alongside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str])
     stop, known = threading.Event(), {**os.environ, **secrets}
 
     def start(words: Sequence[str]) -> "subprocess.Popen[bytes]":
-        whole = [sys.executable, "-m", "nodulebench", *words, "--until-parent-ends"]
+        whole = [sys.executable, "-P", "-m", "nodulebench", *words, "--until-parent-ends"]
         return subprocess.Popen(whole, stdin=subprocess.PIPE, env=known)  # noqa: S603
 
     def watch() -> None:
