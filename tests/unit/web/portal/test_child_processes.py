@@ -49,7 +49,9 @@ def test_child_processes_are_restarted_and_end_with_the_server(started: list[Pro
     with run_alongside([["portal", "worker"], ["portal", "--port=1"]], {}):
         started[0].returncode = -9
         assert AGAIN.wait(10)
-    assert [process.words[3:5] for process in started] == [
+    # -P: nothing is imported from the folder in which the server was started
+    assert [process.words[1:4] for process in started] == [["-P", "-m", "nodulebench"]] * 3
+    assert [process.words[4:6] for process in started] == [
         ["portal", "worker"],
         ["portal", "--port=1"],
         ["portal", "worker"],
