@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PARALLEL := -n 2 --dist worksteal --durations=50 --durations-min=0.5
 
-.PHONY: demo test test-all test-slow check lint docs benchmark release clean
+.PHONY: demo test test-all check lint docs benchmark release clean
 
 demo: $(VENV)/.core
 	$(BIN)/nodulebench demo --out nodulebench-demo
@@ -15,11 +15,9 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(BIN)/pytest -q $(PARALLEL) -m "not slow" tests/unit tests/contracts
 
-# Everything, each test once.
-test-all: test test-slow
-
-test-slow: $(VENV)/.dev
-	$(BIN)/pytest -q $(PARALLEL) -m slow
+# Everything, each test once: one run, so that tests are collected and expensive fixtures made once.
+test-all: $(VENV)/.dev
+	$(BIN)/pytest -q $(PARALLEL)
 
 check: $(VENV)/.dev lint
 	$(BIN)/pytest -q $(PARALLEL) --cov --cov-report=term

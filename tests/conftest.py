@@ -14,8 +14,9 @@ from nodulebench.i18n.compile_catalogues import compile_catalogues
 
 compile_catalogues()  # translations that were edited since the installation
 
-# tests run side by side already, and threads of PyTorch would wait for each other
+# tests run side by side already, and threads of PyTorch and polars would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # machines differ in speed, so no example has a deadline; CI runs the same examples every time;
 # `--hypothesis-profile thorough` tries ten times as many where a test does not say how many
 hypothesis.settings.register_profile(
