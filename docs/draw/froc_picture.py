@@ -11,8 +11,8 @@ import polars as pl
 
 from nodulebench.evaluation.result_folder import read_document
 from nodulebench.i18n.translator import translator
+from nodulebench.report.curves import by_curve, froc_charts
 from nodulebench.report.pages.svg import on_paper
-from nodulebench.report.sections.curves import by_curve, froc_charts
 
 
 def froc_picture(result: Path) -> str:

@@ -37,6 +37,7 @@ from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.styles import Style
 from nodulebench.report.charts.svg import FINE, HEIGHT, WIDTH, Axis, Line, plot
 from nodulebench.report.content import ReportAttachments, report_content
+from nodulebench.report.curves import rate_axis
 from nodulebench.report.developer_copy import (
     LEAST_STEPS,
     developers_curves,
@@ -46,7 +47,6 @@ from nodulebench.report.developer_copy import (
 from nodulebench.report.excerpts import excerpt
 from nodulebench.report.html import render_html
 from nodulebench.report.pdf import Printed
-from nodulebench.report.sections.curves import rate_axis
 
 TRANSLATE = translator()
 PIXEL = 1.0

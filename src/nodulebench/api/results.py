@@ -110,8 +110,8 @@ class Result(Evaluation):
             UnknownNameError: if there is no such rule.
         """
         from nodulebench.report.charts.interactive import with_legend
+        from nodulebench.report.curves import by_curve, froc_charts
         from nodulebench.report.pages.svg import on_paper
-        from nodulebench.report.sections.curves import by_curve, froc_charts
 
         curves = curve_table(self)
         if rule is not None:

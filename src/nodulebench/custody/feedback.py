@@ -24,7 +24,7 @@ from nodulebench.custody.policy import Reuse
 from nodulebench.evaluation.strata import divide
 from nodulebench.report.developer_copy import crossed_name, developers_document
 from nodulebench.report.disclosure import Divisions, hidden_strata
-from nodulebench.report.sections.groups import CROSSED
+from nodulebench.report.groups import CROSSED
 
 SCHEMA = "nodulebench/feedback@2"
 LEVEL = 0.95

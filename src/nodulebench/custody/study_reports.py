@@ -219,7 +219,7 @@ def _write_feedback(
         InputError: if a PDF is wanted.
     """
     from nodulebench.report.excerpts import feedback_page
-    from nodulebench.report.sections.verdict import Issued
+    from nodulebench.report.verdict import Issued
 
     if choice.is_pdf:
         what = f"permits only the level '{answer['level']}', which has a page and no PDF."

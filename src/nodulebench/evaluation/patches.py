@@ -14,7 +14,7 @@ from nodulebench.evaluation.recompute import Evaluated
 from nodulebench.imaging.rasters import png
 from nodulebench.imaging.volume import AIR_HU, Volume
 from nodulebench.io.images.case_images import NoImageError
-from nodulebench.report.sections.errors import SIDE_MM, Patch, hardest_first
+from nodulebench.report.errors import SIDE_MM, Patch, hardest_first
 
 STEP_MM = 0.5
 WINDOW_HU = (-1000.0, 400.0)

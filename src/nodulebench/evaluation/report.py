@@ -36,10 +36,10 @@ from nodulebench.report.content import Audience, ReportAttachments
 from nodulebench.report.developer_copy import developers_document, only_algorithm
 from nodulebench.report.excerpts import Excerpt, excerpt
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.verdict import Issued
+from nodulebench.report.verdict import Issued
 
 if TYPE_CHECKING:
-    from nodulebench.report.sections.errors import Patch
+    from nodulebench.report.errors import Patch
 
 SPREAD_COLUMNS = ("algorithm", "metric", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")

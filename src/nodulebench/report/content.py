@@ -11,15 +11,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Fold, Section, Side, Table, closed_if_long, tables_of
 from nodulebench.report.charts.interactive import switched
-from nodulebench.report.key_tables import (
-    counts_table,
-    key_table,
-    leading_rules,
-    metrics_table,
-    readings_table,
-)
-from nodulebench.report.pages.templates import Block
-from nodulebench.report.sections.curves import (
+from nodulebench.report.curves import (
     Curves,
     by_curve,
     find_sweeps,
@@ -29,16 +21,24 @@ from nodulebench.report.sections.curves import (
     sweep_charts,
     tolerance_chart,
 )
-from nodulebench.report.sections.methods import (
+from nodulebench.report.key_tables import (
+    counts_table,
+    key_table,
+    leading_rules,
+    metrics_table,
+    readings_table,
+)
+from nodulebench.report.methods import (
     facts_table,
     identity_table,
     protocol_table,
     rules_table,
     terms_table,
 )
-from nodulebench.report.sections.rules import difference_table, flip_table, uses_table
-from nodulebench.report.sections.strata import strata_tables
-from nodulebench.report.sections.summary import (
+from nodulebench.report.pages.templates import Block
+from nodulebench.report.rules import difference_table, flip_table, uses_table
+from nodulebench.report.strata import strata_tables
+from nodulebench.report.summary import (
     about_intervals,
     answer,
     facts,
@@ -47,12 +47,12 @@ from nodulebench.report.sections.summary import (
     paragraphs,
     title,
 )
-from nodulebench.report.sections.uncertainty import (
+from nodulebench.report.uncertainty import (
     sources_table,
     traceability_table,
     uncertainty_table,
 )
-from nodulebench.report.sections.verdict import (
+from nodulebench.report.verdict import (
     NOT_ISSUED,
     Issued,
     VerdictBlock,
@@ -66,7 +66,7 @@ from nodulebench.report.sections.verdict import (
 )
 
 if TYPE_CHECKING:
-    from nodulebench.report.sections.errors import Patch
+    from nodulebench.report.errors import Patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ def _rules(
 ) -> Sequence[Block | None]:
     charts: list[Block | None] = []
     if _is_group(document):
-        from nodulebench.report.sections.groups import difference_chart, mean_chart
+        from nodulebench.report.groups import difference_chart, mean_chart
 
         drawn = [mean_chart(document, translate), difference_chart(document, translate)]
         charts = [Side([chart for chart in drawn if chart is not None])] if any(drawn) else []
@@ -287,7 +287,7 @@ def _rule_effects(document: Document, translate: Translator) -> Sequence[Block |
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
-    from nodulebench.report.sections.rules import rule_effect_blocks
+    from nodulebench.report.rules import rule_effect_blocks
 
     return rule_effect_blocks(document, translate)
 
@@ -297,11 +297,11 @@ def _compared(
 ) -> Sequence[Block | None]:
     blocks: list[Block | None] = []
     if document.comparisons:
-        from nodulebench.report.sections.comparison import comparison_blocks
+        from nodulebench.report.comparison import comparison_blocks
 
         blocks += comparison_blocks(document, translate)
     if attachments.combinations:
-        from nodulebench.report.sections.comparison import combination_tables
+        from nodulebench.report.comparison import combination_tables
 
         blocks += combination_tables(attachments.combinations, translate)
     return blocks
@@ -310,7 +310,7 @@ def _compared(
 def _strata(document: Document, translate: Translator) -> Sequence[Block | None]:
     charts: list[Block | None] = []
     if _is_group(document):
-        from nodulebench.report.sections.groups import (
+        from nodulebench.report.groups import (
             hardest_chart,
             miss_rate_chart,
         )
@@ -331,7 +331,7 @@ def _strata(document: Document, translate: Translator) -> Sequence[Block | None]
 def _errors(
     document: Document, attachments: ReportAttachments, translate: Translator
 ) -> Sequence[Block | None]:
-    from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
+    from nodulebench.report.errors import algorithm_errors, cause_blocks
 
     parts = [
         (
@@ -352,11 +352,11 @@ def _test_set(
 ) -> Sequence[Block | None]:
     charts: list[Block | None] = []
     if document.reference.diameters:
-        from nodulebench.report.sections.curves import diameter_chart
+        from nodulebench.report.curves import diameter_chart
 
         charts.append(diameter_chart(document, translate))
     if attachments.agreement:
-        from nodulebench.report.sections.strata import agreement_chart
+        from nodulebench.report.strata import agreement_chart
 
         charts.append(agreement_chart(attachments.agreement, translate))
     shown = [chart for chart in charts if chart is not None]
@@ -385,7 +385,7 @@ def _extras(document: Document, curves: Curves, translate: Translator) -> Sequen
 def _literature(document: Document, translate: Translator) -> Sequence[Block | None]:
     if document.protocol.name != "luna16":
         return []
-    from nodulebench.report.sections.literature import literature_table
+    from nodulebench.report.literature import literature_table
 
     return [literature_table(document, translate)]
 
@@ -398,7 +398,7 @@ def _all_metrics(document: Document, translate: Translator) -> Sequence[Block | 
 
 
 def _methods(document: Document, translate: Translator) -> Sequence[Block | None]:
-    from nodulebench.report.sections.methods import course_chart, matching_chart, rule_sketches
+    from nodulebench.report.methods import course_chart, matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, translate), matching_chart(document, translate)
     return [
@@ -417,7 +417,7 @@ def _methods(document: Document, translate: Translator) -> Sequence[Block | None
 def _uncertainty(
     document: Document, attachments: ReportAttachments, translate: Translator
 ) -> Sequence[Block | None]:
-    from nodulebench.report.sections.methods import spread_tables
+    from nodulebench.report.methods import spread_tables
 
     return [
         uncertainty_table(document, translate),
@@ -428,7 +428,7 @@ def _uncertainty(
 
 
 def _checklist(document: Document, translate: Translator) -> Sequence[Block | None]:
-    from nodulebench.report.sections.checklist import checklist_table
+    from nodulebench.report.checklist import checklist_table
 
     return [checklist_table(document, translate)]
 

@@ -34,7 +34,7 @@ from nodulebench.report.disclosure import (
     hidden_strata,
     members_by_name,
 )
-from nodulebench.report.sections.groups import CROSSED
+from nodulebench.report.groups import CROSSED
 
 SECRET_EXTRAS = ("worst_cases",)
 SECRET_METRICS = ("threshold_at_fp_rate",)

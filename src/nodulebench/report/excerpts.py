@@ -11,11 +11,11 @@ from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
+from nodulebench.report.curves import by_curve, froc_charts
+from nodulebench.report.errors import miss_blocks
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block, PageFrame, framed_page
-from nodulebench.report.sections.curves import by_curve, froc_charts
-from nodulebench.report.sections.errors import miss_blocks
-from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
+from nodulebench.report.verdict import NOT_ISSUED, Issued, issued_facts
 
 
 @dataclass(frozen=True, slots=True)

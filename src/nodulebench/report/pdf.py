@@ -25,11 +25,11 @@ from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch, Table
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import FINE, text_width
 from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachments, report_content
+from nodulebench.report.errors import Gallery
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import palette
 from nodulebench.report.pages.svg import standalone
 from nodulebench.report.pages.templates import FOLDER, Block, printable
-from nodulebench.report.sections.errors import Gallery
 
 FONTS = ("Libertinus Serif", "Noto Sans SC")
 MONOSPACED = ("DejaVu Sans Mono", "Noto Sans SC")

@@ -30,14 +30,14 @@ from nodulebench.i18n.translator import (
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import METRIC_INFO
 from nodulebench.metrics import METRICS as REGISTERED_METRICS
+from nodulebench.report.checklist import ITEMS
+from nodulebench.report.comparison import COLUMNS as COMBINED
+from nodulebench.report.comparison import MARGIN_ANSWERS
+from nodulebench.report.curves import OTHER_CURVES
+from nodulebench.report.errors import KINDS as GALLERY_KINDS
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.checklist import ITEMS
-from nodulebench.report.sections.comparison import COLUMNS as COMBINED
-from nodulebench.report.sections.comparison import MARGIN_ANSWERS
-from nodulebench.report.sections.curves import OTHER_CURVES
-from nodulebench.report.sections.errors import KINDS as GALLERY_KINDS
-from nodulebench.report.sections.methods import ONE_TO_ONE
-from nodulebench.report.sections.verdict import SIGNING
+from nodulebench.report.methods import ONE_TO_ONE
+from nodulebench.report.verdict import SIGNING
 from nodulebench.web.viewer.export import WRITABLE
 
 PACKAGE = Path(nodulebench.__file__).parent

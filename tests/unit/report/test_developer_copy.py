@@ -19,8 +19,8 @@ from nodulebench.report.developer_copy import (
     developers_document,
     only_algorithm,
 )
+from nodulebench.report.errors import Patch
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.errors import Patch
 
 EVALUATION = evaluation(algorithm_result("One", (90, 66)))
 UNTOLD = Estimate(None, reason=Notice("too_few_to_tell"))

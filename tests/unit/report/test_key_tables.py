@@ -31,8 +31,8 @@ from nodulebench.report.key_tables import (
     metrics_table,
     readings_table,
 )
-from nodulebench.report.sections.rules import difference_table, flip_table
-from nodulebench.report.sections.strata import strata_tables
+from nodulebench.report.rules import difference_table, flip_table
+from nodulebench.report.strata import strata_tables
 
 TRANSLATE = translator()
 

@@ -17,11 +17,11 @@ from nodulebench.core.errors import InputError
 from nodulebench.evaluation.patches import png
 from nodulebench.report.blocks import Section, Table, head, words
 from nodulebench.report.content import ReportAttachments, report_content
+from nodulebench.report.errors import Patch
 from nodulebench.report.html import render_html
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import COLOURS, palette
 from nodulebench.report.pdf import render_pdf, text_size, write_print
-from nodulebench.report.sections.errors import Patch
 
 pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
 pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads PDF files back, is not installed")

@@ -9,12 +9,12 @@ from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.i18n.translator import translator
+from nodulebench.report.comparison import combination_tables
 from nodulebench.report.content import ReportAttachments
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.comparison import combination_tables
-from nodulebench.report.sections.literature import PUBLISHED, literature_table
-from nodulebench.report.sections.strata import agreement_chart
+from nodulebench.report.literature import PUBLISHED, literature_table
+from nodulebench.report.strata import agreement_chart
 
 TRANSLATE = translator()
 CANDIDATES = pl.DataFrame(

@@ -23,7 +23,7 @@ from nodulebench.io.atomic import staged_file
 from nodulebench.io.formats import read_cases, read_reference
 from nodulebench.io.json_files import write_json
 from nodulebench.io.table_files import write_table
-from nodulebench.report.sections.composition import render_coverage
+from nodulebench.report.coverage import render_coverage
 from nodulebench.statistics.intervals import wilson_interval
 
 SCHEMA = "nodulebench/coverage@1"

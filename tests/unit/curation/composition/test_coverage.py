@@ -20,7 +20,7 @@ from nodulebench.curation.composition.design import (
 from nodulebench.curation.composition.sampling import draw_cases
 from nodulebench.curation.composition.service import cover, reach_to_one_side
 from nodulebench.i18n.translator import in_english, translator
-from nodulebench.report.sections.composition import render_coverage
+from nodulebench.report.coverage import render_coverage
 
 POOL = reference(
     case(

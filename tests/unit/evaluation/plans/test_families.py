@@ -11,7 +11,7 @@ from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.freeze import freeze_plan
 from nodulebench.evaluation.plans.verdict import by_family, evaluated_under
 from nodulebench.i18n.translator import in_english, translator
-from nodulebench.report.sections.verdict import verdict
+from nodulebench.report.verdict import verdict
 
 
 def criterion(limit: float = 0.5, family: str = "primary", **more) -> Criterion:

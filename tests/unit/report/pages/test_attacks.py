@@ -22,10 +22,10 @@ from nodulebench.i18n.translator import LANGUAGES, Translator, translator
 from nodulebench.imaging.rasters import png
 from nodulebench.report.blocks import Paragraphs, Section
 from nodulebench.report.content import Audience, ReportAttachments, report_content
+from nodulebench.report.coverage import render_coverage
+from nodulebench.report.errors import Patch
 from nodulebench.report.html import page
 from nodulebench.report.pages.templates import PageFrame, framed_page
-from nodulebench.report.sections.composition import render_coverage
-from nodulebench.report.sections.errors import Patch
 
 PACKAGE = Path(nodulebench.__file__).parent
 ATTACK = (

@@ -18,7 +18,7 @@ from nodulebench.curation.composition.service import cover_files
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import csv_content
-from nodulebench.report.sections.composition import coverage_parts
+from nodulebench.report.coverage import coverage_parts
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.benchmarks.releases import (
     KINDS,

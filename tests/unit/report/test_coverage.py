@@ -8,7 +8,7 @@ from builders.tables import case, nodule, reference
 from nodulebench.curation.composition.design import CoverageRule, DesignInput, RowFilter
 from nodulebench.curation.composition.service import cover, write_coverage
 from nodulebench.i18n.translator import LANGUAGES, catalogue, translator
-from nodulebench.report.sections.composition import render_coverage
+from nodulebench.report.coverage import render_coverage
 
 
 def test_the_clause_that_asks_for_a_rule_can_be_read_on_paper() -> None:

@@ -11,7 +11,7 @@ from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.diagrams import SCHEMES, Step, circle, flow_chart, scheme
 from nodulebench.report.charts.svg import text_width, wrapped
-from nodulebench.report.sections.methods import matching_chart, rule_sketches
+from nodulebench.report.methods import matching_chart, rule_sketches
 
 TRANSLATE = translator()
 

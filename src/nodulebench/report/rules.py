@@ -19,9 +19,9 @@ from nodulebench.i18n.numbers import (
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Notes, Side, Table, code, count, head, short, undefined, words
 from nodulebench.report.charts.svg import signed_bar
+from nodulebench.report.groups import box_charts, group_metrics
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
-from nodulebench.report.sections.groups import box_charts, group_metrics
 
 FLIPS_SHOWN = 20
 LEAST_BAR_END = 0.1

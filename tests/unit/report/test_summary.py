@@ -13,7 +13,7 @@ from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.results import AlgorithmResult
 from nodulebench.i18n.numbers import with_interval
 from nodulebench.i18n.translator import translator
-from nodulebench.report.sections.summary import answer
+from nodulebench.report.summary import answer
 
 ALPHA = algorithm_result("Alpha", (90, 66))
 BETA = algorithm_result("Beta", (84, 70))

@@ -7,10 +7,10 @@ from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.i18n.translator import translator
+from nodulebench.report.checklist import ANSWERS, ITEMS, checklist_table
 from nodulebench.report.content import report_content
-from nodulebench.report.sections.checklist import ANSWERS, ITEMS, checklist_table
-from nodulebench.report.sections.methods import terms_table
-from nodulebench.report.sections.uncertainty import (
+from nodulebench.report.methods import terms_table
+from nodulebench.report.uncertainty import (
     sources_table,
     traceability_table,
     uncertainty_table,

@@ -5,8 +5,8 @@ from nodulebench.i18n.numbers import decimals, percent, whole
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Table, code, head, words
 from nodulebench.report.key_tables import key_names
+from nodulebench.report.methods import interval_words, reference_rule
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.sections.methods import interval_words, reference_rule
 
 
 def uncertainty_table(document: Document, translate: Translator) -> Table | None:

@@ -9,8 +9,8 @@ from builders.report import group_document
 from nodulebench.core.documents.records import RuleSummary, WorstCases
 from nodulebench.i18n.translator import translator
 from nodulebench.report.content import ReportAttachments
+from nodulebench.report.errors import Patch, cause_blocks, galleries, worst_case_tables
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.errors import Patch, cause_blocks, galleries, worst_case_tables
 
 TRANSLATE = translator()
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -13,7 +13,7 @@ from nodulebench.core.results import Evaluation
 from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.interactive import PRECISION, Chart, first_digits
 from nodulebench.report.charts.svg import nice_ticks
-from nodulebench.report.sections.curves import (
+from nodulebench.report.curves import (
     Curves,
     by_curve,
     find_sweeps,

@@ -17,8 +17,7 @@ from nodulebench.core.documents.comparison import significance_mark
 from nodulebench.i18n.numbers import p_value, signed
 from nodulebench.i18n.translator import translator
 from nodulebench.report.blocks import Table
-from nodulebench.report.html import render_html
-from nodulebench.report.sections.comparison import (
+from nodulebench.report.comparison import (
     comparison_blocks,
     difference_chart,
     difference_sentences,
@@ -26,7 +25,8 @@ from nodulebench.report.sections.comparison import (
     margin_answer,
     rank_chart,
 )
-from nodulebench.report.sections.rules import rule_effect_blocks
+from nodulebench.report.html import render_html
+from nodulebench.report.rules import rule_effect_blocks
 
 TRANSLATE = translator()
 

@@ -15,7 +15,7 @@ from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.results import AlgorithmResult, RuleResult, Stratum
 from nodulebench.i18n.translator import translator
-from nodulebench.report.sections.summary import about_intervals, hardest, paragraphs
+from nodulebench.report.summary import about_intervals, hardest, paragraphs
 
 ALPHA = algorithm_result("Alpha", (90, 66))
 BETA = algorithm_result("Beta", (84, 70))

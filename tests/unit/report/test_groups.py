@@ -8,7 +8,7 @@ import pytest
 from builders.report import group_content, group_document, typed
 from nodulebench.core.documents.comparison import PairOfRules, Significance
 from nodulebench.i18n.translator import translator
-from nodulebench.report.sections.groups import (
+from nodulebench.report.groups import (
     box_charts,
     difference_chart,
     group_miss_rates,

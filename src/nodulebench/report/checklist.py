@@ -9,8 +9,8 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import UNDEFINED, rate, whole
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Table, head, words
+from nodulebench.report.methods import interval_words
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.sections.methods import interval_words
 
 Answer = Callable[[Document, Translator], str]
 

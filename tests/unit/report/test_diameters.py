@@ -5,7 +5,7 @@ import sys
 
 from builders.report import group_content, group_document, typed
 from nodulebench.i18n.translator import translator
-from nodulebench.report.sections.curves import diameter_chart
+from nodulebench.report.curves import diameter_chart
 
 TRANSLATE = translator()
 
@@ -25,7 +25,7 @@ def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
 def test_diameters_need_none_of_the_charts_of_groups() -> None:
     """They are drawn for every evaluation of LUNA16, which shall not load what it never shows."""
     program = (
-        "import sys, nodulebench.report.sections.curves\n"
+        "import sys, nodulebench.report.curves\n"
         "assert not [name for name in sys.modules if 'comparison' in name or 'box' in name]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -9,7 +9,7 @@ from builders.report import group_document, plan
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.documents.records import Verdict
 from nodulebench.i18n.translator import LanguageName, translator
-from nodulebench.report.sections.methods import course_chart
+from nodulebench.report.methods import course_chart
 
 
 @pytest.mark.parametrize("name", ["en", "zh"])

@@ -47,7 +47,7 @@ from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis, few_ticks
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
-from nodulebench.report.sections.summary import (
+from nodulebench.report.summary import (
     differences_of,
     is_clear,
     leading_metric,

@@ -8,7 +8,7 @@ from builders.sentences import sentence_json
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.i18n.translator import translator
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.verdict import verdict
+from nodulebench.report.verdict import verdict
 
 TRANSLATE = translator()
 EVALUATION = evaluation(algorithm_result("Alpha", (90, 66)))

@@ -10,7 +10,7 @@ from builders.report import plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.report.content import ReportAttachments, report_content
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.verdict import Issued
+from nodulebench.report.verdict import Issued
 
 EVALUATION = evaluation(algorithm_result("Alpha", (90, 66)))
 STATED = Issued("Test laboratory", "2026-17", "A. Bo", "2026-11-15")

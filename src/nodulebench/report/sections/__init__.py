@@ -1,1 +1,0 @@
-"""The parts of a report; each is made from the evaluation document."""
