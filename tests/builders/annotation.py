@@ -8,7 +8,7 @@ import polars as pl
 from nodulebench.annotation.people import PROGRAM, Person, Roster, Team
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.workflow import actions
-from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.actions import Event
 from nodulebench.annotation.workflow.log import act, annotation_log
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.tables import CASES

@@ -18,8 +18,7 @@ from nodulebench.annotation.project import (
     submit_case,
 )
 from nodulebench.annotation.reviewers import draw_reviewer, open_batch
-from nodulebench.annotation.workflow.actions import NIFDC
-from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.actions import NIFDC, Event
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.nifdc import write_marks
 from nodulebench.security.keys import new_person_key

@@ -1,51 +1,25 @@
 """A log whose events say a word each."""
 
 import hmac
-import json
-from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from nodulebench.io.manifests import bytes_digest
+from pydantic import AwareDatetime
+
+from nodulebench.security.event_log.events import LogEvent
 from nodulebench.security.event_log.log import EventLog
 from nodulebench.security.event_log.signers import SharedSecretSigner
 from nodulebench.security.event_log.store import FolderStore
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
-@dataclass(frozen=True)
-class Word:
+
+class Word(LogEvent):
     """An event of a log that says words."""
 
-    number: int
-    previous: str
-    text: str = "word"
+    at: AwareDatetime = START
     person: str = "bo"
-    code: str = ""
-    minute: int = 0
-
-    @property
-    def at(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=self.minute)
-
-    @property
-    def digest(self) -> str:
-        return bytes_digest(self.to_bytes())
-
-    @property
-    def unsigned_bytes(self) -> bytes:
-        return json.dumps([*astuple(replace(self, code=""))]).encode()
-
-    def to_bytes(self) -> bytes:
-        return json.dumps([*astuple(self)]).encode()
-
-
-def word(content: bytes) -> Word | None:
-    """The event in some bytes."""
-    try:
-        document = Word(*json.loads(content))
-    except (ValueError, TypeError):
-        return None
-    return None if document.text == "unreadable" else document
+    text: str = "word"
 
 
 def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> EventLog[Word]:
@@ -55,14 +29,15 @@ def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> Even
         if key is None
         else SharedSecretSigner(lambda text: hmac.digest(key, text, "sha256").hex())
     )
-    return EventLog(FolderStore(folder), root, "the root", word, seal)
+    return EventLog(FolderStore(folder), root, "the root", Word, seal)
 
 
 def coded(log: EventLog[Word], event: Word) -> Word:
     """The event with the code of the log's seal."""
     if log.signer is None:
         return event
-    return replace(event, code=log.signer.make(event.unsigned_bytes, event.person))
+    code = log.signer.make(event.unsigned_bytes, event.person)
+    return event.model_copy(update={"code": code})
 
 
 def translate(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:
@@ -72,6 +47,7 @@ def translate(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:
 
     def make(events: list[Word]) -> Word:
         previous = events[-1].digest if events else log.root
-        return coded(log, Word(len(events) + 1, previous, text, minute=minute))
+        at = START + timedelta(minutes=minute)
+        return coded(log, Word(number=len(events) + 1, at=at, previous=previous, text=text))
 
     return log.append(make)

@@ -83,7 +83,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
             assert self.store.read() == before
             return False
         assert self.store.read() == [*before, event]
-        assert event.actor_id == actor
+        assert event.person == actor
         return True
 
     def batch(self, batch_id: str):

@@ -21,6 +21,7 @@ from nodulebench.annotation.workflow.actions import (
     ChangeKey,
     CheckBatch,
     CorrectOutline,
+    Event,
     FinishCase,
     ReviseReading,
     SingleStep,
@@ -29,7 +30,6 @@ from nodulebench.annotation.workflow.actions import (
     at_once,
 )
 from nodulebench.annotation.workflow.batch import Batch, Key
-from nodulebench.annotation.workflow.events import Event, json_digest
 from nodulebench.annotation.workflow.log import Batches, act, annotation_log
 from nodulebench.annotation.workflow.permissions import key_change, known_batch
 from nodulebench.annotation.workflow.reviewer_draw import draw_notices
@@ -42,10 +42,10 @@ from nodulebench.core.tables import NODULES, Reference
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.formats import read_case_list, read_cases, read_submission
 from nodulebench.io.json_files import read_json, write_json
-from nodulebench.io.manifests import file_digest
+from nodulebench.io.manifests import bytes_digest, file_digest
 from nodulebench.io.table_files import write_table
 from nodulebench.security.event_log.checkpoints import checkpoint_file_problems, write_checkpoint
-from nodulebench.security.event_log.events import Checkpoint
+from nodulebench.security.event_log.events import Checkpoint, canonical
 from nodulebench.security.event_log.index import IndexedLog
 from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.event_log.store import FolderStore
@@ -140,7 +140,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
 
 def project_digest(folder: Path) -> str:
     """The digest that the log of a project begins with: of its people, rules and cases."""
-    return json_digest({name: file_digest(folder / name) for name in (PROJECT, CASES)})
+    return bytes_digest(canonical({name: file_digest(folder / name) for name in (PROJECT, CASES)}))
 
 
 def change_key(

@@ -20,6 +20,7 @@ from nodulebench.annotation.workflow.actions import (
     AddNodule,
     ArbitrateNodule,
     CorrectOutline,
+    Event,
     FinishCase,
     ReviewNodule,
     SingleStep,
@@ -27,7 +28,6 @@ from nodulebench.annotation.workflow.actions import (
     at_once,
 )
 from nodulebench.annotation.workflow.batch import Batch, Key, State
-from nodulebench.annotation.workflow.events import Event
 from nodulebench.annotation.workflow.permissions import known_batch
 from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow, letter_of
 from nodulebench.core.errors import InputError, Problem, collect_problems, raise_problems

@@ -15,9 +15,8 @@ from pydantic import ValidationError
 
 from nodulebench.annotation.people import Name, commitment_of, new_seed
 from nodulebench.annotation.project import ProjectHandle, project_digest, step_of
-from nodulebench.annotation.workflow.actions import Action, OpenBatch, Seed
+from nodulebench.annotation.workflow.actions import Action, Event, OpenBatch, Seed
 from nodulebench.annotation.workflow.batch import Batch
-from nodulebench.annotation.workflow.events import Event
 from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import locked, make_folder, replace_whole

@@ -13,7 +13,7 @@ from nodulebench.annotation.workflow.log import Batches
 from nodulebench.annotation.workflow.workflow import Workflow
 
 if TYPE_CHECKING:
-    from nodulebench.annotation.workflow.events import Event
+    from nodulebench.annotation.workflow.actions import Event
     from nodulebench.security.event_log.index import View
 
 Mode = Literal["read", "revise", "type", "review", "arbitrate", "done"]

@@ -10,8 +10,7 @@ import pytest
 from builders.annotation_project import LONE, SHARED, Panel
 from nodulebench.annotation.project import audit_project, checkpoint_project, step_of
 from nodulebench.annotation.release import export_released
-from nodulebench.annotation.workflow.actions import event_of
-from nodulebench.annotation.workflow.events import Event, json_digest
+from nodulebench.annotation.workflow.actions import Event, event_of
 from nodulebench.core.errors import InputError
 from nodulebench.io.bundle import read_reference
 from nodulebench.io.manifests import bytes_digest
@@ -59,14 +58,12 @@ def write(panel: Panel, events: list[Event]) -> None:
     (panel.project / "events.index.json").unlink(missing_ok=True)
     previous = events[0].previous
     for number, event in enumerate(events, start=1):
-        digest = json_digest(event.payload)
-        changed = {"number": number, "previous": previous, "payload_digest": digest}
-        event = event.model_copy(update=changed)
+        event = event.model_copy(update={"number": number, "previous": previous})
         (folder / f"{number:08d}.json").write_bytes(event.to_bytes())
         previous = event.digest
     log = Panel(panel.folder).handle().log.log if not panel.has_keys else panel.handle().log.log
     object.__setattr__(log, "signer", None)
-    log.write_head(log.check().events, events[-1].actor_id)
+    log.write_head(log.check().events, events[-1].person)
 
 
 def test_an_unchanged_log_has_no_problems(panel: Panel) -> None:
@@ -87,7 +84,7 @@ def test_the_last_event_cannot_be_deleted(panel: Panel) -> None:
 def test_the_last_event_cannot_be_changed(panel: Panel) -> None:
     path = panel.project / "events" / "00000012.json"
     event = Event.model_validate_json(path.read_bytes())
-    path.write_bytes(event.model_copy(update={"actor_id": "judge2"}).to_bytes())
+    path.write_bytes(event.model_copy(update={"person": "judge2"}).to_bytes())
     assert problems_of(panel) != []
     with pytest.raises(InputError, match=r"states another digest of event 12|not signed by"):
         panel.handle().batch("b1")

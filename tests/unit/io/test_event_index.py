@@ -38,7 +38,9 @@ def write(log: IndexedLog[Word], *texts: str) -> None:
         log.log.write_head([], "bo")
     for text in texts:
         log.append(
-            lambda view, text=text: coded(log.log, Word(view.next_number, view.last_digest, text))
+            lambda view, text=text: coded(
+                log.log, Word(number=view.next_number, previous=view.last_digest, text=text)
+            )
         )
 
 

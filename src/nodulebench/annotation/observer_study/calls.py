@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal, Self, get_args
 
-from pydantic import Field, FiniteFloat, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from nodulebench.annotation.people import Name
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log.events import FactEvent
+from nodulebench.security.event_log.events import LogEvent
 
 Call = Literal["nodule", "small_nodule", "non_nodule"]
 """Nodule of at least 3 mm, nodule below 3 mm, false positive."""
@@ -38,26 +38,19 @@ class Study(ConfigModel):
         return self
 
 
-class CallEvent(FactEvent):
-    """A reader's call of a place; ``facts`` holds the seconds it took."""
+class CallEvent(LogEvent):
+    """A reader's call of a place."""
 
     case_id: str
     mark_id: str
     call: Call
     diameter_mm: FiniteFloat | None = None
+    seconds: FiniteFloat
+    """The time it took."""
 
     @property
     def place(self) -> Place:
         return self.case_id, self.mark_id
-
-
-def parse_call_event(content: bytes) -> CallEvent | None:
-    """The event in some bytes; None unless writing it gives the same bytes again."""
-    try:
-        event = CallEvent.model_validate_json(content)
-    except (ValidationError, UnicodeDecodeError):
-        return None
-    return event if event.to_bytes() == content else None
 
 
 def shuffled(study: Study, reader_id: str, places: Sequence[Place]) -> list[Place]:
@@ -107,10 +100,10 @@ def next_call(
         number=len(events) + 1,
         at=datetime.now(UTC),
         person=reader_id,
-        facts={"seconds": round(seconds, 1)},
         previous=events[-1].digest if events else root,
         case_id=place[0],
         mark_id=place[1],
         call=call,
         diameter_mm=diameter_mm,
+        seconds=round(seconds, 1),
     )

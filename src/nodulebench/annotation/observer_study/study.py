@@ -18,7 +18,6 @@ from nodulebench.annotation.observer_study.calls import (
     Place,
     Study,
     next_call,
-    parse_call_event,
     shuffled,
 )
 from nodulebench.annotation.observer_study.selection import READER_CALLS, SUSPECTS
@@ -76,7 +75,7 @@ class OpenStudy:
         files = {name: file_digest(self.folder / name) for name in (STUDY, TO_READ)}
         root = bytes_digest(canonical({**files, "reader": reader_id}))
         store = FolderStore(self.folder / LOGS / reader_id)
-        return EventLog(store, root, "the study", parse_call_event, headed_from=1)
+        return EventLog(store, root, "the study", CallEvent, headed_from=1)
 
     def calls(self, reader_id: str) -> dict[Place, CallEvent]:
         """A reader's calls so far.

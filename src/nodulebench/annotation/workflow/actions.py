@@ -10,9 +10,10 @@ from pydantic import Field, TypeAdapter, model_validator
 from nodulebench.annotation.people import PROGRAM, Name, PublicLine
 from nodulebench.annotation.readings.consistency import CaseCheck, ConsistencyRule
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.annotation.workflow.events import Event, json_digest
 from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import NODULE_TYPES
+from nodulebench.security.event_log.events import LogEvent
 from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.keys import parse_public_key
 
@@ -237,6 +238,18 @@ def at_once(batch_id: str, steps: Sequence[SingleStep]) -> Action:
     return Several(batch_id=batch_id, steps=tuple(steps))
 
 
+class Event(LogEvent):
+    """One step of the workflow, by ``person``."""
+
+    step: str
+    batch_id: Name
+    case_id: str | None = None
+    change: str
+    """What changed, as text."""
+    payload: JsonObject
+    """The complete action."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventStep:
     """One step of an event, which may hold several."""
@@ -266,17 +279,15 @@ def event_of(
         seal: makes the code of the event; None: without a code.
     """
     case_id, change = _words(action)
-    payload = action.model_dump(mode="json")
     event = Event(
         number=number,
         at=at,
-        actor_id=actor_id,
+        person=actor_id,
         step=action.step,
         batch_id=action.batch_id,
         case_id=case_id,
         change=change,
-        payload=payload,
-        payload_digest=json_digest(payload),
+        payload=action.model_dump(mode="json"),
         previous=previous,
     )
     if seal is None:
@@ -286,10 +297,10 @@ def event_of(
 
 def steps_of(event: Event) -> Iterator[EventStep]:
     if event.step != "several":
-        yield EventStep(event.actor_id, event.step, event.case_id, event.change)
+        yield EventStep(event.person, event.step, event.case_id, event.change)
         return
     for step in Several.model_validate(event.payload).steps:
-        yield EventStep(taken_by(event.actor_id, step), step.step, *_words(step))
+        yield EventStep(taken_by(event.person, step), step.step, *_words(step))
 
 
 def taken_by(actor_id: str, action: Action) -> str:

@@ -12,8 +12,7 @@ from nodulebench.annotation.readings.consistency import (
 )
 from nodulebench.annotation.readings.reading import Reading
 from nodulebench.annotation.workflow import actions
-from nodulebench.annotation.workflow.actions import WorkflowRules, taken_by
-from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.actions import Event, WorkflowRules, taken_by
 from nodulebench.core.notices import Notice
 
 State = Literal["reading", "revision", "checking", "typing", "review", "arbitration", "released"]
@@ -259,7 +258,7 @@ def batches_of(
         if isinstance(action, actions.OpenBatch):
             batches[action.batch_id] = Batch(action, teams[action.team_id], rules)
         elif not isinstance(action, actions.ChangeKey):
-            batches[action.batch_id] = after(batches[action.batch_id], event.actor_id, action)
+            batches[action.batch_id] = after(batches[action.batch_id], event.person, action)
     return batches
 
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodulebench.annotation.workflow.actions import KEYS, Action, event_of
+from nodulebench.annotation.workflow.actions import KEYS, Action, Event, event_of
 from nodulebench.annotation.workflow.batch import Batch
-from nodulebench.annotation.workflow.events import Event, json_digest, parse_event
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.security.event_log.index import IndexedLog, View
 from nodulebench.security.event_log.log import EventLog
@@ -25,22 +24,8 @@ def annotation_log(
         seal: makes and checks the codes of events; None: the project has no keys.
         index: file that caches what was read before.
     """
-    log = EventLog(
-        store,
-        root,
-        "the project",
-        parse_event,
-        seal,
-        headed_from=1,
-        flaw=_flaw,
-    )
+    log = EventLog(store, root, "the project", Event, seal, headed_from=1)
     return IndexedLog(log, lambda event: event.batch_id, index, KEYS)
-
-
-def _flaw(event: Event) -> str:
-    if event.payload_digest == json_digest(event.payload):
-        return ""
-    return "was changed: its payload has another digest."
 
 
 class Batches(Mapping[str, Batch]):

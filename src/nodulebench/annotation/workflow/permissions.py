@@ -67,7 +67,7 @@ def _dispute_refusal(batch: Batch) -> Problem | None:
     )
 
 
-_STEP = b'"step":"key"'
+_STEP = b'"step": "key"'
 
 
 def key_refusal(roster: Roster, actor_id: str, action: ChangeKey) -> str:
@@ -93,7 +93,7 @@ def key_change(roster: Roster) -> Callable[[bytes], Change | None]:
             return None
         event = json.loads(content)
         action = ChangeKey.model_validate(event["payload"])
-        why = key_refusal(roster, event["actor_id"], action)
+        why = key_refusal(roster, event["person"], action)
         if why:
             raise ValueError(why)
         return action.person_id, parse_public_key(action.key) if action.key else None

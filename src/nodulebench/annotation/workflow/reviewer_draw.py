@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from nodulebench.annotation.people import PROGRAM, Roster, commitment_of, possible_reviewers
 from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.actions import Event
 from nodulebench.annotation.workflow.batch import Batch
-from nodulebench.annotation.workflow.events import Event
 from nodulebench.core.errors import Problem
 from nodulebench.core.notices import Notice
 
@@ -91,7 +91,7 @@ def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
             waiting.pop(batch_id, None)
             step = actions.DrawReviewer.model_validate(event.payload)
             if step.redraw_reason:
-                values = {"batch": batch_id, "reader": event.actor_id, "reason": step.redraw_reason}
+                values = {"batch": batch_id, "reader": event.person, "reason": step.redraw_reason}
                 yield Notice("reviewer_drawn_again", values)
         elif batch_id in promised and _is_last_reading(event):
             waiting[batch_id] = event.at.isoformat(timespec="seconds")

@@ -25,12 +25,12 @@ from nodulebench.annotation.workflow.actions import (
     AddNodule,
     CheckBatch,
     DrawReviewer,
+    Event,
     Several,
     WorkflowRules,
     taken_by,
 )
 from nodulebench.annotation.workflow.batch import Batch, after, batches_of
-from nodulebench.annotation.workflow.events import Event
 from nodulebench.annotation.workflow.permissions import Permissions, known_batch
 from nodulebench.core.errors import InputError
 
@@ -96,7 +96,7 @@ class Workflow:
         for event in events:
             try:
                 action = ACTIONS.validate_python(event.payload)
-                if self.allowed(batches, event.actor_id, action) != action:
+                if self.allowed(batches, event.person, action) != action:
                     yield event, "has another result than follows from what was submitted"
             except (InputError, ValidationError) as error:
                 yield event, f"was not allowed: {error}"

@@ -1,4 +1,4 @@
-"""Events, head and checkpoint of a log, and their canonical bytes."""
+"""Events, log head and checkpoint, and their canonical bytes."""
 
 import json
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -13,7 +13,22 @@ HEAD: Final = "nodulebench/event-head@2"
 CHECKPOINT: Final = "nodulebench/checkpoint@2"
 
 
-class Head(ConfigModel):
+class Record(ConfigModel):
+    """Content that is stored as canonical bytes, and the code that proves who wrote it."""
+
+    code: str = ""
+
+    def to_bytes(self) -> bytes:
+        """The stored bytes."""
+        return canonical(self.model_dump(mode="json"))
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        """The bytes that the code authenticates."""
+        return canonical(self.model_dump(mode="json", exclude={"code"}))
+
+
+class Head(Record):
     """The number of events of a log, and the digest of the last."""
 
     schema_name: Literal["nodulebench/event-head@2"] = HEAD
@@ -24,18 +39,15 @@ class Head(ConfigModel):
     """Of the last event, or the root if there is none."""
     person: str
     """Who wrote the head."""
-    code: str = ""
     check: str = ""
     """Digest of the rest: shows damage also to people who cannot check the code."""
 
     def to_bytes(self) -> bytes:
-        """The stored bytes of the head."""
         content = self.model_dump(mode="json", exclude={"check"})
         return canonical({**content, "check": bytes_digest(canonical(content))})
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
         return canonical(self.model_dump(mode="json", exclude={"check", "code"}))
 
 
@@ -47,8 +59,8 @@ class Signer(ConfigModel):
     """The public key, ``ssh-ed25519 AAAA…``."""
 
 
-class Checkpoint(ConfigModel):
-    """The state of a log at a time, for another person to hold."""
+class Checkpoint(Record):
+    """The state of a log at a time, for another person to hold; its code is hexadecimal."""
 
     schema_name: Literal["nodulebench/checkpoint@2"] = CHECKPOINT
     root: str
@@ -59,20 +71,25 @@ class Checkpoint(ConfigModel):
     at: AwareDatetime
     signed: Signer | None = None
     """Who signed it; None if it is not signed."""
-    code: str = ""
-    """The signature of the rest, hexadecimal."""
 
-    def to_bytes(self) -> bytes:
-        """The stored bytes of the checkpoint."""
-        return canonical(self.model_dump(mode="json"))
+
+class LogEvent(Record):
+    """An event of any log; each log adds its own fields."""
+
+    number: Annotated[int, Field(ge=1)]
+    at: AwareDatetime
+    person: str
+    """Who signed it."""
+    previous: str
+    """Digest of the previous event; for the first, of the log's root."""
 
     @property
-    def unsigned_bytes(self) -> bytes:
-        """The signed bytes."""
-        return canonical(self.model_dump(mode="json", exclude={"code"}))
+    def digest(self) -> str:
+        """SHA-256 of the bytes of the event."""
+        return bytes_digest(self.to_bytes())
 
 
-Kind = TypeVar("Kind", Head, Checkpoint)
+Kind = TypeVar("Kind", bound=Record)
 
 
 def parsed(kind: type[Kind], content: bytes) -> Kind | None:
@@ -92,31 +109,10 @@ def canonical(value: Any) -> bytes:
 Fact = str | int | float | bool | None
 
 
-class FactEvent(ConfigModel):
-    """An event with facts; a log adds its own fields."""
+class FactEvent(LogEvent):
+    """An event with facts."""
 
-    number: Annotated[int, Field(ge=1)]
-    at: AwareDatetime
-    person: str
-    """Who signed it."""
     facts: dict[str, Fact]
-    previous: str
-    """Digest of the previous event; for the first, of the log's root."""
-    code: str = ""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the bytes of the event."""
-        return bytes_digest(self.to_bytes())
-
-    def to_bytes(self) -> bytes:
-        """The stored bytes of the event."""
-        return canonical(self.model_dump(mode="json"))
-
-    @property
-    def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
-        return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
 def shown_facts(facts: dict[str, Fact]) -> dict[str, Fact]:

@@ -8,10 +8,10 @@ another person.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
-from nodulebench.security.event_log.events import Checkpoint, Head, parsed
+from nodulebench.security.event_log.events import Checkpoint, Head, LogEvent, parsed
 from nodulebench.security.event_log.signers import EventSigner
 from nodulebench.security.event_log.store import EventStore, Stored
 
@@ -111,35 +111,7 @@ def cut_off(events: int, digest: str, links: Sequence[Link], where: str) -> list
 MOST_ATTEMPTS = 100
 
 
-class Chained(Protocol):
-    """The interface of an event in a log."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def person(self) -> str: ...
-    @property
-    def previous(self) -> str: ...
-    @property
-    def code(self) -> str: ...
-    @property
-    def digest(self) -> str:
-        """The digest that the next event states."""
-        ...
-
-    @property
-    def unsigned_bytes(self) -> bytes:
-        """The bytes that the code authenticates."""
-        ...
-
-    def to_bytes(self) -> bytes:
-        """The stored bytes of the event."""
-        ...
-
-
-E = TypeVar("E", bound=Chained)
+E = TypeVar("E", bound=LogEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +136,16 @@ class EventLog(Generic[E]):
     """The predecessor of the first event: a digest of the log's subject."""
     root_name: str
     """The name of the root in messages."""
-    parse: Callable[[bytes], E | None]
-    """Parses an event; returns None if the bytes are not what would be written."""
+    kind: type[E]
+    """The class of its events."""
     signer: EventSigner | None = None
     """None if codes are neither made nor checked."""
     headed_from: int = 0
     """Smallest number of events of a log with a head."""
-    flaw: Callable[[E], str] = lambda _: ""
-    """Returns what is wrong with an event itself."""
+
+    def parse(self, content: bytes) -> E | None:
+        """The event in some bytes; None if they are not what would be written."""
+        return parsed(self.kind, content)
 
     def check(self) -> LogCheck[E]:
         """Read all events and collect all problems."""
@@ -279,8 +253,8 @@ class EventLog(Generic[E]):
         if event is None:
             what = "was changed: NoduleBench did not write it like this."
             return Link(stored.where, stored.number, stored.number, "", None, what)
-        wrong = self.flaw(event)
-        if not wrong and self.signer is not None:
+        wrong = ""
+        if self.signer is not None:
             wrong = self.signer.wrong(event.unsigned_bytes, event.code, event.person)
         return Link(
             stored.where,

@@ -66,7 +66,7 @@ def test_a_call_is_there_when_the_study_is_opened_again(study: OpenStudy) -> Non
     again = open_study(study.folder)
     first, second = again.calls("ann").values()
     assert (first.place, first.call, first.diameter_mm) == (("a", "2"), "nodule", 4.5)
-    assert first.facts == {"seconds": 12.3}
+    assert first.seconds == 12.3
     assert (second.call, second.diameter_mm, second.previous) == ("non_nodule", None, first.digest)
     assert again.calls("bo") == {}
     assert calls_table(again).rows() == [

@@ -53,7 +53,7 @@ def test_a_batch_passes_from_reading_to_release(driver: WorkflowDriver) -> None:
     assert driver.sees("r1") == ["r1", "r2", "r3"]
     assert driver.batch.nodules == [("a", "candidate-1")]
     assert driver.batch.nodule_type(("a", "candidate-1")) == "solid"
-    log = [(event.actor_id, event.step, event.change) for event in driver.store.read()]
+    log = [(event.person, event.step, event.change) for event in driver.store.read()]
     assert log[0] == ("office", "open", "1 cases for one")
     assert log[1] == ("r1", "read", "2 findings")
     assert log[4] == ("program", "check", "2 candidates, 1 inconsistent slices")
@@ -211,7 +211,7 @@ def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(
     assert driver.batch.nodule_type(key) == "part_solid"
     assert driver.batch.candidates[key].reader_ids == ("lead2",)
     (event,) = (event for event in driver.store.read() if event.step == "add")
-    assert (event.actor_id, event.case_id) == ("lead2", "a")
+    assert (event.person, event.case_id) == ("lead2", "a")
     assert event.change == "candidate-2 added, solid, on 2 slices"
     assert event.payload["finding"]["slices"][1]["slice_index"] == 6
 

@@ -9,8 +9,9 @@ from statistics import NormalDist
 import pytest
 
 from builders.portal import BETTER, GOOD, SET, Browser, signed_in, work_off
+from nodulebench.security.event_log.events import parsed
 from nodulebench.web.portal.accounts.users import User
-from nodulebench.web.portal.database.event_log import parse_event
+from nodulebench.web.portal.database.event_log import PortalEvent
 from nodulebench.web.portal.database.models import Benchmark, Worker, now
 from nodulebench.web.portal.leaderboards.reuse import uses_of
 from nodulebench.web.portal.site import Site
@@ -101,7 +102,7 @@ def test_entries_and_events_can_be_exported(
     assert [row["state"] for row in rows] == ["done", "waiting"]
     assert [bool(row["result"]) for row in rows] == [True, False]
     lines = as_organiser.get("/log/events.jsonl").content.splitlines(keepends=True)
-    events = [parse_event(line) for line in lines]
+    events = [parsed(PortalEvent, line) for line in lines]
     assert [event.number for event in events if event] == list(range(1, len(lines) + 1))
     assert json.loads(lines[-1])["action"] == "submitted"
     for path in ("/dashboard/entries.csv", "/log/events.jsonl"):

@@ -13,8 +13,9 @@ import pytest
 
 from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
 from builders.working import NEXT_TO, PLACE, AtHome, Person, ball_project, people_of
-from nodulebench.annotation.workflow import log as project_log
 from nodulebench.annotation.workflow.actions import ITU
+from nodulebench.security.event_log import log as event_log
+from nodulebench.security.event_log.events import LogEvent
 
 SECRET_MM = 3.7251
 """Half the side of what the other reader draws: its corners are numbers that nothing else has."""
@@ -216,13 +217,14 @@ def test_response_times_do_not_depend_on_others(
 ) -> None:
     """Otherwise a reader could measure how much the others drew."""
     read: list[int] = []
-    parse = project_log.parse_event
+    parse = event_log.parsed
 
-    def counted(content: bytes) -> Any:
-        read.append(len(content))
-        return parse(content)
+    def counted(kind: type[Any], content: bytes) -> Any:
+        if issubclass(kind, LogEvent):
+            read.append(len(content))
+        return parse(kind, content)
 
-    monkeypatch.setattr(project_log, "parse_event", counted)
+    monkeypatch.setattr(event_log, "parsed", counted)
     with people_of(ball_project(tmp_path, "a"), "r1", "r2") as people:
         draws_many(people["r2"])
         people["r1"].ask("/work")

@@ -94,7 +94,7 @@ def test_a_call_is_measured_and_recorded_as_an_event(tmp_path: Path) -> None:
         assert ann.ask(f"/scans/{number}/reading")["mode"] == "done"
     (call,) = study.calls("ann").values()
     assert (call.mark_id, call.call, call.diameter_mm) == ("secret-mark-1", "nodule", 7.5)
-    assert call.facts == {"seconds": 6.0}  # three edits of two seconds each
+    assert call.seconds == 6.0  # three edits of two seconds each
 
 
 def test_calls_survive_a_restart_and_a_table(tmp_path: Path) -> None:

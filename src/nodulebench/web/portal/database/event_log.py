@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import ValidationError
 from sqlalchemy import Select, select, text
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
+from nodulebench.security.event_log.events import Fact, FactEvent, parsed, shown_facts
 from nodulebench.security.event_log.log import EventLog, LogCheck
 from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.event_log.store import Stored
@@ -125,7 +124,7 @@ def record(
     store.lock()
     log = _log(store, key)
     last = store.read_last()
-    before = None if last is None else parse_event(last.content)
+    before = None if last is None else log.parse(last.content)
     if last is not None and before is None:
         log.read()  # raises an error that names the change
     event = PortalEvent(
@@ -154,7 +153,7 @@ def latest_events(session: Transaction, before: int | None, count: int) -> list[
     rows = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(count)
     if before is not None:
         rows = rows.where(StoredEvent.number < before)
-    read = (parse_event(row.content) for row in session.scalars(rows))
+    read = (parsed(PortalEvent, row.content) for row in session.scalars(rows))
     return [event for event in read if event is not None]
 
 
@@ -164,16 +163,7 @@ def stored_events(session: Transaction, after: int, count: int) -> list[StoredEv
     return list(session.scalars(rows.limit(count)))
 
 
-def parse_event(content: bytes) -> PortalEvent | None:
-    """An event from its bytes; None if they are not in the canonical form."""
-    try:
-        event = PortalEvent.model_validate_json(content)
-    except (ValidationError, UnicodeDecodeError):
-        return None
-    return event if event.to_bytes() == content else None
-
-
 def _log(store: SqlStore, key: PrivateKey) -> EventLog[PortalEvent]:
     root = bytes_digest(key.public.line.encode())
     seal = PersonSigner({SITE: key.public}, key)
-    return EventLog(store, root, "the key of the site", parse_event, seal, headed_from=1)
+    return EventLog(store, root, "the key of the site", PortalEvent, seal, headed_from=1)

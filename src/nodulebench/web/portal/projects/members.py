@@ -127,7 +127,7 @@ def assign(access: ProjectAccess, by: str, person_id: str, account: str) -> None
         before = members_of(session, access.project_id).get(person_id)
         if before is not None and before.account == account:
             return
-        if before is not None and any(event.actor_id == person_id for event in events):
+        if before is not None and any(event.person == person_id for event in events):
             raise DeniedError("person_acted", 409)
         session.execute(
             delete(ProjectMember).where(
