@@ -7,6 +7,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from generate import write_pages  # noqa: E402
+from twins import write_twins  # noqa: E402
 
 from nodulebench import __version__  # noqa: E402
 
@@ -27,6 +28,7 @@ html_copy_source = False
 html_static_path = ["static"]
 html_css_files = ["nodulebench.css"]
 html_theme_options = {
+    "navigation_with_keys": True,
     "light_css_variables": {"color-brand-primary": "#0b5688", "color-brand-content": "#0b5688"},
     "dark_css_variables": {"color-brand-primary": "#7fbfe8", "color-brand-content": "#7fbfe8"},
 }
@@ -34,3 +36,4 @@ html_theme_options = {
 
 def setup(app):
     app.connect("builder-inited", lambda _: write_pages(HERE / "reference" / "generated"))
+    app.connect("build-finished", write_twins)

@@ -1,6 +1,7 @@
 """Every registered rule, metric, format, protocol, command and public name has its entry."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,6 +138,14 @@ def test_the_home_page_gives_each_role_a_first_command_that_would_run(
     assert {parsed(line) for line in re.findall(r"^nodulebench .*$", home, re.M)} == {"demo"}
 
 
+def test_the_page_on_installing_has_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (DOCS / "start" / "install.md").read_text(encoding="utf-8")
+    stated = re.findall(r"^\| `(\w+)` \| ", text, re.M)[: text.count("\n| `")]
+    extras = set(project["optional-dependencies"]) - {"docs", "test", "dev", "release"}
+    assert {name for name in stated if name in extras} == extras
+
+
 def test_the_index_of_rules_shows_a_picture_of_each() -> None:
     page = (DOCS / "explanation" / "rules" / "index.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\[!\[.*\]\(../../pictures/rule-(.+)\.svg\)\]\((.+)\.md\)$", page, re.M)
@@ -154,7 +163,7 @@ def test_published_protocols_name_what_exists() -> None:
 def test_pages_that_are_no_longer_made_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "old.md").write_text("# Old\n")
+    (tmp_path / "old.md").write_text("# Old\n", encoding="utf-8")
     some = {name: PAGES[name] for name in ("metrics.md", "evaluation.schema.json")}
     monkeypatch.setattr("generate.PAGES", some)
     write_pages(tmp_path)

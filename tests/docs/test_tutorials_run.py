@@ -35,7 +35,12 @@ SERVED = {
     "organise-readings": "test_work_modes_in_browser.py",
 }
 """Pages about what serves until it is stopped, and the journey that starts it."""
-HOW_TO = [page for page in sorted(PAGES.glob("how-to/*/*.md")) if page.stem not in SERVED]
+HOW_TO = [
+    page
+    for page in [*sorted(PAGES.glob("how-to/*/*.md")), *sorted(PAGES.glob("start/*.md"))]
+    if page.stem not in SERVED and (page.parent.name != "start" or blocks_of(page))
+    if page.stem != "index"
+]
 EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if blocks_of(page)]
 
 
