@@ -33,7 +33,7 @@ from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow, le
 from nodulebench.core.errors import InputError, Problem, collect_problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.csv_files import read_header, read_strings, require_columns, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject
@@ -390,14 +390,14 @@ def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> E
     Raises:
         InputError: for every row that is not valid, or if a step is not allowed.
     """
-    header = read_header(path)
-    require_columns(path, header, ["case_id", "candidate_id"])
+    file = CsvFile(path)
+    header = file.header_with(["case_id", "candidate_id"])
     decision = next((name for name in _STEPS if name in header), None)
     if decision is None:
         raise InputError.at(path, f"has none of the columns {', '.join(_STEPS)}.")
     problems: list[Problem] = []
     steps: list[SingleStep] = []
-    rows = read_strings(path, header).iter_rows(named=True)
+    rows = file.read_strings(header).iter_rows(named=True)
     for line, row in enumerate(rows, start=2):
         with collect_problems(problems):
             steps += _questions_steps(row, decision, batch_id, f"{path.name} line {line}")

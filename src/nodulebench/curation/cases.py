@@ -26,7 +26,7 @@ from nodulebench.curation.composition.header_facts import (
 )
 from nodulebench.curation.curate import Curation
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.csv_files import read_header, read_strings, require_columns
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.dicom.sr_content import ReportedDose, dose_events
 from nodulebench.io.json_files import read_json
 
@@ -176,9 +176,9 @@ def read_case_files(
             curated, f"holds no {CASE_FILES}.", "Give a folder that 'nodulebench curate' wrote."
         )
     root = folder or _curated_folder(curated)
-    header = read_header(listed)
-    require_columns(listed, header, ["case_id", "file"])
-    rows = read_strings(listed, header).select("case_id", "file").unique(maintain_order=True)
+    file = CsvFile(listed)
+    header = file.header_with(["case_id", "file"])
+    rows = file.read_strings(header).select("case_id", "file").unique(maintain_order=True)
     if wanted is not None:
         rows = rows.filter(pl.col("case_id").is_in(list(wanted)))
     _require_images(rows["file"], root)

@@ -10,7 +10,7 @@ from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.curation.admission.examine import CodedReason
 from nodulebench.curation.perceptual_hash import HashList, PerceptualHash
-from nodulebench.io.csv_files import read_columns, read_header, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 
 _MEANINGS = (
     Notice("duplicate_uid"),
@@ -120,11 +120,12 @@ def read_known_set(path: Path) -> KnownSet:
     Raises:
         InputError: if it has none of the columns, or a hash cannot be read.
     """
-    header = read_header(path)
+    file = CsvFile(path)
+    header = file.header()
     columns = [name for name in (*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN) if name in header]
     if not columns:
         return _plain_list(path, header)
-    table = read_columns(path, text=(columns[0],), numbers=(), optional_text=tuple(columns[1:]))
+    table = file.read_columns(text=(columns[0],), optional_text=tuple(columns[1:]))
     known, problems = KnownSet(path.stem), Problems()
     for row in table.iter_rows(named=True):
         text = row.get(HASH_COLUMN)

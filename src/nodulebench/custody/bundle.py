@@ -32,7 +32,7 @@ from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.cases import described_by
-from nodulebench.io.csv_files import without_marks, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.folders import files_below
 from nodulebench.io.formats import read_case_list, read_cases, read_reference
 from nodulebench.io.json_files import read_json, write_json
@@ -308,7 +308,8 @@ def image_problems(bundle: Path, images: Path) -> list[Problem]:
     if not listed.is_file():
         return [Problem(str(listed), "does not exist: the set does not list its images.")]
     problems = []
-    rows = without_marks(pl.read_csv(listed, glob=False, infer_schema=False))
+    file = CsvFile(listed)
+    rows = file.read_strings(file.header())
     for row in rows.iter_rows(named=True):
         path = images / row["path"]
         if not path.is_file():

@@ -14,7 +14,7 @@ from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.custody.audit import Event
 from nodulebench.custody.budget import same_developer, similar_names, skeletons_of
 from nodulebench.custody.policy import CustodyPolicy
-from nodulebench.io.csv_files import read_columns
+from nodulebench.io.csv_files import CsvFile
 
 ALIAS = re.compile(r"[^\W_](?:[\w .-]{0,38}[\w-])?")
 """Aliases that are valid in reports, in tables and as folder names."""
@@ -47,7 +47,7 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
             a developer.
     """
     needed, optional = ("file", "developer", "alias"), ("name", "version", "intended_use")
-    rows = read_columns(path, text=needed, numbers=(), optional_text=optional)
+    rows = CsvFile(path).read_columns(text=needed, optional_text=optional)
     entries, problems = [], []
     for row in rows.iter_rows(named=True):
         cells = {name: (row.get(name) or "").strip() for name in (*needed, *optional)}

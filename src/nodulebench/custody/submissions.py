@@ -18,7 +18,7 @@ from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise
 from nodulebench.core.tables import CASES, RUNS, Submission
 from nodulebench.core.text import in_a_line, shown
 from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
-from nodulebench.io.csv_files import read_header, read_strings, spelt
+from nodulebench.io.csv_files import CsvFile, spelt
 from nodulebench.io.folders import process_folder
 from nodulebench.io.formats import read_submission
 from nodulebench.io.manifests import bytes_digest, file_digest, table_digest
@@ -197,13 +197,16 @@ def _named_in_rows(copy: Path) -> pl.DataFrame | None:
 
     Rows that repeat the header name no case, and are skipped in every set.
     """
-    file = copy if copy.is_file() else next(iter(sorted(copy.glob("marks.csv*"))), None)
+    path = copy if copy.is_file() else next(iter(sorted(copy.glob("marks.csv*"))), None)
+    if path is None:
+        return None
     try:
-        header = [] if file is None else read_header(file)
-        if file is None or _NAME not in spelt(header, (_NAME,)):
+        file = CsvFile(path)
+        header = file.header()
+        if _NAME not in spelt(header, (_NAME,)):
             return None
         column = header[spelt(header, (_NAME,)).index(_NAME)]
-        names = read_strings(file, header, columns=[column], truncate_ragged_lines=True)[column]
+        names = file.read_strings(header, [column], has_long_rows=True)[column]
     except (Exception, PanicException):
         return None
     if column not in names:

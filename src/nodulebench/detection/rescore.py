@@ -13,7 +13,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARKS, PLACE, Submission
 from nodulebench.detection.network_scores import ClassifierPanel
 from nodulebench.imaging.volume import Volume
-from nodulebench.io.csv_files import read_header
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.formats import read_submission
 from nodulebench.io.images.case_images import NoImageError, image_lookup
 from nodulebench.io.marks import luna16 as luna16_csv
@@ -33,7 +33,7 @@ def read_positions(path: Path) -> pl.DataFrame:
         InputError: with every problem of the file.
     """
     is_table = path.is_file() and path.name.endswith((".csv", ".csv.gz"))
-    header = set(read_header(path)) if is_table else set()
+    header = set(CsvFile(path).header()) if is_table else set()
     if header >= _LISTED and "probability" not in header:
         none = pl.lit(None, dtype=pl.Float64)
         return read_candidates(path).select("case_id", *PLACE, score=none, diameter_mm=none)

@@ -17,7 +17,7 @@ from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import Classifier, write_weights
 from nodulebench.detection.scan import Chest, prepare_scan
 from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
-from nodulebench.io.csv_files import read_columns
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.images.case_images import read_case_image
 from nodulebench.io.lidc.blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.io.marks.luna16 import read_reference
@@ -82,7 +82,7 @@ def listed_folds(reference: Path) -> dict[str, int]:
     path = reference / "folds.csv"
     if not path.is_file():
         return {}
-    table = read_columns(path, text=("seriesuid",), numbers=("fold",))
+    table = CsvFile(path).read_columns(text=("seriesuid",), numbers=("fold",))
     rows = table.select("seriesuid", "fold").iter_rows()
     return {str(series): int(fold) for series, fold in rows}
 

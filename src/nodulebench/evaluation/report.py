@@ -22,13 +22,7 @@ from nodulebench.evaluation.result_folder import (
 )
 from nodulebench.i18n.translator import LanguageName, Translator
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.csv_files import (
-    csv_source,
-    read_header,
-    require_columns,
-    without_marks,
-    write_csv,
-)
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, file_digest, files_in, read_manifest, record_files
 from nodulebench.io.table_files import read_parquet
@@ -223,9 +217,7 @@ def _attachments(
         tables,
         causes=causes,
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
-        combinations=tuple(
-            without_marks(pl.read_csv(path, glob=False)) for path in choice.combinations
-        ),
+        combinations=tuple(CsvFile(path).read_table() for path in choice.combinations),
         agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
         sweeps=tuple(_sweeps(folder, document, choice)),
         spreads=tuple(read_spread(path) for path in choice.spreads),
@@ -242,9 +234,8 @@ def read_causes(path: Path) -> pl.DataFrame:
     Raises:
         InputError: if columns are missing.
     """
-    header = read_header(path, CAUSE_COLUMNS)
-    require_columns(path, header, list(CAUSE_COLUMNS))
-    table = without_marks(pl.read_csv(csv_source(path, header), glob=False, infer_schema=False))
+    file = CsvFile(path)
+    table = file.read_strings(file.header_with(CAUSE_COLUMNS))
     if "kind" in table.columns:
         table = table.filter(pl.col("kind") == "false_positive").rename({"name": "mark_id"})
     is_tied = {"case_id", "mark_id"} <= set(table.columns)
@@ -285,11 +276,8 @@ def read_spread(path: Path) -> pl.DataFrame:
     Raises:
         InputError: if columns are missing.
     """
-    header = read_header(path, SPREAD_COLUMNS)
-    require_columns(path, header, list(SPREAD_COLUMNS))
-    types = {"value": pl.Float64}
-    read = pl.read_csv(csv_source(path, header), glob=False, schema_overrides=types)
-    return without_marks(read)
+    file = CsvFile(path)
+    return file.read_table(file.header_with(SPREAD_COLUMNS), {"value": pl.Float64})
 
 
 def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator["Patch"]:

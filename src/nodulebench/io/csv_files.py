@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import math
 import re
@@ -10,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import polars as pl
 
@@ -243,6 +245,7 @@ def _cell(row: list[str], index: int) -> str:
     return row[index] if index < len(row) else ""
 
 
+_GZIP = b"\x1f\x8b"
 _HEAD_BYTES = 1 << 16
 _MOST_UNPACKED_BYTES = 1 << 33
 _HIGHEST_GZIP_RATIO = 1032  # deflate cannot pack better
@@ -261,11 +264,17 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     Raises:
         InputError: if it cannot be opened, or its gzip stream is damaged.
     """
+    with _reading(path), path.open("rb") as plain:
+        is_gzip = plain.read(2) == _GZIP
+        plain.seek(0)
+        yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Report what goes wrong while a file is read or unpacked."""
     try:
-        with path.open("rb") as plain:
-            is_gzip = plain.read(2) == b"\x1f\x8b"
-            plain.seek(0)
-            yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
+        yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError.at(
             path, f"is a damaged gzip file ({error}).", "Compress it again."
@@ -274,183 +283,301 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
 
 
-def read_head(path: Path) -> str:
-    """The first line of a text file (also gzipped), without its line end.
+class CsvFile:
+    """A CSV file, also gzipped, which is opened once: every method works on the same bytes.
 
-    Raises:
-        InputError: if the file is missing, empty, not text, or its first line has no end.
+    Columns may be separated by semicolons or tabs (numbers may then have decimal commas), and names
+    may differ in case and punctuation. Every method raises InputError if the file is missing,
+    empty, not text, or its first line has no end.
     """
-    return _first_line(_start(path), path)
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
-def read_dialect(path: Path) -> Dialect:
-    """How a CSV file separates its columns and writes fractions."""
-    start = _start(path)
-    return dialect_of(_first_line(start, path), start)
+    @classmethod
+    def of(cls, source: "Path | CsvFile") -> "CsvFile":
+        """The file itself, or that of a path."""
+        return source if isinstance(source, CsvFile) else cls(source)
 
+    @cached_property
+    def _opened(self) -> tuple[bytes, bool]:
+        """The bytes, and whether they are all: of another kind of file only the first are read."""
+        with _reading(self.path), self.path.open("rb") as file:
+            start = file.read(_HEAD_BYTES)
+            is_other = not start.startswith(_GZIP) and (
+                b"\x00" in start or start.lstrip().startswith((b"{", b"["))
+            )
+            return (start, False) if is_other else (start + file.read(), True)
 
-def read_header(
-    path: Path, wanted: Iterable[str] = (), given: Mapping[str, str] | None = None
-) -> list[str]:
-    """The column names of a CSV file, wanted names in our spelling.
+    @property
+    def content(self) -> bytes:
+        """Its bytes as they are stored, so packed if it is gzipped."""
+        content, is_whole = self._opened
+        if is_whole:
+            return content
+        with _reading(self.path):
+            return self.path.read_bytes()
 
-    Args:
-        path: the file, also ``.gz``.
-        wanted: names that may have another spelling (case, spaces, underscores).
-        given: our name -> its name in this file.
+    @property
+    def digest(self) -> str:
+        """The digest of its bytes, as ``file_digest`` gives it."""
+        return "sha256:" + hashlib.sha256(self.content).hexdigest()
 
-    Raises:
-        InputError: if it has no header, or a name occurs twice.
-    """
-    header = [unmarked(name) for name in _read_header(path)]
-    if given is not None:
-        require_columns(path, header, list(given.values()))
-    return spelt(header, wanted, given)
+    @contextmanager
+    def unpacked(self) -> Iterator[BinaryIO]:
+        """A stream of its bytes, unpacked where it is gzipped."""
+        content = self.content
+        with _reading(self.path), BytesIO(content) as plain:
+            is_gzip = content.startswith(_GZIP)
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
 
+    @cached_property
+    def start(self) -> bytes:
+        """Its first bytes, unpacked; of any kind of file."""
+        content, _ = self._opened
+        if not content.startswith(_GZIP):
+            return content[:_HEAD_BYTES]
+        with self.unpacked() as file:
+            return file.read(_HEAD_BYTES)
 
-def _start(path: Path) -> bytes:
-    with open_bytes(path) as file:
-        start = file.read(_HEAD_BYTES)
-    if not start:
-        raise InputError.at(path, "is empty.", "A submission without marks still needs its header.")
-    for first, kind in _OTHER_KINDS.items():
-        if start.startswith(first):
+    @cached_property
+    def first_line(self) -> str:
+        """Its first line, without the line end."""
+        path, start = self.path, self.start
+        if not start:
+            remedy = "A submission without marks still needs its header."
+            raise InputError.at(path, "is empty.", remedy)
+        for first, kind in _OTHER_KINDS.items():
+            if start.startswith(first):
+                what = f"is {kind}, not comma-separated text."
+                raise InputError.at(path, what, "Save it as UTF-8 CSV.")
+        if b"\x00" in start:
+            raise InputError.at(path, "is a binary file, not comma-separated text.")
+        line, end, _ = start.partition(b"\n")
+        if not end and len(start) == _HEAD_BYTES:
+            raise InputError.at(path, f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
+        try:
+            return line.decode("utf-8-sig").rstrip("\r")
+        except UnicodeDecodeError as error:
+            where = f"{path.name} line 1"
+            raise InputError.at(where, "is not UTF-8 text.", "Save it as UTF-8.") from error
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """How it separates its columns and writes fractions."""
+        return dialect_of(self.first_line, self.start)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The column names as they are written in it."""
+        try:
+            reader = csv.reader([self.first_line], delimiter=self.dialect.separator)
+            header = next(reader, [])
+        except csv.Error as error:
             raise InputError.at(
-                path, f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV."
-            )
-    if b"\x00" in start:
-        raise InputError.at(path, "is a binary file, not comma-separated text.")
-    return start
-
-
-def _first_line(start: bytes, path: Path) -> str:
-    line, end, _ = start.partition(b"\n")
-    if not end and len(start) == _HEAD_BYTES:
-        raise InputError.at(path, f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
-    try:
-        return line.decode("utf-8-sig").rstrip("\r")
-    except UnicodeDecodeError as error:
-        raise InputError.at(
-            f"{path.name} line 1", "is not UTF-8 text.", "Save it as UTF-8."
-        ) from error
-
-
-def _read_header(path: Path) -> list[str]:
-    start = _start(path)
-    line = _first_line(start, path)
-    try:
-        header = next(csv.reader([line], delimiter=dialect_of(line).separator), [])
-    except csv.Error as error:
-        raise InputError.at(
-            f"{path.name} line 1",
-            f"is not comma-separated text ({error}).",
-            "End lines with a line feed.",
-        ) from error
-    repeated = [name for name, count in Counter(header).items() if count > 1]
-    raise_problems(
-        Problem(str(path), f"column '{name}' occurs twice in the header.") for name in repeated
-    )
-    return header
-
-
-def csv_source(path: Path, header: Sequence[str]) -> Path | bytes:
-    """The path of a plain CSV file, else its content with commas, points and this header.
-
-    Raises:
-        InputError: if it is not separated text.
-    """
-    dialect = read_dialect(path)
-    if dialect.is_plain and _read_header(path) == list(header):
-        return path
-    try:
-        with open_bytes(path) as file:
-            return plain_csv(file.read().decode("utf-8-sig"), dialect, header)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError.at(
-            path, f"cannot be read as text with {dialect.word} between columns: {error}."
-        ) from error
-
-
-def require_columns(path: Path, header: Sequence[str], needed: Sequence[str]) -> None:
-    missing = [name for name in needed if name not in header]
-    if not missing:
-        return
-    present = ", ".join(header[:12])
-    raise InputError(
-        Problem(
-            str(path),
-            f"column '{name}' is missing; found: {present}.",
-            f"Needed: {', '.join(needed)}.",
+                f"{self.path.name} line 1",
+                f"is not comma-separated text ({error}).",
+                "End lines with a line feed.",
+            ) from error
+        repeated = [name for name, count in Counter(header).items() if count > 1]
+        raise_problems(
+            Problem(str(self.path), f"column '{name}' occurs twice in the header.")
+            for name in repeated
         )
-        for name in missing
-    )
+        return header
 
+    def header(
+        self, wanted: Iterable[str] = (), given: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """Its column names, wanted names in our spelling.
 
-def read_columns(
-    path: Path,
-    *,
-    text: tuple[str, ...],
-    numbers: tuple[str, ...],
-    optional_text: tuple[str, ...] = (),
-    optional_numbers: tuple[str, ...] = (),
-    known_cases: pl.Series | None = None,
-    given: Mapping[str, str] | None = None,
-) -> pl.DataFrame:
-    """Read named columns of a CSV file; the first column of ``text`` names the case.
+        Args:
+            wanted: names that may have another spelling (case, spaces, underscores).
+            given: our name -> its name in this file.
 
-    Column order and further columns do not matter, blank lines are skipped. Columns may be
-    separated by semicolons or tabs (numbers may then have decimal commas), and names may differ in
-    case and punctuation. The table has one more column ``line``, the line number in the file.
+        Raises:
+            InputError: if a name occurs twice, or a given one does not exist.
+        """
+        header = [unmarked(name) for name in self._names]
+        if given is not None:
+            self._require(header, list(given.values()))
+        return spelt(header, wanted, given)
 
-    Args:
-        path: the file, also ``.gz``.
-        text: required columns of strings.
-        numbers: required columns of finite numbers.
-        optional_text: columns of strings that are read if present.
-        optional_numbers: columns of numbers that are read if present; cells may be empty.
-        known_cases: rows of other cases may hold anything: their unreadable numbers become null.
-        given: our name -> its name in this file; None: the names are ours.
+    def header_with(self, needed: Sequence[str], wanted: Iterable[str] = ()) -> list[str]:
+        """As ``header``, of a file that must have the needed columns.
 
-    Raises:
-        InputError: with one problem per missing column, unreadable number and truncated row.
-    """
-    header = read_header(path, (*text, *numbers, *optional_text, *optional_numbers), given)
-    require_columns(path, header, (*text, *numbers))
-    require_unpackable(path)
-    source = csv_source(path, header)
-    strings = [name for name in (*text, *optional_text) if name in header]
-    floats = [name for name in (*numbers, *optional_numbers) if name in header]
-    try:
-        types = dict.fromkeys(strings, pl.String) | dict.fromkeys(floats, pl.Float64)
-        table = pl.read_csv(source, glob=False, columns=list(types), schema_overrides=types)
-        table = without_marks(table).with_row_index("line", offset=2)
-    except (pl.exceptions.PolarsError, OSError):
-        table = None
-    if table is None or _is_ambiguous(table, (text[0], *numbers), floats, known_cases):
-        with open_bytes(path) if isinstance(source, Path) else BytesIO(source) as file:
-            raise_problems(
-                row_problems(file, path.name, header, text[0], numbers, floats, known_cases)
+        Raises:
+            InputError: for each that is missing.
+        """
+        header = self.header((*needed, *wanted))
+        self._require(header, needed)
+        return header
+
+    def _require(self, header: Sequence[str], needed: Sequence[str]) -> None:
+        present = ", ".join(header[:12])
+        raise_problems(
+            Problem(
+                str(self.path),
+                f"column '{name}' is missing; found: {present}.",
+                f"Needed: {', '.join(needed)}.",
             )
-        table = _read_tolerantly(path, header, strings, floats)
-    return table
+            for name in needed
+            if name not in header
+        )
 
+    def _plain(self, header: Sequence[str]) -> bytes:
+        """Its content with commas, points and this header, perhaps packed."""
+        self._require_unpackable()
+        if self.dialect.is_plain and self._names == list(header):
+            return self.content
+        try:
+            with self.unpacked() as file:
+                return plain_csv(file.read().decode("utf-8-sig"), self.dialect, header)
+        except (UnicodeDecodeError, csv.Error) as error:
+            what = f"cannot be read as text with {self.dialect.word} between columns: {error}."
+            raise InputError.at(self.path, what) from error
 
-def require_unpackable(path: Path) -> None:
-    """Reject a gzip file that would unpack to more than memory can be expected to hold."""
-    if path.stat().st_size * _HIGHEST_GZIP_RATIO <= _MOST_UNPACKED_BYTES:
-        return
-    with open_bytes(path) as file:
-        if not isinstance(file, gzip.GzipFile):
+    def _require_unpackable(self) -> None:
+        """Reject a gzip file that would unpack to more than memory can be expected to hold."""
+        if len(self.content) * _HIGHEST_GZIP_RATIO <= _MOST_UNPACKED_BYTES:
             return
-        unpacked = 0
-        while chunk := file.read(1 << 24):
-            unpacked += len(chunk)
-            if unpacked > _MOST_UNPACKED_BYTES:
-                raise InputError.at(
-                    path,
-                    f"unpacks to more than {_MOST_UNPACKED_BYTES / 2**30:g} GB.",
-                    "Split it, or unpack it first.",
+        with self.unpacked() as file:
+            unpacked = 0
+            while isinstance(file, gzip.GzipFile) and (chunk := file.read(1 << 24)):
+                unpacked += len(chunk)
+                if unpacked > _MOST_UNPACKED_BYTES:
+                    most = f"{_MOST_UNPACKED_BYTES / 2**30:g} GB"
+                    remedy = "Split it, or unpack it first."
+                    raise InputError.at(self.path, f"unpacks to more than {most}.", remedy)
+
+    def read_columns(
+        self,
+        *,
+        text: tuple[str, ...],
+        numbers: tuple[str, ...] = (),
+        optional_text: tuple[str, ...] = (),
+        optional_numbers: tuple[str, ...] = (),
+        known_cases: pl.Series | None = None,
+        given: Mapping[str, str] | None = None,
+    ) -> pl.DataFrame:
+        """Read named columns; the first column of ``text`` names the case.
+
+        Column order and further columns do not matter, blank lines are skipped. The table has one
+        more column ``line``, the line number in the file.
+
+        Args:
+            text: required columns of strings.
+            numbers: required columns of finite numbers.
+            optional_text: columns of strings that are read if present.
+            optional_numbers: columns of numbers that are read if present; cells may be empty.
+            known_cases: rows of other cases may hold anything: their unreadable numbers become
+                null.
+            given: our name -> its name in this file; None: the names are ours.
+
+        Raises:
+            InputError: with one problem per missing column, unreadable number and truncated row.
+        """
+        header = self.header((*text, *numbers, *optional_text, *optional_numbers), given)
+        self._require(header, (*text, *numbers))
+        source = self._plain(header)
+        strings = [name for name in (*text, *optional_text) if name in header]
+        floats = [name for name in (*numbers, *optional_numbers) if name in header]
+        try:
+            types = dict.fromkeys(strings, pl.String) | dict.fromkeys(floats, pl.Float64)
+            table = pl.read_csv(source, glob=False, columns=list(types), schema_overrides=types)
+            table = _without_marks(table).with_row_index("line", offset=2)
+        except (pl.exceptions.PolarsError, OSError):
+            table = None
+        if table is None or _is_ambiguous(table, (text[0], *numbers), floats, known_cases):
+            with self.unpacked() if source is self.content else BytesIO(source) as file:
+                raise_problems(
+                    row_problems(
+                        file, self.path.name, header, text[0], numbers, floats, known_cases
+                    )
                 )
+            # what remains cannot be read in rows of other cases only
+            raw = self.read_strings(header, [*strings, *floats], has_long_rows=True)
+            table = (
+                raw.with_row_index("line", offset=2)
+                .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))
+                .with_columns(pl.col(floats).str.strip_chars().cast(pl.Float64, strict=False))
+            )
+        return table
+
+    def read_strings(
+        self,
+        header: Sequence[str],
+        columns: Sequence[str] | None = None,
+        *,
+        has_long_rows: bool = False,
+    ) -> pl.DataFrame:
+        """Read it as text under this header.
+
+        Args:
+            header: its column names, as ``header`` gives them.
+            columns: the columns to read; None: all.
+            has_long_rows: whether rows may have more cells than the header, which are ignored.
+
+        Raises:
+            InputError: if it is not separated text.
+        """
+        source = self._plain(header)
+        with self._parsing():
+            table = pl.read_csv(
+                source,
+                glob=False,
+                columns=columns,
+                infer_schema=False,
+                truncate_ragged_lines=has_long_rows,
+            )
+        return _without_marks(table)
+
+    def read_table(
+        self,
+        header: Sequence[str] | None = None,
+        types: Mapping[str, type[pl.DataType]] | None = None,
+    ) -> pl.DataFrame:
+        """Read all columns under this header; each is of numbers where all of its cells are.
+
+        Args:
+            header: its column names; None: as in the file.
+            types: types of columns that do not depend on the cells.
+
+        Raises:
+            InputError: if it is not separated text.
+        """
+        source = self._plain(self.header() if header is None else header)
+        with self._parsing():
+            return _without_marks(pl.read_csv(source, glob=False, schema_overrides=types))
+
+    @contextmanager
+    def _parsing(self) -> Iterator[None]:
+        try:
+            yield
+        except (pl.exceptions.PolarsError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            what = f"is not comma-separated text: {reason}."
+            raise InputError.at(self.path, what) from error
+
+    def read_list(self) -> pl.Series:
+        """The first column of a file without a header, without empty lines.
+
+        Raises:
+            InputError: if it is not such a list.
+        """
+        self._require_unpackable()
+        try:
+            table = pl.read_csv(
+                self.content,
+                glob=False,
+                has_header=False,
+                infer_schema=False,
+                truncate_ragged_lines=True,
+            )
+        except (pl.exceptions.PolarsError, OSError) as error:
+            what = "is not a list of series, one per line."
+            raise InputError.at(self.path, what) from error
+        return _without_marks(table).to_series(0).drop_nulls()
 
 
 def _is_ambiguous(
@@ -470,32 +597,6 @@ def _is_ambiguous(
     return table.filter(is_bad & counts).height > 0
 
 
-def read_strings(path: Path, header: Sequence[str], **options: Any) -> pl.DataFrame:
-    """A CSV file as text under this header, with further options of ``polars.read_csv``.
-
-    Raises:
-        InputError: if it is not separated text.
-    """
-    source = csv_source(path, header)
-    try:
-        return without_marks(pl.read_csv(source, glob=False, infer_schema=False, **options))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
-
-
-def _read_tolerantly(
-    path: Path, header: Sequence[str], strings: list[str], floats: list[str]
-) -> pl.DataFrame:
-    """The table with null where a number cannot be read, for rows that do not count."""
-    raw = read_strings(path, header, columns=[*strings, *floats], truncate_ragged_lines=True)
-    return (
-        raw.with_row_index("line", offset=2)
-        .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))
-        .with_columns(pl.col(floats).str.strip_chars().cast(pl.Float64, strict=False))
-    )
-
-
 def csv_content(table: pl.DataFrame, *, has_header: bool = True) -> str:
     """A table as CSV that no spreadsheet runs as formulas: an apostrophe precedes such text.
 
@@ -513,7 +614,7 @@ def csv_content(table: pl.DataFrame, *, has_header: bool = True) -> str:
     return safe.rename(marked).write_csv(include_header=has_header)
 
 
-def without_marks(table: pl.DataFrame) -> pl.DataFrame:
+def _without_marks(table: pl.DataFrame) -> pl.DataFrame:
     """A table that was read from CSV, without the apostrophes of ``csv_content``."""
     marked = [
         column.name

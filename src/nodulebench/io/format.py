@@ -11,7 +11,7 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.io.csv_files import open_bytes, read_header, spelt
+from nodulebench.io.csv_files import CsvFile, spelt
 from nodulebench.io.json_files import read_json
 
 _WORDS = {"csv": "comma-separated text", "json": "JSON", "dicom": "DICOM", "folder": "a folder"}
@@ -66,16 +66,17 @@ class FileProbe:
         return "" if self.kind in kinds else Refusal(f"not {wanted}", FAR)
 
 
-def probe_file(path: Path) -> FileProbe:
+def probe_file(source: Path | CsvFile) -> FileProbe:
     """Recognise the kind of a file or folder from its first bytes.
 
     Raises:
         InputError: if it does not exist.
     """
+    file = CsvFile.of(source)
+    path = file.path
     if path.is_dir():
         return FileProbe(path, "folder", frozenset(item.name for item in path.iterdir()))
-    with open_bytes(path) as file:
-        whole = file.read(1024)
+    whole = file.start[:1024]
     if whole[128:132] == b"DICM":
         return FileProbe(path, "dicom", frozenset())
     start = whole.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -87,7 +88,7 @@ def probe_file(path: Path) -> FileProbe:
         if start.startswith((b"{", b"[")):
             document = read_json(path)
             return FileProbe(path, "json", _keys(document), document)
-        header = read_header(path)
+        header = file.header()
     except InputError as error:
         return FileProbe(path, "other", frozenset(), error=error)
     if path.name.lower().endswith((".json", ".json.gz")):
@@ -107,6 +108,7 @@ Refuse = Callable[[FileProbe], str]
 """Why a file does not fit a format, from its probe; empty if it may fit."""
 ReadMarks = Callable[[Path, pl.DataFrame | None], Submission]
 ReadReference = Callable[[Path, pl.DataFrame | None], Reference]
+ReadCsvMarks = Callable[[CsvFile, pl.DataFrame | None], Submission]
 WriteMarks = Callable[[Submission, Path, pl.DataFrame | None], None]
 WriteReference = Callable[[Reference, Path], None]
 ReadReadings = Callable[[Path, pl.DataFrame | None], Readings]
@@ -130,6 +132,8 @@ class Format:
     refuse_marks: Refuse | None = None
     refuse_reference: Refuse | None = None
     read_marks: ReadMarks | None = None
+    read_csv_marks: ReadCsvMarks | None = None
+    """As ``read_marks``, from a file that was already opened to recognise it."""
     read_reference: ReadReference | None = None
     write_marks: WriteMarks | None = None
     write_reference: WriteReference | None = None

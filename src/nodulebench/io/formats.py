@@ -12,12 +12,11 @@ from nodulebench.core.registry import Registry
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.core.text import in_a_line, shown
 from nodulebench.io.cases import position_notices
-from nodulebench.io.csv_files import read_dialect, read_head, read_header, spelt
+from nodulebench.io.csv_files import CsvFile, spelt
 from nodulebench.io.format import FileProbe, Format, distance_of, probe_file
 from nodulebench.io.manifests import PAYLOAD
 from nodulebench.io.marks.luna16 import guessed_columns, read_named_columns, read_series
 from nodulebench.io.nodules import joined_nodules
-from nodulebench.io.table_files import read_cases as read_cases_from_table_files
 from nodulebench.io.table_files import read_cases as read_cases_table
 
 __all__ = [
@@ -52,16 +51,12 @@ def read_case_list(path: Path) -> pl.Series:
     Raises:
         InputError: if it is none of these.
     """
-    table = case_table_of(path)
-    if table is None and path.suffix != ".parquet" and not _is_table(path):
-        return read_series(path)
-    return read_cases_from_table_files(table or path)["case_id"]
-
-
-def _is_table(path: Path) -> bool:
-    """Whether a text file begins with the header of a case table."""
-    cells = read_head(path).replace(";", ",").split(",")
-    return "case_id" in {cell.strip().strip('"') for cell in cells}
+    file = CsvFile(case_table_of(path) or path)
+    if file.path == path and path.suffix != ".parquet":
+        cells = file.first_line.replace(";", ",").split(",")
+        if "case_id" not in {cell.strip().strip('"') for cell in cells}:
+            return read_series(file)
+    return read_cases_table(file)["case_id"]
 
 
 FORMATS: Registry[Format] = Registry(
@@ -110,7 +105,7 @@ def read_cases(path: Path) -> pl.DataFrame:
 
 
 def read_submission(
-    path: Path,
+    path: Path | CsvFile,
     cases: pl.DataFrame | None = None,
     format_name: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -127,18 +122,21 @@ def read_submission(
     Raises:
         InputError: if no format fits, or with every problem of the file.
     """
-    if shown(str(path)) != str(path):
-        raise InputError.at(shown(str(path)), "has a name that is not UTF-8.", "Rename it.")
+    file = CsvFile.of(path)
+    if (name := str(file.path)) != shown(name):
+        raise InputError.at(shown(name), "has a name that is not UTF-8.", "Rename it.")
     if columns is not None:
-        submission, form = read_named_columns(path, cases, columns), None
+        submission, form = read_named_columns(file, cases, columns), None
     else:
-        form = FORMATS[format_name] if format_name else fitting(path, "marks")
-        if form.read_marks is None:
+        form = FORMATS[format_name] if format_name else fitting(file, "marks")
+        if form.read_csv_marks is not None:
+            submission = form.read_csv_marks(file, cases)
+        elif form.read_marks is not None:
+            submission = form.read_marks(file.path, cases)
+        else:
             raise _unable(form, "marks")
-        submission = form.read_marks(path, cases)
     notices = (
-        *how_read(path, form),
-        *_unread(path, form),
+        *_how_read(file, form, names_unread=True),
         *position_notices(submission.marks, cases),
     )
     name = in_a_line(submission.name)  # it appears in lines and headings
@@ -164,43 +162,45 @@ def read_reference(
         InputError: if no format fits, or with every problem of the file.
     """
     known = read_cases(cases) if isinstance(cases, Path) else cases
-    form = FORMATS[format_name] if format_name else fitting(path, "reference")
+    file = CsvFile(path)
+    form = FORMATS[format_name] if format_name else fitting(file, "reference")
     if form.read_reference is None:
         raise _unable(form, "reference")
     reference = form.read_reference(path, known)
-    notices = (*how_read(path, form), *position_notices(reference.nodules, reference.cases))
+    notices = (*_how_read(file, form), *position_notices(reference.nodules, reference.cases))
     whole = replace(reference, notices=(*reference.notices, *notices))
     return whole if nodules is None else joined_nodules(whole, nodules)
 
 
-def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
+def _how_read(
+    file: CsvFile, form: Format | None, *, names_unread: bool = False
+) -> tuple[Notice, ...]:
     """Notices of how a CSV file was read that does not follow its format exactly."""
+    path = file.path
     if path.is_dir() or (form is not None and not form.columns):
         return ()
-    dialect, header = read_dialect(path), read_header(path)
+    dialect, header = file.dialect, file.header()
     notices = []
     if not dialect.is_plain:
         values = {"file": path.name, "separator": dialect.word, "decimal": "comma"}
         if not dialect.has_decimal_comma:
             del values["decimal"]
         notices.append(Notice("columns_separated", values))
-    if form is not None and (named := spelt(header, form.columns)) != header:
-        pairs = [
-            f"{theirs}={ours}" for theirs, ours in zip(header, named, strict=True) if theirs != ours
-        ]
+    if form is None:
+        return tuple(notices)
+    named = spelt(header, form.columns)
+    pairs = [
+        f"{theirs}={ours}" for theirs, ours in zip(header, named, strict=True) if theirs != ours
+    ]
+    if pairs:
         notices.append(Notice("columns_respelt", {"file": path.name, "columns": pairs}))
+    unread = [name for name in named if name not in form.columns]
+    if unread and names_unread:
+        notices.append(Notice("columns_unread", {"file": path.name, "columns": unread}))
     return tuple(notices)
 
 
-def _unread(path: Path, form: Format | None) -> tuple[Notice, ...]:
-    """A notice of the columns of a CSV file of marks that are not read."""
-    if form is None or not form.columns or path.is_dir():
-        return ()
-    unread = [name for name in read_header(path, form.columns) if name not in form.columns]
-    return (Notice("columns_unread", {"file": path.name, "columns": unread}),) * bool(unread)
-
-
-def fitting(path: Path, what: str) -> Format:
+def fitting(path: Path | CsvFile, what: str) -> Format:
     """The first format that fits a path, as "marks" or as "reference".
 
     Raises:
@@ -225,7 +225,7 @@ def _no_format(probe: FileProbe, what: str, refusals: list[tuple[str, str]]) -> 
     (name, reason), *others = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))
     remedy = "See: nodulebench formats."
     if name == "luna16_csv" and probe.kind == "csv":
-        header = read_header(probe.path)
+        header = CsvFile(probe.path).header()
         remedy = (
             f"Found: {', '.join(header[:12])}. If its positions are in mm and LPS, "
             f"name the columns: --columns {guessed_columns(header)}. {remedy}"

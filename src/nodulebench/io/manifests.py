@@ -20,12 +20,18 @@ from nodulebench.io.json_files import read_json
 _ROWS_AT_A_TIME = 100_000
 
 
-def file_digest(path: Path) -> str:
-    """The digest of a file's bytes, or of a folder's file names and bytes."""
+def file_digest(path: Path, known: Mapping[Path, str] | None = None) -> str:
+    """The digest of a file's bytes, or of a folder's file names and bytes.
+
+    Args:
+        path: the file or folder.
+        known: the digests of files in the folder that were already read.
+    """
     if path.is_dir():
         whole = hashlib.sha256()
         for part in sorted(path for path in path.rglob("*") if path.is_file()):
-            line = f"{part.relative_to(path).as_posix()} {file_digest(part)}\n"
+            digest = (known or {}).get(part) or file_digest(part)
+            line = f"{part.relative_to(path).as_posix()} {digest}\n"
             whole.update(line.encode("utf-8", "surrogatepass"))  # names may not be valid text
         return "sha256:" + whole.hexdigest()
     with path.open("rb") as file:

@@ -14,7 +14,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.schema import TableSchema, optional
 from nodulebench.core.tables import IN_CASE, NODULES, PLACE, POSITION, Reference
 from nodulebench.io.cases import filled_from
-from nodulebench.io.csv_files import read_header
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.table_files import read_table
 
 KEYS = ("case_id", "nodule_id")
@@ -39,10 +39,11 @@ GIVEN = TableSchema(
 """What ``--nodules`` takes."""
 
 
-def unread_columns(path: Path, known: tuple[str, ...]) -> tuple[Notice, ...]:
+def unread_columns(file: CsvFile, known: tuple[str, ...]) -> tuple[Notice, ...]:
     """A notice of the columns of a reference file that are not read."""
-    unread = [name for name in read_header(path, known) if name not in known]
-    return (Notice("nodule_columns_unread", {"file": path.name, "columns": unread}),) * bool(unread)
+    unread = [name for name in file.header(known) if name not in known]
+    values = {"file": file.path.name, "columns": unread}
+    return (Notice("nodule_columns_unread", values),) * bool(unread)
 
 
 def joined_nodules(reference: Reference, path: Path) -> Reference:

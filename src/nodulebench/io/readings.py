@@ -10,7 +10,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.tables import CASES
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.csv_files import read_header
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.dicom.files import holds_dicom
 from nodulebench.io.dicom.seg import SEG_CLASSES
 from nodulebench.io.dicom.seg import read_readings as read_segmentations
@@ -152,7 +152,7 @@ def read_case_geometry(path: Path) -> pl.DataFrame:
     """CASES from a table of cases or of LIDC scans, or from a folder of CT series."""
     if path.is_dir():
         return cases_of_images(path)
-    is_scan_table = path.suffix != ".parquet" and "seriesuid" in read_header(path)
+    is_scan_table = path.suffix != ".parquet" and "seriesuid" in CsvFile(path).header()
     return read_scans(path) if is_scan_table else read_cases(path)
 
 

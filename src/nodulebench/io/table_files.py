@@ -13,13 +13,7 @@ from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES
 from nodulebench.io.atomic import staged_file
-from nodulebench.io.csv_files import (
-    read_header,
-    read_strings,
-    require_columns,
-    require_unpackable,
-    write_csv,
-)
+from nodulebench.io.csv_files import CsvFile, write_csv
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
 _PARQUET_MARKS = {b"PAR1", b"PARE"}
@@ -27,22 +21,23 @@ LARGEST_ARRAY_BYTES = 1 << 30
 """Of one array in an archive; a larger one is probably an attack on the memory."""
 
 
-def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
+def read_table(source: Path | CsvFile, schema: TableSchema) -> pl.DataFrame:
     """Read a table and check it against its schema.
 
     Raises:
         InputError: if the file is damaged, or with every problem of its content.
     """
+    file = CsvFile.of(source)
+    path = file.path
     if path.suffix == ".parquet":
         return schema.conform(read_parquet(path), path.name)
-    header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
-    require_columns(path, header, [column.name for column in schema.columns if column.is_required])
-    require_unpackable(path)
-    raw = read_strings(path, header)
+    listed = [column.name for column in (*schema.columns, *schema.further)]
+    needed = [column.name for column in schema.columns if column.is_required]
+    header = file.header_with(needed, listed)
+    raw = file.read_strings(header)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
     )
-    listed = {column.name for column in (*schema.columns, *schema.further)}
     further = [name for name in raw.columns if name not in listed]
     table = rows.drop("_line").with_columns(_as_number(rows[name]) for name in further)
     return schema.conform(table, path.name, rows["_line"])
@@ -108,9 +103,9 @@ def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def read_cases(path: Path) -> pl.DataFrame:
+def read_cases(source: Path | CsvFile) -> pl.DataFrame:
     """CASES from a Parquet or CSV file, with any further columns as strata."""
-    return read_table(path, CASES)
+    return read_table(source, CASES)
 
 
 def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
 from nodulebench.io import csv_files as csv_text
-from nodulebench.io.csv_files import marked, read_columns, read_header, unmarked, write_csv
+from nodulebench.io.csv_files import CsvFile, marked, unmarked, write_csv
+from nodulebench.io.manifests import bytes_digest
 
 
 def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:
@@ -22,10 +23,8 @@ def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:
 
 def rows(folder: Path, content: bytes, known: list[str] | None = None) -> list[tuple]:
     cases = None if known is None else pl.Series(known)
-    table = read_columns(
-        written(folder, content), text=("case",), numbers=("x",), known_cases=cases
-    )
-    return table.rows()
+    file = CsvFile(written(folder, content))
+    return file.read_columns(text=("case",), numbers=("x",), known_cases=cases).rows()
 
 
 def messages_of(folder: Path, content: bytes, known: list[str] | None = None) -> list[str]:
@@ -155,33 +154,64 @@ def test_a_gzip_file_that_unpacks_without_end_is_refused(
     packed = gzip.compress(b"a,1\n" * (1 << 18)) * 70
     path = written(tmp_path, gzip.compress(b"case,x\n") + packed)
     with pytest.raises(InputError, match=r"unpacks to more than 0\.0625 GB\. Split it"):
-        read_columns(path, text=("case",), numbers=("x",))
+        CsvFile(path).read_columns(text=("case",), numbers=("x",))
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.csv: cannot be read: No such file"):
-        read_header(tmp_path / "nowhere.csv")
+        CsvFile(tmp_path / "nowhere.csv").header()
+
+
+def test_every_property_of_a_file_comes_from_one_opening(tmp_path: Path) -> None:
+    for name, content in (("x.csv", b"case;x\na;1,5\n"), ("y.csv", b"case,x\na,1.5\n")):
+        for packed in (content, gzip.compress(content, mtime=0)):
+            path = written(tmp_path, packed, name)
+            file = CsvFile(path)
+            header = file.header()
+            path.unlink()
+            assert header == ["case", "x"]
+            assert file.dialect.is_plain == (name == "y.csv")
+            assert file.digest == bytes_digest(packed)
+            assert file.read_strings(header).height == 1
+            assert file.read_columns(text=("case",), numbers=("x",)).rows() == [(2, "a", 1.5)]
+
+
+def test_a_damaged_file_is_opened_once_too(tmp_path: Path) -> None:
+    path = written(tmp_path, b"case,x\na,?\n")
+    file = CsvFile(path)
+    assert file.header() == ["case", "x"]
+    path.unlink()
+    with pytest.raises(InputError, match=r"line 2: x '\?' is not a finite number"):
+        file.read_columns(text=("case",), numbers=("x",))
+
+
+def test_a_file_of_another_kind_is_not_read_whole_to_recognise_it(tmp_path: Path) -> None:
+    for content in (b"\x00" * 200_000, b"[" + b"1," * 100_000, b"PAR1" + b"\x00" * 200_000):
+        path = written(tmp_path, content)
+        file = CsvFile(path)
+        assert file.start == content[: 1 << 16]
+        assert file.digest == bytes_digest(content)
 
 
 def test_a_folder_is_not_a_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read: Is a directory\."):
-        read_header(tmp_path)
+        CsvFile(tmp_path).header()
 
 
 def test_optional_numbers_may_be_empty_but_not_wrong(tmp_path: Path) -> None:
     path = written(tmp_path, b"case,y\na,\nb,2\n")
-    table = read_columns(path, text=("case",), numbers=(), optional_numbers=("y", "z"))
+    table = CsvFile(path).read_columns(text=("case",), optional_numbers=("y", "z"))
     assert table.rows() == [(2, "a", None), (3, "b", 2.0)]
     written(tmp_path, b"case,y\na,?\n")
     with pytest.raises(InputError, match=r"line 2: y '\?' is not a finite number"):
-        read_columns(path, text=("case",), numbers=(), optional_numbers=("y",))
+        CsvFile(path).read_columns(text=("case",), optional_numbers=("y",))
 
 
 def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
     numbers = [0.1 + 0.2, 1e-300, -1 / 3, 123456789.123456789]
     for name in ("x.csv", "x.csv.gz"):
         write_csv(pl.DataFrame({"case": ["a"] * 4, "x": numbers}), tmp_path / name)
-        back = read_columns(tmp_path / name, text=("case",), numbers=("x",))
+        back = CsvFile(tmp_path / name).read_columns(text=("case",), numbers=("x",))
         assert back["x"].to_list() == numbers
     assert (tmp_path / "x.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
 
@@ -216,10 +246,11 @@ def test_no_text_is_a_formula_and_all_of_it_comes_back(tmp_path: Path) -> None:
     assert [row[0] for row in cells] == [*(f"'{formula}" for formula in FORMULAS), *PLAIN]
     assert [float(row[1]) for row in cells] == numbers
 
-    names = read_header(path)
+    file = CsvFile(path)
+    names = file.header()
     assert names == table.columns
-    assert csv_text.read_strings(path, names)["=name"].to_list() == texts
-    back = read_columns(path, text=("case", "=name"), numbers=("x",))
+    assert file.read_strings(names)["=name"].to_list() == texts
+    back = file.read_columns(text=("case", "=name"), numbers=("x",))
     assert back.select(table.columns).rows() == table.rows()
 
 

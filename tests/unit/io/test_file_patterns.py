@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import nodulebench
-from nodulebench.io.csv_files import read_columns
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.formats import read_reference, read_submission
 from nodulebench.io.marks.luna16 import read_series
 from nodulebench.io.table_files import read_cases
@@ -34,9 +34,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_the_file_of_that_very_name_is_read(folder: Path) -> None:
-    assert read_columns(folder / "marks.csv", text=("seriesuid",), numbers=())[
-        "line"
-    ].to_list() == [2]
+    rows = CsvFile(folder / "marks.csv").read_columns(text=("seriesuid",))
+    assert rows["line"].to_list() == [2]
     assert list(read_series(folder / "seriesuids.csv")) == ["a"]
     assert read_cases(folder / "cases.csv")["case_id"].to_list() == ["a"]
     reference = read_reference(folder)
@@ -50,8 +49,8 @@ def test_marks_that_cannot_be_read_at_once_are_read_from_their_own_file(folder: 
     path = folder / "marks.csv"
     path.write_text(f"{MARKS}a,1,2,3,0.5\nelsewhere,1,2,x,0.5\n")
     cases = read_cases(folder / "cases.csv")
-    columns = read_columns(
-        path, text=("seriesuid",), numbers=("coordX", "coordZ"), known_cases=cases["case_id"]
+    columns = CsvFile(path).read_columns(
+        text=("seriesuid",), numbers=("coordX", "coordZ"), known_cases=cases["case_id"]
     )
     assert columns["seriesuid"].to_list() == ["a", "elsewhere"]
 

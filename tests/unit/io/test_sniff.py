@@ -13,6 +13,7 @@ from builders.words import sentences
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.core.tables import MARKS, Submission
 from nodulebench.io.formats import FORMATS, Format, fitting, read_reference, read_submission
+from nodulebench.io.manifests import file_digest
 
 
 def written(folder: Path, content: bytes | str | object, name: str) -> Path:
@@ -223,3 +224,46 @@ def test_a_format_of_another_package_is_recognised(
     path.write_bytes(b"\x00something else")
     with pytest.raises(InputError, match="is a binary file"):
         fitting(path, "marks")
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were opened, in order."""
+    names: list[str] = []
+    plain = Path.open
+
+    def opening(path: Path, *how: object, **more: object) -> object:
+        names.append(path.name)
+        return plain(path, *how, **more)
+
+    monkeypatch.setattr(Path, "open", opening)
+    return names
+
+
+def test_each_file_of_marks_and_of_the_reference_is_opened_once(
+    tmp_path: Path, opened: list[str]
+) -> None:
+    (tmp_path / "seriesuids.csv").write_text("a\n")
+    findings = "seriesuid,coordX,coordY,coordZ,diameter_mm\na,1,2,3,5\n"
+    for name in ("annotations.csv", "annotations_excluded.csv"):
+        (tmp_path / name).write_text(findings)
+    (tmp_path / "marks.csv").write_text(LUNA16 + "a,1,2,3,0.5\n")
+    opened.clear()
+    reference = read_reference(tmp_path)
+    assert sorted(opened) == ["annotations.csv", "annotations_excluded.csv", "seriesuids.csv"]
+    opened.clear()
+    assert read_submission(tmp_path / "marks.csv", reference.cases).digest.startswith("sha256:")
+    assert opened == ["marks.csv"]
+
+
+@pytest.mark.parametrize("header", [LUNA16, "case_id,x_mm,y_mm,z_mm,score,mark_id\n"])
+def test_each_file_of_a_submission_folder_is_opened_once(
+    tmp_path: Path, opened: list[str], header: str
+) -> None:
+    row = "a,1,2,3,0.5,1" if "mark_id" in header else "a,1,2,3,0.5"
+    (tmp_path / "marks.csv").write_text(f"{header}{row}\n")
+    (tmp_path / "runs.csv").write_text("case_id,state,seconds\na,ok,1\n")
+    opened.clear()
+    submission = read_submission(tmp_path)
+    assert sorted(opened) == ["marks.csv", "runs.csv"]
+    assert submission.digest == file_digest(tmp_path)

@@ -29,7 +29,7 @@ from nodulebench.curation.deidentify.identity import Pseudonyms
 from nodulebench.curation.deidentify.key_table import file_lock, open_key_table
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import run_folder, settle
-from nodulebench.io.csv_files import read_columns, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.folders import files_below
 from nodulebench.security.vault import Secret
 
@@ -72,7 +72,7 @@ def list_quarantine(
 def _listed(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
-    return list(read_columns(path, text=COLUMNS, numbers=()).select(COLUMNS).to_dicts())
+    return list(CsvFile(path).read_columns(text=COLUMNS).select(COLUMNS).to_dicts())
 
 
 def _writable(name: str) -> str:

@@ -17,11 +17,10 @@ from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import MARKS, Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
 from nodulebench.io.cases import algorithm_name
-from nodulebench.io.csv_files import write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.format import probe_file
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.images.metaimage import read_mask
-from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.luna16_candidates import read_candidates
 from nodulebench.matching import label_marks, targets
 from nodulebench.matching.combine import (
@@ -370,9 +369,11 @@ def _mask_file(folder: Path, case_id: str) -> Path:
 
 def _read(path: Path, cases: pl.DataFrame) -> Submission:
     """Marks of any format, or a LUNA16 candidate list, which has no scores."""
-    is_list = path.is_file() and not probe_file(path).lacks("seriesuid", "coordX", "class")
-    if not is_list or not probe_file(path).lacks("probability"):
-        return read_submission(path, cases)
-    listed = read_candidates(path, cases)
+    file = CsvFile(path)
+    probe = probe_file(file)
+    is_list = probe.kind == "csv" and not probe.lacks("seriesuid", "coordX", "class")
+    if not is_list or not probe.lacks("probability"):
+        return read_submission(file, cases)
+    listed = read_candidates(file, cases)
     marks = listed.select("case_id", "x_mm", "y_mm", "z_mm", mark_id=pl.col("line").cast(pl.String))
-    return Submission(algorithm_name(path), MARKS.arrange(marks), digest=file_digest(path))
+    return Submission(algorithm_name(path), MARKS.arrange(marks), digest=file.digest)

@@ -10,7 +10,7 @@ import polars as pl
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.core.tables import MARKS, Reference, Submission
-from nodulebench.io.csv_files import read_columns, read_header, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.io.marks import submission_folder
@@ -75,7 +75,8 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
         ]
         return FOLDS.arrange(pl.concat(parts))
     (path,) = paths
-    header = read_header(path)
+    file = CsvFile(path)
+    header = file.header()
     if "fold" not in header:
         raise InputError.at(
             str(path),
@@ -84,7 +85,7 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
         )
     case = "case_id" if "case_id" in header else "seriesuid"
     part = [name for name in header if name == "part"]
-    rows = read_columns(path, text=(case, "fold", *part), numbers=())
+    rows = file.read_columns(text=(case, "fold", *part))
     return FOLDS.conform(rows.rename({case: "case_id"}), path.name, rows["line"])
 
 

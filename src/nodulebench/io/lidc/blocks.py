@@ -20,7 +20,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import NODULES, PLACE, Reference
 from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, ORIGIN_MM, SIZE, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.io.csv_files import read_columns
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.table_files import LARGEST_ARRAY_BYTES, read_arrays
 
 HU_PER_STEP = 16
@@ -52,8 +52,7 @@ def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
     Raises:
         InputError: if a file is missing or damaged, or does not match the table.
     """
-    rows = read_columns(
-        folder / _TABLE,
+    rows = CsvFile(folder / _TABLE).read_columns(
         text=("block_id", "seriesuid"),
         numbers=("fold", *GEOMETRY_COLUMNS, *SIZE),
     )

@@ -14,7 +14,7 @@ from nodulebench.core.readings import CHARACTERISTICS, FINDING_SLICES, FINDINGS,
 from nodulebench.core.tables import CASES
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import outline_texts
-from nodulebench.io.csv_files import read_columns
+from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.lidc.xml_reader import PixelMark, PixelReading
 
 _MICROMETRE = 3
@@ -297,8 +297,7 @@ def read_scans(path: Path) -> pl.DataFrame:
     Raises:
         InputError: for each missing column and unreadable number.
     """
-    rows = read_columns(
-        path,
+    rows = CsvFile(path).read_columns(
         text=("seriesuid",),
         numbers=("pixel_spacing_mm", "slice_spacing_mm", "z_first_mm"),
         optional_text=("patient_id",),

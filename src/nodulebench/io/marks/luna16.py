@@ -10,16 +10,8 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.cases import algorithm_name
-from nodulebench.io.csv_files import (
-    read_columns,
-    read_head,
-    require_unpackable,
-    simple_name,
-    without_marks,
-    write_csv,
-)
+from nodulebench.io.csv_files import CsvFile, simple_name, write_csv
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.manifests import file_digest
 from nodulebench.io.nodules import unread_columns
 
 COLUMN_OPTIONS = {
@@ -123,16 +115,16 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     Rows of series that are not in ``cases`` may hold anything, as for the official program. The id
     of a mark is its line number.
     """
-    return read_named_columns(path, cases)
+    return read_named_columns(CsvFile(path), cases)
 
 
 def read_named_columns(
-    path: Path, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
+    file: CsvFile, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
 ) -> Submission:
     """As ``read_marks``, from a file with other column names.
 
     Args:
-        path: the file.
+        file: the file.
         cases: CASES of the test set.
         columns: our name (``COLUMN_OPTIONS``) -> its name in the file; None: LUNA16's names.
             Marks have no score if it is not named.
@@ -143,8 +135,7 @@ def read_named_columns(
         else {COLUMN_OPTIONS[ours]: column for ours, column in columns.items()}
     )
     scores = ("probability",) if given is None or "probability" in given else ()
-    rows = read_columns(
-        path,
+    rows = file.read_columns(
         text=("seriesuid",),
         numbers=(*_COORDINATES, *scores),
         optional_numbers=("diameter_mm",),
@@ -162,28 +153,21 @@ def read_named_columns(
         diameter_mm=_measured(diameter),
     )
     return Submission(
-        name=algorithm_name(path), marks=MARKS.arrange(marks), digest=file_digest(path)
+        name=algorithm_name(file.path), marks=MARKS.arrange(marks), digest=file.digest
     )
 
 
-def read_series(path: Path) -> pl.Series:
+def read_series(source: Path | CsvFile) -> pl.Series:
     """Read a list of series: no header, one series per line, first column."""
-    first = read_head(path).split(",")[0]
+    file = CsvFile.of(source)
+    first = file.first_line.split(",")[0]
     if first.strip('"') in ("seriesuid", "case_id"):
         raise InputError.at(
-            f"{path.name} line 1",
+            f"{file.path.name} line 1",
             f"'{first}' is a header, but a series list has none.",
             "Remove the line (the official program would count it as one more scan).",
         )
-    require_unpackable(path)
-    try:
-        table = pl.read_csv(
-            path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError.at(path, "is not a list of series, one per line.") from error
-    listed = without_marks(table).to_series(0).rename("case_id")
-    return listed.filter(listed.is_not_null())
+    return file.read_list().rename("case_id")
 
 
 def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
@@ -194,13 +178,14 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     """
     series_file = _needed(folder, _SERIES)
     series = read_series(series_file)
-    included_file = _needed(folder, _INCLUDED)
-    excluded_file = _present(folder, _EXCLUDED)
+    included_file = CsvFile(_needed(folder, _INCLUDED))
+    excluded_path = _present(folder, _EXCLUDED)
     notices = unread_columns(included_file, (*_FINDING, *_OPTIONAL))
     parts = [_read_findings(included_file, series, is_ignored=False)]
-    if excluded_file is None:
+    if excluded_path is None:
         notices += (Notice("no_excluded_findings", {"folder": str(folder)}),)
     else:
+        excluded_file = CsvFile(excluded_path)
         notices += unread_columns(excluded_file, (*_FINDING, *_OPTIONAL))
         parts.append(_read_findings(excluded_file, series, is_ignored=True))
     findings = pl.concat(parts, how="diagonal")
@@ -299,9 +284,8 @@ def _needed(folder: Path, name: str) -> Path:
     return path
 
 
-def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
-    rows = read_columns(
-        path,
+def _read_findings(file: CsvFile, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
+    rows = file.read_columns(
         text=("seriesuid",),
         numbers=(*_COORDINATES, "diameter_mm"),
         optional_text=_OPTIONAL,
@@ -319,7 +303,8 @@ def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.Dat
     if not given:
         return findings
     is_listed = findings["case_id"].is_in(series.implode()).fill_null(False)
-    return NODULES.conform(findings.filter(is_listed), path.name, rows["line"].filter(is_listed))
+    lines = rows["line"].filter(is_listed)
+    return NODULES.conform(findings.filter(is_listed), file.path.name, lines)
 
 
 def _reject_reference(probe: FileProbe) -> str:
@@ -342,6 +327,7 @@ FORMAT = Format(
     refuse_marks=lambda probe: probe.is_not("csv") or probe.lacks(*_MARKS),
     refuse_reference=_reject_reference,
     read_marks=read_marks,
+    read_csv_marks=read_named_columns,
     read_reference=read_reference,
     write_marks=write_marks,
     write_reference=write_reference,

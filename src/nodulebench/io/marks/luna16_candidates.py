@@ -9,7 +9,7 @@ import polars as pl
 from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.errors import Problem, Problems
 from nodulebench.core.tables import Submission
-from nodulebench.io.csv_files import read_columns
+from nodulebench.io.csv_files import CsvFile
 
 TOLERANCE_MM = 1e-3
 """Largest distance of a mark from its candidate per coordinate: files round to micrometres,
@@ -32,14 +32,13 @@ class CandidateCheck:
     problems: tuple[Problem, ...]
 
 
-def read_candidates(path: Path, cases: pl.DataFrame | None = None) -> pl.DataFrame:
+def read_candidates(source: Path | CsvFile, cases: pl.DataFrame | None = None) -> pl.DataFrame:
     """Read ``candidates.csv`` or ``candidates_V2.csv``: seriesuid, coordX, coordY, coordZ, class.
 
     Returns:
         A table with case_id, x_mm, y_mm, z_mm, is_nodule and line, restricted to ``cases``.
     """
-    rows = read_columns(
-        path,
+    rows = CsvFile.of(source).read_columns(
         text=("seriesuid",),
         numbers=("coordX", "coordY", "coordZ"),
         optional_numbers=("class",),

@@ -21,9 +21,8 @@ from nodulebench.core.tables import (
 from nodulebench.imaging.geometry import FARTHEST_MM, geometries
 from nodulebench.imaging.linking import link_boxes
 from nodulebench.io.cases import algorithm_name, joined_cases
-from nodulebench.io.csv_files import read_columns, read_header, require_columns, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import complete_slices, gather, require_listed, with_positions
 from nodulebench.io.nodules import unread_columns
 from nodulebench.io.table_files import read_cases
@@ -78,7 +77,12 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     ``link_boxes``). ``slice_index`` or ``z_mm`` may be missing if the geometry of the cases is
     known. A row with only a ``case_id`` says that the case has no mark.
     """
-    boxes = _boxes(_read_rows(path), path, cases)
+    return _read_csv_marks(CsvFile(path), cases)
+
+
+def _read_csv_marks(file: CsvFile, cases: pl.DataFrame | None) -> Submission:
+    path = file.path
+    boxes = _boxes(_read_rows(file), path, cases)
     notices: tuple[Notice, ...] = ()
     if _is_nameless(boxes, path):
         boxes, notices = _linked(boxes, path)
@@ -88,7 +92,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
         name=algorithm_name(path),
         marks=MARKS.arrange(marks),
         slices=MARK_SLICES.arrange(slices.rename({"nodule_id": "mark_id"})),
-        digest=file_digest(path),
+        digest=file.digest,
         notices=notices,
     )
 
@@ -101,18 +105,18 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
     ``case_id`` lists a case without nodules. Further facts about a nodule (truth, pathology,
     vessels: see NODULES) are read from their columns.
     """
-    file = path
+    file = CsvFile(path)
     notices: tuple[Notice, ...] = ()
     if path.is_dir():
-        file, own = path / "nodules.csv", read_cases(path / "cases.csv")
+        file, own = CsvFile(path / "nodules.csv"), read_cases(path / "cases.csv")
         cases, notices = (own, ()) if cases is None else joined_cases(own, cases, path.name)
     rows = _read_rows(file)
-    boxes = _boxes(rows, file, cases).with_columns(pl.col("is_ignored").fill_null(False))
-    slices = NODULE_SLICES.conform(boxes, file.name, boxes["line"])
-    _require_no_contradictions(boxes, file.name)
+    boxes = _boxes(rows, file.path, cases).with_columns(pl.col("is_ignored").fill_null(False))
+    slices = NODULE_SLICES.conform(boxes, file.path.name, boxes["line"])
+    _require_no_contradictions(boxes, file.path.name)
     if cases is None:
         cases = CASES.arrange(rows.select("case_id").unique(maintain_order=True))
-    require_listed(rows["case_id"], cases, file.name)
+    require_listed(rows["case_id"], cases, file.path.name)
     known = [name for name in _FACTS if boxes[name].null_count() < boxes.height]
     stated = boxes.group_by("case_id", "nodule_id", maintain_order=True).agg(
         pl.col("is_ignored").any(), pl.col(known).drop_nulls().first()
@@ -154,15 +158,12 @@ def write_reference(reference: Reference, path: Path) -> None:
     write_csv(ordered.select(*COLUMNS, "is_ignored", *facts), path)
 
 
-def _read_rows(path: Path) -> pl.DataFrame:
+def _read_rows(file: CsvFile) -> pl.DataFrame:
     """The rows of the file with all columns of the format and their line numbers."""
-    header = read_header(path, (*_NEEDED, *_TEXT, *_NUMBERS))
-    require_columns(path, header, _NEEDED)
+    header = file.header_with(_NEEDED, (*_TEXT, *_NUMBERS))
     if not {"slice_index", "z_mm"} & set(header):
-        require_columns(path, header, (*_NEEDED, "slice_index", "z_mm"))
-    rows = read_columns(
-        path, text=("case_id",), numbers=(), optional_text=_TEXT, optional_numbers=_NUMBERS
-    )
+        file.header_with((*_NEEDED, "slice_index", "z_mm"))
+    rows = file.read_columns(text=("case_id",), optional_text=_TEXT, optional_numbers=_NUMBERS)
     missing = [name for name in (*_TEXT, *_NUMBERS) if name not in header]
     return rows.with_columns(
         pl.lit(None, dtype=pl.String if name in _TEXT else pl.Float64).alias(name)
@@ -253,6 +254,7 @@ FORMAT = Format(
     refuse_marks=lambda probe: probe.is_not("csv") or _refuse(probe),
     refuse_reference=_refuse,
     read_marks=read_marks,
+    read_csv_marks=_read_csv_marks,
     read_reference=read_reference,
     write_marks=write_marks,
     write_reference=write_reference,

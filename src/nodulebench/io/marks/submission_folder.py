@@ -11,7 +11,7 @@ from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.imaging.geometry import geometries
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.cases import algorithm_name
-from nodulebench.io.csv_files import read_header, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import require_no_contradictions
@@ -33,17 +33,20 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     ``algorithm.toml`` names the algorithm, else the folder does. From participants of a portal and
     from algorithms under test, Parquet is rejected: they use CSV with the same columns.
     """
-    submission = _read_mark_file(_only_file(path, _MARK_FILES), cases)
+    mark_file = _only_file(path, _MARK_FILES)
+    submission = _read_mark_file(mark_file, cases)
     slices_file = _table_file(path, "mark_slices")
     if slices_file is not None:
-        slices = read_table(slices_file, MARK_SLICES)
-        _require_no_orphans(slices, submission.marks, slices_file.name)
-        require_no_contradictions(slices, geometries(cases), slices_file.name)
+        slices, name = read_table(slices_file, MARK_SLICES), slices_file.path.name
+        _require_no_orphans(slices, submission.marks, name)
+        require_no_contradictions(slices, geometries(cases), name)
         submission = replace(submission, slices=slices)
     runs_file = _table_file(path, "runs")
     if runs_file is not None:
         submission = replace(submission, runs=read_table(runs_file, RUNS))
-    submission = replace(submission, name=algorithm_name(path), digest=file_digest(path))
+    read = [file for file in (mark_file, slices_file, runs_file) if file is not None]
+    digest = file_digest(path, {file.path: file.digest for file in read})
+    submission = replace(submission, name=algorithm_name(path), digest=digest)
     manifest = path / MANIFEST
     return _declared(submission, manifest) if manifest.is_file() else submission
 
@@ -73,10 +76,9 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
                 (path / f"{name}{suffix}").unlink(missing_ok=True)
 
 
-def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:
-    is_own_table = file.suffix == ".parquet" or (
-        file.suffix != ".json"
-        and {"mark_id", "x_mm"} <= set(read_header(file, ("mark_id", "x_mm")))
+def _read_mark_file(file: CsvFile, cases: pl.DataFrame | None) -> Submission:
+    is_own_table = file.path.suffix == ".parquet" or (
+        file.path.suffix != ".json" and {"mark_id", "x_mm"} <= set(file.header(("mark_id", "x_mm")))
     )
     if is_own_table:
         return Submission(name="", marks=read_table(file, MARKS))
@@ -115,17 +117,17 @@ def _declared(submission: Submission, manifest_file: Path) -> Submission:
     )
 
 
-def _table_file(folder: Path, table: str) -> Path | None:
+def _table_file(folder: Path, table: str) -> CsvFile | None:
     names = tuple(f"{table}{suffix}" for suffix in TABLE_SUFFIXES)
     return _only_file(folder, names) if any((folder / name).is_file() for name in names) else None
 
 
-def _only_file(folder: Path, names: tuple[str, ...]) -> Path:
+def _only_file(folder: Path, names: tuple[str, ...]) -> CsvFile:
     files = [folder / name for name in names if (folder / name).is_file()]
     if len(files) != 1:
         held = " and ".join(file.name for file in files) or f"none of {', '.join(names)}"
         raise InputError.at(folder, f"holds {held}.", "Leave exactly one of them.")
-    return files[0]
+    return CsvFile(files[0])
 
 
 def _require_no_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:

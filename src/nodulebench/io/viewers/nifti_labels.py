@@ -12,7 +12,7 @@ from nodulebench.core.readings import Readings
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.csv_files import read_columns, write_csv
+from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.dicom.findings import ReportedFinding
 from nodulebench.io.format import Format
 from nodulebench.io.images.nifti import read_labels, write_volume
@@ -86,8 +86,7 @@ def _table(path: Path) -> dict[tuple[str, str], dict[int, JsonObject]]:
         return {}
     numbers = [name for name, kind in FACTS.items() if kind != pl.String]
     words = [name for name, kind in FACTS.items() if kind == pl.String]
-    rows = read_columns(
-        path,
+    rows = CsvFile(path).read_columns(
         text=("case_id", "finding_id"),
         numbers=("label",),
         optional_text=("reader_id", *words),
