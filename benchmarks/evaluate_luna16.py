@@ -8,7 +8,7 @@ from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_c
 from nodulebench.core.cohort import labelled_cohort
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Estimate
-from nodulebench.evaluation.estimates import read_froc
+from nodulebench.evaluation.froc import estimate_froc
 from nodulebench.io.marks.luna16 import read_marks, read_reference
 from nodulebench.matching import label_marks, targets
 
@@ -31,7 +31,7 @@ def main() -> None:
 
     def kernel() -> None:
         labels = label_marks(reference, submission, protocol, protocol.rules[0])
-        reading = read_froc(labelled_cohort(reference, submission, labels, is_target), protocol)
+        reading = estimate_froc(labelled_cohort(reference, submission, labels, is_target), protocol)
         cpm = reading.metrics["cpm"]
         value = cpm.value if isinstance(cpm, Estimate) else None
         if not np.isclose(value or 0, 0.8419657913755723, rtol=0, atol=1e-15):

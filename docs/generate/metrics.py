@@ -4,8 +4,7 @@ import inspect
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import METRICS, TestProtocol
-from nodulebench.evaluation.evaluate import TABLE_NAMES
-from nodulebench.metrics import CURVES, Metric, info_of, meaning_of
+from nodulebench.metrics import Metric, info_of, meaning_of
 from nodulebench.metrics.metric import Ratio
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
@@ -57,8 +56,8 @@ def _section(name: str, metric: Metric) -> str:
         parts.append(f"Settings of the protocol that it uses: {', '.join(settings)}.")
     if facts.columns:
         parts.append(f"One value for each of `{facts.columns}`.")
-    if name in CURVES:
+    if facts.curve:
         parts.append("The curve behind it is in `curves.parquet`.")
-    if name in TABLE_NAMES:
-        parts.append(f"Its table is in `evaluation.json` as `extras.{TABLE_NAMES[name]}`.")
+    if facts.table:
+        parts.append(f"Its table is in `evaluation.json` as `extras.{facts.table}`.")
     return "\n\n".join(parts)

@@ -24,7 +24,8 @@ LEAST_FITTED = 20
 
 def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
     """The part of a rule's result that describes its errors."""
-    crossed = misses_by_type_and_size(cohort, protocol)
+    has_both = {"type", "size"} <= set(protocol.strata)
+    crossed = misses_by_type_and_size(cohort, protocol) if has_both else []
     return {
         **({"misses_by_type_and_size": crossed} if crossed else {}),
         "worst_cases": worst_cases(cohort),
@@ -32,9 +33,7 @@ def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject
 
 
 def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> list[JsonObject]:
-    """Nodules and misses for each type and size, if the protocol asks for both strata."""
-    if not {"type", "size"} <= set(protocol.strata):
-        return []
+    """Nodules and misses for each type and size."""
     types, sizes = divide(cohort, "type", protocol), divide(cohort, "size", protocol)
     if types is None or sizes is None:
         return []
@@ -53,14 +52,13 @@ def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> l
 
 def worst_cases(cohort: LabelledCohort) -> dict[str, list[JsonObject]]:
     """The cases with most misses and those with most false positives, the worst first."""
-    nodules = sum_by_case(cohort, cohort.nodule_case).astype(np.int64)
-    missed = sum_by_case(cohort, cohort.nodule_case[~cohort.is_hit]).astype(np.int64)
-    falses = sum_by_case(cohort, cohort.false_case).astype(np.int64)
+    cases = (cohort.nodule_case, cohort.nodule_case[~cohort.is_hit], cohort.false_case)
+    nodules, missed, falses = (sum_by_case(cohort, case).astype(np.int64) for case in cases)
     names = cohort.reference.cases["case_id"]
-
-    def rows(first: IntArray, then: IntArray) -> list[JsonObject]:
+    worst: dict[str, list[JsonObject]] = {}
+    for kind, first, then in (("missed", missed, falses), ("false_positive", falses, missed)):
         order = np.lexsort((-then, -first))[:WORST_CASES].tolist()
-        return [
+        worst[kind] = [
             {
                 "case_id": names[case],
                 "nodules": int(nodules[case]),
@@ -70,8 +68,7 @@ def worst_cases(cohort: LabelledCohort) -> dict[str, list[JsonObject]]:
             for case in order
             if first[case]
         ]
-
-    return {"missed": rows(missed, falses), "false_positive": rows(falses, missed)}
+    return worst
 
 
 def diameter_histogram(reference: Reference) -> JsonObject | None:
@@ -90,24 +87,19 @@ def diameter_histogram(reference: Reference) -> JsonObject | None:
     bins = int(size.max() // width) + 1
     edges = width * np.arange(bins + 1, dtype=np.float64)
     counts = np.histogram(size, edges)[0]
-    peak = int(np.argmax(counts))
+    peak = float(edges[int(np.argmax(counts)) + 1])
+    excess = size[size >= peak] - peak
+    expected: list[float] = []
+    if len(excess) >= LEAST_FITTED:  # the exponential of maximum likelihood
+        survival = np.exp(-(edges - peak) / excess.mean())
+        expected = (len(excess) * (survival[:-1] - survival[1:])).tolist()
     return {
         "from_mm": 0.0,
         "width_mm": float(width),
         "counts": counts.tolist(),
-        "peak_mm": float(edges[peak + 1]),
-        "expected": _expected(size, edges, float(edges[peak + 1])).tolist(),
+        "peak_mm": peak,
+        "expected": expected,
     }
-
-
-def _expected(size: FloatArray, edges: FloatArray, start: float) -> FloatArray:
-    """Expected counts by the exponential fitted (maximum likelihood) to sizes above ``start``."""
-    excess = size[size >= start] - start
-    if len(excess) < LEAST_FITTED:
-        return np.empty(0)
-    survival = np.exp(-(edges - start) / excess.mean())
-    expected: FloatArray = len(excess) * (survival[:-1] - survival[1:])
-    return expected
 
 
 Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
@@ -116,59 +108,100 @@ Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
 
 def miss_table(cohorts: Cohorts, protocol: TestProtocol) -> pl.DataFrame:
     """MISSES of every algorithm under every rule, in the order of the reference."""
-    parts = [
-        _misses(name, rule, of_rule, protocol)
-        for rule, of_rule in cohorts.items()
-        for name in of_rule
-    ]
-    return pl.concat([MISSES.empty(), *parts])
+    rates = np.asarray(protocol.operating_points)
+    parts = [MISSES.empty()]
+    for rule, of_rule in cohorts.items():
+        for name, cohort in of_rule.items():
+            score, falses = found_from(cohort)
+            is_missed_at = ~(falses[:, np.newaxis] <= rates)
+            if not cohort.has_scores:
+                is_missed_at[:] = False
+            listed = np.flatnonzero(~cohort.is_hit | is_missed_at.any(axis=1))
+            row, marks = cohort.nodule_row[listed], cohort.submission.marks
+            nodules = cohort.reference.nodules[row]
+            nearest, distance = nearest_in_case(
+                cohort.nodule_case[listed],
+                nodules.select(PLACE).to_numpy(),
+                cohort.submission.rows_in(cohort.reference),
+                marks.select(PLACE).to_numpy(),
+            )
+            columns = ("case_id", "nodule_id", *PLACE, "diameter_mm", "type")
+            missed_by, found_by = _other_algorithms(of_rule, name, row)
+            misses = nodules.select(columns).with_columns(
+                pl.lit(name).alias("algorithm"),
+                pl.lit(rule).alias("rule"),
+                pl.Series("is_missed", ~cohort.is_hit[listed]),
+                pl.Series("missed_at", _rates(is_missed_at[listed], rates), pl.String),
+                pl.Series("found_from_score", score[listed]).fill_nan(None),
+                pl.Series("found_from_fp", falses[listed]).fill_nan(None),
+                marks["mark_id"].gather(nearest).alias("nearest_mark"),
+                pl.Series("nearest_mark_mm", distance).fill_nan(None),
+                marks["score"].gather(nearest).alias("nearest_mark_score"),
+                pl.Series("also_missed_by", missed_by, pl.String),
+                pl.Series("found_by", found_by, pl.String),
+            )
+            parts.append(MISSES.arrange(misses))
+    return pl.concat(parts)
+
+
+def _rates(is_missed_at: BoolArray, rates: FloatArray) -> list[str | None]:
+    """For each nodule the rates at which it is missed, as in ``0.125 0.25``."""
+    shown = [f"{rate:g}" for rate in rates]
+    kinds, kind = np.unique(is_missed_at, axis=0, return_inverse=True)
+    texts = [" ".join(np.compress(is_missed, shown)) or None for is_missed in kinds]
+    return [texts[place] for place in kind.ravel()]
+
+
+def _other_algorithms(
+    of_rule: Mapping[str, LabelledCohort], name: str, row: IntArray
+) -> tuple[list[str | None], list[str | None]]:
+    """For each nodule the other algorithms that had to find it and did not, and those that did."""
+    missed_by: list[list[str]] = [[] for _ in row]
+    found_by: list[list[str]] = [[] for _ in row]
+    for other, cohort in of_rule.items():
+        if other != name:
+            state = np.full(cohort.reference.nodules.height, -1)
+            state[cohort.nodule_row] = cohort.is_hit
+            for number, is_hit in enumerate(state[row].tolist()):
+                if is_hit >= 0:
+                    (found_by if is_hit else missed_by)[number].append(other)
+    return (
+        ["; ".join(names) or None for names in missed_by],
+        ["; ".join(names) or None for names in found_by],
+    )
 
 
 def false_positive_table(cohorts: Cohorts) -> pl.DataFrame:
     """FALSE_POSITIVES of every algorithm under every rule, the best scores first."""
-    parts = [
-        _falses(name, rule, cohort)
-        for rule, of_rule in cohorts.items()
-        for name, cohort in of_rule.items()
-    ]
-    return pl.concat([FALSE_POSITIVES.empty(), *parts])
-
-
-def _misses(
-    name: str, rule: str, of_rule: Mapping[str, LabelledCohort], protocol: TestProtocol
-) -> pl.DataFrame:
-    cohort = of_rule[name]
-    rates = np.asarray(protocol.operating_points)
-    score, falses = found_from(cohort)
-    is_missed_at = ~(falses[:, np.newaxis] <= rates)
-    if not cohort.has_scores:
-        is_missed_at[:] = False
-    listed = np.flatnonzero(~cohort.is_hit | is_missed_at.any(axis=1))
-    marks = cohort.submission.marks
-    nodules = cohort.reference.nodules[cohort.nodule_row[listed]]
-    nearest, distance = nearest_in_case(
-        cohort.nodule_case[listed],
-        _places(nodules),
-        cohort.submission.rows_in(cohort.reference),
-        _places(marks),
-    )
-    others = [(other, other_cohort) for other, other_cohort in of_rule.items() if other != name]
-    row = cohort.nodule_row[listed]
-    return MISSES.arrange(
-        nodules.select("case_id", "nodule_id", *PLACE, "diameter_mm", "type").with_columns(
-            pl.lit(name).alias("algorithm"),
-            pl.lit(rule).alias("rule"),
-            pl.Series("is_missed", ~cohort.is_hit[listed]),
-            pl.Series("missed_at", _rates(is_missed_at[listed], rates), pl.String),
-            pl.Series("found_from_score", score[listed]).fill_nan(None),
-            pl.Series("found_from_fp", falses[listed]).fill_nan(None),
-            marks["mark_id"].gather(nearest).alias("nearest_mark"),
-            pl.Series("nearest_mark_mm", distance).fill_nan(None),
-            marks["score"].gather(nearest).alias("nearest_mark_score"),
-            pl.Series("also_missed_by", _named(others, row, is_hit=False), pl.String),
-            pl.Series("found_by", _named(others, row, is_hit=True), pl.String),
-        )
-    )
+    parts = [FALSE_POSITIVES.empty()]
+    for rule, of_rule in cohorts.items():
+        for name, cohort in of_rule.items():
+            score = cohort.false_score
+            index = np.arange(len(score))
+            if len(score) > MOST_FALSE_POSITIVES:  # sorting all of them would take long
+                last = len(score) - MOST_FALSE_POSITIVES
+                index = np.flatnonzero(score >= np.partition(score, last)[last])
+            best = index[np.argsort(-score[index], kind="stable")][:MOST_FALSE_POSITIVES]
+            marks = cohort.submission.marks[cohort.false_mark[best]]
+            nodules = cohort.reference.nodules
+            nearest, distance = nearest_in_case(
+                cohort.false_case[best],
+                marks.select(PLACE).to_numpy(),
+                cohort.reference.nodule_case,
+                nodules.select(PLACE).to_numpy(),
+            )
+            columns = ("case_id", "mark_id", *PLACE, "score", "diameter_mm", "type")
+            falses = marks.select(columns).with_columns(
+                pl.lit(name).alias("algorithm"),
+                pl.lit(rule).alias("rule"),
+                pl.int_range(1, pl.len() + 1).alias("rank"),
+                nodules["nodule_id"].gather(nearest).alias("nearest_nodule"),
+                pl.Series("nearest_nodule_mm", distance).fill_nan(None),
+                nodules["diameter_mm"].gather(nearest).alias("nearest_nodule_diameter_mm"),
+                nodules["is_ignored"].gather(nearest).alias("nearest_is_ignored"),
+            )
+            parts.append(FALSE_POSITIVES.arrange(falses))
+    return pl.concat(parts)
 
 
 def found_from(cohort: LabelledCohort) -> FloatArray:
@@ -183,57 +216,3 @@ def found_from(cohort: LabelledCohort) -> FloatArray:
     score = np.where(every.is_hit, every.hit_score, np.nan)
     above = order.falses_through[np.searchsorted(-order.threshold, -score) % len(order.threshold)]
     return np.stack([score, np.where(every.is_hit, above / every.case_count, np.nan)])
-
-
-def _rates(is_missed_at: BoolArray, rates: FloatArray) -> list[str | None]:
-    """For each nodule the rates at which it is missed, as in ``0.125 0.25``."""
-    shown = [f"{rate:g}" for rate in rates]
-    kinds, kind = np.unique(is_missed_at, axis=0, return_inverse=True)
-    texts = [" ".join(np.compress(is_missed, shown)) or None for is_missed in kinds]
-    return [texts[place] for place in kind.ravel()]
-
-
-def _named(
-    others: list[tuple[str, LabelledCohort]], row: IntArray, *, is_hit: bool
-) -> list[str | None]:
-    """For each nodule the other algorithms that had to find it and did, or did not."""
-    names_of_others = []
-    for name, cohort in others:
-        state = np.full(cohort.reference.nodules.height, -1)
-        state[cohort.nodule_row] = cohort.is_hit
-        names_of_others.append(np.where(state[row] == int(is_hit), name, ""))
-    return [
-        "; ".join(filter(None, names)) or None for names in zip(*names_of_others, strict=True)
-    ] or ([None] * len(row))
-
-
-def _falses(name: str, rule: str, cohort: LabelledCohort) -> pl.DataFrame:
-    order = _best(cohort.false_score, MOST_FALSE_POSITIVES)
-    marks = cohort.submission.marks[cohort.false_mark[order]]
-    nodules = cohort.reference.nodules
-    nearest, distance = nearest_in_case(
-        cohort.false_case[order], _places(marks), cohort.reference.nodule_case, _places(nodules)
-    )
-    return FALSE_POSITIVES.arrange(
-        marks.select("case_id", "mark_id", *PLACE, "score", "diameter_mm", "type").with_columns(
-            pl.lit(name).alias("algorithm"),
-            pl.lit(rule).alias("rule"),
-            pl.int_range(1, pl.len() + 1).alias("rank"),
-            nodules["nodule_id"].gather(nearest).alias("nearest_nodule"),
-            pl.Series("nearest_nodule_mm", distance).fill_nan(None),
-            nodules["diameter_mm"].gather(nearest).alias("nearest_nodule_diameter_mm"),
-            nodules["is_ignored"].gather(nearest).alias("nearest_is_ignored"),
-        )
-    )
-
-
-def _best(score: FloatArray, most: int) -> IntArray:
-    """The indices of the best scores, best first; of equal ones the first."""
-    index = np.arange(len(score))
-    if len(score) > most:
-        index = np.flatnonzero(score >= np.partition(score, len(score) - most)[-most])
-    return index[np.argsort(-score[index], kind="stable")][:most]
-
-
-def _places(table: pl.DataFrame) -> FloatArray:
-    return table.select(PLACE).to_numpy()

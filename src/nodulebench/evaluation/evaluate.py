@@ -1,10 +1,9 @@
 """Reference + submissions + protocol -> Evaluation: every rule, metric, interval and stratum."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any, TypeVar
 
 import polars as pl
@@ -23,7 +22,7 @@ from nodulebench.core.executor import (
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.labels import LABEL_NAMES, Labels
 from nodulebench.core.notices import Notice, reason_of
-from nodulebench.core.protocol import RuleChoice, SizeLimit, TestProtocol
+from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import AlgorithmResult, Curve, Evaluation, OperatingPoint, RuleResult
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
@@ -39,43 +38,26 @@ from nodulebench.evaluation.estimates import estimate_all
 from nodulebench.evaluation.strata import estimate_strata, strata_notices
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.manifests import reference_digest, table_digest
-from nodulebench.matching import label_marks, targets
-from nodulebench.metrics import CURVES, TABLES, belongs_to
+from nodulebench.matching import label_cohort, targets
+from nodulebench.metrics import function_of
 from nodulebench.metrics.froc import froc_curve
 from nodulebench.metrics.score_order import at_operating_point
 
 Result = TypeVar("Result")
 
-TABLE_NAMES = {
-    "density_accuracy": "density_confusion",
-    "expected_calibration_error": "reliability",
-    "malignancy_auc": "malignancy_cuts",
-    "category_kappa_linear": "category_cuts",
-    "category_kappa_quadratic": "category_cuts",
-}
-"""The name in evaluation.json of the table that belongs to a metric; else the metric's."""
-
 
 def metric_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
     """The curves behind the protocol's areas, where they are defined."""
-    makers = (belongs_to(metric, CURVES) for metric in protocol.metrics)
+    makers = (function_of(metric, "curve") for metric in protocol.metrics)
     curves = (_unless_undefined(make, cohort) for make in makers if make is not None)
     return [curve for curve in curves if curve is not None]
 
 
 def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
-    """The tables that belong to the protocol's metrics, where they are defined."""
-    tables = {
-        TABLE_NAMES.get(metric, metric): _unless_undefined(make, cohort)
-        for metric in protocol.metrics
-        if (make := belongs_to(metric, TABLES)) is not None
-    }
+    """The tables that belong to the protocol's metrics, by function, where they are defined."""
+    makers = (function_of(metric, "table") for metric in protocol.metrics)
+    tables = {make.__name__: _unless_undefined(make, cohort) for make in makers if make is not None}
     return {name: as_rows(table) for name, table in tables.items() if table is not None}
-
-
-def matching_order(labels: Labels) -> JsonObject:
-    """Hits in the reference's order, in reverse, and by optimal assignment, where they differ."""
-    return {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
 
 
 def size_sweep(
@@ -85,9 +67,9 @@ def size_sweep(
 
     Counts are those of the marks that count at the operating point, curves have every mark.
     """
-    if protocol.size_limit is None or not protocol.size_limit.sweep_mm:
+    limit = protocol.size_limit
+    if limit is None or not limit.sweep_mm:
         return {}, []
-    from nodulebench.matching import targets
     from nodulebench.matching.sweep import sweep_size_tolerance
 
     reference, submission = cohort.reference, cohort.submission
@@ -109,7 +91,7 @@ def size_sweep(
             curves.append(replace(curve, name=f"froc_tolerance_{tolerance:g}"))
     return {
         "size_tolerance": {
-            "minimum_mm": protocol.size_limit.minimum_mm,
+            "minimum_mm": limit.minimum_mm,
             "sweep": as_rows(table),
             "hits_settle_mm": sweep.hits_settle_mm,
             "false_positives_settle_mm": sweep.false_positives_settle_mm,
@@ -119,16 +101,15 @@ def size_sweep(
 
 def as_rows(table: pl.DataFrame) -> list[JsonObject]:
     """A table as evaluation.json holds it; JSON has no infinity, so it becomes the text "inf"."""
+
+    def shown(value: object) -> object:
+        if isinstance(value, float) and not isfinite(value):
+            return None if isnan(value) else "inf"
+        return value
+
     return [
-        {name: _json_value(value) for name, value in row.items()}
-        for row in table.iter_rows(named=True)
+        {name: shown(value) for name, value in row.items()} for row in table.iter_rows(named=True)
     ]
-
-
-def _json_value(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "inf"
-    return value
 
 
 def _unless_undefined(
@@ -182,15 +163,6 @@ def evaluate_rules(
     shares = (tuple(PARTS),) if is_whole else SPLIT_PARTS
     given = [replace(task, parts=parts) for task in tasks for parts in shares]
     parts_of_tasks: list[JsonObject] = [{} for _ in tasks]
-    for number, made in _finished_parts(executor, given, progress):
-        parts_of_tasks[number // len(shares)] |= made
-    return [_result(task, parts) for task, parts in zip(tasks, parts_of_tasks, strict=True)]
-
-
-def _finished_parts(
-    executor: Executor, given: Sequence[RuleTask], progress: Progress
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield each part when it is finished and report progress."""
     for task in given[:1]:
         progress(task.algorithm, 0, len(given))
     for done, (number, made) in enumerate(executor.map(make_parts, given, TASK_LIMITS), 1):
@@ -201,9 +173,10 @@ def _finished_parts(
             raise InputError.at(where, what, "Try it with --workers 1, which needs less memory.")
         if isinstance(made, NoduleBenchError):
             raise made
-        yield number, made
+        parts_of_tasks[number // len(shares)] |= made
         if done < len(given):
             progress(given[done].algorithm, done, len(given))
+    return [_result(task, parts) for task, parts in zip(tasks, parts_of_tasks, strict=True)]
 
 
 def make_parts(task: RuleTask) -> JsonObject | NoduleBenchError:
@@ -216,8 +189,26 @@ def make_parts(task: RuleTask) -> JsonObject | NoduleBenchError:
 
 def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
     cohort, protocol, labels = task.cohort, task.protocol, task.labels
-    counts = _counts(cohort, labels, protocol.size_limit)
     sizes, size_curves = parts["sizes"]
+    counts = {  # marks by label as the official program counts them
+        "cases": cohort.case_count,
+        "nodules": cohort.nodule_count,
+        "hit": cohort.nodule_count - cohort.missed_count,
+        "missed": cohort.missed_count,
+        "marks": cohort.submission.marks.height,
+        **{name: labels.count(number) for number, name in enumerate(LABEL_NAMES) if number},
+    }
+    if protocol.size_limit is not None:
+        counts |= {"fp_oe": len(labels.overestimated), "fn_ue": len(labels.underestimated)}
+    notices = [*labels.notices]
+    if counts["over_cap"]:
+        values = {"count": counts["over_cap"], "cap": protocol.mark_cap, "ties": protocol.ties}
+        notices.append(Notice("marks_over_cap", values))
+    order = {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
+    point, threshold = None, cohort.threshold
+    if threshold is not None:
+        read = threshold if isfinite(threshold) else None
+        point = OperatingPoint(protocol.operating_point, read)
     return RuleResult(
         rule=task.choice.name,
         parameters=dict(task.choice.parameters),
@@ -225,47 +216,12 @@ def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
         metrics=parts["metrics"].metrics,
         strata=parts["strata"],
         curves=(*parts["metrics"].curves, *parts["curves"], *size_curves),
-        extras={**parts["tables"], **matching_order(labels), **sizes, **parts["errors"]},
-        notices=(
-            *labels.notices,
-            *_cap_notices(counts["over_cap"], protocol),
-            *strata_notices(cohort, protocol),
-        ),
+        extras={**parts["tables"], **order, **sizes, **parts["errors"]},
+        notices=(*notices, *strata_notices(cohort, protocol)),
         remarks=labels.remarks,
-        operating_point=_operating_point(cohort, protocol),
+        operating_point=point,
         cohort=cohort,
     )
-
-
-def _operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> OperatingPoint | None:
-    threshold = cohort.threshold
-    if threshold is None:
-        return None
-    return OperatingPoint(protocol.operating_point, threshold if isfinite(threshold) else None)
-
-
-def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:
-    """Nodules hit and missed, and marks by label as the official program counts them."""
-    return {
-        "cases": cohort.case_count,
-        "nodules": cohort.nodule_count,
-        "hit": cohort.nodule_count - cohort.missed_count,
-        "missed": cohort.missed_count,
-        "marks": cohort.submission.marks.height,
-        **{name: labels.count(number) for number, name in enumerate(LABEL_NAMES) if number},
-        **(
-            {}
-            if limit is None
-            else {"fp_oe": len(labels.overestimated), "fn_ue": len(labels.underestimated)}
-        ),
-    }
-
-
-def _cap_notices(count: int, protocol: TestProtocol) -> tuple[Notice, ...]:
-    if not count:
-        return ()
-    values = {"count": count, "cap": protocol.mark_cap, "ties": protocol.ties}
-    return (Notice("marks_over_cap", values),)
 
 
 def evaluate(
@@ -285,23 +241,40 @@ def evaluate(
         executor: where the estimates are computed; every executor gives the same numbers.
     """
     reference = checked_reference(reference)
-    labelled: list[_RuleParts] = []
+    labelled: list[_LabelledSubmission] = []
     for submission in submissions:
-        if any(submission.name == parts.submission.name for parts in labelled):
+        if any(submission.name == other.listed.name for other in labelled):
             raise InputError.at(
                 f"submission '{submission.name}'",
                 "has the same name as another submission.",
                 "Name them with --name, or in their algorithm.toml.",
             )
-        labelled.append(_evaluate_rule(reference, submission, protocol))
-    tasks = [task for parts in labelled for task in parts.tasks]
+        labelled.append(_label_submission(reference, submission, protocol))
+    tasks = [task for algorithm in labelled for task in algorithm.tasks]
     rule_results = iter(evaluate_rules(tasks, executor, progress))
-    results = [
-        _algorithm_result(
-            reference, parts, {task.choice.name: next(rule_results) for task in parts.tasks}
+    results = []
+    for algorithm in labelled:
+        listed, at_point = algorithm.listed, {t.choice.name: t.labels for t in algorithm.tasks}
+        is_compared = len(at_point) > 1
+        flips, differences = (
+            _compare_rules(reference, listed, at_point) if is_compared else (None, [])
         )
-        for parts in labelled
-    ]
+        results.append(
+            AlgorithmResult(
+                name=listed.name,
+                digest=listed.digest,
+                rules={
+                    name: undefined or next(rule_results)
+                    for name, undefined in algorithm.rules.items()
+                },
+                labels=pl.concat(algorithm.labels) if algorithm.labels else pl.DataFrame(),
+                flips=flips,
+                rule_differences=differences,
+                facts={**listed.facts, "intended_types": listed.intended_types},
+                notices=tuple(dict.fromkeys(algorithm.notices)),
+                submission=listed,
+            )
+        )
     return Evaluation(
         version=__version__,
         protocol=protocol,
@@ -326,87 +299,57 @@ def evaluate(
 
 
 @dataclass(frozen=True, eq=False)
-class _RuleParts:
+class _LabelledSubmission:
     """An algorithm whose marks are labelled under every rule."""
 
-    submission: Submission
     listed: Submission
     """Its marks on the cases of the test set."""
     notices: tuple[Notice, ...]
-    labels: dict[str, Labels]
-    tasks: tuple[RuleTask, ...]
+    labels: list[pl.DataFrame]
+    """The table of all marks under each rule that could be applied."""
+    tasks: list[RuleTask]
     """A task for each rule that could be applied, with the labels at the operating point."""
     rules: dict[str, RuleResult | None]
     """All rules in the protocol's order; a rule that could not be applied has its result here."""
 
 
-def _evaluate_rule(
+def _label_submission(
     reference: Reference, submission: Submission, protocol: TestProtocol
-) -> _RuleParts:
+) -> _LabelledSubmission:
     listed, notices = keep_listed(reference, submission, protocol)
     listed = checked_submission(listed)
-    labels: dict[str, Labels] = {}
-    tasks: list[RuleTask] = []
-    rules: dict[str, RuleResult | None] = {}
-    notices += (
+    notices = (
+        *submission.notices,
+        *notices,
         *threshold_notices(submission, protocol),
         *submission_notices(reference, submission),
     )
+    tables: list[pl.DataFrame] = []
+    tasks: list[RuleTask] = []
+    rules: dict[str, RuleResult | None] = {choice.name: None for choice in protocol.rules}
     for choice in protocol.rules:
-        name = choice.name
-        rules[name] = None
         try:
-            rule_labels = label_marks(reference, listed, protocol, choice)
-            is_target = targets(reference, listed, protocol)
-            every = labelled_cohort(reference, listed, rule_labels, is_target)
+            labels, every = label_cohort(reference, listed, protocol, choice)
             cohort = at_operating_point(every, protocol)
         except UndefinedError as error:
-            rules[name] = RuleResult(name, choice.parameters, {}, {}, undefined=reason_of(error))
+            reason = reason_of(error)
+            rules[choice.name] = RuleResult(
+                choice.name, choice.parameters, {}, {}, undefined=reason
+            )
             continue
-        labels[name] = rule_labels
-        if len(labels) == 1:
+        if not tasks:
             notices += scored_notices(every)
-        at_point = _at_point(rule_labels, cohort)
-        tasks.append(RuleTask(submission.name, cohort, protocol, choice, at_point))
-    return _RuleParts(submission, listed, notices, labels, tuple(tasks), rules)
-
-
-def _algorithm_result(
-    reference: Reference, parts: _RuleParts, results: Mapping[str, RuleResult]
-) -> AlgorithmResult:
-    submission, listed = parts.submission, parts.listed
-    tables = [
-        labels.table(submission.name, rule, listed, reference)
-        for rule, labels in parts.labels.items()
-    ]
-    at_point = {task.choice.name: task.labels for task in parts.tasks}
-    flips, differences = _compare_rules(reference, listed, at_point)
-    return AlgorithmResult(
-        name=submission.name,
-        digest=submission.digest,
-        rules={name: known or results[name] for name, known in parts.rules.items()},
-        labels=pl.concat(tables) if tables else pl.DataFrame(),
-        flips=flips,
-        rule_differences=differences,
-        facts={**submission.facts, "intended_types": submission.intended_types},
-        notices=tuple(dict.fromkeys((*submission.notices, *parts.notices))),
-        submission=listed,
-    )
-
-
-def _at_point(labels: Labels, cohort: LabelledCohort) -> Labels:
-    """The labels of the marks that count at the cohort's operating point."""
-    if cohort.threshold is None:
-        return labels
-    return labels.over(cohort.threshold, cohort.submission.marks["score"].to_numpy())
+        tables.append(labels.table(listed.name, choice.name, listed, reference))
+        if cohort.threshold is not None:
+            labels = labels.over(cohort.threshold, listed.marks["score"].to_numpy())
+        tasks.append(RuleTask(listed.name, cohort, protocol, choice, labels))
+    return _LabelledSubmission(listed, notices, tables, tasks, rules)
 
 
 def _compare_rules(
-    reference: Reference, submission: Submission, labels: dict[str, Labels]
-) -> tuple[pl.DataFrame | None, list[JsonObject]]:
+    reference: Reference, submission: Submission, labels: Mapping[str, Labels]
+) -> tuple[pl.DataFrame, list[JsonObject]]:
     """For every pair of rules the marks whose label changes, and how much the counts change."""
-    if len(labels) < 2:
-        return None, []
     from nodulebench.matching.flips import flip_list, rule_difference
 
     flips, differences = [], []

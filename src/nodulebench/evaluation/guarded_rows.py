@@ -61,13 +61,9 @@ class GuardedRows:
     """The number of units that the metric depends on."""
     guard: Guard
 
-    def column(self, number: int) -> "GuardedRows":
-        """The rows of one point."""
-        return replace(self, worst=self.worst[:, number], best=self.best[:, number])
-
-    def columns(self, numbers: slice) -> "GuardedRows":
-        """The rows of some points."""
-        return replace(self, worst=self.worst[:, numbers], best=self.best[:, numbers])
+    def at(self, columns: int | slice) -> "GuardedRows":
+        """The rows of one point, or of some."""
+        return replace(self, worst=self.worst[:, columns], best=self.best[:, columns])
 
     @property
     def mean(self) -> "GuardedRows":
@@ -111,14 +107,9 @@ class GuardedCohort:
         return (abnormal if abnormal.any() else everyone), everyone
 
     @cached_property
-    def worst(self) -> LabelledCohort:
-        """The cohort with the pseudo-patient at worst."""
-        return with_pseudo_cases(self.cohort, "worst", self.pseudo_patient)
-
-    @cached_property
-    def best(self) -> LabelledCohort:
-        """The cohort with the pseudo-patient at best."""
-        return with_pseudo_cases(self.cohort, "best", self.pseudo_patient)
+    def padded(self) -> dict[Kind, LabelledCohort]:
+        """The cohort with the pseudo-patient at worst and at best."""
+        return {kind: with_pseudo_cases(self.cohort, kind, self.pseudo_patient) for kind in KINDS}
 
     def real_weight(self, block: UnitWeights) -> WeightArray:
         """The weights of the real cases."""
@@ -162,17 +153,10 @@ def sums_of(metric: Metric, cohort: LabelledCohort) -> CaseSums | None:
     return None
 
 
-def guarded_rows(
-    guarded: GuardedCohort, metrics: Mapping[str, Metric], kinds: tuple[Kind, ...] = KINDS
-) -> dict[str, GuardedRows]:
-    """Metrics, bound to their parameters, on every replicate.
+def guarded_rows(guarded: GuardedCohort, metrics: Mapping[str, Metric]) -> dict[str, GuardedRows]:
+    """Metrics, by name and bound to their parameters, on every replicate.
 
     All ratios are computed by one matrix product.
-
-    Args:
-        guarded: the cohort with its pseudo-patient.
-        metrics: by the names under which they are registered.
-        kinds: at worst, at best or both; the side not asked for repeats the other.
     """
     guards = {name: guard_of(name) for name in metrics}
     sums = {name: sums_of(metric, guarded.cohort) for name, metric in metrics.items()}
@@ -181,34 +165,33 @@ def guarded_rows(
         for name, of_case in sums.items()
         if of_case is not None
     }
-    others = [name for name in metrics if name not in ratios]
+    others = {name: metric for name, metric in metrics.items() if name not in ratios}
+    has_padded = any(guards[name] != "none" for name in others)
     rows: dict[Kind, dict[str, list[FloatArray]]] = {
-        kind: {n: [] for n in metrics} for kind in KINDS
+        kind: {name: [] for name in metrics} for kind in KINDS
     }
     for block in guarded.bootstrap.blocks():
         if ratios:
             for kind, read in zip(KINDS, ratio_rows(list(ratios.values()), block), strict=True):
                 for name, column in zip(ratios, read.T, strict=True):
                     rows[kind][name].append(column)
-        for name in others:
+        weight = guarded.case_weight(block) if has_padded else None
+        for name, metric in others.items():
             if guards[name] == "none":
-                plain = metrics[name](guarded.cohort, guarded.real_weight(block))
-                rows["worst"][name].append(plain)
-        guarded_names = [name for name in others if guards[name] != "none"]
-        weight = guarded.case_weight(block) if guarded_names else None
-        for kind in kinds:
-            for name in guarded_names:
-                rows[kind][name].append(metrics[name](getattr(guarded, kind), weight))
-    all_rows = {}
-    for name, metric in metrics.items():
-        worst, best = (rows[kind][name] for kind in KINDS)
-        all_rows[name] = GuardedRows(
-            np.concatenate(worst or best),
-            np.concatenate(best or worst),
+                values = dict.fromkeys(KINDS, metric(guarded.cohort, guarded.real_weight(block)))
+            else:
+                values = {kind: metric(guarded.padded[kind], weight) for kind in KINDS}
+            for kind, value in values.items():
+                rows[kind][name].append(value)
+    return {
+        name: GuardedRows(
+            np.concatenate(rows["worst"][name]),
+            np.concatenate(rows["best"][name]),
             units=units_of_metric(guarded, metric, sums[name], guards[name]),
             guard=guards[name],
         )
-    return all_rows
+        for name, metric in metrics.items()
+    }
 
 
 def units_of_metric(
@@ -258,12 +241,8 @@ def guarded_metric_interval(
         reason = Notice("approximate_rate", counted)
     elif rows.guard in ("trials", "cases") and rows.units < FEW_UNITS:
         reason = Notice("few_patients", counted)
-    return GuardedInterval(low, high, guarded_method(rows.guard, interval, replicates), reason)
-
-
-def guarded_method(guard: Guard, interval: IntervalChoice, replicates: int) -> Notice:
-    """The method of a guarded interval."""
-    values = {"unit": interval.unit, "replicates": replicates}
-    if guard == "none":
-        return Notice("bayesian_bootstrap", values)
-    return Notice("guarded_bootstrap", {**values, "icc": SINGLE_ICC})
+    values: dict[str, object] = {"unit": interval.unit, "replicates": replicates}
+    method = Notice("bayesian_bootstrap", values)
+    if rows.guard != "none":
+        method = Notice("guarded_bootstrap", {**values, "icc": SINGLE_ICC})
+    return GuardedInterval(low, high, method, reason)

@@ -1,13 +1,12 @@
 """Labelled cohort x protocol -> results by type, size, density, and any column of the tables."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, UndefinedError, did_you_mean
 from nodulebench.core.notices import Notice, reason_of
@@ -16,15 +15,13 @@ from nodulebench.core.results import Estimate, Stratum
 from nodulebench.core.tables import CASE_FACTS, NODULES
 from nodulebench.evaluation.estimates import (
     bind_parameters,
-    bootstrap_blocks,
+    binomial_intervals,
     estimate_metrics,
     exactly,
     guarded_bootstrap_of,
-    is_proportion,
-    leave_one_out_of,
     replicate_metrics,
     replicate_ratios,
-    units_of,
+    resampled_weights,
     with_guarded_interval,
 )
 from nodulebench.evaluation.guarded_rows import GuardedCohort, GuardedRows, guarded_rows, sums_of
@@ -38,7 +35,7 @@ from nodulebench.metrics.guidelines import (
 )
 from nodulebench.metrics.metric import CaseSums, sum_by_case
 from nodulebench.statistics.bootstrap import GuardedRatio, ratio_rows
-from nodulebench.statistics.intervals import count_trial_units, make_estimate, proportion_intervals
+from nodulebench.statistics.intervals import make_estimate
 
 BUILT_IN = ("size", "type", "density", "lung_rads_size", "fleischner_size")
 
@@ -59,10 +56,6 @@ class Division:
     of_case: IntArray | None = None
     """The stratum of each case, if whole cases are divided."""
 
-    def case_count(self, number: int) -> int | None:
-        """The number of cases of a stratum; None if nodules are divided."""
-        return None if self.of_case is None else int(np.count_nonzero(self.of_case == number))
-
 
 def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Division | None:
     """Divide a cohort by a stratum's name; None if the data lack the values.
@@ -73,8 +66,11 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
     nodules = cohort.reference.nodules[cohort.nodule_row]
     cases = cohort.reference.cases
     match name:
-        case "size":
-            return _cut(nodules["diameter_mm"], protocol.size_bins_mm)
+        case "size":  # a nodule without a diameter is in no bin
+            diameter = nodules["diameter_mm"].to_numpy()
+            measured = np.where(diameter > 0, diameter, np.nan)
+            is_known = np.isfinite(measured).any()
+            return _bins(measured, np.asarray(protocol.size_bins_mm), " mm") if is_known else None
         case "lung_rads_size":
             return _stated(LUNG_RADS, lung_rads_strata(cohort))
         case "fleischner_size":
@@ -109,13 +105,6 @@ def strata_notices(cohort: LabelledCohort, protocol: TestProtocol) -> tuple[Noti
 def _stated(names: tuple[str, ...], of_nodule: IntArray) -> Division | None:
     """A division into classes; None if no nodule's class is known."""
     return Division(list(names), of_nodule) if (of_nodule >= 0).any() else None
-
-
-def _cut(size: pl.Series, cuts: tuple[float, ...]) -> Division | None:
-    """Bins of diameter in mm; a nodule without a diameter is in no bin."""
-    measured = size.to_numpy()
-    measured = np.where(measured > 0, measured, np.nan)
-    return _bins(measured, np.asarray(cuts), " mm") if np.isfinite(measured).any() else None
 
 
 def _bins(values: FloatArray, cuts: FloatArray, unit: str) -> Division:
@@ -177,38 +166,40 @@ def estimate_strata(
         for metric, rate in _rates(cohort, protocol, division, number).items()
     }
     estimates = _estimate_rates(cohort, protocol, rates)
-    results: dict[str, dict[str, Stratum]] = {}
+    results: dict[str, dict[str, Stratum]] = {name: {} for name in known}
     for name, division in known.items():
-        results[name] = {}
         for number, stratum in enumerate(division.names):
             misses = rates[name, stratum, "miss_rate"].of_case
             nodules = int(misses.denominator.sum())
-            metrics = _case_cpm(cohort, protocol, division, number)
-            metrics |= _nodule_metrics(cohort, protocol, division, number)
+            metrics: dict[str, Estimate] = {}
+            cases = None
             if division.of_case is not None:
+                is_case_in = division.of_case == number
+                cases = int(np.count_nonzero(is_case_in))
+                if "cpm" in protocol.metrics:
+                    metrics["cpm"] = _case_cpm(cohort, protocol, is_case_in)
                 metrics |= {
                     metric: estimates[name, stratum, metric]
-                    for metric in _ratios_of_cases(protocol)
+                    for metric in RATIOS_OF_CASES
+                    if metric in protocol.metrics
                 }
+            elif protocol.stratum_metrics and nodules:
+                is_in = division.of_nodule == number
+                metrics = _nodule_metrics(cohort.of_nodules(is_in), protocol)
             results[name][stratum] = Stratum(
                 nodules=nodules,
                 missed=int(misses.numerator.sum()),
                 miss_rate=estimates[name, stratum, "miss_rate"],
                 is_too_few=nodules < protocol.minimum_stratum,
-                cases=division.case_count(number),
+                cases=cases,
                 metrics=metrics,
             )
     return results
 
 
-def _nodule_metrics(
-    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
-) -> dict[str, Estimate]:
+def _nodule_metrics(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Estimate]:
     """The protocol's metrics for the nodules of one stratum, as ``metric`` or ``metric@point``."""
-    is_in = division.of_nodule == number
-    if division.of_case is not None or not protocol.stratum_metrics or not is_in.any():
-        return {}
-    metrics = estimate_metrics(cohort.of_nodules(is_in), protocol, protocol.stratum_metrics)
+    metrics = estimate_metrics(cohort, protocol, protocol.stratum_metrics)
     return {
         name if point is None else f"{name}@{point}": estimate
         for name, read in metrics.items()
@@ -216,30 +207,24 @@ def _nodule_metrics(
     }
 
 
-def _ratios_of_cases(protocol: TestProtocol) -> list[str]:
-    return [name for name in RATIOS_OF_CASES if name in protocol.metrics]
-
-
 def _rates(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, _Rate]:
     is_in = division.of_nodule == number
-    rates = {"miss_rate": _Rate(_misses_of_nodules(cohort, is_in))}
-    if division.of_case is not None:
-        is_case_in = division.of_case == number
-        for name in _ratios_of_cases(protocol):
-            of_case = sums_of(bind_parameters(METRICS[name], protocol), cohort)
-            if of_case is not None:
-                within = CaseSums(of_case.numerator * is_case_in, of_case.denominator * is_case_in)
-                rates[name] = _Rate(within, is_case_in)
+    misses = sum_by_case(cohort, cohort.nodule_case[is_in & ~cohort.is_hit])
+    nodules = sum_by_case(cohort, cohort.nodule_case[is_in])
+    rates = {"miss_rate": _Rate(CaseSums(misses, nodules))}
+    if division.of_case is None:
+        return rates
+    is_case_in = division.of_case == number
+    for name in RATIOS_OF_CASES:
+        if name not in protocol.metrics:
+            continue
+        of_case = sums_of(bind_parameters(METRICS[name], protocol), cohort)
+        if of_case is not None:
+            within = CaseSums(of_case.numerator * is_case_in, of_case.denominator * is_case_in)
+            rates[name] = _Rate(within, is_case_in)
     return rates
-
-
-def _misses_of_nodules(cohort: LabelledCohort, is_in: BoolArray) -> CaseSums:
-    return CaseSums(
-        sum_by_case(cohort, cohort.nodule_case[is_in & ~cohort.is_hit]),
-        sum_by_case(cohort, cohort.nodule_case[is_in]),
-    )
 
 
 def _estimate_rates(
@@ -247,23 +232,22 @@ def _estimate_rates(
 ) -> dict[RateKey, Estimate]:
     """All rates of all strata with their intervals, computed by one matrix product."""
     sums, interval = [rate.of_case for rate in rates.values()], protocol.interval
-    drawn = [replicate_ratios(sums, block) for block in bootstrap_blocks(cohort, protocol)]
-    left_out = [replicate_ratios(sums, block) for block in leave_one_out_of(cohort, interval)]
-    replicates = np.concatenate(drawn, axis=1) if drawn else [None] * len(sums)
-    jackknife = np.concatenate(left_out, axis=1) if left_out else [None] * len(sums)
+    drawn = [
+        [replicate_ratios(sums, block) for block in blocks]
+        for blocks in resampled_weights(cohort, protocol)
+    ]
+    replicates, jackknife = (
+        np.concatenate(parts, axis=1) if parts else [None] * len(sums) for parts in drawn
+    )
     counted = {key: rate for key, rate in rates.items() if rate.of_case.denominator.any()}
     sound = _guarded_rows(cohort, protocol, counted)
-    units = units_of(cohort, interval)
     estimates = {}
     for (key, rate), row, without in zip(rates.items(), replicates, jackknife, strict=True):
         if key not in counted:
             estimates[key] = Estimate(None, reason=Notice("empty_stratum"))
             continue
         of_case = rate.of_case
-        others, trial_units = {}, 0
-        if is_proportion(bind_parameters(METRICS[key[-1]], protocol)):
-            others = proportion_intervals(of_case.numerator, of_case.denominator, units, interval)
-            trial_units = count_trial_units(of_case.denominator, units)
+        others, trial_units = binomial_intervals(key[-1], of_case, cohort, interval)
         value = float(of_case.numerator.sum() / of_case.denominator.sum())
         estimate = make_estimate(value, row, without, interval, others, trial_units)
         estimates[key] = with_guarded_interval(estimate, sound.get(key), interval)
@@ -282,7 +266,8 @@ def stratum_rows(
         return None
     number = divided.names.index(stratum)
     if metric == "cpm":
-        return _cpm_rows(cohort, protocol, divided, number)
+        is_in = None if divided.of_case is None else divided.of_case == number
+        return None if is_in is None else _cpm_rows(cohort, protocol, is_in)
     rates = {
         (division, stratum, name): rate
         for name, rate in _rates(cohort, protocol, divided, number).items()
@@ -316,41 +301,28 @@ def _guarded_rows(
     }
 
 
-def _case_cpm(
-    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
-) -> dict[str, Estimate]:
+def _case_cpm(cohort: LabelledCohort, protocol: TestProtocol, is_in: BoolArray) -> Estimate:
     """The CPM on the cases of one stratum: the other cases have weight 0."""
-    if division.of_case is None or "cpm" not in protocol.metrics:
-        return {}
-    is_in = division.of_case == number
-    metric = bind_parameters(METRICS["cpm"], protocol)
+    metric, interval = bind_parameters(METRICS["cpm"], protocol), protocol.interval
     try:
         value = float(metric(cohort, is_in[np.newaxis, :].astype(np.int32))[0])
     except UndefinedError as error:
-        return {"cpm": Estimate(None, reason=reason_of(error))}
-
-    def within(blocks: Iterable[WeightArray]) -> FloatArray | None:
-        return replicate_metrics(cohort, {"cpm": metric}, (block * is_in for block in blocks)).get(
-            "cpm"
-        )
-
-    interval = protocol.interval
-    estimate = make_estimate(
-        value,
-        within(bootstrap_blocks(cohort, protocol)),
-        within(leave_one_out_of(cohort, interval)),
-        interval,
+        return Estimate(None, reason=reason_of(error))
+    replicates, jackknife = (
+        replicate_metrics(cohort, {"cpm": metric}, (block * is_in for block in blocks)).get("cpm")
+        for blocks in resampled_weights(cohort, protocol)
     )
-    rows = None if estimate.value is None else _cpm_rows(cohort, protocol, division, number)
-    return {"cpm": with_guarded_interval(estimate, rows, interval)}
+    estimate = make_estimate(value, replicates, jackknife, interval)
+    rows = None if estimate.value is None else _cpm_rows(cohort, protocol, is_in)
+    return with_guarded_interval(estimate, rows, interval)
 
 
 def _cpm_rows(
-    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
+    cohort: LabelledCohort, protocol: TestProtocol, is_in: BoolArray
 ) -> GuardedRows | None:
     """The CPM on the cases of one stratum, on every replicate of the guarded bootstrap."""
     bootstrap = guarded_bootstrap_of(cohort, protocol)
-    if bootstrap is None or division.of_case is None:
+    if bootstrap is None:
         return None
     exact = {"cpm": bind_parameters(METRICS["cpm"], exactly(protocol))}
-    return guarded_rows(GuardedCohort(cohort, bootstrap, division.of_case == number), exact)["cpm"]
+    return guarded_rows(GuardedCohort(cohort, bootstrap, is_in), exact)["cpm"]

@@ -1,5 +1,5 @@
 """Marks and nodules -> labels: every mark under each rule of a protocol."""
 
-from nodulebench.matching.labelling import label_marks, targets
+from nodulebench.matching.labelling import label_cohort, label_marks, targets
 
-__all__ = ["label_marks", "targets"]
+__all__ = ["label_cohort", "label_marks", "targets"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, IntArray
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
@@ -47,6 +48,15 @@ def label_marks(
     if protocol.size_limit is None:
         return labels
     return limit_sizes(labels, reference, submission, protocol.size_limit)
+
+
+def label_cohort(
+    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
+) -> tuple[Labels, LabelledCohort]:
+    """The labels of every mark under one rule, and the labelled cohort with all of its marks."""
+    labels = label_marks(reference, submission, protocol, rule)
+    is_target = targets(reference, submission, protocol)
+    return labels, labelled_cohort(reference, submission, labels, is_target)
 
 
 def match_marks(

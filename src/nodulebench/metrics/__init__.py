@@ -1,35 +1,22 @@
 """Labelled cohorts -> metrics and curves; ``METRICS`` lists every metric by its name."""
 
 from collections.abc import Callable
-from typing import Literal
-
-import polars as pl
+from importlib import import_module
+from typing import Any, Literal
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.registry import Item, Registry
-from nodulebench.core.results import Curve
-from nodulebench.metrics.metric import (
-    METRIC_INFO,
-    METRICS_OF_MODULE,
-    Guard,
-    MetricInfo,
-    Ratio,
-    first_line,
-)
-from nodulebench.metrics.ratings import Ratings
+from nodulebench.core.registry import Registry
+from nodulebench.metrics.metric import METRIC_INFO, Guard, MetricInfo, Ratio, first_line
 
 __all__ = [
-    "CURVES",
     "METRICS",
     "METRIC_INFO",
-    "RATINGS",
-    "TABLES",
     "Metric",
     "MetricInfo",
-    "belongs_to",
+    "function_of",
     "guard_of",
     "info_of",
+    "is_lower_better",
     "meaning_of",
     "name_of",
 ]
@@ -38,35 +25,11 @@ __all__ = [
 Metric = Callable[..., FloatArray]
 """``metric(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
 
-_HERE = "nodulebench.metrics"
-
-
-def _functions(kind: Literal["curve", "table", "ratings"]) -> dict[str, str]:
-    """The functions of a kind, by the names of their metrics."""
-    paths = {name: getattr(info, kind) for name, info in METRIC_INFO.items()}
-    return {name: f"{_HERE}.{path}" for name, path in paths.items() if path}
-
-
 METRICS: Registry[Metric] = Registry(
     "metric",
     "metrics",
-    {name: f"{_HERE}.{module}" for module, metrics in METRICS_OF_MODULE for name in metrics},
+    {name: f"{__name__}.{info.module}" for name, info in METRIC_INFO.items()},
 )
-
-RATINGS: Registry[Callable[[LabelledCohort], tuple[Ratings, Ratings]]] = Registry(
-    "ratings behind an area", "ratings", _functions("ratings")
-)
-"""Negatives and positives whose ROC an area is, by the metric's name."""
-
-CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
-    "curve", "curves", _functions("curve")
-)
-"""The curve behind an area, by the metric's name."""
-
-TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
-    "table", "tables", _functions("table")
-)
-"""The table that belongs to a metric, by the metric's name."""
 
 
 def name_of(metric: Metric) -> str:
@@ -87,20 +50,24 @@ def info_of(name: str) -> MetricInfo:
     return own or MetricInfo(is_higher_better=True)
 
 
+def function_of(
+    name: str, kind: Literal["curve", "table", "ratings", "estimator"]
+) -> Callable[..., Any] | None:
+    """The function of a kind that belongs to a metric; None: it has none."""
+    module, _, function = getattr(info_of(name), kind).rpartition(":")
+    if not function:
+        return None
+    metric = METRICS[name]
+    own = (metric.sums if isinstance(metric, Ratio) else metric).__module__
+    made: Callable[..., Any] = getattr(import_module(module or own), function)
+    return made
+
+
 def guard_of(name: str) -> Guard:
     """How the interval of a metric is guarded near perfect results."""
     metric = METRICS[name]
     is_proportion = isinstance(metric, Ratio) and metric.is_proportion
     return info_of(name).guard or ("trials" if is_proportion else "none")
-
-
-def belongs_to(metric: str, registry: Registry[Item]) -> Item | None:
-    """The entry of a registry for a metric: its curve, its table or its estimator.
-
-    Other packages are asked only for metrics of other packages.
-    """
-    is_asked = registry.is_built_in(metric) or not METRICS.is_built_in(metric)
-    return registry[metric] if is_asked and metric in registry else None
 
 
 def is_lower_better(metric: str) -> bool:

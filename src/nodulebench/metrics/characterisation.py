@@ -178,3 +178,40 @@ def _kappa_of(
     counts = case_weight.astype(np.float64, copy=False) @ counts_by_case(cohort, pairs)
     size = len(pairs.names)
     return kappa(counts.reshape(-1, size, size), penalty=penalty)
+
+
+def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:
+    """Lung-RADS categories, over found nodules: one row per cut, as ``grade_cuts`` has them."""
+    return grade_cuts(category_pairs(cohort))
+
+
+def grade_cuts(pairs: ClassPairs) -> pl.DataFrame:
+    """Graded classes on both sides: at each cut, who reaches it and who is stated to reach it.
+
+    Returns:
+        One row per cut: ``cut`` (the lowest grade above it), counts ``true_positive,
+        false_negative, false_positive, true_negative`` and ``accuracy, sensitivity,
+        specificity``, null where undefined. Nodules without a grade on both sides are left out.
+    """
+    truth, stated = pairs.truth[pairs.is_paired], pairs.stated[pairs.is_paired]
+    rows = []
+    for cut in range(1, len(pairs.names)):
+        above, called = truth >= cut, stated >= cut
+        rows.append(
+            {
+                "cut": pairs.names[cut],
+                "true_positive": int(np.sum(above & called)),
+                "false_negative": int(np.sum(above & ~called)),
+                "false_positive": int(np.sum(~above & called)),
+                "true_negative": int(np.sum(~above & ~called)),
+                "accuracy": _graded_share(above == called, np.ones_like(above)),
+                "sensitivity": _graded_share(called, above),
+                "specificity": _graded_share(~called, ~above),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _graded_share(is_right: np.ndarray, is_counted: np.ndarray) -> float | None:
+    total = int(np.sum(is_counted))
+    return int(np.sum(is_right & is_counted)) / total if total else None

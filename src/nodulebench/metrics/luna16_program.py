@@ -7,7 +7,6 @@ both, because published numbers contain them; ``metrics.froc`` has the exact cou
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
@@ -34,7 +33,7 @@ def official_curve(cohort: LabelledCohort) -> Curve:
         x_name="false positives per case",
         y_name="sensitivity",
         x=_fp_per_scan(falses, order.falses_through[-1], cohort.case_count),
-        y=_sensitivity(hits, order.hits_through[-1], cohort.nodule_count),
+        y=hits / order.hits_through[-1] * order.hits_through[-1] / cohort.nodule_count,
         threshold=np.concatenate([[np.inf], order.threshold[1:][corners]]),
     )
 
@@ -57,7 +56,8 @@ def official_sensitivity(
     allowed = _allowed_falses(rates, false_total[:, np.newaxis], scans[:, np.newaxis])
     around = find_brackets(order, case_weight, allowed)
     with np.errstate(invalid="ignore", divide="ignore"):
-        read = _sensitivity(around.hits, hit_total[:, np.newaxis], nodule_total[:, np.newaxis])
+        hit_share = around.hits / hit_total[:, np.newaxis] * hit_total[:, np.newaxis]
+        read = hit_share / nodule_total[:, np.newaxis]
     # between two points of different height the program interpolates along a group of equal scores
     is_sloped = (around.next_hits > around.hits) & (around.next_falses > around.falses)
     for row in np.flatnonzero(is_sloped.any(axis=1)):
@@ -72,14 +72,6 @@ def grid_neighbours(operating_points: tuple[float, ...]) -> IntArray:
     """The indices of the grid's rates next to the given ones, ascending."""
     right = np.clip(np.searchsorted(GRID, operating_points), 0, len(GRID) - 1)
     return np.unique(np.concatenate([np.maximum(right - 1, 0), right]))
-
-
-def grid_sensitivity(
-    cohort: LabelledCohort, case_weight: WeightArray, grid_index: IntArray
-) -> npt.NDArray[np.float32]:
-    """Bootstrap curves sampled at some of the grid's rates, in the program's single precision."""
-    rates = tuple(GRID[grid_index].tolist())
-    return official_sensitivity(cohort, case_weight, operating_points=rates).astype(np.float32)
 
 
 def _defined_order(cohort: LabelledCohort) -> ScoreOrder:
@@ -109,12 +101,6 @@ def _fp_per_scan(
     return np.asarray(np.where(total > 0, rate, 0.0), dtype=np.float64)
 
 
-def _sensitivity(
-    hits: WeightArray, hit_total: WeightArray, nodules: WeightArray | float
-) -> FloatArray:
-    return hits / hit_total * hit_total / nodules
-
-
 def _corner_points(hits: WeightArray, falses: WeightArray) -> IntArray:
     """The points that remain when the middle of three equally spaced collinear points is dropped.
 
@@ -136,5 +122,5 @@ def _read_whole_curve(
     hits, falses = hits[is_new], falses[is_new]
     corners = _corner_points(hits, falses)
     x = _fp_per_scan(np.concatenate([[0], falses[corners]]), falses[-1], scans)
-    y = _sensitivity(np.concatenate([[0], hits[corners]]), hits[-1], nodules)
+    y: FloatArray = np.concatenate([[0], hits[corners]]) / hits[-1] * hits[-1] / nodules
     return np.interp(rates, x, y)

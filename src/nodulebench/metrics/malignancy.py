@@ -16,8 +16,6 @@ from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.results import Curve
-from nodulebench.metrics.classes import ClassPairs
-from nodulebench.metrics.guidelines import category_pairs
 from nodulebench.metrics.metric import CaseSums, divide, ratio, sum_by_case
 from nodulebench.metrics.operating_point import f_beta_sums
 from nodulebench.metrics.ratings import (
@@ -204,7 +202,7 @@ def expected_calibration_error(
     return divide(distance, weight @ sum_by_case(cohort, nodules.case))
 
 
-def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.DataFrame:
+def reliability(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.DataFrame:
     """Stated probability against share malignant, bin by bin.
 
     Returns:
@@ -234,38 +232,6 @@ def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.
 def _bin_of(probability: FloatArray, bins: int) -> IntArray:
     """The bin of each probability; 1e-9 keeps edges such as 0.29 * 100 in the upper bin."""
     return np.minimum(np.floor(probability * bins + 1e-9), bins - 1).astype(np.int64)
-
-
-def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:
-    """Lung-RADS categories, over found nodules: one row per cut, as ``grade_cuts`` has them."""
-    return grade_cuts(category_pairs(cohort))
-
-
-def grade_cuts(pairs: ClassPairs) -> pl.DataFrame:
-    """Graded classes on both sides: at each cut, who reaches it and who is stated to reach it.
-
-    Returns:
-        One row per cut: ``cut`` (the lowest grade above it), counts ``true_positive,
-        false_negative, false_positive, true_negative`` and ``accuracy, sensitivity,
-        specificity``, null where undefined. Nodules without a grade on both sides are left out.
-    """
-    truth, stated = pairs.truth[pairs.is_paired], pairs.stated[pairs.is_paired]
-    rows = []
-    for cut in range(1, len(pairs.names)):
-        above, called = truth >= cut, stated >= cut
-        rows.append(
-            {
-                "cut": pairs.names[cut],
-                "true_positive": int(np.sum(above & called)),
-                "false_negative": int(np.sum(above & ~called)),
-                "false_positive": int(np.sum(~above & called)),
-                "true_negative": int(np.sum(~above & ~called)),
-                "accuracy": _graded_share(above == called, np.ones_like(above)),
-                "sensitivity": _graded_share(called, above),
-                "specificity": _graded_share(~called, ~above),
-            }
-        )
-    return pl.DataFrame(rows)
 
 
 def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
@@ -302,8 +268,3 @@ def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
             }
         )
     return pl.DataFrame(rows)
-
-
-def _graded_share(is_right: np.ndarray, is_counted: np.ndarray) -> float | None:
-    total = int(np.sum(is_counted))
-    return int(np.sum(is_right & is_counted)) / total if total else None

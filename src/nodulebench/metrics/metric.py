@@ -11,7 +11,7 @@ that ask for them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +28,11 @@ because no worst case can be stated. Empty: trials for a proportion, otherwise n
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """Facts about a metric: direction, unit, terms, and how its interval is guarded."""
+    """All facts about a metric. A metric of another package has them as its attribute ``facts``.
+
+    The functions that belong to a metric are named as ``module:function``, or by their name only
+    if they are in the metric's module; they are loaded when they are needed.
+    """
 
     is_higher_better: bool | None
     """None: neither (a signed error is best at 0; a count of marks is neither good nor bad)."""
@@ -38,137 +42,126 @@ class MetricInfo:
     columns: str | tuple[str, ...] = ""
     """The points at which a metric is read, of one read at several: the field of the protocol that
     lists them, or their names."""
+    mean_of: str = ""
+    """The metric read at several points whose mean it is."""
     guard: Guard = ""
     """How its interval is guarded where nothing, or hardly anything, goes wrong."""
     curve: str = ""
-    """``module:function`` of the curve whose area it is, in this package."""
+    """Of a cohort the curve whose area it is."""
     table: str = ""
-    """``module:function`` of the table that belongs to it."""
+    """Of a cohort the table that belongs to it; evaluation.json has it by the function's name."""
     ratings: str = ""
-    """``module:function`` of the negatives and positives whose ROC area it is."""
+    """Of a cohort the negatives and positives whose ROC area it is."""
+    estimator: str = ""
+    """Of a cohort and a protocol the estimates of all metrics that are read from the same curve."""
+    module: str = ""
+    """The module of this package that defines it; empty: another package does."""
+
+
+def _in_module(module: str, **metrics: MetricInfo) -> dict[str, MetricInfo]:
+    return {name: replace(info, module=module) for name, info in metrics.items()}
 
 
 _BETTER, _WORSE, _NEITHER = True, False, None
+_FROC = "nodulebench.evaluation.froc:estimate_froc"
 
-METRICS_OF_MODULE: tuple[tuple[str, dict[str, MetricInfo]], ...] = (
-    (
+METRIC_INFO: dict[str, MetricInfo] = (
+    _in_module(
         "operating_point",
-        {
-            "recall": MetricInfo(_BETTER, "lesion localisation rate"),
-            "miss_rate": MetricInfo(_WORSE, "miss rate"),
-            "precision": MetricInfo(_BETTER, "precision", guard="cases"),
-            "f_beta": MetricInfo(_BETTER, "F1", guard="cases"),
-            "fp_per_case": MetricInfo(_WORSE, "non-lesion localisation rate", guard="rate"),
-            "fp_per_normal_case": MetricInfo(_WORSE, guard="rate"),
-            "marks_per_case": MetricInfo(_NEITHER),
-            "case_sensitivity": MetricInfo(_BETTER, "sensitivity"),
-            "case_specificity": MetricInfo(_BETTER, "specificity"),
-        },
-    ),
-    (
+        recall=MetricInfo(_BETTER, "lesion localisation rate"),
+        miss_rate=MetricInfo(_WORSE, "miss rate"),
+        precision=MetricInfo(_BETTER, "precision", guard="cases"),
+        f_beta=MetricInfo(_BETTER, "F1", guard="cases"),
+        fp_per_case=MetricInfo(_WORSE, "non-lesion localisation rate", guard="rate"),
+        fp_per_normal_case=MetricInfo(_WORSE, guard="rate"),
+        marks_per_case=MetricInfo(_NEITHER),
+        case_sensitivity=MetricInfo(_BETTER, "sensitivity"),
+        case_specificity=MetricInfo(_BETTER, "specificity"),
+    )
+    | _in_module(
         "froc",
-        {
-            "sensitivity_at_fp_rate": MetricInfo(
-                _BETTER, "lesion localisation rate", columns="operating_points", guard="cases"
-            ),
-            "cpm": MetricInfo(_BETTER, guard="cases"),
-            "cpm_exact": MetricInfo(_BETTER, guard="cases"),
-        },
-    ),
-    (
+        sensitivity_at_fp_rate=MetricInfo(
+            _BETTER,
+            "lesion localisation rate",
+            columns="operating_points",
+            guard="cases",
+            estimator=_FROC,
+        ),
+        cpm=MetricInfo(_BETTER, mean_of="sensitivity_at_fp_rate", guard="cases", estimator=_FROC),
+        cpm_exact=MetricInfo(_BETTER, guard="cases"),
+    )
+    | _in_module(
         "operating_point",
-        {
-            "average_precision": MetricInfo(
-                _BETTER, "AP", guard="cases", curve="operating_point:precision_recall_curve"
-            ),
-        },
-    ),
-    (
+        average_precision=MetricInfo(_BETTER, "AP", guard="cases", curve="precision_recall_curve"),
+    )
+    | _in_module(
         "afroc",
-        {
-            "afroc_area": MetricInfo(_BETTER, guard="cases", curve="afroc:afroc_curve"),
-            "wafroc_area": MetricInfo(_BETTER, guard="cases", curve="afroc:wafroc_curve"),
-            "afroc1_area": MetricInfo(_BETTER, guard="cases"),
-            "wafroc1_area": MetricInfo(_BETTER, guard="cases"),
-            "efroc_area": MetricInfo(_BETTER, guard="cases"),
-            "case_roc_area": MetricInfo(
-                _BETTER, guard="cases", curve="afroc:case_roc_curve", ratings="afroc:case_ratings"
-            ),
-            "case_sensitivity_at_fpf": MetricInfo(
-                _BETTER, "sensitivity", columns="fpf_points", guard="cases"
-            ),
-            "case_roc_area_until_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
-        },
-    ),
-    (
+        afroc_area=MetricInfo(_BETTER, guard="cases", curve="afroc_curve"),
+        wafroc_area=MetricInfo(_BETTER, guard="cases", curve="wafroc_curve"),
+        afroc1_area=MetricInfo(_BETTER, guard="cases"),
+        wafroc1_area=MetricInfo(_BETTER, guard="cases"),
+        efroc_area=MetricInfo(_BETTER, guard="cases"),
+        case_roc_area=MetricInfo(
+            _BETTER, guard="cases", curve="case_roc_curve", ratings="case_ratings"
+        ),
+        case_sensitivity_at_fpf=MetricInfo(
+            _BETTER, "sensitivity", columns="fpf_points", guard="cases"
+        ),
+        case_roc_area_until_fpf=MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
+    )
+    | _in_module(
         "lroc",
-        {
-            "lroc_area": MetricInfo(_BETTER, guard="cases", curve="lroc:lroc_curve"),
-            "pcl_at_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
-        },
-    ),
-    (
+        lroc_area=MetricInfo(_BETTER, guard="cases", curve="lroc_curve"),
+        pcl_at_fpf=MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
+    )
+    | _in_module(
         "malignancy",
-        {
-            "malignancy_auc": MetricInfo(
-                _BETTER,
-                curve="malignancy:malignancy_roc_curve",
-                table="malignancy:malignancy_cuts",
-                ratings="malignancy:benign_and_malignant",
-            ),
-            "malignancy_sensitivity_at_fpf": MetricInfo(
-                _BETTER, "sensitivity", columns="fpf_points"
-            ),
-            "malignancy_auc_until_fpf": MetricInfo(_BETTER, columns="fpf_points"),
-            "malignancy_accuracy": MetricInfo(_BETTER, "accuracy"),
-            "malignancy_sensitivity": MetricInfo(_BETTER, "sensitivity"),
-            "malignancy_specificity": MetricInfo(_BETTER, "specificity"),
-            "malignancy_precision": MetricInfo(_BETTER, "positive predictive value"),
-            "malignancy_f_beta": MetricInfo(_BETTER, "F1"),
-            "brier_score": MetricInfo(_WORSE),
-            "expected_calibration_error": MetricInfo(_WORSE, table="malignancy:reliability_table"),
-        },
-    ),
-    (
+        malignancy_auc=MetricInfo(
+            _BETTER,
+            curve="malignancy_roc_curve",
+            table="malignancy_cuts",
+            ratings="benign_and_malignant",
+        ),
+        malignancy_sensitivity_at_fpf=MetricInfo(_BETTER, "sensitivity", columns="fpf_points"),
+        malignancy_auc_until_fpf=MetricInfo(_BETTER, columns="fpf_points"),
+        malignancy_accuracy=MetricInfo(_BETTER, "accuracy"),
+        malignancy_sensitivity=MetricInfo(_BETTER, "sensitivity"),
+        malignancy_specificity=MetricInfo(_BETTER, "specificity"),
+        malignancy_precision=MetricInfo(_BETTER, "positive predictive value"),
+        malignancy_f_beta=MetricInfo(_BETTER, "F1"),
+        brier_score=MetricInfo(_WORSE),
+        expected_calibration_error=MetricInfo(_WORSE, table="reliability"),
+    )
+    | _in_module(
         "characterisation",
-        {
-            "size_error_rate": MetricInfo(_WORSE),
-            "diameter_error_mm": MetricInfo(_NEITHER, unit="mm"),
-            "absolute_diameter_error_mm": MetricInfo(_WORSE, unit="mm"),
-            "density_accuracy": MetricInfo(_BETTER, table="characterisation:density_confusion"),
-            "density_accuracy_of_found": MetricInfo(_BETTER, "accuracy"),
-            "density_kappa": MetricInfo(_BETTER, "kappa"),
-            "type_kappa": MetricInfo(_BETTER, "kappa"),
-            "category_agreement": MetricInfo(_BETTER, "accuracy"),
-            "category_kappa": MetricInfo(_BETTER, "kappa"),
-            "category_kappa_linear": MetricInfo(_BETTER, "kappa", table="malignancy:category_cuts"),
-            "category_kappa_quadratic": MetricInfo(
-                _BETTER, "kappa", table="malignancy:category_cuts"
-            ),
-        },
-    ),
-    (
+        size_error_rate=MetricInfo(_WORSE),
+        diameter_error_mm=MetricInfo(_NEITHER, unit="mm"),
+        absolute_diameter_error_mm=MetricInfo(_WORSE, unit="mm"),
+        density_accuracy=MetricInfo(_BETTER, table="density_confusion"),
+        density_accuracy_of_found=MetricInfo(_BETTER, "accuracy"),
+        density_kappa=MetricInfo(_BETTER, "kappa"),
+        type_kappa=MetricInfo(_BETTER, "kappa"),
+        category_agreement=MetricInfo(_BETTER, "accuracy"),
+        category_kappa=MetricInfo(_BETTER, "kappa"),
+        category_kappa_linear=MetricInfo(_BETTER, "kappa", table="category_cuts"),
+        category_kappa_quadratic=MetricInfo(_BETTER, "kappa", table="category_cuts"),
+    )
+    | _in_module(
         "segmentation",
-        {
-            "mean_dice": MetricInfo(_BETTER, "Dice"),
-            "mean_iou": MetricInfo(_BETTER, "IoU"),
-            "pooled_dice": MetricInfo(_BETTER, "Dice"),
-            "pooled_iou": MetricInfo(_BETTER, "IoU"),
-        },
-    ),
-    (
+        mean_dice=MetricInfo(_BETTER, "Dice"),
+        mean_iou=MetricInfo(_BETTER, "IoU"),
+        pooled_dice=MetricInfo(_BETTER, "Dice"),
+        pooled_iou=MetricInfo(_BETTER, "IoU"),
+    )
+    | _in_module(
         "time_per_case",
-        {
-            "median_seconds_per_case": MetricInfo(_WORSE, unit="s"),
-            "mean_seconds_per_case": MetricInfo(_WORSE, unit="s"),
-            "max_seconds_per_case": MetricInfo(_WORSE, unit="s"),
-            "failed_run_rate": MetricInfo(_WORSE),
-        },
-    ),
+        median_seconds_per_case=MetricInfo(_WORSE, unit="s"),
+        mean_seconds_per_case=MetricInfo(_WORSE, unit="s"),
+        max_seconds_per_case=MetricInfo(_WORSE, unit="s"),
+        failed_run_rate=MetricInfo(_WORSE),
+    )
 )
-"""Every metric with its facts, by its module and in the order of all lists of metrics."""
-
-METRIC_INFO = {name: info for _, metrics in METRICS_OF_MODULE for name, info in metrics.items()}
+"""Every metric with its facts, in the order of all lists of metrics."""
 
 
 @dataclass(frozen=True, slots=True)

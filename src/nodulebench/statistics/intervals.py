@@ -201,11 +201,6 @@ def _bounds(
             return float(low), float(high)
 
 
-def count_trial_units(trials: FloatArray, unit_of_case: IntArray) -> int:
-    """How many units have a trial."""
-    return len(np.unique(unit_of_case[trials > 0]))
-
-
 def proportion_intervals(
     successes_of_case: FloatArray,
     trials_of_case: FloatArray,

@@ -6,8 +6,9 @@ import pytest
 from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.evaluation.estimates import area_intervals
+from nodulebench.evaluation.estimates import area_intervals, binomial_intervals
 from nodulebench.metrics.malignancy import benign_and_malignant
+from nodulebench.metrics.metric import CaseSums
 from nodulebench.statistics.delong import auc_estimate
 
 ASKED = IntervalChoice(others=("delong",))
@@ -25,7 +26,6 @@ def test_an_area_has_delongs_interval_where_it_is_asked_for() -> None:
     )
     interval = area_intervals("malignancy_auc", many, ASKED)
     assert interval == {"delong": (expected.low, expected.high)}
-    assert area_intervals("malignancy_auc", many, IntervalChoice()) == {}
     assert area_intervals("recall", many, ASKED) == {}
 
 
@@ -42,3 +42,13 @@ def test_cases_without_marks_tie_below_all_others() -> None:
 def test_too_few_of_a_kind_have_no_variance() -> None:
     three = cohort(case("a", nodule(), mark(0.9)), case("c", false_mark(0.5)), case("d"))
     assert area_intervals("case_roc_area", three, ASKED) == {}
+
+
+def test_units_with_a_trial_are_counted_once() -> None:
+    five = cohort(*(case(name) for name in "abcde"))
+    by_case = IntervalChoice(unit="case", others=())
+    trials = np.array([1.0, 2.0, 0.0, 0.0, 0.5])
+    of_case = CaseSums(np.zeros(5), trials)
+    assert binomial_intervals("recall", of_case, five, by_case) == ({}, 3)
+    assert binomial_intervals("f_beta", of_case, five, by_case) == ({}, 0)
+    assert binomial_intervals("recall", None, five, by_case) == ({}, 0)

@@ -17,12 +17,11 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.estimates import ESTIMATORS
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.report import write_report
 from nodulebench.evaluation.result_folder import read_document, write_evaluation
 from nodulebench.evaluation.verify.verify import verify_folder
-from nodulebench.metrics import CURVES, METRICS, TABLES, MetricInfo
+from nodulebench.metrics import METRICS, MetricInfo
 
 
 def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -34,7 +33,9 @@ def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray
     return np.asarray((case_weight @ few) / whole)
 
 
-share_within.facts = MetricInfo(True, columns=("1", "3", "5"))  # type: ignore[attr-defined]
+share_within.facts = MetricInfo(  # type: ignore[attr-defined]
+    True, columns=("1", "3", "5"), table="mark_table"
+)
 
 
 def without_points(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -50,18 +51,12 @@ def mark_table(cohort: LabelledCohort) -> pl.DataFrame:
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The metrics, as if another package had registered them."""
-    for registry, names in (
-        (METRICS, {"share_within": "share_within", "without_points": "without_points"}),
-        (TABLES, {"share_within": "mark_table"}),
-        (CURVES, {}),
-        (ESTIMATORS, {}),
-    ):
-        points = {
-            name: EntryPoint(name, f"{__name__}:{attribute}", registry.group)
-            for name, attribute in names.items()
-        }
-        bring(monkeypatch, registry, points)
-        monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
+    points = {
+        name: EntryPoint(name, f"{__name__}:{name}", METRICS.group)
+        for name in ("share_within", "without_points")
+    }
+    bring(monkeypatch, METRICS, points)
+    monkeypatch.setattr(METRICS, "_loaded", dict(METRICS._loaded))
 
 
 def protocol(*metrics: str) -> TestProtocol:
@@ -95,7 +90,7 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     assert all(text)
     assert readings["3"].low is not None
     extras: dict[str, Any] = dict(result_read.extras)
-    assert extras["share_within"][0].keys() == {"case_id", "marks"}
+    assert extras["mark_table"][0].keys() == {"case_id", "marks"}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Share within" in page
     comparison, _ = compare_folder(folder, ComparisonChoice(baseline="one", permutations=20))

@@ -6,7 +6,7 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.malignancy import (
     brier_score,
     expected_calibration_error,
-    reliability_table,
+    reliability,
 )
 
 
@@ -39,8 +39,8 @@ def test_one_bin_compares_the_means() -> None:
     assert error[0] == pytest.approx(abs(0.05 + 0.15 + 0.95 + 0.85 + 0.82 - 3) / 5)
 
 
-def test_the_reliability_table_shows_every_bin() -> None:
-    table = reliability_table(rated_cohort(*FIVE), calibration_bins=5)
+def test_the_reliability_shows_every_bin() -> None:
+    table = reliability(rated_cohort(*FIVE), calibration_bins=5)
     assert table.rows() == [
         (0.0, 0.2, 2, pytest.approx(0.1), 0.5),
         (0.2, 0.4, 0, None, None),
@@ -52,9 +52,9 @@ def test_the_reliability_table_shows_every_bin() -> None:
 
 def test_an_edge_belongs_to_the_upper_bin_and_one_to_the_last() -> None:
     edges = rated_cohort((0.0, 0.3), (0.0, 0.7), (1.0, 1.0), (0.0, 0.0))
-    counts = reliability_table(edges)["nodules"].to_list()
+    counts = reliability(edges)["nodules"].to_list()
     assert counts == [1, 0, 0, 1, 0, 0, 0, 1, 0, 1]
-    fine = reliability_table(rated_cohort((0.0, 0.29)), calibration_bins=100)
+    fine = reliability(rated_cohort((0.0, 0.29)), calibration_bins=100)
     assert fine["nodules"].arg_max() == 29
 
 
@@ -63,4 +63,4 @@ def test_there_are_ten_bins_by_default() -> None:
     apart = rated_cohort((0.0, 0.095), (1.0, 0.105))
     error = expected_calibration_error(apart, np.ones((1, 2)))
     assert error[0] == pytest.approx((0.095 + 0.895) / 2)
-    assert reliability_table(apart).height == 10
+    assert reliability(apart).height == 10

@@ -1,11 +1,9 @@
 """Which way of a metric is the good one: a comparison with a margin depends on it."""
 
-from typing import Any
-
 import pytest
 
 from nodulebench import metrics
-from nodulebench.metrics import METRICS, belongs_to, info_of
+from nodulebench.metrics import METRICS, function_of, info_of
 from nodulebench.metrics.metric import METRIC_INFO, MetricInfo
 
 WORSE = {
@@ -54,22 +52,13 @@ def test_shares_of_counts_are_proportions() -> None:
     }
 
 
-class Theirs:
-    """A registry in which only other packages have something."""
-
-    def is_built_in(self, _: str) -> bool:
-        return False
-
-    def __contains__(self, _: str) -> bool:
-        return True
-
-    def __getitem__(self, name: str) -> str:
-        return f"theirs of {name}"
-
-
-def test_other_packages_are_asked_only_for_their_own_metrics() -> None:
-    theirs: Any = Theirs()
-    assert belongs_to("recall", theirs) is None
+def test_every_function_that_the_table_names_exists() -> None:
+    for name in METRICS:
+        for kind in ("curve", "table", "ratings", "estimator"):
+            assert (function_of(name, kind) is None) == (not getattr(info_of(name), kind))
+    made = function_of("expected_calibration_error", "table")
+    assert made is not None
+    assert made.__name__ == "reliability"
 
 
 def test_a_metric_that_is_worse_when_higher_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:

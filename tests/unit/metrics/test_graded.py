@@ -5,8 +5,9 @@ from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.evaluation.evaluate import metric_tables
+from nodulebench.metrics.characterisation import category_cuts, grade_cuts
 from nodulebench.metrics.classes import ClassPairs
-from nodulebench.metrics.malignancy import category_cuts, grade_cuts, malignancy_cuts
+from nodulebench.metrics.malignancy import malignancy_cuts
 
 
 def test_each_cut_between_grades_is_a_binary_problem() -> None:

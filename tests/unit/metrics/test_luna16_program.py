@@ -13,7 +13,6 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.luna16_program import (
     GRID,
     grid_neighbours,
-    grid_sensitivity,
     official_curve,
     official_sensitivity,
 )
@@ -116,16 +115,6 @@ def test_neighbours_on_the_grid_enclose_a_rate() -> None:
     assert high == low + 1
     assert GRID[low] < 1 <= GRID[high]
     assert grid_neighbours((1.0, 0.125, 1.0)).tolist() == [0, low, high]
-
-
-def test_bootstrap_curves_are_in_single_precision() -> None:
-    labelled = cohort(*random_cases(1))
-    weight = np.ones((1, labelled.case_count), np.int32)
-    index = grid_neighbours((1.0, 2.0))
-    sampled = grid_sensitivity(labelled, weight, index)
-    exact = official_sensitivity(labelled, weight, operating_points=tuple(GRID[index].tolist()))
-    assert sampled.dtype == np.float32
-    assert sampled.tolist() == exact.astype(np.float32).tolist()
 
 
 def test_the_middle_of_three_points_in_a_line_is_left_out() -> None:

@@ -13,7 +13,6 @@ from nodulebench.statistics.intervals import (
     bca_interval,
     clopper_pearson_interval,
     cluster_ratio_interval,
-    count_trial_units,
     jackknife_interval,
     make_estimate,
     percentile_interval,
@@ -166,11 +165,6 @@ def test_lost_replicates_are_stated_only_if_any_are_lost() -> None:
     assert few.reason == Notice("no_interval", {"lost": 2, "replicates": 3})
 
 
-def test_units_with_a_trial_are_counted_once() -> None:
-    trials = np.array([1.0, 2.0, 0.0, 0.0, 3.0])
-    assert count_trial_units(trials, np.array([0, 0, 1, 2, 2])) == 2
-
-
 def test_other_intervals_are_those_asked_for() -> None:
     asked = IntervalChoice(others=("wilson", "clopper_pearson", "cluster_ratio"))
     successes, trials, unit = np.array([1.0, 0, 3]), np.array([2.0, 0, 4]), np.array([0, 1, 2])
@@ -197,7 +191,6 @@ def test_bca_falls_back_where_all_replicates_lie_below() -> None:
 
 
 def test_units_with_less_than_one_trial_count_as_any() -> None:
-    assert count_trial_units(np.array([0.5, 0.0, 1.0]), np.array([0, 1, 2])) == 2
     low, high = cluster_ratio_interval(np.array([0.5, 0.25]), np.array([0.5, 0.5]), 0.95)
     # p = 0.75, residuals 0.125 and -0.125: variance 2 / 1 * 2 * 0.125^2
     error = 0.25

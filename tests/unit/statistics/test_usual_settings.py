@@ -12,7 +12,7 @@ from nodulebench.metrics.malignancy import (
     malignancy_precision,
     malignancy_sensitivity,
     malignancy_specificity,
-    reliability_table,
+    reliability,
 )
 from nodulebench.metrics.operating_point import f_beta
 from nodulebench.statistics.agreement import (
@@ -67,7 +67,7 @@ from nodulebench.statistics.size_error_model import lost_fraction, normal_error,
         (lost_fraction, {"tolerance_mm": 0.0}),
         (overestimated_share, {"tolerance_mm": 0.0}),
         (normal_error, {"bias_mm": 0.0}),
-        (reliability_table, {"calibration_bins": 10}),
+        (reliability, {"calibration_bins": 10}),
         (f_beta.sums, {"beta": 1.0}),
         (malignancy_accuracy.sums, {"malignancy_threshold": 0.5}),
         (malignancy_precision.sums, {"malignancy_threshold": 0.5}),

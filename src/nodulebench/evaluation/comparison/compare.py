@@ -28,7 +28,7 @@ from nodulebench.evaluation.comparison.nodules import (
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading, column_of, draw_readings
 from nodulebench.evaluation.comparison.rule_effects import RuleEffects, estimate_rule_effects
 from nodulebench.evaluation.estimates import bind_parameters, shown_name, units_of
-from nodulebench.metrics import METRICS, RATINGS, belongs_to, info_of
+from nodulebench.metrics import METRICS, function_of, info_of
 from nodulebench.statistics.bootstrap import Bootstrap, bound_reach
 from nodulebench.statistics.delong import compare_auc
 from nodulebench.statistics.paired import Better, Comparison, Replicates, paired_difference
@@ -44,7 +44,7 @@ def delong_test(
     None if the metric is not an area under a ROC curve, the two rated different nodules, or the
     difference has no variance.
     """
-    ratings = belongs_to(metric, RATINGS)
+    ratings = function_of(metric, "ratings")
     if ratings is None or not _rate_the_same(metric, first, second):
         return None
     try:

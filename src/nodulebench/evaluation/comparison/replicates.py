@@ -11,12 +11,10 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
-from nodulebench.evaluation.estimates import MetricEstimates as Metric_from_estimates
 from nodulebench.evaluation.estimates import (
     bind_parameters,
     column_keys,
     exactly,
-    points_of,
     replicate_metrics,
     shown_name,
 )
@@ -29,7 +27,7 @@ from nodulebench.evaluation.guarded_rows import (
     sums_of,
     units_of_metric,
 )
-from nodulebench.metrics import METRICS, Metric, guard_of
+from nodulebench.metrics import METRICS, Metric, guard_of, info_of
 from nodulebench.metrics.pseudo_patient import Kind, paired_icc, perfect_cohort
 from nodulebench.statistics.bootstrap import (
     Bootstrap,
@@ -42,8 +40,11 @@ from nodulebench.statistics.bootstrap import (
 )
 from nodulebench.statistics.paired import PairedRows, Replicates
 
-MEAN_OF = {"cpm": "sensitivity_at_fp_rate"}
-"""A metric that is the mean of another's readings is not computed again."""
+
+def _means(names: Iterable[str]) -> dict[str, str]:
+    """The metrics that are the mean of another one of these, which is read at several points."""
+    of = {name: info_of(name).mean_of for name in names}
+    return {name: read for name, read in of.items() if read in of}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ class _AlgorithmReplicates:
     @cached_property
     def read(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """The other metrics at worst and at best, a column for each point."""
-        means = {name: of for name, of in MEAN_OF.items() if {name, of} <= set(self.metrics)}
+        means = _means(self.metrics)
         asked = {
             name: metric
             for name, metric in self.metrics.items()
@@ -220,9 +221,6 @@ def _largest_excess(falses: FloatArray) -> int:
     return max(1, int(falses.max(initial=0)))
 
 
-SENSITIVITY, CPM = "sensitivity_at_fp_rate", "cpm"
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A metric, and the point at which it is read if it is read at several."""
@@ -264,7 +262,7 @@ def draw_readings(
     metrics = {name: bind_parameters(METRICS[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     undefined: dict[tuple[str, str], Notice] = {}
-    defined: dict[str, dict[str, Metric_from_estimates]] = {}
+    defined: dict[str, dict[str, Metric]] = {}
     for algorithm, cohort in cohorts.items():
         defined[algorithm] = {}
         for name, metric in metrics.items():
@@ -311,25 +309,24 @@ def column_of(reading: Reading, protocol: TestProtocol) -> tuple[str, int | None
     """The metric of a reading, and the column of its point."""
     if not reading.point:
         return reading.metric, None
-    count = len(points_of(reading.metric, protocol))
-    return reading.metric, column_keys(reading.metric, protocol, count).index(reading.point)
+    return reading.metric, column_keys(reading.metric, protocol).index(reading.point)
 
 
 def _read(
     cohort: LabelledCohort,
     protocol: TestProtocol,
-    metrics: Mapping[str, Metric_from_estimates],
+    metrics: Mapping[str, Metric],
     blocks: Iterable[WeightArray],
 ) -> dict[Reading, FloatArray]:
-    """Every reading on every row of weights. The CPM is the mean of its sensitivities."""
-    is_mean = SENSITIVITY in metrics and CPM in metrics
-    asked = {name: metric for name, metric in metrics.items() if not (is_mean and name == CPM)}
+    """Every reading on every row of weights. Means are not computed again."""
+    means = _means(metrics)
+    asked = {name: metric for name, metric in metrics.items() if name not in means}
     values = replicate_metrics(cohort, asked, blocks)
     read: dict[Reading, FloatArray] = {}
     for name in metrics:
         shown = shown_name(name, protocol)
-        if is_mean and name == CPM:
-            read[Reading(name, shown)] = values[SENSITIVITY].mean(axis=1)
+        if name in means:
+            read[Reading(name, shown)] = values[means[name]].mean(axis=1)
         elif values[name].ndim == 2:
             for column, key in enumerate(column_keys(name, protocol, values[name].shape[1])):
                 read[Reading(name, shown, key)] = values[name][:, column]

@@ -132,7 +132,7 @@ def _rows(
     rows = guarded_rows_of(cohort, protocol, [metric]).get(metric)
     if rows is None or not point:
         return rows
-    return rows.column(column_keys(metric, protocol, rows.worst.shape[1]).index(point))
+    return rows.at(column_keys(metric, protocol, rows.worst.shape[1]).index(point))
 
 
 def _perfect_rows(

@@ -3,7 +3,7 @@ import pytest
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.evaluation.estimates import read_froc
+from nodulebench.evaluation.froc import estimate_froc
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0)
 
@@ -28,7 +28,7 @@ def four_cases_with_hits_and_false_positives() -> LabelledCohort:
 @pytest.mark.parametrize("settings", [{}, OFFICIAL], ids=["exact", "official"])
 def test_threshold_is_the_lowest_score_that_keeps_the_rate(settings: dict[str, object]) -> None:
     chosen = protocol(operating_points=RATES, **settings)
-    threshold = read_froc(four_cases_with_hits_and_false_positives(), chosen).metrics[
+    threshold = estimate_froc(four_cases_with_hits_and_false_positives(), chosen).metrics[
         "threshold_at_fp_rate"
     ]
     # 0.125 allows no false positive of four cases, 0.25 one (.92), 0.5 two, 1 four (down to .5)
@@ -39,3 +39,20 @@ def test_threshold_is_the_lowest_score_that_keeps_the_rate(settings: dict[str, o
         "1": 0.5,
         "2": 0.2,
     }
+
+
+@pytest.mark.parametrize("method", ["jackknife", "percentile", "bca", "luna16", "guarded"])
+@pytest.mark.parametrize("bootstraps", [0, 1])
+def test_without_resamples_a_band_has_both_ends_at_every_rate(method: str, bootstraps: int) -> None:
+    is_own = method == "luna16"
+    interval = IntervalChoice(
+        method=method, bootstraps=bootstraps, unit="case" if is_own else "patient"
+    )
+    interpolation = "luna16" if is_own else "linear"
+    chosen = protocol(metrics=("cpm",), interval=interval, interpolation=interpolation)
+    estimated = estimate_froc(four_cases_with_hits_and_false_positives(), chosen)
+    for curve in estimated.curves:
+        assert curve.table("algorithm", "rule").height == len(curve.x)
+    has_band = method == "guarded" and bootstraps == 1
+    assert len(estimated.curves) == (3 if has_band else 1)
+    assert (estimated.metrics["cpm"].low is not None) == (method == "jackknife" or has_band)
