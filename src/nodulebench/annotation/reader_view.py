@@ -88,7 +88,7 @@ def shown_candidates(
         for reading in workflow.seen_readings(batch, actor_id)
         if reading.case_id == case_id
     }
-    asked = set(waiting(workflow, batch, actor_id, case_id))
+    asked = set(waiting(workflow, batch, actor_id))
     names = shown_names(workflow, batch, actor_id, case_id)
     by_id = {candidate.candidate_id: candidate for candidate in seen}
     return [
@@ -281,9 +281,13 @@ def _steps(
     handle: ProjectHandle, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Iterator[SingleStep]:
     by_name = {answer.name: answer for answer in answers}
-    asked = {name for _, name in waiting(handle.workflow, batch, actor_id, task.case_id)}
+    asked = set(waiting(handle.workflow, batch, actor_id))
     shown = shown_names(handle.workflow, batch, actor_id, task.case_id)
-    names = {candidate_id: name for candidate_id, name in shown.items() if candidate_id in asked}
+    names = {
+        candidate_id: name
+        for candidate_id, name in shown.items()
+        if (task.case_id, candidate_id) in asked
+    }
     raise_problems(_missing(task, names.values(), by_name))
     for candidate_id, name in names.items():
         yield from _steps_of(task, candidate_id, by_name[name])
@@ -355,12 +359,11 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
         InputError: if the batch or the person is not known.
     """
     batch = handle.batch(batch_id)
-    waiting = set(_waiting(batch, actor_id))
-    _, seen = handle.visible(actor_id, batch_id)
+    asked = set(waiting(handle.workflow, batch, actor_id))
     rows = [
         _row(candidate, batch)
-        for candidate in seen
-        if (candidate.case_id, candidate.candidate_id) in waiting
+        for candidate in handle.workflow.seen_candidates(batch, actor_id)
+        if (candidate.case_id, candidate.candidate_id) in asked
     ]
     texts = dict.fromkeys(("case_id", "candidate_id", "slices"), pl.String)
     numbers = dict.fromkeys(("x_mm", "y_mm", "length_mm", "width_mm"), pl.Float64)
@@ -411,15 +414,6 @@ def unread_cases(handle: ProjectHandle) -> list[str]:
     """The cases of a project that are in no batch yet."""
     given = {case_id for batch in handle.batches().values() for case_id in batch.order.case_ids}
     return [case_id for case_id in handle.workflow.cases["case_id"] if case_id not in given]
-
-
-def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
-    """The candidates that wait for an answer of the person."""
-    if batch.state == "typing":
-        return [key for key in batch.untyped if actor_id not in batch.typings.get(key, {})]
-    if batch.state == "review":
-        return batch.unreviewed if actor_id == batch.order.reviewer_id else ()
-    return list(batch.open_disputes) if batch.state == "arbitration" else ()
 
 
 def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:

@@ -161,22 +161,21 @@ def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mo
     if batch.state == "review":
         is_asked = actor_id == batch.order.reviewer_id and case_id in batch.unfinished
     else:
-        is_asked = bool(waiting(workflow, batch, actor_id, case_id))
+        is_asked = any(key[0] == case_id for key in waiting(workflow, batch, actor_id))
     return asked.get(batch.state, "done") if is_asked else "done"
 
 
-def waiting(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Key]:
-    """The candidates of a case that wait for an answer of the person."""
-    keys: list[Key] = []
+def waiting(workflow: Workflow, batch: Batch, actor_id: str) -> list[Key]:
+    """The candidates of a batch that wait for an answer of the person."""
     if batch.state == "typing":
-        keys = [
+        return [
             key
             for key in batch.untyped
             if actor_id in batch.candidates[key].reader_ids
             and actor_id not in batch.typings.get(key, {})
         ]
-    elif batch.state == "review" and actor_id == batch.order.reviewer_id:
-        keys = batch.unreviewed
-    elif batch.state == "arbitration" and workflow.may_arbitrate(batch, actor_id):
-        keys = batch.open_disputes
-    return [key for key in keys if key[0] == case_id]
+    if batch.state == "review" and actor_id == batch.order.reviewer_id:
+        return batch.unreviewed
+    if batch.state == "arbitration" and workflow.may_arbitrate(batch, actor_id):
+        return batch.open_disputes
+    return []

@@ -85,6 +85,8 @@ def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
     assert asked["why"].to_list() == ["", "the readers are not consistent"]
     answer(handle, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"]))
     finish_cases(handle, "b1", "dee", handle.batch("b1").unfinished)
+    for name in ("ann", "bo", "dee"):  # readers see no dispute before the release
+        assert request_answers(handle, "b1", name).height == 0, name
     asked = request_answers(handle, "b1", "eve")
     assert asked["candidate_id"].to_list() == ["candidate-2"]
     answer(handle, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
