@@ -2,8 +2,9 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
+  { ignores: [".venv/"] },
   {
-    files: ["src/nodulebench/web/viewer/static/viewer/*.js"],
+    files: ["src/nodulebench/web/viewer/static/*.js"],
     ...js.configs.recommended,
     languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.browser },
     rules: {

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
+from nodulebench.annotation import actions
+from nodulebench.annotation.actions import NIFDC, event_of
+from nodulebench.annotation.batch import Batch, batches_of
 from nodulebench.annotation.people import Person, Roster, Team
 from nodulebench.annotation.project import (
     CASES,
@@ -18,10 +21,7 @@ from nodulebench.annotation.project import (
     audit_project,
     open_project,
 )
-from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.annotation.workflow import actions
-from nodulebench.annotation.workflow.actions import NIFDC, event_of
-from nodulebench.annotation.workflow.batch import Batch, batches_of
+from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
 from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.io.json_files import write_json
 

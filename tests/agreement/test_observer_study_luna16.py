@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nodulebench.annotation.observer_study.service import SelectOptions, select_files
+from nodulebench.annotation.observer_selection import SelectOptions, select_files
 
 
 def test_a_quarter_per_scan_of_a_public_submission_is_222_marks(

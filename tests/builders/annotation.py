@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench.annotation import actions
+from nodulebench.annotation.actions import Event
 from nodulebench.annotation.people import PROGRAM, Person, Roster, Team
-from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.annotation.workflow import actions
-from nodulebench.annotation.workflow.actions import Event
-from nodulebench.annotation.workflow.log import act, annotation_log
-from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.annotation.project_log import act, annotation_log
+from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.workflow import Workflow
 from nodulebench.core.tables import CASES
 from nodulebench.security.event_log.index import IndexedLog
 from nodulebench.security.event_log.store import Stored

@@ -5,20 +5,11 @@ from pathlib import Path
 
 from builders.annotation import small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
+from nodulebench.annotation.actions import NIFDC, Event
 from nodulebench.annotation.people import Roster
-from nodulebench.annotation.project import (
-    CASES,
-    PROJECT,
-    Project,
-    ProjectHandle,
-    add_nodules,
-    finish_cases,
-    open_project,
-    step_of,
-    submit_case,
-)
-from nodulebench.annotation.reviewers import draw_reviewer, open_batch
-from nodulebench.annotation.workflow.actions import NIFDC, Event
+from nodulebench.annotation.project import CASES, PROJECT, Project, ProjectHandle, open_project
+from nodulebench.annotation.reviewer_draw import draw_reviewer, open_batch
+from nodulebench.annotation.steps import add_nodules, finish_cases, step_of, submit_case
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.nifdc import write_marks
 from nodulebench.security.keys import new_person_key

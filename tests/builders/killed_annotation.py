@@ -26,8 +26,8 @@ import polars as pl
 import nodulebench.annotation.project  # noqa: F401
 from builders.annotation_project import LONE, MISSED, SHARED, Panel
 from builders.killed_sealing import WATCHED, in_child
+from nodulebench.annotation.actions import steps_of
 from nodulebench.annotation.project import audit_project, open_project
-from nodulebench.annotation.workflow.actions import steps_of
 from nodulebench.cli import main as command_line
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -11,11 +11,11 @@ from starlette.testclient import TestClient
 
 from builders.annotation import two_teams
 from builders.reading import BALL_MM, ball, write_scans
+from nodulebench.annotation.actions import NIFDC, WorkflowRules
 from nodulebench.annotation.people import Roster
 from nodulebench.annotation.project import CASES, PROJECT, Project, ProjectHandle, open_project
-from nodulebench.annotation.readings.quality import with_repeats
-from nodulebench.annotation.reviewers import open_batch
-from nodulebench.annotation.workflow.actions import NIFDC, WorkflowRules
+from nodulebench.annotation.repeats import with_repeats
+from nodulebench.annotation.reviewer_draw import open_batch
 from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.io.json_files import write_json

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from builders.annotation import small_cases, two_teams
+from nodulebench.annotation.actions import NIFDC
 from nodulebench.annotation.project import Project
-from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.cli import main
 from nodulebench.io.json_files import write_json
 

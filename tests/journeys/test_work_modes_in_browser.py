@@ -33,7 +33,7 @@ from builders.portal import PASSWORD, make_person, open_site, signed_in
 from builders.reading import write_scans
 from builders.site_projects import SCANS, roster_text, with_accounts
 from builders.working import NEXT_TO, PLACE, ball_project, handle_of, people_of
-from nodulebench.annotation.workflow.actions import LIDC
+from nodulebench.annotation.actions import LIDC
 from nodulebench.cli import main
 from nodulebench.i18n.translator import LanguageName
 from nodulebench.io.formats import read_reference

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from builders.annotation import drawn, memory_log, reading, small_cases, two_teams
-from nodulebench.annotation.people import PROGRAM, commitment_of
-from nodulebench.annotation.readings.reading import DrawnFinding, Reading
-from nodulebench.annotation.workflow.actions import (
+from nodulebench.annotation.actions import (
     NIFDC,
     AddNodule,
     ArbitrateNodule,
@@ -24,9 +22,11 @@ from nodulebench.annotation.workflow.actions import (
     TypeNodule,
     WorkflowRules,
 )
-from nodulebench.annotation.workflow.batch import State
-from nodulebench.annotation.workflow.log import act
-from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.annotation.batch import State
+from nodulebench.annotation.people import PROGRAM, commitment_of
+from nodulebench.annotation.project_log import act
+from nodulebench.annotation.readings import DrawnFinding, Reading
+from nodulebench.annotation.workflow import Workflow
 from nodulebench.core.errors import InputError
 
 ROSTER = two_teams()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.annotation import WorkflowDriver, drawn, reading, small_cases, two_teams
-from nodulebench.annotation.workflow.actions import LIDC, ReviseReading, SubmitReading
-from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.annotation.actions import LIDC, ReviseReading, SubmitReading
+from nodulebench.annotation.workflow import Workflow
 from nodulebench.core.errors import InputError
 
 READERS, CASES = ("r1", "r2", "r3"), ("a", "b")

@@ -9,38 +9,33 @@ from secrets import randbits
 import polars as pl
 from pydantic import Field, ValidationError
 
-from nodulebench.annotation.exam import who_passed
-from nodulebench.annotation.people import Role, Roster, new_seed, random_teams
-from nodulebench.annotation.readings.quality import draw_repeats, with_repeats
-from nodulebench.annotation.readings.reading import Reading, readings_of
-from nodulebench.annotation.workflow.actions import (
-    ACTIONS,
+from nodulebench.annotation import actions
+from nodulebench.annotation.actions import (
     WORKFLOWS,
     Action,
-    AddNodule,
     ChangeKey,
-    CheckBatch,
-    CorrectOutline,
     Event,
-    FinishCase,
-    ReviseReading,
-    SingleStep,
-    SubmitReading,
     WorkflowRules,
-    at_once,
 )
-from nodulebench.annotation.workflow.batch import Batch, Key
-from nodulebench.annotation.workflow.log import Batches, act, annotation_log
-from nodulebench.annotation.workflow.permissions import key_change, known_batch
-from nodulebench.annotation.workflow.reviewer_draw import draw_notices
-from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow
+from nodulebench.annotation.batch import Batch
+from nodulebench.annotation.exam import who_passed
+from nodulebench.annotation.people import (
+    Role,
+    Roster,
+    random_teams,
+)
+from nodulebench.annotation.permissions import key_change, known_batch
+from nodulebench.annotation.project_log import Batches, act, annotation_log
+from nodulebench.annotation.readings import Reading
+from nodulebench.annotation.repeats import draw_repeats, with_repeats
+from nodulebench.annotation.workflow import SeenCandidate, Workflow
 from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.formats import read_case_list, read_cases, read_submission
+from nodulebench.io.formats import read_case_list, read_cases
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import bytes_digest, file_digest
 from nodulebench.io.table_files import write_table
@@ -171,157 +166,6 @@ def change_key(
         return step
 
     return handle.act(actor_id, made)
-
-
-def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
-    """Submit a reader's file for all cases of a batch, as one event.
-
-    With the last reading, the program also checks the consistency.
-    """
-    return submit_readings(handle, batch_id, reader_id, _drawn(handle, batch_id, reader_id, path))
-
-
-def submit_readings(
-    handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
-) -> Event:
-    """Submit a reader's readings of cases of a batch, as one event; see ``submit_case``."""
-
-    def steps(batches: Mapping[str, Batch]) -> Action:
-        batch = known_batch(batches, batch_id)
-        new = [
-            reading
-            for reading in readings
-            if batch.readings.get((reading.case_id, reader_id)) != reading
-        ]
-        still = set(batch.missing_readings) - {(reading.case_id, reader_id) for reading in new}
-        is_last = not still and batch.checks is None and batch.rules.revision == "none"
-        taken: list[SingleStep] = [
-            SubmitReading(batch_id=batch_id, reading=reading, seed=None if place else new_seed())
-            for place, reading in enumerate(new or readings)
-        ]
-        return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
-
-    return handle.act(reader_id, steps)
-
-
-def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
-    """Submit a reader's revised file, for all cases that they can revise; see ``Batch``.
-
-    Args:
-        handle: the project.
-        batch_id: the batch.
-        reader_id: who revises.
-        path: the revised readings of all these cases; None: the first readings, unchanged.
-
-    Raises:
-        InputError: if there is nothing to revise, or the file has marks in another case.
-    """
-    batch = handle.batch(batch_id)
-    open_cases = [
-        case_id
-        for case_id, reader in batch.unrevised
-        if reader == reader_id and batch.is_unblinded(case_id)
-    ]
-    if path is None:
-        drawn = [batch.readings[case_id, reader_id] for case_id in open_cases]
-    else:
-        drawn = [
-            reading
-            for reading in _drawn(handle, batch_id, reader_id, path)
-            if reading.case_id in open_cases or reading.findings
-        ]
-    if not drawn:
-        what = f"has no case that '{reader_id}' can revise now."
-        raise InputError.at(f"batch '{batch_id}'", what, "See 'annotate review status'.")
-    return revise_readings(handle, batch_id, reader_id, drawn)
-
-
-def revise_readings(
-    handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
-) -> Event:
-    """Submit revised readings, as one event; with the last one, the program compares all."""
-
-    def steps(batches: Mapping[str, Batch]) -> Action:
-        batch = known_batch(batches, batch_id)
-        still = set(batch.unrevised) - {(reading.case_id, reader_id) for reading in readings}
-        taken: list[SingleStep] = [
-            ReviseReading(batch_id=batch_id, reading=reading) for reading in readings
-        ]
-        is_last = not still and batch.checks is None and not batch.missing_readings
-        return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
-
-    return handle.act(reader_id, steps)
-
-
-def add_nodules(
-    handle: ProjectHandle, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
-) -> Event:
-    """Add the nodules of a reviewer's file, all or none, each with its type."""
-    steps = [
-        AddNodule(batch_id=batch_id, case_id=reading.case_id, finding=finding, comment=comment)
-        for reading in _drawn(handle, batch_id, reviewer_id, path)
-        for finding in reading.findings
-    ]
-    if not steps:
-        raise InputError.at(path.name, "holds no nodule to add.")
-    return handle.act(reviewer_id, at_once(batch_id, steps))
-
-
-def correct_outline(
-    handle: ProjectHandle,
-    batch_id: str,
-    actor_id: str,
-    key: Key,
-    path: Path,
-    *,
-    comment: str = "",
-) -> Event:
-    """Replace a candidate's outline by the one nodule of its case in a file; see ``Batch``."""
-    case_id, candidate_id = key
-    drawn = [
-        reading
-        for reading in _drawn(handle, batch_id, actor_id, path)
-        if reading.case_id == case_id
-    ]
-    findings = [finding for reading in drawn for finding in reading.findings]
-    if len(findings) != 1:
-        what = f"holds {len(findings)} nodules in case '{case_id}', not the one to correct."
-        raise InputError.at(path.name, what)
-    fields = {"batch_id": batch_id, "case_id": case_id, "candidate_id": candidate_id}
-    step = CorrectOutline(**fields, slices=findings[0].slices, comment=comment)
-    return handle.act(actor_id, step)
-
-
-def finish_cases(
-    handle: ProjectHandle, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
-) -> Event:
-    steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
-    return handle.act(reviewer_id, at_once(batch_id, steps))
-
-
-def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
-    """The readings of a batch's cases in a person's file."""
-    handle.workflow.roster.person(person_id)
-    order = handle.batch(batch_id).order
-    cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
-    return readings_of(read_submission(path, handle.workflow.cases), cases, person_id)
-
-
-def step_of(fields: JsonObject) -> Action:
-    """Build an action from its fields.
-
-    Raises:
-        InputError: for each field that is not valid.
-    """
-    try:
-        return ACTIONS.validate_python(fields)
-    except ValidationError as error:
-        raise InputError(
-            Problem(
-                f"{fields['step']} {detail['loc'][-1]}", f"'{detail['input']}': {detail['msg']}."
-            )
-            for detail in error.errors(include_url=False)
-        ) from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -523,3 +367,39 @@ def _notices(events: Sequence[Event], signers: int, checkpoints: int) -> Iterato
     if not checkpoints:
         yield Notice("log_without_checkpoint")
     yield from draw_notices(events)
+
+
+def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
+    """Audit notices on how batches got their reviewers; all steps were allowed."""
+    opened: dict[str, list[str]] = {}
+    waiting: dict[str, str] = {}
+    promised: set[str] = set()
+    for event in events:
+        batch_id = event.batch_id
+        if event.step == "open":
+            order = actions.OpenBatch.model_validate(event.payload)
+            if order.reviewer_id is not None:
+                yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": batch_id})
+            if order.commitment is not None:
+                promised.add(batch_id)
+            for case_id in order.case_ids:
+                opened.setdefault(case_id, []).append(batch_id)
+        elif event.step == "draw":
+            waiting.pop(batch_id, None)
+            step = actions.DrawReviewer.model_validate(event.payload)
+            if step.redraw_reason:
+                values = {"batch": batch_id, "reader": event.person, "reason": step.redraw_reason}
+                yield Notice("reviewer_drawn_again", values)
+        elif batch_id in promised and _is_last_reading(event):
+            waiting[batch_id] = event.at.isoformat(timespec="seconds")
+    for batch_id, since in waiting.items():
+        yield Notice("draw_waits", {"batch": batch_id, "since": since})
+    again = sorted({name for names in opened.values() if len(names) > 1 for name in names})
+    if again:
+        yield Notice("cases_opened_again", {"batches": again})
+
+
+def _is_last_reading(event: Event) -> bool:
+    """Whether all have read with this event: the program compared the readings."""
+    steps = event.payload["steps"] if event.step == "several" else [event.payload]
+    return any(step["step"] == "check" for step in steps)

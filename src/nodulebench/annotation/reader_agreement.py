@@ -1,6 +1,6 @@
 """Files of several readers -> their agreement, what is unusual, and the union of their marks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -8,24 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.annotation.project import ProjectHandle
-from nodulebench.annotation.readings.consistency import (
-    CaseCheck,
-    ConsistencyRule,
-    check_consistency,
-)
-from nodulebench.annotation.readings.quality import (
-    PairAgreement,
-    ReaderSkill,
-    detections,
-    drift,
-    group_agreement,
-    pairwise_agreement,
-    repeat_agreement,
-    repeated_readings,
-    skills,
-)
-from nodulebench.annotation.readings.reading import (
+from nodulebench.annotation.consistency import CaseCheck, ConsistencyRule, check_consistency
+from nodulebench.annotation.reading_warnings import ReadingWarning, warn_of
+from nodulebench.annotation.readings import (
     DrawnFinding,
     Reading,
     box_diameter_mm,
@@ -34,9 +19,7 @@ from nodulebench.annotation.readings.reading import (
     readings_of,
     type_number,
 )
-from nodulebench.annotation.readings.warnings import ReadingWarning, warn_of
 from nodulebench.annotation.release import accept_all, unite
-from nodulebench.annotation.workflow.actions import EventStep, steps_of
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import (
     InputError,
@@ -67,6 +50,156 @@ from nodulebench.statistics.agreement import (
     intraclass_correlation,
     krippendorff_alpha,
 )
+
+
+def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
+    """Whether each reader of a case drew each of its candidates, one row per pair."""
+    rows = [
+        (check.case_id, candidate.candidate_id, reader, reader in candidate.reader_ids)
+        for check in checks
+        for candidate in check.candidates
+        for reader in check.reader_ids
+    ]
+    names = ("case_id", "candidate_id", "reader_id")
+    schema = dict.fromkeys(names, pl.String) | {"is_drawn": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def positive_agreement(both: int, first_only: int, second_only: int) -> float:
+    """Twice what both drew, divided by all that each drew.
+
+    Raises:
+        UndefinedError: if neither drew anything.
+    """
+    total = 2 * both + first_only + second_only
+    if not total:
+        raise UndefinedError("nothing_drawn_by_two")
+    return 2 * both / total
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Two readers on the cases both have read."""
+
+    first: str
+    second: str
+    cases: int
+    both: int
+    first_only: int
+    second_only: int
+    agreement: float | None
+    """Positive agreement; None where neither drew anything."""
+
+
+def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
+    """Every pair of readers who have read a case in common."""
+    readers = sorted({reader for check in checks for reader in check.reader_ids})
+    pairs = []
+    for first, second in combinations(readers, 2):
+        common = [check for check in checks if {first, second} <= set(check.reader_ids)]
+        if not common:
+            continue
+        drew = [
+            (first in candidate.reader_ids, second in candidate.reader_ids)
+            for check in common
+            for candidate in check.candidates
+        ]
+        both, first_only, other = (
+            drew.count(pattern) for pattern in ((True, True), (True, False), (False, True))
+        )
+        agreement = agreement_or_none(both, first_only, other)
+        pairs.append(PairAgreement(first, second, len(common), both, first_only, other, agreement))
+    return pairs
+
+
+def agreement_or_none(both: int, first_only: int, second_only: int) -> float | None:
+    try:
+        return positive_agreement(both, first_only, second_only)
+    except UndefinedError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAgreement:
+    """All readers together."""
+
+    candidates: int
+    by_readers: tuple[int, ...]
+    """Candidates drawn by exactly 1, 2, ... readers."""
+    unanimous: float
+    """Share of the candidates that all readers of the case drew."""
+    mean_agreement: float
+    """Mean positive agreement of all pairs."""
+
+
+def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
+    """How far all readers agree.
+
+    Raises:
+        UndefinedError: if no reader drew anything, or no case has two readers.
+    """
+    drawn_by = [
+        (len(candidate.reader_ids), len(check.reader_ids))
+        for check in checks
+        for candidate in check.candidates
+    ]
+    if not drawn_by:
+        raise UndefinedError("nothing_drawn")
+    pairs = [pair.agreement for pair in pairwise_agreement(checks) if pair.agreement is not None]
+    if not pairs:
+        raise UndefinedError("no_case_with_two_readers")
+    most = max(readers for _, readers in drawn_by)
+    counts = [sum(count == number for count, _ in drawn_by) for number in range(1, most + 1)]
+    unanimous = sum(count == readers for count, readers in drawn_by) / len(drawn_by)
+    return GroupAgreement(len(drawn_by), tuple(counts), unanimous, float(np.mean(pairs)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSkill:
+    """One reader compared with the others who read the same cases."""
+
+    reader_id: str
+    cases: int
+    backed: int
+    """Candidates that enough of the others drew."""
+    found: int
+    """How many of these the reader drew too."""
+    lone: int
+    """Candidates that only this reader drew."""
+
+    @property
+    def sensitivity(self) -> float | None:
+        """``found`` divided by ``backed``; None where nothing was backed."""
+        return self.found / self.backed if self.backed else None
+
+    @property
+    def lone_per_case(self) -> float:
+        """Candidates per case that no other reader drew."""
+        return self.lone / self.cases
+
+
+def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
+    """Compare each reader with the others.
+
+    Args:
+        checks: the cases.
+        others_needed: how many others must have drawn a candidate; 0: more than half of them.
+    """
+    readers = sorted({reader for check in checks for reader in check.reader_ids})
+    reader_skills = []
+    for reader in readers:
+        own = [check for check in checks if reader in check.reader_ids]
+        backed = hits = lone = 0
+        for check in own:
+            needed = others_needed or (len(check.reader_ids) - 1) // 2 + 1
+            for candidate in check.candidates:
+                others = len(set(candidate.reader_ids) - {reader})
+                is_drawn = reader in candidate.reader_ids
+                lone += is_drawn and not others
+                backed += others >= needed
+                hits += is_drawn and others >= needed
+        reader_skills.append(ReaderSkill(reader, len(own), backed, hits, lone))
+    return reader_skills
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,100 +476,3 @@ def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
 
 def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) -> JsonObject:
     return {"name": name, **or_reason(lambda: coefficient(*given).to_json())}
-
-
-def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
-    """Agreement over all batches whose readings have been checked.
-
-    Cases that were shown twice count once, by their first reading, except in ``repeats``.
-
-    Args:
-        handle: the project.
-        periods: into how many parts, of equally many cases, a reader's time is divided.
-    """
-    events = handle.log.read()
-    steps = [step for event in events for step in steps_of(event)]
-    batches = [
-        batch for batch in handle.workflow.batches(events).values() if batch.checks is not None
-    ]
-    repeats = handle.repeats
-    checks = [
-        check
-        for batch in batches
-        for case_id, check in (batch.checks or {}).items()
-        if case_id not in repeats
-    ]
-    readings = [reading for batch in batches for reading in batch.blind]
-    return {
-        "cases": len(checks),
-        "group": or_reason(lambda: asdict(group_agreement(checks))),
-        "pairs": [asdict(pair) for pair in pairwise_agreement(checks)],
-        "readers": [
-            asdict(skill)
-            | {
-                "sensitivity": skill.sensitivity,
-                "lone_per_case": skill.lone_per_case,
-                "drift": _drift(skill.reader_id, checks, steps, periods),
-            }
-            for skill in skills(checks)
-        ],
-        "repeats": [
-            asdict(repeat_agreement(pairs, handle.workflow.rules.consistency))
-            | _with_itself(reader_id, pairs, handle)
-            | {"least_between": _least_between(reader_id, pairs, repeats, steps)}
-            for reader_id, pairs in repeated_readings(readings, repeats).items()
-        ],
-    }
-
-
-def _with_itself(
-    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], handle: ProjectHandle
-) -> JsonObject:
-    """How far a reader agrees with their repeats on types and diameters, as if two readers."""
-    again = f"{reader_id} again"
-    drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
-    rule = handle.workflow.rules.consistency
-    both = ReadingComparison(
-        handle.workflow.cases,
-        [reading for pair in drawn for reading in pair],
-        [check_consistency(list(pair), rule) for pair in drawn],
-        [],
-    )
-    try:
-        agreement = reader_agreement(both)
-    except UndefinedError as error:
-        return {"metrics": [], "limits": [], "reason": reason_of(error).to_json()}
-    return {"metrics": agreement.rows, "limits": agreement.limits.to_dicts()}
-
-
-def _least_between(
-    reader_id: str,
-    pairs: Sequence[tuple[Reading, Reading]],
-    repeats: Mapping[str, str],
-    steps: Sequence[EventStep],
-) -> int:
-    """The fewest cases that the reader submitted between a case and its repeat."""
-    read = [step.case_id for step in steps if step.step == "read" and step.actor_id == reader_id]
-    shown_as = {case_id: name for name, case_id in repeats.items()}
-    return min(
-        abs(read.index(shown_as[first.case_id]) - read.index(first.case_id)) - 1
-        for first, _ in pairs
-    )
-
-
-def write_quality(quality: JsonObject, path: Path) -> None:
-    write_json(quality, path)
-
-
-def _drift(
-    reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[EventStep], periods: int
-) -> JsonObject:
-    by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
-    in_order = [
-        by_case[step.case_id]
-        for step in steps
-        if step.step == "read" and step.actor_id == reader_id and step.case_id in by_case
-    ]
-    parts = np.array_split(np.arange(len(in_order)), min(periods, len(in_order)))
-    grouped = [[in_order[place] for place in part] for part in parts]
-    return or_reason(lambda: asdict(drift(grouped, reader_id)))

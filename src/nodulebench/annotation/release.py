@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench import __version__
+from nodulebench.annotation.actions import steps_of
+from nodulebench.annotation.batch import Batch, Key
+from nodulebench.annotation.consistency import Box, Candidate, CaseCheck
 from nodulebench.annotation.project import ProjectHandle, step_problems
-from nodulebench.annotation.readings.consistency import Box, Candidate, CaseCheck
-from nodulebench.annotation.readings.reading import DrawnSlice, Reading, finding_name, findings_of
-from nodulebench.annotation.workflow.actions import steps_of
-from nodulebench.annotation.workflow.batch import Batch, Key
+from nodulebench.annotation.readings import DrawnSlice, Reading, finding_name, findings_of
 from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDINGS, Readings

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
+from nodulebench.annotation.batch import Batch, Key, State
 from nodulebench.annotation.project import ProjectHandle
-from nodulebench.annotation.readings.quality import in_turn
-from nodulebench.annotation.workflow.batch import Batch, Key, State
-from nodulebench.annotation.workflow.log import Batches
-from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.annotation.project_log import Batches
+from nodulebench.annotation.repeats import in_turn
+from nodulebench.annotation.workflow import Workflow
 
 if TYPE_CHECKING:
-    from nodulebench.annotation.workflow.actions import Event
+    from nodulebench.annotation.actions import Event
     from nodulebench.security.event_log.index import View
 
 Mode = Literal["read", "revise", "type", "review", "arbitrate", "done"]
@@ -179,3 +179,9 @@ def waiting(workflow: Workflow, batch: Batch, actor_id: str) -> list[Key]:
     if batch.state == "arbitration" and workflow.may_arbitrate(batch, actor_id):
         return batch.open_disputes
     return []
+
+
+def unread_cases(handle: ProjectHandle) -> list[str]:
+    """The cases of a project that are in no batch yet."""
+    given = {case_id for batch in handle.batches().values() for case_id in batch.order.case_ids}
+    return [case_id for case_id in handle.workflow.cases["case_id"] if case_id not in given]

@@ -63,7 +63,7 @@ def command(
     nodulebench read panel/ --images scans/ --as anna
     nodulebench read study/ --images scans/ --as anna
     """
-    from nodulebench.annotation.observer_study.study import STUDY
+    from nodulebench.annotation.observer_study import STUDY
     from nodulebench.annotation.project import PROJECT
     from nodulebench.web.viewer.app import ServeOptions, serve_folder, serve_project, serve_study
     from nodulebench.web.viewer.exam import exam_of

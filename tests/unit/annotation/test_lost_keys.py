@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotation.project import audit_project, change_key, open_project, submit_case
-from nodulebench.annotation.workflow.actions import KEYS, ChangeKey, OpenBatch, event_of
+from nodulebench.annotation.actions import KEYS, ChangeKey, OpenBatch, event_of
+from nodulebench.annotation.project import audit_project, change_key, open_project
+from nodulebench.annotation.steps import submit_case
 from nodulebench.core.errors import InputError
 from nodulebench.security.event_log import index as indexed
 from nodulebench.security.event_log.signers import PersonSigner

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
-from nodulebench.annotation.project import audit_project, checkpoint_project, step_of
+from nodulebench.annotation.actions import Event, event_of
+from nodulebench.annotation.project import audit_project, checkpoint_project
 from nodulebench.annotation.release import export_released
-from nodulebench.annotation.workflow.actions import Event, event_of
+from nodulebench.annotation.steps import step_of
 from nodulebench.core.errors import InputError
 from nodulebench.io.bundle import read_reference
 from nodulebench.io.manifests import bytes_digest
@@ -217,7 +218,7 @@ def test_dates_that_go_backwards_are_reported(tmp_path: Path) -> None:
 def test_no_one_signs_for_another(tmp_path: Path) -> None:
     panel = Panel(tmp_path, has_keys=True).start("a")
     panel.opens("a")
-    from nodulebench.annotation.project import submit_case
+    from nodulebench.annotation.steps import submit_case
 
     path = panel.file("r1", {"a": [SHARED, LONE]})
     with pytest.raises(InputError, match="person 'r1': must sign, but no key was given"):

@@ -8,15 +8,11 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotation.project import (
-    ProjectHandle,
-    StartProjectOptions,
-    finish_cases,
-    start_project,
-    submit_case,
-)
-from nodulebench.annotation.reader_view import answer, export_tasks, request_answers, unread_cases
-from nodulebench.annotation.reviewers import open_batch
+from nodulebench.annotation.answers import answer, export_tasks, request_answers
+from nodulebench.annotation.project import ProjectHandle, StartProjectOptions, start_project
+from nodulebench.annotation.reviewer_draw import open_batch
+from nodulebench.annotation.steps import finish_cases, submit_case
+from nodulebench.annotation.tasks import unread_cases
 from nodulebench.core.errors import InputError
 from nodulebench.io.marks.nifdc import write_marks
 

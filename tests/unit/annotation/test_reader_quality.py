@@ -4,17 +4,11 @@ import pytest
 
 from builders.annotation import drawn, reading, small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotation.project import (
-    CASES,
-    PROJECT,
-    Project,
-    open_project,
-    submit_case,
-    submit_readings,
-)
-from nodulebench.annotation.reader_agreement import reader_quality
-from nodulebench.annotation.reviewers import open_batch
-from nodulebench.annotation.workflow.actions import NIFDC
+from nodulebench.annotation.actions import NIFDC
+from nodulebench.annotation.project import CASES, PROJECT, Project, open_project
+from nodulebench.annotation.reader_quality import reader_quality
+from nodulebench.annotation.reviewer_draw import open_batch
+from nodulebench.annotation.steps import submit_case, submit_readings
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.nifdc import write_marks
 

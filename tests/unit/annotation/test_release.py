@@ -7,8 +7,8 @@ import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
 from builders.tables import Slice
-from nodulebench.annotation.project import correct_outline
 from nodulebench.annotation.release import export_released
+from nodulebench.annotation.steps import correct_outline
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_reference

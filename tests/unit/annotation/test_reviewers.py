@@ -13,30 +13,7 @@ import pytest
 
 from builders.annotation import small_cases, two_teams
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotation.people import (
-    Person,
-    Roster,
-    Team,
-    commitment_of,
-    new_seed,
-    random_reviewer,
-)
-from nodulebench.annotation.project import (
-    CASES,
-    PROJECT,
-    Project,
-    audit_project,
-    change_key,
-    step_of,
-)
-from nodulebench.annotation.readings.reading import readings_of
-from nodulebench.annotation.reviewers import (
-    commitment_file,
-    draw_again,
-    draw_reviewer,
-    open_batch,
-)
-from nodulebench.annotation.workflow.actions import (
+from nodulebench.annotation.actions import (
     NIFDC,
     CheckBatch,
     DrawReviewer,
@@ -45,6 +22,23 @@ from nodulebench.annotation.workflow.actions import (
     SubmitReading,
     event_of,
 )
+from nodulebench.annotation.people import (
+    Person,
+    Roster,
+    Team,
+    commitment_of,
+    new_seed,
+    random_reviewer,
+)
+from nodulebench.annotation.project import CASES, PROJECT, Project, audit_project, change_key
+from nodulebench.annotation.readings import readings_of
+from nodulebench.annotation.reviewer_draw import (
+    commitment_file,
+    draw_again,
+    draw_reviewer,
+    open_batch,
+)
+from nodulebench.annotation.steps import step_of
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import write_json

@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotation.readings.consistency import check_consistency
-from nodulebench.annotation.readings.reading import DrawnFinding, findings_of
+from nodulebench.annotation.consistency import check_consistency
+from nodulebench.annotation.readings import DrawnFinding, findings_of
 from nodulebench.annotation.release import accept_all, unite
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.outlines import area_mm2, read_outline

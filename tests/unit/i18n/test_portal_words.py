@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 import nodulebench
+from nodulebench.annotation.actions import ASPECTS
+from nodulebench.annotation.batch import State
 from nodulebench.annotation.people import Role
-from nodulebench.annotation.workflow.actions import ASPECTS
-from nodulebench.annotation.workflow.batch import State
 from nodulebench.i18n.translator import LANGUAGES, PAGES, PORTAL, catalogue
 
 PACKAGE = Path(nodulebench.__file__).parent

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotation.readings.reading import findings_of
+from nodulebench.annotation.readings import findings_of
 from nodulebench.reference.agreement import size_error
 from nodulebench.reference.panel import measure_findings
 

@@ -96,8 +96,8 @@ def consistency(
     \b
     nodulebench annotate consistency ann.csv bo.csv cy.csv --out agreement/
     """
+    from nodulebench.annotation.consistency import ConsistencyRule
     from nodulebench.annotation.reader_agreement import compare_readings
-    from nodulebench.annotation.readings.consistency import ConsistencyRule
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     with ProgressLine("comparing"):

@@ -25,7 +25,7 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
     \b
     nodulebench annotate observer open study/ --reader ann --reader bo --reader cy --reader di
     """
-    from nodulebench.annotation.observer_study.study import begin_study
+    from nodulebench.annotation.observer_study import begin_study
 
     opened = begin_study(study, reader_ids, seed=seed, patch_mm=patch_mm)
     click.echo(f"{opened.suspects.height} positions for each of {len(reader_ids)} readers")
@@ -47,7 +47,7 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer export-tasks study/ ann.csv --by ann
     """
-    from nodulebench.annotation.observer_study.study import add_to_queue, open_study
+    from nodulebench.annotation.observer_study import add_to_queue, open_study
 
     count = add_to_queue(open_study(study), actor_id, file)
     if not count:
@@ -67,7 +67,7 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer import-answers study/ ann.csv --by ann
     """
-    from nodulebench.annotation.observer_study import study as studies
+    from nodulebench.annotation import observer_study as studies
 
     opened = studies.open_study(study)
     count = studies.answer(opened, actor_id, file)
@@ -87,7 +87,7 @@ def status(study: Path) -> None:
 
 
 def _tell(study: Path) -> None:
-    from nodulebench.annotation.observer_study.study import open_study, status_of
+    from nodulebench.annotation.observer_study import open_study, status_of
 
     opened = open_study(study)
     logs, total = status_of(opened)["logs"], opened.suspects.height
@@ -132,7 +132,7 @@ def select(**options: Any) -> None:
     nodulebench annotate observer select marks.csv --reference luna16/ --out study/
     nodulebench annotate observer select result/ --out study/
     """
-    from nodulebench.annotation.observer_study.service import SelectOptions, select_files
+    from nodulebench.annotation.observer_selection import SelectOptions, select_files
 
     with ProgressLine("selecting"):
         selection = select_files(SelectOptions(**options))
@@ -163,7 +163,7 @@ def conclude(
     nodulebench annotate observer conclude study/ --reference luna16/ --out both/
     nodulebench annotate observer conclude study/ ann.csv bo.csv --reference luna16/ --out both/
     """
-    from nodulebench.annotation.observer_study.service import conclude_files
+    from nodulebench.annotation.observer_conclusion import conclude_files
 
     with ProgressLine("scoring"):
         found, scored = conclude_files(study, calls, reference, out, **chosen)

@@ -41,8 +41,8 @@ def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: A
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
     """
-    from nodulebench.annotation.reader_view import unread_cases
-    from nodulebench.annotation.reviewers import commitment_file, open_batch
+    from nodulebench.annotation.reviewer_draw import commitment_file, open_batch
+    from nodulebench.annotation.tasks import unread_cases
 
     open_batch(handle, batch_id=batch_id, case_ids=case_ids or unread_cases(handle), **given)
     order = handle.batch(batch_id).order
@@ -70,7 +70,7 @@ def draw(
     \b
     nodulebench annotate review reveal-reviewer panel/ b1 --by office
     """
-    from nodulebench.annotation.reviewers import draw_again, draw_reviewer
+    from nodulebench.annotation.reviewer_draw import draw_again, draw_reviewer
 
     if redraw is None:
         draw_reviewer(handle, actor_id, batch_id, **_opening(**given))
@@ -125,8 +125,8 @@ def log(folder: Path) -> None:
     \b
     nodulebench annotate review log panel/
     """
+    from nodulebench.annotation.actions import steps_of
     from nodulebench.annotation.project import open_project
-    from nodulebench.annotation.workflow.actions import steps_of
 
     for event in open_project(folder).log.read():
         at = event.at.isoformat(timespec="seconds")
@@ -199,7 +199,7 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
     nodulebench annotate review quality panel/ --out quality.json
     """
     from nodulebench.annotation.project import open_project
-    from nodulebench.annotation.reader_agreement import reader_quality, write_quality
+    from nodulebench.annotation.reader_quality import reader_quality, write_quality
 
     report = reader_quality(open_project(folder), periods=periods)
     for pair in report["pairs"]:
@@ -251,7 +251,7 @@ def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review export-tasks panel/ b1 questions.csv --by dee
     """
-    from nodulebench.annotation.reader_view import export_tasks
+    from nodulebench.annotation.answers import export_tasks
 
     count = export_tasks(handle, batch_id, actor_id, file)
     if not count:
@@ -275,9 +275,9 @@ def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review import-answers panel/ b1 questions.csv --by dee
     """
-    from nodulebench.annotation import reader_view as questions
+    from nodulebench.annotation import answers
 
-    questions.answer(handle, batch_id, actor_id, file)
+    answers.answer(handle, batch_id, actor_id, file)
     tell_batch(handle, batch_id)
 
 
@@ -296,9 +296,9 @@ def revise(handle: Any, batch_id: str, reading: Path | None, actor_id: str) -> N
     nodulebench annotate review candidates panel/ b1 --by ann
     nodulebench annotate review revise panel/ b1 ann-again.csv --by ann
     """
-    from nodulebench.annotation import project as handles
+    from nodulebench.annotation import steps
 
-    handles.revise(handle, batch_id, actor_id, reading)
+    steps.revise(handle, batch_id, actor_id, reading)
     tell_batch(handle, batch_id)
 
 
@@ -359,7 +359,7 @@ def read(handle: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review read panel/ b1 ann.csv --by ann
     """
-    from nodulebench.annotation.project import submit_case
+    from nodulebench.annotation.steps import submit_case
 
     submit_case(handle, batch_id, actor_id, reading)
     tell_batch(handle, batch_id)
@@ -406,7 +406,7 @@ def add(handle: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) 
     \b
     nodulebench annotate review add panel/ b1 missed.csv --by dee
     """
-    from nodulebench.annotation.project import add_nodules
+    from nodulebench.annotation.steps import add_nodules
 
     add_nodules(handle, batch_id, actor_id, nodules, comment=comment)
     tell_batch(handle, batch_id)
@@ -433,7 +433,7 @@ def correct(
     \b
     nodulebench annotate review correct panel/ b1 ct-1 candidate-1 new.csv --by dee
     """
-    from nodulebench.annotation.project import correct_outline
+    from nodulebench.annotation.steps import correct_outline
 
     key = (case_id, candidate_id)
     correct_outline(handle, batch_id, actor_id, key, nodule, comment=comment)
@@ -451,7 +451,7 @@ def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str)
     \b
     nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
     """
-    from nodulebench.annotation.project import finish_cases
+    from nodulebench.annotation.steps import finish_cases
 
     finish_cases(handle, batch_id, actor_id, case_ids or handle.batch(batch_id).unfinished)
     tell_batch(handle, batch_id)
@@ -545,7 +545,7 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     nodulebench annotate review warnings panel/ b1 --images images/
     """
     from nodulebench.annotation.project import open_project
-    from nodulebench.annotation.readings.warnings import warn_of_batch
+    from nodulebench.annotation.reading_warnings import warn_of_batch
 
     reported = warn_of_batch(open_project(folder), batch_id, images)
     for warning in reported:
@@ -589,8 +589,8 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     \b
     nodulebench annotate review status panel/
     """
+    from nodulebench.annotation.permissions import known_batch
     from nodulebench.annotation.project import open_project
-    from nodulebench.annotation.workflow.permissions import known_batch
 
     handle = open_project(folder)
     batches = handle.batches()
@@ -599,7 +599,7 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
 
 
 def _step(step: str, handle: Any, actor_id: str, **fields: Any) -> None:
-    from nodulebench.annotation.project import step_of
+    from nodulebench.annotation.steps import step_of
 
     handle.act(actor_id, step_of({"step": step, **fields}))
     tell_batch(handle, fields["batch_id"])

@@ -24,7 +24,7 @@ from nodulebench.io.atomic import make_folder
 from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
 from nodulebench.web.viewer.exam import Exam, open_exam_session
 from nodulebench.web.viewer.project import open_project_session
-from nodulebench.web.viewer.routes import evaluation, page, project, readings, scans
+from nodulebench.web.viewer.routes import router
 from nodulebench.web.viewer.session import ReadingSession, open_session
 from nodulebench.web.viewer.study import open_study_session
 
@@ -194,8 +194,7 @@ def workbench_app(
     translate = translator(language)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.session, app.state.translate, app.state.home = session, translate, home
-    for routes in (page, scans, readings, evaluation, project):
-        app.include_router(routes.router)
+    app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _problem)
     app.add_exception_handler(ValidationError, _problem)  # an outline that has become too long

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from nodulebench.annotation.observer_study.calls import Call
+from nodulebench.annotation.observer_study import Call
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.json_types import JsonObject

@@ -13,19 +13,18 @@ from typing import Protocol
 
 import numpy as np
 
+from nodulebench.annotation.actions import ReleaseBatch
+from nodulebench.annotation.answers import Answer, submit_answers
+from nodulebench.annotation.batch import Batch
 from nodulebench.annotation.project import ProjectHandle, open_project
 from nodulebench.annotation.reader_view import (
-    Answer,
     ShownCandidate,
     drawn_by_others,
     shown_candidates,
-    submit_answers,
-    submit_reading,
 )
-from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.steps import revise_readings, submit_readings
 from nodulebench.annotation.tasks import KnownBatches, Task, statuses_of, tasks_of
-from nodulebench.annotation.workflow.actions import ReleaseBatch
-from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import ConflictError, Draft, Drafts, open_drafts
@@ -310,7 +309,8 @@ class ProjectSession(ReadingSession):
                     if draft.findings.get(finding.finding_id) is None
                 }
                 drawn = reading_of(task, self.reader, draft.present, tiles, unchanged)
-                submit_reading(handle, self.reader, task, drawn)
+                submit = revise_readings if task.mode == "revise" else submit_readings
+                submit(handle, task.batch_id, self.reader, [drawn])
             else:
                 findings = {**context.candidates, **draft.present}
                 answers = list(answers_of(task, findings, context.candidates, tiles))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.annotation.observer_study.study import OpenStudy, open_study
+from nodulebench.annotation.observer_study import OpenStudy, open_study
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import ConflictError, Drafts, open_drafts

@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from builders.attacked import HANGING
 from builders.reading import ball, write_scans
 from nodulebench.cli.read import command
+from nodulebench.web.viewer import routes as outlines
 from nodulebench.web.viewer.app import LocalAuth, ServeOptions, workbench_app
 from nodulebench.web.viewer.findings import MOST_CORNERS, OutlinedSlice
-from nodulebench.web.viewer.routes import readings as outlines
 from nodulebench.web.viewer.session import ReadingSession, open_session
 
 AUTH = LocalAuth(8040)
@@ -41,7 +41,7 @@ def reader(stranger: TestClient) -> TestClient:
 
 
 ROUTES = ("/", "/scans", "/scans/0", "/scans/0/slices/0/1", "/scans/0/reading")
-SCRIPT = "/static/viewer/main.js"
+SCRIPT = "/static/main.js"
 
 
 @pytest.mark.parametrize("path", [*ROUTES, SCRIPT])
@@ -234,13 +234,11 @@ def test_a_broken_hanging_names_its_file(reader: TestClient, session: ReadingSes
 
 
 def test_the_page_requests_all_modules_at_once(reader: TestClient) -> None:
-    asked = re.findall(
-        r'<link rel="modulepreload" href="static/viewer/(.*?)">', reader.get("/").text
-    )
+    asked = re.findall(r'<link rel="modulepreload" href="static/(.*?)">', reader.get("/").text)
     assert {"findings.js", "paint.js"} < set(asked)  # only view.js imports the second
     assert "evaluation.js" not in asked
     for name in asked:
-        assert reader.get(f"/static/viewer/{name}").status_code == 200
+        assert reader.get(f"/static/{name}").status_code == 200
 
 
 def test_the_command_line_fills_all_options_of_the_server() -> None:

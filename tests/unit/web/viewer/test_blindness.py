@@ -13,7 +13,7 @@ import pytest
 
 from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
 from builders.working import NEXT_TO, PLACE, AtHome, Person, ball_project, people_of
-from nodulebench.annotation.workflow.actions import ITU
+from nodulebench.annotation.actions import ITU
 from nodulebench.security.event_log import log as event_log
 from nodulebench.security.event_log.events import LogEvent
 

@@ -136,7 +136,7 @@ def test_empty_readings_unknown_formats_and_broken_files_are_refused(client: Tes
 
 
 def test_a_file_that_is_too_large_is_refused(client: TestClient, monkeypatch: Any) -> None:
-    monkeypatch.setattr("nodulebench.web.viewer.routes.readings.MOST_BYTES", 10)
+    monkeypatch.setattr("nodulebench.web.viewer.routes.MOST_BYTES", 10)
     name = {"name": "a.mrk.json"}
     response = client.post("/scans/0/files", params=name, content=b"x" * 11, headers=OWN)
     assert response.status_code == 422

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from builders.working import NEXT_TO, PLACE, Person, ball_project, handle_of, people_of
+from nodulebench.annotation.actions import LIDC
 from nodulebench.annotation.release import export_released
-from nodulebench.annotation.workflow.actions import LIDC
 from nodulebench.io.readings import read_findings
 
 RULES = LIDC.model_copy(update={"readers": 3})

@@ -12,8 +12,7 @@ import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
 from builders.working import NEXT_TO, PLACE, AtHome
-from nodulebench.annotation.observer_study.selection import SUSPECTS
-from nodulebench.annotation.observer_study.study import OpenStudy, begin_study
+from nodulebench.annotation.observer_study import SUSPECTS, OpenStudy, begin_study
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import upright
 from nodulebench.web.viewer.findings import Ruler

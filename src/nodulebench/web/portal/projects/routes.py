@@ -13,11 +13,11 @@ from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
+from nodulebench.annotation.actions import ASPECTS, WORKFLOWS, ApproveBatch, ReleaseBatch
 from nodulebench.annotation.project import ProjectHandle
-from nodulebench.annotation.reader_view import unread_cases
 from nodulebench.annotation.release import export_released
-from nodulebench.annotation.reviewers import draw_reviewer, open_batch
-from nodulebench.annotation.workflow.actions import ASPECTS, WORKFLOWS, ApproveBatch, ReleaseBatch
+from nodulebench.annotation.reviewer_draw import draw_reviewer, open_batch
+from nodulebench.annotation.tasks import unread_cases
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.web.portal.accounts.roles import may

@@ -10,6 +10,7 @@ import polars as pl
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench.annotation.batch import Batch
 from nodulebench.annotation.project import (
     CASES,
     EVENTS,
@@ -20,8 +21,7 @@ from nodulebench.annotation.project import (
     open_project,
     start_project,
 )
-from nodulebench.annotation.reader_view import unread_cases
-from nodulebench.annotation.workflow.batch import Batch
+from nodulebench.annotation.tasks import unread_cases
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import geometry_columns

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.project import INDEX, ProjectHandle, open_project
-from nodulebench.annotation.workflow.log import annotation_log
+from nodulebench.annotation.project_log import annotation_log
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.store import Stored
 from nodulebench.web.portal.database.event_log import SqlStore

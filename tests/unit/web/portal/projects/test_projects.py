@@ -21,9 +21,9 @@ from builders.site_projects import (
     with_accounts,
 )
 from builders.working import NEXT_TO, PLACE, ball_project, handle_of
+from nodulebench.annotation.actions import ReleaseBatch
 from nodulebench.annotation.project import audit_project, open_project
 from nodulebench.annotation.release import export_released
-from nodulebench.annotation.workflow.actions import ReleaseBatch
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_reference
 from nodulebench.web.portal.accounts.service import DeniedError, change_roles

@@ -98,7 +98,7 @@ def test_only_members_are_admitted_and_refusals_are_logged(
         answers = dict(answers_of(browser.client, where=where))
         assert {text.partition(" ")[0] for text in answers.values()} == {str(status)}
         assert len(answers) >= len(TRIES)
-        assert browser.get(f"{where}/static/viewer/main.js").status_code == status
+        assert browser.get(f"{where}/static/main.js").status_code == status
     with site.database.reading() as session:
         refused = [
             event for event in latest_events(session, None, 400) if event.action == "refused"

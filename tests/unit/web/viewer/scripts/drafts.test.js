@@ -19,7 +19,7 @@ globalThis.addEventListener = () => {};
 globalThis.setInterval = () => 0;
 
 const { byClientAndNumber, Drafts, storageKey } = await import(
-  "../../../../../src/nodulebench/web/viewer/static/viewer/drafts.js");
+  "../../../../../src/nodulebench/web/viewer/static/drafts.js");
 
 let sent, respond;
 globalThis.fetch = async (path, { body }) => {

@@ -1,7 +1,7 @@
 // Positions and indices of voxels: every conversion has an inverse.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Grid, PLANES } from "../../../../../src/nodulebench/web/viewer/static/viewer/grid.js";
+import { Grid, PLANES } from "../../../../../src/nodulebench/web/viewer/static/grid.js";
 
 const UPRIGHT = new Grid({
   size: [10, 20, 30],

@@ -1,7 +1,7 @@
 // The cuts of a plane with an outline, and the colours of findings.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colourOf, COLOURS, segments } from "../../../../../src/nodulebench/web/viewer/static/viewer/outlines.js";
+import { colourOf, COLOURS, segments } from "../../../../../src/nodulebench/web/viewer/static/outlines.js";
 
 const SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4]];
 

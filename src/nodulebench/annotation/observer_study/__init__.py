@@ -1,1 +1,0 @@
-"""Observer studies: readers classify false positives, and some of these become nodules."""

@@ -1,1 +1,0 @@
-"""The readings of single readers: consistency, warnings and agreement."""

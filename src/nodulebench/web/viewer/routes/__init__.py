@@ -1,1 +1,0 @@
-"""HTTP routes of the viewer, one module per topic."""
