@@ -17,8 +17,8 @@ import pydicom
 from benchmarks.measure import DATA
 from nodulebench.curation.deidentify.burned_in import find_text
 from nodulebench.curation.deidentify.codec import MOST_CONTEXTS, Memory
-from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
+from nodulebench.curation.deidentify.service import deidentify_file
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

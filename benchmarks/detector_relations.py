@@ -19,15 +19,16 @@ from nodulebench.detection.detectors import candidates_of
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images.case_images import read_case
-from nodulebench.runner.robustness.relations import Marks, RelationVerdict
-from nodulebench.runner.robustness.service import (
+from nodulebench.runner.command import Marks
+from nodulebench.runner.robustness import (
     AS_IT_IS,
     DEFAULT_CHOICE,
     TESTS,
     Bench,
+    RelationVerdict,
     RobustnessChoice,
 )
-from nodulebench.runner.robustness.variants import InsertedNodule, place_nodules
+from nodulebench.runner.scan_variants import InsertedNodule, place_nodules
 
 BALLS_HU = {"subsolidcad": -600.0}
 """Ground glass for the detector that is made for it; the others have solid balls."""

@@ -20,8 +20,8 @@ import pydicom
 from pydicom.uid import ImplicitVRLittleEndian, RLELossless
 
 from benchmarks.measure import DATA
-from nodulebench.curation.admission.examine import examine
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import Limits
+from nodulebench.curation.examine import examine
 from nodulebench.io.dicom.series import group_series
 from nodulebench.io.dicom.slices import NoSlices, read_slices
 

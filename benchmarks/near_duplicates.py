@@ -19,10 +19,10 @@ import numpy.typing as npt
 from scipy import ndimage, stats
 
 from benchmarks.measure import DATA
-from nodulebench.curation.admission.image import block_means, coarse_factor
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import Limits
 from nodulebench.curation.duplicates import Fingerprint, find_duplicates
 from nodulebench.curation.perceptual_hash import BITS, HashList, PerceptualHash, perceptual_hash
+from nodulebench.curation.series_image import block_means, coarse_factor
 from nodulebench.io.dicom.volumes import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient

@@ -27,8 +27,8 @@ from benchmarks.red_team_places import (
     places,
     plain_slice,
 )
-from nodulebench.curation.deidentify.files import check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
+from nodulebench.curation.deidentify.service import check_file, deidentify_file
 
 GONE, LEFT_OUT, SURVIVED = "gone", "slice left out", "survived"
 PICTURE_SIDE = 512

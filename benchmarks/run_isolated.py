@@ -17,10 +17,10 @@ from builders.algorithms import algorithm_folder, images_set, small_volume
 from builders.hostile import HOSTILE
 from builders.killed_runs import KilledRuns
 from nodulebench.core.errors import InputError
-from nodulebench.runner.contract.algorithm import read_algorithm
-from nodulebench.runner.isolation.choose import ISOLATIONS, choose_isolation
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.isolation.sandbox import Bare, Isolation
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.self_test import ISOLATIONS, choose_isolation
 from nodulebench.runner.run import RunChoice, run_algorithm
 from nodulebench.runner.slot import CaseRun, open_slot
 

@@ -3,8 +3,7 @@
 import inspect
 
 from generate.markdown import code, field_meanings, table
-from nodulebench.curation.admission.checks import CHECKS
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import CHECKS, Limits
 from nodulebench.curation.duplicates import DUPLICATE_CODES
 from nodulebench.i18n.translator import in_english
 

@@ -19,9 +19,9 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.core.executors.local import LocalExecutor
-from nodulebench.curation.admission.examine import ExaminedSeries, examine
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import Limits
 from nodulebench.curation.curate import curate
+from nodulebench.curation.examine import ExaminedSeries, examine
 from nodulebench.io.dicom.series import group_series
 from nodulebench.io.dicom.slices import NoSlices, read_slices
 

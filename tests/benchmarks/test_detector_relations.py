@@ -3,7 +3,7 @@ from benchmarks.detector_relations import cell, rows
 from builders.made_up_chest import faithful, made_up_chest, without_origin
 from nodulebench.core.notices import Notice
 from nodulebench.detection.candidates import NAMES
-from nodulebench.runner.robustness.relations import RelationVerdict
+from nodulebench.runner.robustness import RelationVerdict
 
 FAULTY = {"largecad", "subsolidcad"}
 

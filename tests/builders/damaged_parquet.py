@@ -96,7 +96,7 @@ def collect_output(folder: Path) -> None:
     from builders.algorithms import small_volume
     from nodulebench.core.algorithm import RunContract, RunOutput
     from nodulebench.io.untrusted_files import OutputRejectedError
-    from nodulebench.runner.contract.output import read_output
+    from nodulebench.runner.case_output import read_output
 
     for name, files in sent_folders().items():
         taken = write_files(folder / name, files)

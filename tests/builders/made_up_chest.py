@@ -4,7 +4,7 @@ import numpy as np
 from scipy import ndimage
 
 from nodulebench.imaging.volume import make_volume
-from nodulebench.runner.robustness.relations import Marks
+from nodulebench.runner.command import Marks
 
 SPACING = np.array([2.0, 2.5, 2.0])
 ORIGIN = np.array([-110.0, -80.0, -300.0])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodulebench.curation.admission.checks import CHECKS
+from nodulebench.curation.admission_checks import CHECKS
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.testing import check_admission_check, check_detector
 

@@ -11,8 +11,8 @@ pydicom = pytest.importorskip("pydicom")
 
 from builders.identified_slice import identified_slice, write_slice
 from nodulebench.curation.deidentify.codec import Memory
-from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
+from nodulebench.curation.deidentify.service import deidentify_file
 
 WORDS = ("Siemens", "Quentin", "Long", "小明", "B30f", "Sensation", "")
 CHANGES = st.fixed_dictionaries(

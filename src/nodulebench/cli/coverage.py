@@ -37,7 +37,7 @@ def command(
     nodulebench coverage testset/ --design fg-ai4h --out composition/
     nodulebench coverage testset/ --against luna16/
     """
-    from nodulebench.curation.composition.service import cover_files, write_coverage
+    from nodulebench.curation.coverage import cover_files, write_coverage
 
     with ProgressLine("counting"):
         translate, document = (

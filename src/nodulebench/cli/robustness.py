@@ -50,7 +50,7 @@ def command(
     nodulebench robustness isicad scan.mhd --out robustness/
     nodulebench robustness "my_detector {case} {out}" dicom_folder/ --test shift --test crop
     """
-    from nodulebench.runner.robustness.service import (
+    from nodulebench.runner.robustness import (
         TESTS,
         RobustnessChoice,
         check_case,

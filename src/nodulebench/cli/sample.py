@@ -23,7 +23,7 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     nodulebench sample curated/ --design design.toml --count 80 --seed 7 --out drawn.csv
     nodulebench sample pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
     """
-    from nodulebench.curation.composition.service import draw_files
+    from nodulebench.curation.sampling import draw_files
 
     with ProgressLine("drawing"):
         sample = draw_files(pool, design, count, seed, out)

@@ -13,18 +13,18 @@ from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES
-from nodulebench.curation.admission.examine import ExaminedSeries
-from nodulebench.curation.composition import header_facts as dose
-from nodulebench.curation.composition import header_facts as kernels
-from nodulebench.curation.composition import header_facts as scan_kinds
-from nodulebench.curation.composition.header_facts import (
+from nodulebench.curation import header_facts as dose
+from nodulebench.curation import header_facts as kernels
+from nodulebench.curation import header_facts as scan_kinds
+from nodulebench.curation.curate import Curation
+from nodulebench.curation.examine import ExaminedSeries
+from nodulebench.curation.header_facts import (
     VENDORS,
     Dose,
     dose_of,
     kernel_class_of,
     vendor_of,
 )
-from nodulebench.curation.curate import Curation
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.dicom.sr_content import ReportedDose, dose_events

@@ -21,10 +21,9 @@ from nodulebench.core.executor import (
 )
 from nodulebench.core.executors.local import DEFAULT_EXECUTOR
 from nodulebench.core.notices import Notice
-from nodulebench.curation.admission.checks import CHECKS
-from nodulebench.curation.admission.examine import CodedReason, ExaminedSeries, examine
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import CHECKS, Limits
 from nodulebench.curation.duplicates import Fingerprint, KnownSet, find_duplicates
+from nodulebench.curation.examine import CodedReason, ExaminedSeries, examine
 from nodulebench.curation.perceptual_hash import PerceptualHash
 from nodulebench.io.atomic import locked
 from nodulebench.io.dicom.files import require_pydicom
@@ -108,7 +107,7 @@ FILES_AT_A_TIME = 64
 SECONDS_PER_FILE = 30.0
 SECONDS_PER_SERIES = 600.0
 PRELOAD = (
-    "nodulebench.curation.admission.examine",
+    "nodulebench.curation.examine",
     "pydicom.pixels",
     "scipy.ndimage",
 )

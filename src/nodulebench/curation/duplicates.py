@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.notices import Notice
-from nodulebench.curation.admission.examine import CodedReason
+from nodulebench.curation.examine import CodedReason
 from nodulebench.curation.perceptual_hash import HashList, PerceptualHash
 from nodulebench.io.csv_files import CsvFile, write_csv
 

@@ -9,11 +9,10 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from nodulebench import __version__
-from nodulebench.curation.admission.checks import CODES_OF_GROUP
-from nodulebench.curation.admission.examine import ExaminedSeries
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import CODES_OF_GROUP, Limits
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.duplicates import DUPLICATE_CODES
+from nodulebench.curation.examine import ExaminedSeries
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Table, count, words
 from nodulebench.report.charts.diagrams import Step, flow_chart

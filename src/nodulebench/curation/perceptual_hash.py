@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.curation.admission.image import CoarseArray, enclosed_air, thinned_out, two_levels
+from nodulebench.curation.series_image import CoarseArray, enclosed_air, thinned_out, two_levels
 
 LEVEL_MM = 5.0
 CELL_MM = 10.0

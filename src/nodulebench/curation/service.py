@@ -19,8 +19,8 @@ from nodulebench.curation.cases import (
     export_cases,
     read_case_files,
 )
-from nodulebench.curation.composition.design import load_design
 from nodulebench.curation.curate import Curation, curate
+from nodulebench.curation.design import load_design
 from nodulebench.curation.duplicates import read_known_set, write_known_set
 from nodulebench.curation.page import curation_page, flow_svg
 from nodulebench.i18n.translator import LanguageName, in_english

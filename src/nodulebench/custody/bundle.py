@@ -18,7 +18,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.tables import SCAN_FACTS, Reference
 from nodulebench.core.text import shown
 from nodulebench.curation.cases import SUMMARY, read_case_files, tidy_names
-from nodulebench.curation.composition.service import draw_record
+from nodulebench.curation.sampling import draw_record
 from nodulebench.custody.datasheet import (
     CURATION,
     DOCUMENTS,

@@ -1,25 +1,263 @@
-"""Resolve what a user names as an algorithm: a folder, an image archive, or built-in detectors."""
+"""Read an algorithm: a folder with ``algorithm.toml``, an image archive, or built-in detectors."""
 
 import os
+import shutil
+import stat
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 import nodulebench
-from nodulebench.core.algorithm import RunProfile
-from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.core.algorithm import (
+    AlgorithmManifest,
+    RunContract,
+    RunInput,
+    RunProfile,
+)
+from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
+from nodulebench.core.text import in_a_line
 from nodulebench.detection.systems import System, read_system, system_names
 from nodulebench.detection.weights import WeightFile, given_weights, takes
-from nodulebench.io.manifests import file_digest
-from nodulebench.runner.contract.algorithm import (
-    Algorithm,
-    check_files,
-    command_algorithm,
-    read_algorithm,
-    read_archive,
-    require_readable,
-)
+from nodulebench.io.manifests import bytes_digest, file_digest, folder_digest, paths_in
+from nodulebench.io.marks.submission_folder import MANIFEST, read_declaration
+from nodulebench.runner.image_archive import unpack_image
 from nodulebench.runner.isolation.sandbox import Mount
+
+PLACE = "/opt/algorithm"
+"""Path of the algorithm's own folder inside the sandbox."""
+MODEL = "/opt/ml/model"
+_CHEST_CT = {"slug": "chest-ct", "path": "images/chest-ct"}
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """An algorithm that can be run."""
+
+    manifest: AlgorithmManifest
+    run: RunContract
+    digest: str
+    """Digest of all its files."""
+    mounts: tuple[Mount, ...] = ()
+    command: tuple[str, ...] = ()
+    """The command to start; for an image, known after unpacking."""
+    folder: str = PLACE
+    """Working folder of the command, inside."""
+    environment: tuple[tuple[str, str], ...] = ()
+    archive: Path | None = None
+    """The image archive, if the algorithm is one."""
+    root: Path | None = None
+    """The unpacked image."""
+    image_digest: str = ""
+    weights: tuple[tuple[str, str], ...] = ()
+    """Given files of weights, and their digests, which are part of the algorithm's digest."""
+
+    @property
+    def name(self) -> str:
+        """Name in the manifest."""
+        return self.manifest.name
+
+
+def read_algorithm(folder: Path) -> Algorithm:
+    """Read the algorithm of a folder.
+
+    Raises:
+        InputError: if there is no manifest, it has no [run] table, or it names missing files; if
+            anything in the folder is a link out of it, or not a regular file.
+    """
+    file = folder / MANIFEST
+    if not os.path.lexists(file):
+        raise InputError.at(
+            folder, f"has no {MANIFEST}.", "Make a template with: nodulebench algorithm new"
+        )
+    check_files(folder)
+    manifest = read_declaration(_path_in(folder, MANIFEST, str(file)), str(file))
+    run = manifest.run
+    if run is None:
+        raise InputError.at(
+            file,
+            "has no table [run] with the command to start.",
+            "Make a template with: nodulebench algorithm new",
+        )
+    root = folder.resolve()
+    archive, mounts = None, []
+    if run.image:
+        archive = _path_in(root, run.image, where := f"{file} field 'run.image'")
+        if not archive.is_file():
+            raise InputError.at(where, f"'{run.image}' does not exist.")
+    else:
+        _require_program(folder, run, file)
+        require_readable(folder)
+        mounts.append(Mount(root, PLACE, below=root.parent))
+    if run.model:
+        model = _path_in(root, run.model, where := f"{file} field 'run.model'")
+        if not model.is_dir():
+            what = f"'{run.model}' is not a folder of the algorithm."
+            raise InputError.at(where, what, "Name the folder with its model, or leave it out.")
+        mounts.append(Mount(model, MODEL, below=root.parent))
+    digest = folder_digest(folder)
+    return Algorithm(manifest, run, digest, tuple(mounts), run.command, archive=archive)
+
+
+def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
+    """Read an image archive without a manifest, with default limits; ``/output`` has its marks.
+
+    Args:
+        archive: output of docker save, or an OCI layout.
+        profile: its input and output layout; on grand-challenge its input is a chest CT.
+
+    Raises:
+        InputError: if it is a link.
+    """
+    check_files(archive)
+    inputs = (RunInput.model_validate(_CHEST_CT),) if profile == "grand-challenge" else ()
+    run = RunContract(image=archive.name, profile=profile, inputs=inputs)
+    name = archive.name.partition(".")[0] or archive.name
+    manifest = AlgorithmManifest(name=name, run=run)
+    return Algorithm(manifest, run, file_digest(archive), archive=archive.resolve())
+
+
+def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
+    """Return the algorithm ready to start: an image is unpacked into the folder.
+
+    Raises:
+        InputError: if the archive is not an image, or not the declared one.
+    """
+    if algorithm.archive is None:
+        return algorithm
+    root = folder / "root"
+    image = unpack_image(algorithm.archive, root, algorithm.run.digest)
+    return replace(
+        algorithm,
+        command=image.command,
+        folder=image.folder,
+        environment=tuple(image.environment.items()),
+        root=root,
+        image_digest=image.digest,
+    )
+
+
+def _require_program(folder: Path, run: RunContract, file: Path) -> None:
+    program = run.command[0]
+    where = f"{file} field 'run.command'"
+    if any("\0" in word for word in run.command):
+        raise InputError.at(where, "contains a null character.", "Remove it.")
+    if ".." in PurePosixPath(program).parts:
+        raise InputError.at(where, f"'{program}' must not have '..'.", "Write its plain path.")
+    if "/" not in program:
+        if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
+            what = f"'{program}' is not a program on this machine."
+            raise InputError.at(where, what, f"For a program in the folder write './{program}'.")
+        return
+    if program.startswith("/") and not program.startswith("/usr/"):
+        remedy = "Put it into the algorithm's folder, and give its path from there."
+        raise InputError.at(where, f"'{program}' is not visible in the sandbox.", remedy)
+    place = Path(program) if program.startswith("/") else _path_in(folder, program, where)
+    if not place.is_file():
+        raise InputError.at(where, f"'{program}' does not exist.")
+    if not os.access(place, os.X_OK):
+        raise InputError.at(where, f"'{program}' may not be executed.", f"chmod +x {place}")
+
+
+def check_files(given: Path) -> None:
+    """Refuse an algorithm or weights with links to other folders or with special files.
+
+    Links inside the folder are accepted: programs follow them in the sandbox, we never do.
+
+    Raises:
+        InputError: with every such problem.
+    """
+    if given.is_symlink():
+        raise InputError.at(given, "is a link.", "Give the path of its target.")
+    try:
+        paths = [given, *(paths_in(given) if given.is_dir() else ())]
+        raise_problems(problem for path in paths for problem in _problems_of(path, given))
+    except OSError as error:
+        raise InputError.at(given, f"cannot be read: {error}.", "Check its permissions.") from error
+
+
+def _problems_of(path: Path, folder: Path) -> Iterator[Problem]:
+    where, mode = in_a_line(str(path)), path.lstat().st_mode
+    if path != folder and "\n" in path.name:  # the digest has a line for each name
+        yield Problem(where, "has a line break in its name.", "Rename it.")
+    if stat.S_ISLNK(mode):
+        target = os.readlink(path)  # noqa: PTH115 - as it stands
+        way = os.path.normpath(path.parent.relative_to(folder) / target)
+        is_inside = Path(os.path.realpath(path)).is_relative_to(folder.resolve())
+        if target.startswith("/") or way.split("/")[0] == ".." or not is_inside:
+            what = f"is a link to '{in_a_line(target)}', which leaves the folder."
+            yield Problem(where, what, "Replace it by a copy of its target.")
+    elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        pipes = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+        kind = pipes.get(stat.S_IFMT(mode), "device")
+        yield Problem(where, f"is a {kind}, not a file or folder.", "Remove it.")
+
+
+def _path_in(folder: Path, name: str, where: str) -> Path:
+    """Return the path of a file or folder in a manifest; whether it exists is not checked.
+
+    Raises:
+        InputError: if it is a link or behind one.
+    """
+    path = folder
+    for part in PurePosixPath(name).parts:
+        path /= part
+        if path.is_symlink():
+            what = f"'{name}' is a link or behind one."
+            raise InputError.at(where, what, "Put the file or folder itself there.")
+    return path
+
+
+def require_readable(folder: Path) -> None:
+    """Require files that others may read: started by root, the program runs as another user.
+
+    Raises:
+        InputError: if others may not read a file or folder.
+    """
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    for path in (folder, *(paths_in(folder) if folder.is_dir() else ())):
+        wanted = 0o005 if path.is_dir() else 0o004
+        if not path.is_symlink() and path.stat().st_mode & wanted != wanted:
+            what = "is not readable by others, and the algorithm runs as another user."
+            raise InputError.at(path, what, f"chmod -R o+rX {folder}")
+
+
+def command_algorithm(
+    name: str,
+    version: str,
+    command: tuple[str, ...],
+    folders: tuple[Path, ...],
+    environment: dict[str, str],
+    given: tuple[Mount, ...] = (),
+    weights: tuple[tuple[str, str], ...] = (),
+) -> Algorithm:
+    """Return an algorithm that is a program of this installation.
+
+    Args:
+        name: name of the algorithm.
+        version: version of the installation.
+        command: the command to start.
+        folders: folders of the installation that the program needs.
+        environment: environment of the program.
+        given: mounts of the user's files and folders with weights.
+        weights: the files in these, and their digests.
+    """
+    run = RunContract(command=command)
+    manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
+    identity = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]
+    mounts = (*(Mount(folder, str(folder)) for folder in folders), *given)
+    return Algorithm(
+        manifest,
+        run,
+        bytes_digest("\n".join(identity).encode()),
+        mounts,
+        command,
+        "/tmp",  # noqa: S108
+        tuple(environment.items()),
+        weights=weights,
+    )
+
 
 PROGRAM = "nodulebench.runner.builtin_program"
 WEIGHTS = "/opt/weights"

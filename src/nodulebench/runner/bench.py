@@ -25,7 +25,7 @@ from nodulebench.report.charts.lines import (
     TradeOff,
     trade_off_chart,
 )
-from nodulebench.runner.contract.algorithm import Algorithm
+from nodulebench.runner.algorithms import Algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
 
 TABLE, RESULT = "bench.csv", "result"

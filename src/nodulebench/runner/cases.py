@@ -23,10 +23,10 @@ from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images.case_images import read_case
-from nodulebench.runner.contract.algorithm import Algorithm, unpacked
-from nodulebench.runner.isolation.choose import choose_isolation
+from nodulebench.runner.algorithms import Algorithm, unpacked
 from nodulebench.runner.isolation.sandbox import Isolation
 from nodulebench.runner.isolation.scratch import scratch_folder
+from nodulebench.runner.isolation.self_test import choose_isolation
 from nodulebench.runner.slot import CaseRun, Slot, open_slot
 
 MOST_ATTEMPTS = 2

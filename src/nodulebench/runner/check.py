@@ -11,10 +11,10 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.phantom.test_set import ScanPlan, make_cases
+from nodulebench.runner.algorithms import Algorithm
 from nodulebench.runner.cases import open_slot_worker
-from nodulebench.runner.contract.algorithm import Algorithm
-from nodulebench.runner.isolation.choose import choose_isolation
 from nodulebench.runner.isolation.scratch import scratch_folder
+from nodulebench.runner.isolation.self_test import choose_isolation
 from nodulebench.runner.run import RunChoice, graphics_cards, hardware
 from nodulebench.runner.slot import CaseRun, Slot
 from nodulebench.runner.test_set import open_run_set

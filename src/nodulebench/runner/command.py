@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,16 +19,16 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.algorithm import InputFormat
+from nodulebench.core.arrays import Columns, FloatArray
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
 from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.formats import read_submission
+from nodulebench.runner.algorithms import read_algorithm
+from nodulebench.runner.case_input import write_image
 from nodulebench.runner.cases import SlotWorker, open_slot_worker
-from nodulebench.runner.contract.algorithm import read_algorithm
-from nodulebench.runner.contract.input import write_image
-from nodulebench.runner.robustness.relations import Marks
 from nodulebench.runner.slot import Slot
 
 SLOWEST_S = 1800.0
@@ -91,6 +92,15 @@ def _end(process: "subprocess.Popen[str]") -> None:
     else:
         process.kill()
     process.communicate()
+
+
+@dataclass(frozen=True, eq=False)
+class Marks(Columns):
+    """An algorithm's marks of one scan."""
+
+    center_mm: FloatArray
+    """n x 3."""
+    score: FloatArray
 
 
 Algorithm = Callable[[Volume], Marks]

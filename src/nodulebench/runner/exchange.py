@@ -27,9 +27,9 @@ from nodulebench.io.folders import process_folder
 from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.marks.submission_folder import write_marks
+from nodulebench.runner.case_input import write_case
+from nodulebench.runner.case_output import CATEGORY
 from nodulebench.runner.cases import OpaqueCase, opaque_cases
-from nodulebench.runner.contract.input import write_case
-from nodulebench.runner.contract.output import CATEGORY
 from nodulebench.runner.test_set import open_run_set
 from nodulebench.security.keys import PublicKey, read_public_key
 from nodulebench.security.vault import Secret, encrypted_for

@@ -21,11 +21,10 @@ from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
 from nodulebench.io.marks.submission_folder import write_marks
+from nodulebench.runner.algorithms import Algorithm, unpacked
 from nodulebench.runner.cases import OpaqueCase, opaque_cases, run_cases, run_cases_by
-from nodulebench.runner.contract.algorithm import Algorithm, unpacked
-from nodulebench.runner.isolation.choose import NONE, choose_isolation
 from nodulebench.runner.isolation.scratch import scratch_folder
-from nodulebench.runner.isolation.self_test import SelfTest
+from nodulebench.runner.isolation.self_test import NONE, SelfTest, choose_isolation
 from nodulebench.runner.journal import RunJournal, open_journal
 from nodulebench.runner.slot import CaseRun
 from nodulebench.runner.test_set import RunSet, open_run_set

@@ -15,10 +15,10 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.untrusted_files import OutputRejectedError, collect
-from nodulebench.runner.contract.algorithm import Algorithm
-from nodulebench.runner.contract.image_archive import mount_target
-from nodulebench.runner.contract.input import PROFILES, write_case
-from nodulebench.runner.contract.output import WARNING_CODES, read_output
+from nodulebench.runner.algorithms import Algorithm
+from nodulebench.runner.case_input import PROFILES, write_case
+from nodulebench.runner.case_output import WARNING_CODES, read_output
+from nodulebench.runner.image_archive import mount_target
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Mount, Usage, limits_of
 from nodulebench.runner.isolation.scratch import Scratch, make_scratch, remove_scratch
 from nodulebench.runner.isolation.watch import (

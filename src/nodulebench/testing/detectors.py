@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from nodulebench.curation.admission.checks import CHECKS
+from nodulebench.curation.admission_checks import CHECKS
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.scan import Candidates, Chest, prepare_scan
 from nodulebench.imaging.volume import make_volume

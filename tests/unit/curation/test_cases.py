@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from nodulebench.curation import cases as case_table
-from nodulebench.curation.admission.examine import ExaminedSeries
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import Limits
 from nodulebench.curation.cases import cases_table
 from nodulebench.curation.curate import Curation
+from nodulebench.curation.examine import ExaminedSeries
 from nodulebench.curation.service import summary
 
 

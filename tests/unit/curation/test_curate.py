@@ -16,10 +16,10 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
-from nodulebench.curation.admission.reasons import Limits
-from nodulebench.curation.composition.header_facts import vendor_of
+from nodulebench.curation.admission_checks import Limits
 from nodulebench.curation.curate import JOURNAL, curate, open_journal, series_key
 from nodulebench.curation.duplicates import Fingerprint, KnownSet
+from nodulebench.curation.header_facts import vendor_of
 from nodulebench.curation.page import curation_page
 from nodulebench.curation.service import exclusions_table, write_curation
 from nodulebench.i18n.translator import translator
@@ -182,7 +182,7 @@ def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journ
     points = "[nodulebench.admission_checks]\nnever = strict_checks:never\n"
     (about / "entry_points.txt").write_text(points)
     (package / "strict_checks.py").write_text(
-        "from nodulebench.curation.admission.reasons import Reason\n"
+        "from nodulebench.curation.admission_checks import Reason\n"
         "def never(subject):\n"
         "    '''No series is good enough.'''\n"
         "    return Reason('is not good enough')\n"
@@ -190,7 +190,7 @@ def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journ
     again = shutil.copytree(out, tmp_path / "again")
     program = (
         "from pathlib import Path\n"
-        "from nodulebench.curation.admission.reasons import Limits\n"
+        "from nodulebench.curation.admission_checks import Limits\n"
         "from nodulebench.curation.curate import curate\n"
         "if __name__ == '__main__':\n"
         f"    made = curate(Path({str(archive)!r}), Path({str(again)!r}),\n"
@@ -360,7 +360,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import Limits
 from nodulebench.curation import curate as stage
 from nodulebench.curation.service import write_curation
 from nodulebench.curation.curate import Journal

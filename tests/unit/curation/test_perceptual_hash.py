@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.hashes import similarity
-from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.admission_checks import Limits
 from nodulebench.curation.perceptual_hash import BITS, PerceptualHash, perceptual_hash
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient

@@ -9,7 +9,7 @@ import pytest
 
 from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
-from nodulebench.curation.composition.service import draw_files
+from nodulebench.curation.sampling import draw_files
 from nodulebench.custody.bundle import BundleOptions, image_problems, write_bundle
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed

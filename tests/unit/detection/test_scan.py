@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nodulebench.detection.scan import SharedResults, positions_around, prepare_scan, resample
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
-from nodulebench.runner.robustness.variants import cropped
+from nodulebench.runner.scan_variants import cropped
 
 
 def _chest(shape=(20, 60, 80), spacing_xyz=(0.7, 0.7, 2.0), origin=(-30.0, 5.0, -200.0)):

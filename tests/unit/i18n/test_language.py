@@ -16,7 +16,7 @@ from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.plans import Criterion
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.curation.composition.counts import DIFFICULTIES, SHARES
+from nodulebench.curation.composition import DIFFICULTIES, SHARES
 from nodulebench.curation.page import STEPS as CURATION_STEPS
 from nodulebench.i18n.translator import (
     COUNTS,

@@ -290,5 +290,5 @@ def test_no_module_writes_csv_past_this_door() -> None:
     assert sorted(past) == [
         "custody/withdrawal.py",  # cells of a kept file as they stood there
         "io/csv_files.py",
-        "runner/robustness/service.py",  # marks every cell itself
+        "runner/robustness.py",  # marks every cell itself
     ]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.curation.composition.header_facts import vendor_of
+from nodulebench.curation.header_facts import vendor_of
 from nodulebench.io import bundle
 from nodulebench.io.dicom import volumes as dicom_volume
 from nodulebench.io.images import metaimage, nifti

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from builders.tables import case, nodule, reference
-from nodulebench.curation.composition.design import CoverageRule, DesignInput, RowFilter
-from nodulebench.curation.composition.service import cover, write_coverage
+from nodulebench.curation.coverage import cover, write_coverage
+from nodulebench.curation.design import CoverageRule, DesignInput, RowFilter
 from nodulebench.i18n.translator import LANGUAGES, catalogue, translator
 from nodulebench.report.coverage import render_coverage
 

@@ -7,8 +7,8 @@ import pytest
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.core.errors import InputError
 from nodulebench.runner import cases as lab
+from nodulebench.runner.algorithms import Algorithm
 from nodulebench.runner.command import open_algorithm
-from nodulebench.runner.contract.algorithm import Algorithm
 
 pytestmark = needs_bubblewrap
 

@@ -10,8 +10,8 @@ from builders.keyed import make_keyed_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, NODULES, Reference
 from nodulebench.io.bundle import write_reference
+from nodulebench.runner.algorithms import Algorithm, read_algorithm
 from nodulebench.runner.bench import BenchRow, bench, on_front
-from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
 from nodulebench.runner.run import RunChoice
 
 FALSE = 'echo "$name,9,9,1,0.5" >> "$2/marks.csv"\nsleep 0.2'

@@ -10,8 +10,8 @@ import pytest
 from builders.algorithms import MARKS, NAME, algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import Volume
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.cases import MOST_FAILED_STARTS, OpaqueCase, opaque_cases, run_cases
-from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
 from nodulebench.runner.isolation.scratch import scratch_folder
 from nodulebench.runner.slot import CaseRun

@@ -18,8 +18,8 @@ from nodulebench.core.executor import (
 )
 from nodulebench.runner import cases as elsewhere
 from nodulebench.runner import cases as lab
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.cases import OpaqueCase, clear_slot_workers, run_cases_by
-from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.slot import CaseRun
 
 CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]

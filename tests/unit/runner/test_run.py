@@ -10,9 +10,8 @@ from builders.algorithms import MARKS, NAME, algorithm_folder, images_set, needs
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_submission
 from nodulebench.runner import run as run_module
-from nodulebench.runner.algorithms import named_algorithm
+from nodulebench.runner.algorithms import Algorithm, named_algorithm, read_algorithm
 from nodulebench.runner.check import needs_of
-from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
 from nodulebench.runner.run import RunChoice, RunSummary, run_algorithm
 
 pytestmark = needs_bubblewrap

@@ -21,8 +21,8 @@ from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.submissions import submission_digest
 from nodulebench.custody.verify import read_audit
 from nodulebench.io.images import metaimage
+from nodulebench.runner.algorithms import Algorithm, read_algorithm
 from nodulebench.runner.cases import clear_slot_workers
-from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
 from nodulebench.security.vault import CompartmentVault
 

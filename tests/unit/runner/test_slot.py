@@ -12,7 +12,7 @@ import pytest
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from builders.hostile import HOSTILE, LEFT
 from nodulebench.core.algorithm import RunResources
-from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.isolation import scratch
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
 from nodulebench.runner.isolation.sandbox import Bare, Isolation, Job, limits_of
@@ -295,7 +295,7 @@ WRITES_ELSEWHERE = """
 import os, sys
 from pathlib import Path
 import polars as pl
-from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.cases import open_slot_worker
 from nodulebench.runner.slot import Slot
 from builders.algorithms import small_volume

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from builders.algorithms import algorithm_folder, small_volume
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.cases import open_slot_worker
-from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.slot import Slot
 
 READ = partial(Slot.read, volume=small_volume(), name="case")

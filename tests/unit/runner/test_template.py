@@ -7,8 +7,8 @@ import pytest
 from builders.algorithms import algorithm_folder, needs_bubblewrap
 from nodulebench.core.errors import InputError
 from nodulebench.runner import check
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.check import check_algorithm
-from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.template import new_algorithm
 
 pytestmark = needs_bubblewrap

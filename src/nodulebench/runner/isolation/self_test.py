@@ -6,16 +6,32 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.json_types import JsonObject
 from nodulebench.runner.isolation import probe_program
-from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount, environment_of
-from nodulebench.runner.isolation.scratch import Scratch, make_scratch, remove_scratch
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.containers import Docker, Podman
+from nodulebench.runner.isolation.sandbox import (
+    MIB,
+    Bare,
+    Isolation,
+    Job,
+    Limits,
+    Mount,
+    environment_of,
+)
+from nodulebench.runner.isolation.scratch import (
+    Scratch,
+    in_own_thread,
+    make_scratch,
+    remove_scratch,
+)
 from nodulebench.runner.isolation.watch import Ended, ProgramOutput, watch
 
 PROTECTIONS = (
@@ -184,3 +200,42 @@ def _listening(folder: Path) -> Iterator[JsonObject]:
         listen(socket.AF_UNIX, f"\0{name}")
         listen(socket.AF_UNIX, file)
         yield {"lo4": lo4, "lo6": lo6, "abstract": name, "socket_file": file}
+
+
+ISOLATIONS: dict[str, Callable[[], Isolation]] = {
+    "bubblewrap": Bubblewrap,
+    "podman": Podman,
+    "docker": Docker,
+}
+"""Isolations that ``auto`` tries, in this order."""
+NONE = "none"
+
+
+def choose_isolation(name: str, folder: Path) -> tuple[Isolation, SelfTest | None]:
+    """Return an isolation that passed its self-test, and the result of the test.
+
+    Args:
+        name: one of ``ISOLATIONS``; ``auto`` for the first of them that passes, never ``none``; or
+            ``none``, which has nothing to test.
+        folder: folder for the files of the tests.
+
+    Raises:
+        InputError: if protections fail, with all that do.
+    """
+    if name == NONE:
+        return Bare(), None
+    if name != "auto":
+        isolation = ISOLATIONS[name]()
+        tested = in_own_thread(partial(self_test, isolation, folder / f"test-{name}"))
+        tested.require_passed()
+        return isolation, tested
+    problems = []
+    for candidate, make in ISOLATIONS.items():
+        isolation = make()
+        tested = in_own_thread(partial(self_test, isolation, folder / f"test-{candidate}"))
+        if tested.is_passed:
+            return isolation, tested
+        what = tested.problem or f"fails to protect: {', '.join(tested.broken)}."
+        problems.append(Problem(f"isolation '{candidate}'", what))
+    remedy = "For your own program use --isolation none."
+    raise InputError([*problems, Problem("isolation", "none of these can be used.", remedy)])

@@ -19,9 +19,9 @@ from builders.identified_slice import (
 )
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify.check import leftovers, words_in
-from nodulebench.curation.deidentify.files import check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms, identity_of
 from nodulebench.curation.deidentify.profile import ACTIONS
+from nodulebench.curation.deidentify.service import check_file, deidentify_file
 from nodulebench.i18n.translator import in_english
 
 KEYED = Pseudonyms(bytes(range(32)))

@@ -14,8 +14,8 @@ from pydicom.uid import UID
 from builders.dicom import needs
 from builders.identified_slice import identified_slice, write_slice
 from nodulebench.curation.deidentify.codec import Memory, file_of
-from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
+from nodulebench.curation.deidentify.service import FileOutcome, check_file, deidentify_file
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.volumes import write_volume
 from nodulebench.phantom.scanner import VENDORS, Scanner, StudyFacts, series_header

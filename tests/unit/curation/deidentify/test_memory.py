@@ -14,8 +14,8 @@ from builders.identified_slice import DATE, PATIENT, ROOT, identified_slice, wri
 from nodulebench.curation.deidentify import codec as remembering
 from nodulebench.curation.deidentify.check import leftovers
 from nodulebench.curation.deidentify.codec import Memory, key_of
-from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Identity, Pseudonyms, shifted_date
+from nodulebench.curation.deidentify.service import deidentify_file
 from nodulebench.i18n.translator import in_english
 
 KEYED = Pseudonyms(bytes(range(32)))

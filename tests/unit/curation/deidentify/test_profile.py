@@ -9,7 +9,6 @@ from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
 from nodulebench.curation.deidentify.profile import (
     ACTIONS,
@@ -20,6 +19,7 @@ from nodulebench.curation.deidentify.profile import (
     OPTIONS,
     SHIFTED_DATES,
 )
+from nodulebench.curation.deidentify.service import deidentify_file
 
 KEYED = Pseudonyms(bytes(range(32)))
 ROWS = {

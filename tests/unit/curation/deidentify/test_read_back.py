@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pydicom.dataset import Dataset
 
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.curation.deidentify import files
+from nodulebench.curation.deidentify import service as files
 from nodulebench.curation.deidentify.check import elements_in, is_known_clean, remember_clean
 from nodulebench.curation.deidentify.codec import Memory, encoded, file_of
-from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Identity, Pseudonyms
+from nodulebench.curation.deidentify.service import deidentify_file
 from nodulebench.i18n.translator import in_english
 
 KEYED = Pseudonyms(bytes(range(32)))

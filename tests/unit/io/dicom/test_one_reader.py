@@ -11,7 +11,7 @@ import pytest
 from builders.dicom import MIRRORED, TURNED, as_enhanced, series_header
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, without_images
-from nodulebench.curation.admission.examine import case_geometry
+from nodulebench.curation.examine import case_geometry
 from nodulebench.imaging.geometry import geometries, geometry_columns
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.series import group_series

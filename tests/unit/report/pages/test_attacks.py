@@ -15,8 +15,8 @@ from builders.evaluation import algorithm_result, curves_of, evaluation, flips_o
 from builders.report import comparison, group_document, plan, rule_effects
 from builders.tables import case, nodule, reference
 from nodulebench.core.documents.evaluation import evaluation_document
-from nodulebench.curation.composition.design import CoverageRule, DesignInput
-from nodulebench.curation.composition.service import cover
+from nodulebench.curation.coverage import cover
+from nodulebench.curation.design import CoverageRule, DesignInput
 from nodulebench.curation.page import Card, SeriesBrowser
 from nodulebench.i18n.translator import LANGUAGES, Translator, translator
 from nodulebench.imaging.rasters import png

@@ -23,10 +23,9 @@ from builders.algorithms import (
 from builders.hostile import HOSTILE
 from builders.images import DETECT, MANIFEST, archive, layer, layers, needs_busybox, oci
 from nodulebench.core.errors import InputError
-from nodulebench.runner.contract.algorithm import read_algorithm, unpacked
+from nodulebench.runner.algorithms import read_algorithm, unpacked
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
 from nodulebench.runner.isolation.cgroups import TREE, make_outer_group, remove_outer_group
-from nodulebench.runner.isolation.choose import choose_isolation
 from nodulebench.runner.isolation.containers import (
     Docker,
     Engine,
@@ -39,7 +38,12 @@ from nodulebench.runner.isolation.containers import (
 )
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.runner.isolation.self_test import PROTECTIONS, SelfTest, self_test
+from nodulebench.runner.isolation.self_test import (
+    PROTECTIONS,
+    SelfTest,
+    choose_isolation,
+    self_test,
+)
 from nodulebench.runner.slot import CaseRun, open_slot
 
 LIMITS = Limits(cpus=1.5, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
@@ -316,7 +320,7 @@ def test_a_container_that_cannot_be_made_is_not_the_algorithm_s_fault(
 KILLED = """
 import sys, time
 from pathlib import Path
-from nodulebench.runner.isolation.choose import ISOLATIONS
+from nodulebench.runner.isolation.self_test import ISOLATIONS
 from nodulebench.runner.isolation.sandbox import Job, Limits, MIB
 job = Job(("/bin/sleep", "98765"), (), Limits(1.0, 64 * MIB, 24, MIB), space=Path(sys.argv[2]))
 with ISOLATIONS[sys.argv[1]]().start(job) as running:

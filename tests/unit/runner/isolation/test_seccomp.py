@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import algorithm_folder, needs_bubblewrap, small_volume
-from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.isolation.bubblewrap import (
     ALLOW,
     CLONE,

@@ -11,10 +11,15 @@ import pytest
 
 from builders.algorithms import needs_bubblewrap
 from nodulebench.core.errors import InputError
-from nodulebench.runner.isolation import bubblewrap, cgroups, choose
-from nodulebench.runner.isolation.choose import choose_isolation
+from nodulebench.runner.isolation import bubblewrap, cgroups
+from nodulebench.runner.isolation import self_test as self_test_module
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.runner.isolation.self_test import PROTECTIONS, SelfTest, self_test
+from nodulebench.runner.isolation.self_test import (
+    PROTECTIONS,
+    SelfTest,
+    choose_isolation,
+    self_test,
+)
 
 pytestmark = needs_bubblewrap
 
@@ -115,7 +120,7 @@ def test_where_none_holds_auto_says_why_and_takes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = SelfTest("bubblewrap", "1", dict.fromkeys(PROTECTIONS, True) | {"pids": False})
-    monkeypatch.setattr(choose, "self_test", lambda *_: broken)
+    monkeypatch.setattr(self_test_module, "self_test", lambda *_: broken)
     with pytest.raises(
         InputError, match=r"(.*fails to protect: pids.\n){3}.*none of these can be used"
     ):

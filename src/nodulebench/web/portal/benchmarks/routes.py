@@ -13,8 +13,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem
 from nodulebench.core.protocols import NAMES
-from nodulebench.curation.composition.design import NAMES as DESIGNS
-from nodulebench.curation.composition.service import cover_files
+from nodulebench.curation.coverage import cover_files
+from nodulebench.curation.design import NAMES as DESIGNS
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import csv_content

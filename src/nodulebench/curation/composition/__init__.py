@@ -1,1 +1,0 @@
-"""The composition of a test set: designs, coverage and random sampling."""

@@ -1,1 +1,0 @@
-"""Robustness tests: whether marks change as expected on variants of a scan."""
