@@ -23,7 +23,7 @@ from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Curve
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.detection.candidates import NAMES
-from nodulebench.evaluation.comparison.combine import all_members
+from nodulebench.evaluation.combine import all_members
 from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import froc_curve, sensitivity_at_fp_rate
 

@@ -12,7 +12,7 @@ from nodulebench.core.arrays import BoolArray
 from nodulebench.core.labels import DUPLICATE, HIT
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.evaluation.comparison.combine import (
+from nodulebench.evaluation.combine import (
     Members,
     all_members,
     candidate_table,

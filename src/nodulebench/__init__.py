@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from nodulebench.core.protocols import load_protocol
     from nodulebench.core.results import Curve, Estimate, Evaluation
     from nodulebench.core.tables import Reference, Submission
+    from nodulebench.evaluation.conformance import run_conformance
     from nodulebench.evaluation.result_folder import write_evaluation
-    from nodulebench.evaluation.verify.conformance import run_conformance
     from nodulebench.io.formats import FORMATS, read_cases, read_reference, read_submission
     from nodulebench.matching import label_marks
     from nodulebench.matching.rules import RULES
@@ -89,7 +89,7 @@ _MODULES = {
     "read_cases": "io.formats",
     "read_reference": "io.formats",
     "read_submission": "io.formats",
-    "run_conformance": "evaluation.verify.conformance",
+    "run_conformance": "evaluation.conformance",
     "write_evaluation": "evaluation.result_folder",
 }
 """Public name -> the module it is loaded from."""

@@ -29,7 +29,7 @@ from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submis
 from nodulebench.detection.detectors import candidates_of, merge_detectors
 from nodulebench.detection.marks import describe
 from nodulebench.detection.scan import prepare_scan
-from nodulebench.evaluation.comparison.combine import (
+from nodulebench.evaluation.combine import (
     CombinationChoice,
     combine_candidates,
     write_rows,

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nodulebench.evaluation.comparison.combine import (
+from nodulebench.evaluation.combine import (
     CandidateRow,
     ScoreRow,
     all_members,

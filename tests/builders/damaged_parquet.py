@@ -82,7 +82,7 @@ def read_directly(folder: Path) -> None:
 def check_without_reference(folder: Path) -> None:
     """What the portal and other platforms do with files of participants."""
     from nodulebench.core.tables import CASES
-    from nodulebench.evaluation.check.service import check_without_reference
+    from nodulebench.evaluation.check import check_without_reference
 
     cases = CASES.arrange(pl.DataFrame({"case_id": [CASE]}))
     for name, files in sent_folders().items():

@@ -9,8 +9,7 @@ from nodulebench.core.protocol import IntervalChoice, RuleChoice, SizeLimit, Tes
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.plans.freeze import freeze_plan
-from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.plans import evaluated_under, freeze_plan
 from nodulebench.evaluation.result_folder import write_evaluation
 
 PROTOCOL = TestProtocol(

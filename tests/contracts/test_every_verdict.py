@@ -16,7 +16,7 @@ from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
 from nodulebench.core.documents.records import Verdict
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.verify import read_audit
-from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files, read_plan, write_plan
+from nodulebench.evaluation.plans import FreezeOptions, freeze_files, read_plan, write_plan
 from nodulebench.i18n.translator import LANGUAGES, translator
 
 pytest.importorskip("cryptography")

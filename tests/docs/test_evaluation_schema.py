@@ -15,8 +15,7 @@ from nodulebench import Evaluation, evaluate, load_protocol
 from nodulebench.core.documents.evaluation import evaluation_document, read_evaluation
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.core.protocols import NAMES
-from nodulebench.evaluation.plans.freeze import freeze_plan
-from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.plans import evaluated_under, freeze_plan
 from nodulebench.evaluation.service import with_options
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema (extra 'dev') is not installed")

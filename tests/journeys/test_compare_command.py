@@ -14,9 +14,8 @@ from nodulebench.cli import main
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.comparison.compare import MetricDifference
-from nodulebench.evaluation.comparison.regression_gate import Gate, is_shown
 from nodulebench.evaluation.comparison.replicates import Reading
-from nodulebench.evaluation.comparison.service import recompute_comparisons
+from nodulebench.evaluation.comparison.service import Gate, is_shown, recompute_comparisons
 from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.io.manifests import manifest_problems
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.evaluated_folder import write_small_evaluation
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 from nodulebench.io.manifests import write_manifest
 
 Place = tuple[str | int, ...]

@@ -23,7 +23,7 @@ from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.check import keep_listed
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.formats import read_reference, read_submission

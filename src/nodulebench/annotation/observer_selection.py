@@ -21,7 +21,7 @@ from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.check import keep_listed
 from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.io.atomic import staged_folder

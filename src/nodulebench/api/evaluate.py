@@ -22,10 +22,9 @@ from nodulebench.evaluation.comparison.compare import (
     ComparisonChoice,
     compare_algorithms,
 )
-from nodulebench.evaluation.comparison.regression_gate import gate_of, side_by_side
-from nodulebench.evaluation.comparison.service import comparison_document
+from nodulebench.evaluation.comparison.service import comparison_document, gate_of, side_by_side
 from nodulebench.evaluation.evaluate import evaluate as evaluate_tables
-from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.plans import evaluated_under
 from nodulebench.evaluation.recompute import Evaluated, evaluated_of, load_unchanged
 from nodulebench.evaluation.service import EvaluateOptions, choose_protocol, with_options
 from nodulebench.evaluation.service import evaluate_files as evaluate_with_options

@@ -9,7 +9,7 @@ from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
-    from nodulebench.evaluation.check.service import Checked
+    from nodulebench.evaluation.check import Checked
 
 
 @click.command("check")
@@ -29,7 +29,7 @@ def command(**options: Any) -> int:
     \b
     nodulebench check my_marks.csv --reference luna16/
     """
-    from nodulebench.evaluation.check.service import CheckOptions, check_files
+    from nodulebench.evaluation.check import CheckOptions, check_files
 
     with ProgressLine("checking"):
         checks, cases_in_set = check_files(CheckOptions(**options))

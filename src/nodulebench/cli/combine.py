@@ -62,7 +62,7 @@ def command(
     nodulebench combine a.csv b.csv c.csv --reference luna16/ --out candidates.csv
     nodulebench combine a.csv b.csv --by scores --reference luna16/ --out mean.csv
     """
-    from nodulebench.evaluation.comparison.combine import (
+    from nodulebench.evaluation.combine import (
         CombinationChoice,
         combine_files,
         write_rows,

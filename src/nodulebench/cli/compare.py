@@ -81,8 +81,12 @@ def command(
     nodulebench compare sealed/ --key ~/.ssh/dee --baseline A1
     """
     from nodulebench.evaluation.comparison.compare import ComparisonChoice
-    from nodulebench.evaluation.comparison.regression_gate import gate_of
-    from nodulebench.evaluation.comparison.service import compare_folder, compare_folders, is_signed
+    from nodulebench.evaluation.comparison.service import (
+        compare_folder,
+        compare_folders,
+        gate_of,
+        is_signed,
+    )
 
     if (old is None) == (options["baseline"] is None):
         raise click.UsageError("give either OLD or --baseline")

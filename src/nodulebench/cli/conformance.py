@@ -32,7 +32,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return None
-    from nodulebench.evaluation.verify.conformance import run_conformance
+    from nodulebench.evaluation.conformance import run_conformance
 
     passed = total = 0
     for outcome in with_progress("scoring golden cases", run_conformance(scorer, cases), 0):
@@ -57,6 +57,6 @@ def export(out: Path) -> None:
     \b
     nodulebench conformance export golden/
     """
-    from nodulebench.evaluation.verify.conformance import export_cases
+    from nodulebench.evaluation.conformance import export_cases
 
     click.echo(f"wrote {out}: {export_cases(out)} cases")

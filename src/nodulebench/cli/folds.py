@@ -11,7 +11,7 @@ from nodulebench.cli.terminal import ProgressLine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodulebench.evaluation.comparison.folds import FoldSize
+    from nodulebench.evaluation.folds import FoldSize
 
 
 @click.group("folds")
@@ -34,7 +34,7 @@ def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) 
     \b
     nodulebench folds make folds.csv --reference luna16/
     """
-    from nodulebench.evaluation.comparison.folds import make_folds
+    from nodulebench.evaluation.folds import make_folds
 
     with ProgressLine("drawing"):
         sizes = make_folds(reference, out, count=count, seed=seed, cases=cases)
@@ -57,7 +57,7 @@ def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> N
     \b
     nodulebench folds merge fold0.csv fold1.csv fold2.csv --folds folds.csv --out submission.csv
     """
-    from nodulebench.evaluation.comparison.folds import merge_folds
+    from nodulebench.evaluation.folds import merge_folds
 
     with ProgressLine("merging"):
         merged = merge_folds(submissions, folds, out, name=name)
@@ -81,7 +81,7 @@ def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
     nodulebench folds check folds.csv --reference luna16/
     nodulebench folds check fold0.csv fold1.csv fold2.csv --reference luna16/
     """
-    from nodulebench.evaluation.comparison.folds import check_folds
+    from nodulebench.evaluation.folds import check_folds
 
     with ProgressLine("checking"):
         sizes = check_folds(folds, reference, cases=cases)

@@ -15,7 +15,7 @@ from nodulebench.i18n.translator import in_english
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from nodulebench.evaluation.plans.sample_size import Plan
+    from nodulebench.evaluation.sample_size import Plan
 
 
 INSIDE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -74,7 +74,7 @@ def sensitivity(**given: Any) -> None:
     \b
     nodulebench plan sensitivity --sensitivity 0.85 --half-width 0.05
     """
-    from nodulebench.evaluation.plans.sample_size import size_for_sensitivity
+    from nodulebench.evaluation.sample_size import size_for_sensitivity
 
     _print_size(size_for_sensitivity, _with_clusters(given), "half_width")
 
@@ -92,7 +92,7 @@ def acceptance(**given: Any) -> None:
     \b
     nodulebench plan acceptance --unacceptable 0.7 --expected 0.85
     """
-    from nodulebench.evaluation.plans.sample_size import size_for_acceptance
+    from nodulebench.evaluation.sample_size import size_for_acceptance
 
     _print_size(size_for_acceptance, given, "power")
 
@@ -120,7 +120,7 @@ def paired(**given: Any) -> None:
     \b
     nodulebench plan paired --difference 0.05 --discordance 0.15
     """
-    from nodulebench.evaluation.plans.sample_size import size_for_paired_detection
+    from nodulebench.evaluation.sample_size import size_for_paired_detection
 
     _print_size(size_for_paired_detection, _with_clusters(given), "power")
 
@@ -146,7 +146,7 @@ def false_positives(**given: Any) -> None:
     nodulebench plan false-positives --rate 2 --half-width 0.3
     nodulebench plan false-positives --unacceptable 2 --expected 1.5
     """
-    from nodulebench.evaluation.plans.sample_size import (
+    from nodulebench.evaluation.sample_size import (
         size_for_false_positive_limit,
         size_for_false_positives,
     )
@@ -182,7 +182,7 @@ def auc(**given: Any) -> None:
     nodulebench plan auc --auc 0.9 --half-width 0.05
     nodulebench plan auc --baseline 0.8 --expected 0.85 --correlation 0.5
     """
-    from nodulebench.evaluation.plans.sample_size import size_for_auc, size_for_auc_difference
+    from nodulebench.evaluation.sample_size import size_for_auc, size_for_auc_difference
 
     if (given["auc"] is None) == (given["baseline"] is None):
         raise click.UsageError("give either --auc and --half-width, or --baseline and --expected")
@@ -217,7 +217,7 @@ def froc(**options: Any) -> None:
     \b
     nodulebench plan froc pilot/ --algorithm new --baseline old --margin 0.05
     """
-    from nodulebench.evaluation.plans.sample_size import PilotPlanOptions, plan_from_pilot
+    from nodulebench.evaluation.sample_size import PilotPlanOptions, plan_from_pilot
 
     with ProgressLine("simulating"):
         plan = plan_from_pilot(PilotPlanOptions(**options))
@@ -256,7 +256,7 @@ def readers(
         --variance 0.0008 --covariance-1 0.0003 --covariance-2 0.0003 \
         --covariance-3 0.0002 --treatment-reader-square 0.0001
     """
-    from nodulebench.evaluation.plans.sample_size import (
+    from nodulebench.evaluation.sample_size import (
         Components,
         pilot_study,
         size_for_reader_study,
@@ -288,7 +288,7 @@ def _with_clusters(given: JsonObject) -> JsonObject:
         return given
     if given["nodules_per_patient"] is not None or given["nodules_sd"] is not None:
         raise click.UsageError("give either --reference or numbers of nodules")
-    from nodulebench.evaluation.plans.sample_size import nodules_of_patients
+    from nodulebench.evaluation.sample_size import nodules_of_patients
 
     return given | nodules_of_patients(given["reference"])
 
@@ -371,7 +371,7 @@ def size_error(
     \b
     nodulebench plan size-error --minimum 4 --error-sd 0.6
     """
-    from nodulebench.evaluation.plans.sample_size import (
+    from nodulebench.evaluation.sample_size import (
         normal_errors,
         observed_errors,
         plan_size_error,

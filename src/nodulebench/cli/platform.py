@@ -31,7 +31,7 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
     \b
     nodulebench platform pack codabench --reference luna16/ --out bundle/
     """
-    from nodulebench.evaluation.platforms.pack import pack_for
+    from nodulebench.evaluation.platform_scoring import pack_for
 
     chosen = PLATFORMS[platform]
     with ProgressLine("packing"):
@@ -65,7 +65,7 @@ def score(
     nodulebench platform score codabench --marks marks.zip/ --reference bundle/reference_data \
         --protocol bundle/scoring_program/protocol.toml --out scores.json
     """
-    from nodulebench.evaluation.platforms.score import score_as
+    from nodulebench.evaluation.platform_scoring import score_as
 
     with ProgressLine("scoring"):
         written = score_as(

@@ -31,7 +31,7 @@ def freeze(**options: Any) -> None:
     nodulebench test-plan freeze --criteria criteria.toml --reference luna16/ --out plan.json
     nodulebench evaluate my_marks.csv --reference luna16/ --plan plan.json --out result/
     """
-    from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
+    from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 
     with ProgressLine("freezing"):
         plan, unattainable = freeze_files(FreezeOptions(**options))

@@ -13,7 +13,7 @@ from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.errors import raise_problems
 
 if TYPE_CHECKING:
-    from nodulebench.evaluation.verify.verify import Recomputed, Verification
+    from nodulebench.evaluation.verify import Recomputed, Verification
 
 
 @click.command("verify")
@@ -63,7 +63,7 @@ def command(
     if folder.is_file():
         return _verify_statement(folder, public_key)
     from nodulebench.custody.stored_results import is_from_stored_results
-    from nodulebench.evaluation.verify.verify import Originals, verify_folder
+    from nodulebench.evaluation.verify import Originals, verify_folder
 
     if is_from_stored_results(folder):
         return _verify_from_stored(folder, public_key, given["reference"], opening)

@@ -319,7 +319,7 @@ def _scored(
     try:
         evaluation = evaluate(reference, [submission], protocol)
         if plan is not None:
-            from nodulebench.evaluation.plans.verdict import evaluated_under
+            from nodulebench.evaluation.plans import evaluated_under
 
             evaluation = evaluated_under(plan, evaluation)
     except NoduleBenchError as error:

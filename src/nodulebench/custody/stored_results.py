@@ -207,7 +207,7 @@ def shown_result(content: bytes) -> JsonObject:
 def _contents(evaluation: Evaluation, about: Mapping[str, object]) -> dict[str, bytes]:
     documents = {ABOUT: dict(about), EVALUATION: evaluation_document(evaluation).to_json()}
     if evaluation.plan is not None:
-        from nodulebench.evaluation.plans.freeze import plan_document
+        from nodulebench.evaluation.plans import plan_document
 
         documents[PLAN] = plan_document(evaluation.plan.plan)
     tables = scored_tables(evaluation) | input_tables(evaluation)

@@ -53,7 +53,7 @@ from nodulebench.evaluation.result_folder import (
     write_document,
     write_result,
 )
-from nodulebench.evaluation.verify.verify import (
+from nodulebench.evaluation.verify import (
     Difference,
     Recomputed,
     Verification,

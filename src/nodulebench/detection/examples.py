@@ -33,7 +33,7 @@ from nodulebench.detection.rescore import read_positions
 from nodulebench.detection.scan import Candidates, Chest, prepare_scan
 from nodulebench.detection.systems import detect_each, detector_names
 from nodulebench.detection.train_classifier import diameters, hits
-from nodulebench.evaluation.comparison.folds import read_folds
+from nodulebench.evaluation.folds import read_folds
 from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
 from nodulebench.imaging.volume import Volume

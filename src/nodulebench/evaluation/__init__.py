@@ -4,11 +4,11 @@ from nodulebench.core.lazy_names import lazy_names
 
 _MODULES = {
     "EvaluateOptions": "service",
-    "check_files": "check.service",
+    "check_files": "check",
     "compare_folder": "comparison.service",
     "evaluate_files": "service",
-    "freeze_files": "plans.freeze",
-    "verify_folder": "verify.verify",
+    "freeze_files": "plans",
+    "verify_folder": "verify",
     "write_report": "report",
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

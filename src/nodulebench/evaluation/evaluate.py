@@ -25,10 +25,10 @@ from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import AlgorithmResult, Curve, Evaluation, OperatingPoint, RuleResult
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.evaluation.check.cases import keep_listed
-from nodulebench.evaluation.check.submission import (
+from nodulebench.evaluation.check import (
     checked_reference,
     checked_submission,
+    keep_listed,
     scored_notices,
     submission_notices,
     threshold_notices,

@@ -90,7 +90,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
         page = render_html(document, tables[CURVE_FILE], attachments=_attachments(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
-            from nodulebench.evaluation.plans.freeze import write_plan
+            from nodulebench.evaluation.plans import write_plan
 
             write_plan(evaluation.plan.plan, stage / PLAN)
 

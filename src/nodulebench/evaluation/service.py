@@ -90,7 +90,7 @@ def evaluate_files(
         submissions = keep_to_candidates(submissions, options.candidates, reference)
     evaluation = evaluate(reference, submissions, protocol, progress, executor)
     if frozen is not None:
-        from nodulebench.evaluation.plans.verdict import evaluated_under
+        from nodulebench.evaluation.plans import evaluated_under
 
         evaluation = evaluated_under(frozen, evaluation)
     return evaluation, [] if options.out is None else write_evaluation(evaluation, options.out)
@@ -162,7 +162,7 @@ def _read_plan(
     at_fp: float | None,
 ) -> "TestPlan":
     """A frozen plan, whose protocol must not be changed by options."""
-    from nodulebench.evaluation.plans.freeze import read_plan
+    from nodulebench.evaluation.plans import read_plan
 
     plan = read_plan(path)
     planned = plan.protocol

@@ -47,7 +47,7 @@ def status(*arguments: object) -> int:
 def lab(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> SealedLab:
-    from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
+    from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 
     pytest.importorskip("cryptography")
     made = make_lab(tmp_path, LEVELS[request.param])

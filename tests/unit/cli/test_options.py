@@ -16,10 +16,10 @@ CASES = (
         {*SEALED, *EXECUTOR, "developer", "roster", "checkpoints"},
         set(),
     ),
-    ("check:command", "evaluation.check.service:CheckOptions", set(), set()),
+    ("check:command", "evaluation.check:CheckOptions", set(), set()),
     ("convert:command", "evaluation.convert:ConvertOptions", set(), set()),
-    ("test_plan:freeze", "evaluation.plans.freeze:FreezeOptions", set(), set()),
-    ("plan:froc", "evaluation.plans.sample_size:PilotPlanOptions", set(), set()),
+    ("test_plan:freeze", "evaluation.plans:FreezeOptions", set(), set()),
+    ("plan:froc", "evaluation.sample_size:PilotPlanOptions", set(), set()),
     (
         "compare:command",
         "evaluation.comparison.compare:ComparisonChoice",
@@ -70,7 +70,7 @@ CASES = (
     ),
     (
         "verify:command",
-        "evaluation.verify.verify:Originals",
+        "evaluation.verify:Originals",
         {*SEALED, "folder", "public_key", "checkpoints", "images"},
         set(),
     ),

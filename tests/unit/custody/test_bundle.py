@@ -13,7 +13,7 @@ from nodulebench.curation.sampling import draw_files
 from nodulebench.custody.bundle import BundleOptions, image_problems, write_bundle
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 from nodulebench.io.formats import read_reference
 from nodulebench.io.manifests import tag_files
 

@@ -239,7 +239,7 @@ def test_a_tampered_set_is_not_evaluated_on(lab: SealedLab) -> None:
 
 
 def verdict_lab(folder: Path, limit: float) -> tuple[SealedLab, Path]:
-    from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
+    from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 
     head, _, _ = POLICY.partition("[reuse]")
     lab = make_lab(folder, head + "[reuse]\nevaluations_per_developer = 3\n")

@@ -12,7 +12,7 @@ from nodulebench.core.plans import Criterion, TestPlan
 from nodulebench.core.protocols import load_protocol
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
-from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files, read_plan, write_plan
+from nodulebench.evaluation.plans import FreezeOptions, freeze_files, read_plan, write_plan
 
 pytest.importorskip("cryptography")
 NODULES = 28

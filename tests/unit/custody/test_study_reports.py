@@ -31,7 +31,7 @@ from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
-from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
+from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 from nodulebench.evaluation.report import ReportChoice
 from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 

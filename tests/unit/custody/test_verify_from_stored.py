@@ -11,7 +11,7 @@ from nodulebench.custody.study_reports import compare_stored, report_stored, ver
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.report import ReportChoice
-from nodulebench.evaluation.verify.verify import Verification
+from nodulebench.evaluation.verify import Verification
 from nodulebench.io.manifests import write_manifest
 from nodulebench.security.signatures import sign_folder
 

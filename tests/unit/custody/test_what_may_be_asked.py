@@ -13,7 +13,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.tables import NODULES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
-from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
+from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("cryptography")

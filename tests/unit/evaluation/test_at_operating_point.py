@@ -19,11 +19,11 @@ from nodulebench.core.results import Estimate, OperatingPoint
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.plans.freeze import freeze_plan, write_plan
+from nodulebench.evaluation.plans import freeze_plan, write_plan
 from nodulebench.evaluation.recompute import load_evaluated, sweep_folder
 from nodulebench.evaluation.result_folder import read_document
 from nodulebench.evaluation.service import choose_protocol, with_options
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.metrics.score_order import at_operating_point, threshold_at

@@ -13,7 +13,7 @@ from nodulebench.cli import main
 from nodulebench.core.results import Estimate, OperatingPoint
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import read_document, write_evaluation
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 from nodulebench.i18n.translator import LANGUAGES, translator
 from nodulebench.report.html import render_html
 

@@ -17,7 +17,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.results import Estimate
-from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.check import keep_listed
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.strata import divide, estimate_strata
 from nodulebench.i18n.translator import in_english

@@ -30,7 +30,7 @@ from nodulebench.evaluation.result_folder import (
     result_tables,
     write_evaluation,
 )
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 from nodulebench.io.manifests import write_manifest
 from nodulebench.io.table_files import read_table
 

@@ -20,7 +20,7 @@ from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.report import write_report
 from nodulebench.evaluation.result_folder import read_document, write_evaluation
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 from nodulebench.metrics import METRICS, MetricInfo
 
 

@@ -15,7 +15,7 @@ from nodulebench.evaluation.report import (
     with_causes,
     write_report,
 )
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from nodulebench.core.results import Estimate
     from nodulebench.evaluation.comparison.compare import AlgorithmComparison, MetricDifference
     from nodulebench.evaluation.comparison.nodules import DetectionDifference
-    from nodulebench.evaluation.comparison.regression_gate import Gate
     from nodulebench.evaluation.comparison.replicates import Reading
     from nodulebench.evaluation.comparison.rule_effects import RuleEffects
+    from nodulebench.evaluation.comparison.service import Gate
     from nodulebench.statistics.ranking import Ranking
 
 
@@ -26,7 +26,7 @@ LAST = "every difference, rank and nodule: --all"
 
 def print_leaderboards(comparison: "AlgorithmComparison") -> bool:
     """Print the rankings with differences and P values; False if nothing can be ranked."""
-    from nodulebench.evaluation.comparison.regression_gate import deciding_readings
+    from nodulebench.evaluation.comparison.service import deciding_readings
 
     boards = [
         (reading, by_rule)
@@ -170,7 +170,7 @@ def _difference_cells(difference: "MetricDifference") -> list[str]:
 
 def print_gate(gate: "Gate", margin: float) -> None:
     """Print the deciding differences of the gate and whether it is met."""
-    from nodulebench.evaluation.comparison.regression_gate import is_shown
+    from nodulebench.evaluation.comparison.service import is_shown
 
     click.echo()
     click.secho(f"no worse than {margin:g}", bold=True)

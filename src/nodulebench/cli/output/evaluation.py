@@ -13,7 +13,7 @@ from nodulebench.i18n.translator import in_english
 if TYPE_CHECKING:
     from nodulebench.core.plans import CriterionOutcome, PlanOutcome
     from nodulebench.custody.verify import SealedCheck
-    from nodulebench.evaluation.verify.verify import Verification
+    from nodulebench.evaluation.verify import Verification
 
 
 MOST_SHOWN = 10

@@ -9,9 +9,9 @@ from nodulebench.i18n.translator import in_english, translator
 
 if TYPE_CHECKING:
     from nodulebench.core.notices import Notice
-    from nodulebench.evaluation.comparison.combine import CandidateRow, ScoreRow
+    from nodulebench.evaluation.combine import CandidateRow, ScoreRow
     from nodulebench.evaluation.comparison.compare import MetricDifference
-    from nodulebench.evaluation.plans.sample_size import Plan
+    from nodulebench.evaluation.sample_size import Plan
 
 
 def print_columns(heads: list[str], rows: list[list[str]]) -> None:
@@ -60,7 +60,7 @@ def print_rows(
 
 
 def _cells(row: "CandidateRow | ScoreRow") -> list[str]:
-    from nodulebench.evaluation.comparison.combine import ScoreRow
+    from nodulebench.evaluation.combine import ScoreRow
 
     return _score_cells(row) if isinstance(row, ScoreRow) else _candidate_cells(row)
 

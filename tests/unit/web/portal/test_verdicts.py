@@ -21,7 +21,7 @@ from builders.portal import (
 )
 from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
 from nodulebench.custody.withdrawal import withdraw
-from nodulebench.evaluation.plans.freeze import FreezeOptions, freeze_files
+from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Job

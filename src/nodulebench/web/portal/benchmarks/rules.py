@@ -13,8 +13,8 @@ from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.custody.sealed_set import read_note
-from nodulebench.evaluation.comparison.folds import fold_problems, read_folds
-from nodulebench.evaluation.plans.freeze import freeze_plan, read_criteria, read_plan, write_plan
+from nodulebench.evaluation.folds import fold_problems, read_folds
+from nodulebench.evaluation.plans import freeze_plan, read_criteria, read_plan, write_plan
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.formats import read_reference, read_submission
 from nodulebench.io.marks.luna16_candidates import check_candidate_track, read_candidates

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.evaluation.check.service import Checked, check_without_reference
-from nodulebench.evaluation.comparison.folds import read_folds
+from nodulebench.evaluation.check import Checked, check_without_reference
+from nodulebench.evaluation.folds import read_folds
 from nodulebench.io.manifests import file_digest
 from nodulebench.runner.algorithms import named_algorithm
 from nodulebench.web.portal.accounts.service import DeniedError

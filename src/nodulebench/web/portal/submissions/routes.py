@@ -18,7 +18,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import is_installed
-from nodulebench.evaluation.check.service import Checked
+from nodulebench.evaluation.check import Checked
 from nodulebench.evaluation.report import ReportChoice, write_report
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.i18n.translator import portal_translator

@@ -3,7 +3,7 @@ import math
 import polars as pl
 import pytest
 
-from nodulebench.evaluation.verify.verify import (
+from nodulebench.evaluation.verify import (
     count_values,
     document_differences,
     table_differences,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from builders.commands import run
 from builders.tables import case, nodule, reference
 from nodulebench.core.errors import InputError
-from nodulebench.evaluation.comparison.folds import drawn_folds, fold_problems, fold_sizes
+from nodulebench.evaluation.folds import drawn_folds, fold_problems, fold_sizes
 from nodulebench.io.marks.luna16 import write_reference
 
 

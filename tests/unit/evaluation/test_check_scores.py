@@ -3,7 +3,7 @@
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.evaluation.check.submission import score_notices
+from nodulebench.evaluation.check import score_notices
 from nodulebench.i18n.translator import in_english
 
 

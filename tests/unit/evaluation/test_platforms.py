@@ -18,9 +18,8 @@ from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import protocol_text
 from nodulebench.core.tables import Submission
+from nodulebench.evaluation.platform_scoring import marks_in, pack_for, score_as
 from nodulebench.evaluation.platforms import PLATFORMS
-from nodulebench.evaluation.platforms.pack import pack_for
-from nodulebench.evaluation.platforms.score import marks_in, score_as
 from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.marks.grand_challenge import write_marks as write_points

@@ -10,7 +10,7 @@ import pytest
 from builders.evaluated_folder import write_small_evaluation
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import TestProtocol
-from nodulebench.evaluation.verify.verify import Originals, Verification, verify_folder
+from nodulebench.evaluation.verify import Originals, Verification, verify_folder
 from nodulebench.io.manifests import MANIFEST, write_manifest
 from nodulebench.security.signatures import new_key, sign_folder
 

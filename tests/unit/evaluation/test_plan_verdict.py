@@ -9,8 +9,12 @@ from nodulebench.core.plans import AcceptanceCriteria, Criterion
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.protocols import load_protocol
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.plans.freeze import freeze_plan, unattainable
-from nodulebench.evaluation.plans.verdict import criterion_outcome, evaluated_under
+from nodulebench.evaluation.plans import (
+    criterion_outcome,
+    evaluated_under,
+    freeze_plan,
+    unattainable,
+)
 from nodulebench.i18n.translator import in_english
 
 CASES = (

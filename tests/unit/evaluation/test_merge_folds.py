@@ -3,7 +3,7 @@ import pytest
 
 from builders.commands import run
 from nodulebench.core.errors import InputError
-from nodulebench.evaluation.comparison.folds import merge_folds
+from nodulebench.evaluation.folds import merge_folds
 from nodulebench.io.formats import read_submission
 
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"

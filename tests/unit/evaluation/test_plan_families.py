@@ -8,8 +8,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, CriterionOutcome
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.plans.freeze import freeze_plan
-from nodulebench.evaluation.plans.verdict import by_family, evaluated_under
+from nodulebench.evaluation.plans import by_family, evaluated_under, freeze_plan
 from nodulebench.i18n.translator import in_english, translator
 from nodulebench.report.verdict import verdict
 

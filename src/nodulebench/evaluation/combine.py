@@ -15,7 +15,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import MARKS, Reference, Submission
-from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.check import keep_listed
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.format import probe_file

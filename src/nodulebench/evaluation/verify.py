@@ -16,8 +16,7 @@ from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise
 from nodulebench.core.notices import is_notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.plans.freeze import read_plan
-from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.plans import evaluated_under, read_plan
 from nodulebench.evaluation.recompute import Evaluated, declared_threshold, load_evaluated
 from nodulebench.evaluation.result_folder import (
     COMPARISON,

@@ -8,7 +8,7 @@ import pytest
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench import evaluate
 from nodulebench.core.errors import InputError
-from nodulebench.evaluation.check.submission import checked_reference, checked_submission
+from nodulebench.evaluation.check import checked_reference, checked_submission
 
 CASES = (case("a", nodule(8), mark(0.5), mark(0.4, (9, 9, 9))), case("b"))
 TRUTH, MADE_MARKS = reference(*CASES), submission(*CASES, name="alg")

@@ -2,7 +2,7 @@
 
 from builders.tables import case, false_mark, mark, nodule, reference, run, submission
 from builders.words import sentences
-from nodulebench.evaluation.check.submission import cases_without_marks, failed_runs, repeated_marks
+from nodulebench.evaluation.check import cases_without_marks, failed_runs, repeated_marks
 
 
 def test_a_row_given_twice_is_counted_once_for_each_further_time() -> None:

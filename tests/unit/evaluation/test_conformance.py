@@ -8,7 +8,7 @@ import pytest
 
 from nodulebench.cli import main
 from nodulebench.core.errors import UnknownNameError
-from nodulebench.evaluation.verify.conformance import export_cases, golden_cases, run_conformance
+from nodulebench.evaluation.conformance import export_cases, golden_cases, run_conformance
 
 SCORER = """
 import json, sys

@@ -5,7 +5,7 @@ import pytest
 from builders.tables import case, mark, protocol, reference, submission
 from builders.words import sentences
 from nodulebench.core.errors import InputError
-from nodulebench.evaluation.check.cases import keep_listed, near_names
+from nodulebench.evaluation.check import keep_listed, near_names
 
 TRUTH = reference(case("scan-1"), case("scan-2"), case("Ward_3.b"))
 

@@ -8,7 +8,7 @@ from builders.tables import case, nodule, protocol, reference
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import AcceptanceCriteria, Criterion
 from nodulebench.core.protocol import IntervalChoice, SizeLimit
-from nodulebench.evaluation.plans.freeze import (
+from nodulebench.evaluation.plans import (
     freeze_plan,
     plan_document,
     read_criteria,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.machines import older_processor
-from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.evaluation.verify import verify_folder
 
 pytestmark = pytest.mark.slow
 

@@ -1,1 +1,0 @@
-"""Checks of a submission: its rows, case names, scores and coordinates."""

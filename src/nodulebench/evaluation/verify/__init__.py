@@ -1,1 +1,0 @@
-"""Verify results by recomputing them, and scorers by cases with known answers."""
