@@ -34,7 +34,7 @@ from nodulebench.core.arrays import BoolArray
 from nodulebench.core.tables import Reference
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.train_classifier import listed_folds
-from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
+from nodulebench.imaging.lungs import segment_part_of_lung
 from nodulebench.io.lidc.blocks import (
     FOLDS,
     findings_inside,

@@ -21,8 +21,7 @@ from benchmarks.phantom_likeness import SCANNERS, real_scans
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.detection.detectors import candidates_of
 from nodulebench.detection.scan import Chest, prepare_scan
-from nodulebench.imaging.lungs.density import lung_density
-from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, LabelArray
+from nodulebench.imaging.lungs import LEFT, RIGHT, LabelArray, lung_density
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.phantom.patient import People, make_patient
 from nodulebench.phantom.scan import scan_patient

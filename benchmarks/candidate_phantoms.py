@@ -34,10 +34,11 @@ from benchmarks.candidate_tables import (
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.detection.scan import prepare_scan
-from nodulebench.imaging.lungs.density import lung_density
+from nodulebench.imaging.lungs import lung_density
 from nodulebench.phantom.patient import SCANNER, NodulePlan, People, make_patient, stream
-from nodulebench.phantom.scan import nodule_rows, nodule_tables, scan_patient
+from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner, random_scanner
+from nodulebench.phantom.truth import nodule_rows, nodule_tables
 
 SEED = 516
 """Not that of any phantom on which a detector's parameters were chosen."""

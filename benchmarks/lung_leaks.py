@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.candidate_kinds import every_real_scan
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
 from nodulebench.core.errors import InputError
-from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, Lungs, segment_lungs
+from nodulebench.imaging.lungs import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.imaging.morphology import block_mean, dilated
 from nodulebench.imaging.volume import make_volume, to_patient_axes
 

@@ -9,8 +9,7 @@ from typing import get_args
 import numpy as np
 
 from benchmarks.measure import DATA, peak_of_command
-from nodulebench.imaging.lungs.density import LungDensity, lung_density
-from nodulebench.imaging.lungs.segmentation import segment_lungs
+from nodulebench.imaging.lungs import LungDensity, lung_density, segment_lungs
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.dicom.volumes import read_volume
 from nodulebench.phantom.patient import People, make_patient

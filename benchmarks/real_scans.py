@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.measure import DATA
 from nodulebench.curation.curate import curate
-from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, segment_lungs
+from nodulebench.imaging.lungs import LEFT, RIGHT, segment_lungs
 from nodulebench.io.dicom.volumes import read_volume
 
 LUNGS_ML = {

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from benchmarks.candidate_kinds import every_real_scan
 
-from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, Lungs, segment_lungs
+from nodulebench.imaging.lungs import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.imaging.rasters import png
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.phantom.patient import make_patient

@@ -28,7 +28,7 @@ from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.detectors import candidates_of
 from nodulebench.detection.scan import Candidates, Chest, no_candidates
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 from nodulebench.imaging.volume import make_volume
 
 

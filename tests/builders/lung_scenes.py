@@ -3,7 +3,7 @@
 import numpy as np
 
 from nodulebench.detection.scan import Chest, prepare_scan
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 from nodulebench.imaging.volume import make_volume
 
 LUNG_HU = -850.0

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.phantom.nodules.shape import NoduleShape
+from nodulebench.phantom.nodule import NoduleShape
 
 
 def sphere(center_mm: npt.ArrayLike, radius_mm: float) -> NoduleShape:

@@ -213,7 +213,7 @@ def _warn_with_image(
     images: Path,
     limits: WarningLimits,
 ) -> list[ReadingWarning]:
-    from nodulebench.imaging.lungs.segmentation import segment_lungs
+    from nodulebench.imaging.lungs import segment_lungs
 
     where = f"image of case '{case_id}'"
     volume = to_patient_axes(image_reader(images)(case_id), where)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.core.notices import Notice
-from nodulebench.imaging.lungs.air import (
+from nodulebench.imaging.air import (
     SMALLER_LUNG_SHARE,
     SMALLEST_PIECE_CM2,
     classify_regions,
@@ -21,7 +21,7 @@ from nodulebench.imaging.lungs.air import (
     separate_air,
     slice_labels,
 )
-from nodulebench.imaging.lungs.quality import SMALLEST_BODY_SHARE, body_share
+from nodulebench.imaging.lung_quality import SMALLEST_BODY_SHARE, body_share
 from nodulebench.io.dicom.pixels import PixelsError, Stored, TruncatedPixelsError, stored_values
 from nodulebench.io.dicom.series import Series
 from nodulebench.io.dicom.slices import SliceHeader

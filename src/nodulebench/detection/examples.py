@@ -35,7 +35,7 @@ from nodulebench.detection.systems import detect_each, detector_names
 from nodulebench.detection.train_classifier import diameters, hits
 from nodulebench.evaluation.folds import read_folds
 from nodulebench.i18n.translator import in_english
-from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
+from nodulebench.imaging.lungs import segment_part_of_lung
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import write_csv

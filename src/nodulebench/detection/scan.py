@@ -17,7 +17,7 @@ from scipy import sparse
 from nodulebench.core.arrays import BoolArray, Columns, Float32Array, FloatArray
 from nodulebench.detection.filters.normalisation import standardise_densities
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.segmentation import Lungs, segment_lungs
+from nodulebench.imaging.lungs import Lungs, segment_lungs
 from nodulebench.imaging.morphology import boxed
 from nodulebench.imaging.volume import Volume, to_patient_axes
 

@@ -16,7 +16,7 @@ from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import Classifier, write_weights
 from nodulebench.detection.scan import Chest, prepare_scan
-from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
+from nodulebench.imaging.lungs import segment_part_of_lung
 from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.images.case_images import read_case_image
 from nodulebench.io.lidc.blocks import FOLDS, findings_inside, read_blocks

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from nodulebench.phantom.body.chest import Chest, heart_surface
 from nodulebench.phantom.canvas import Canvas
-from nodulebench.phantom.conditions import Condition
+from nodulebench.phantom.chest import Chest, heart_surface
+from nodulebench.phantom.disease import Condition
 from nodulebench.phantom.tubes import OUTSIDE_LUNG, Tubes, paint_tubes, path
 
 HEART_REACH_MM = 22.0

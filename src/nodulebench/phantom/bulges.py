@@ -1,4 +1,4 @@
-"""Chest -> what bulges into its lungs: ribs, spine, vessels and nodes between the lungs, diaphragm.
+"""Chest -> what bulges into its lungs: ribs, spine, vessels and nodes between them, diaphragm.
 
 A bulge is a ball whose middle is about the pleura, or a tube along a rib. Lungs end where it
 begins, in the image and in the truth; none comes near a nodule.
@@ -10,18 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.phantom.body.bones import build_skeleton
-from nodulebench.phantom.body.chest import (
+from nodulebench.phantom.bones import build_skeleton
+from nodulebench.phantom.chest import (
     SIDES,
     Chest,
     costal_surface,
     diaphragm_surface,
-    lung_surface,
 )
-from nodulebench.phantom.body.lung_vessels import Branching, hilum
-from nodulebench.phantom.nodules.nodule import Nodule
-from nodulebench.phantom.nodules.placement import Surroundings
-from nodulebench.phantom.tubes import Tubes, grow_tree
+from nodulebench.phantom.nodule import Nodule
+from nodulebench.phantom.nodule_placement import Surroundings
+from nodulebench.phantom.tubes import Tubes
 
 BULGE_HU = 25.0
 TO_NODULE_MM = 6.0
@@ -134,36 +132,3 @@ def _is_apart(bulges: Tubes, nodules: Sequence[Nodule]) -> BoolArray:
             distance = np.linalg.norm(end - nodule.shape.center_mm, axis=1)
             apart &= distance > reach + nodule.shape.largest_reach_mm
     return apart
-
-
-SPARSE = Branching(
-    ends_per_litre=200,
-    end_radius_mm=0.66,
-    stretch=0.52,
-    flare=1.0,
-    twigs_per_vessel=1,
-    scattered_per_litre=1000,
-    scattered_mm=(20.0, 45.0),
-    scattered_radius_mm=(0.28, 0.42),
-)
-"""Fewer, longer and wider vessels, as detectors find them in scans of people."""
-ENDS = 14
-END_RADIUS_MM = 0.75
-REACH_MM = (18.0, 62.0)
-"""How far from the hilum their ends lie."""
-
-
-def hilar_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
-    """Vessels of either side that branch soon after they enter the lung."""
-    trees = []
-    for side in SIDES:
-        root = hilum(chest, side)
-        heading = random.standard_normal((40 * ENDS, 3))
-        heading /= np.linalg.norm(heading, axis=1, keepdims=True)
-        ends = root + heading * random.uniform(*REACH_MM, (len(heading), 1))
-        x, y, z = ends.T
-        inside = lung_surface(chest, x, y, z, side) < -4.0
-        ends = ends[inside][:ENDS]
-        if len(ends):
-            trees.append(grow_tree(root, ends, END_RADIUS_MM, random).tubes)
-    return Tubes.joined(*trees)

@@ -7,24 +7,20 @@ from typing import Literal
 import numpy as np
 
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.phantom.body.chest import Chest, random_chest
-from nodulebench.phantom.body.lung_vessels import USUAL, LungTubes, grow_lung_tubes
-from nodulebench.phantom.bulges import SPARSE, grow_bulges, hilar_vessels
-from nodulebench.phantom.conditions import (
-    Condition,
-    random_breath,
-    random_condition,
-    seen_in,
-)
-from nodulebench.phantom.nodules.nodule import (
+from nodulebench.phantom.bulges import grow_bulges
+from nodulebench.phantom.chest import Chest, random_breath, random_chest
+from nodulebench.phantom.disease import Condition, random_condition
+from nodulebench.phantom.nodule import (
     ATTACHMENTS,
     KINDS,
     Nodule,
     make_nodule,
     random_diameter,
+    with_random_contrast,
 )
-from nodulebench.phantom.nodules.placement import NoPlaceError, Surroundings
+from nodulebench.phantom.nodule_placement import NoPlaceError, Surroundings
 from nodulebench.phantom.tubes import Tubes
+from nodulebench.phantom.vessels import SPARSE, USUAL, LungTubes, grow_lung_tubes, hilar_vessels
 
 _ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY, _CLINIC, DISEASE, STREAKS = range(10)
 """Streams of random numbers, so that one property can change while the others stay."""
@@ -114,7 +110,7 @@ def _with_condition(patient: Patient, random: np.random.Generator) -> Patient:
     condition = random_condition(chest, random)
     vessels = Tubes.joined(tubes.vessels, hilar_vessels(chest, random))
     around = Surroundings(chest, vessels)
-    nodules = tuple(seen_in(chest, nodule, random) for nodule in patient.nodules)
+    nodules = tuple(with_random_contrast(chest, nodule, random) for nodule in patient.nodules)
     return replace(
         patient,
         condition=condition,

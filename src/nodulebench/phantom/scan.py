@@ -1,23 +1,24 @@
 """Patient and scanner -> a CT volume with its lungs and nodules known exactly."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.core.json_types import JsonObject
-from nodulebench.core.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
+from nodulebench.core.arrays import BoolArray
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.outlines import long_and_short_mm, outline_text
 from nodulebench.imaging.volume import Volume
+from nodulebench.phantom import bones, vessels
 from nodulebench.phantom.artefacts import blur_by_motion, draw_streaks
-from nodulebench.phantom.body import bones, great_vessels
-from nodulebench.phantom.body.chest import heart_surface
-from nodulebench.phantom.body.organs import draw_slice, empty_slice
-from nodulebench.phantom.body.slice import (
+from nodulebench.phantom.bulges import BULGE_HU
+from nodulebench.phantom.canvas import Canvas
+from nodulebench.phantom.chest import heart_surface
+from nodulebench.phantom.disease import draw_disease, random_disease
+from nodulebench.phantom.nodule import Nodule, paint_nodule
+from nodulebench.phantom.organs import draw_slice, empty_slice
+from nodulebench.phantom.patient import BODY, DISEASE, NOISE, STREAKS, TEXTURE, Patient, stream
+from nodulebench.phantom.scanner import Scanner, make_slices
+from nodulebench.phantom.slice import (
     Bend,
     Enhancement,
     SliceGrid,
@@ -27,12 +28,6 @@ from nodulebench.phantom.body.slice import (
     random_textures,
     surfaces_along,
 )
-from nodulebench.phantom.bulges import BULGE_HU
-from nodulebench.phantom.canvas import Canvas
-from nodulebench.phantom.conditions import draw_disease, random_disease
-from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
-from nodulebench.phantom.patient import BODY, DISEASE, NOISE, STREAKS, TEXTURE, Patient, stream
-from nodulebench.phantom.scanner import Scanner, make_slices
 from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_in_lung, paint_tubes
 
 OESOPHAGUS_HU = 38.0
@@ -112,21 +107,6 @@ def scan_patient(
     )
 
 
-def nodule_mask(nodule: Nodule, geometry: Geometry) -> tuple[tuple[slice, ...], BoolArray]:
-    """The voxels of an axial volume whose centres lie in a nodule: a box of it, and which."""
-    reach = nodule.shape.largest_reach_mm
-    center = nodule.shape.center_mm
-    assert geometry.size is not None  # noqa: S101 - scans know their size
-    low = np.ceil(geometry.to_index((center - reach)[None])[0]).astype(int)
-    high = np.floor(geometry.to_index((center + reach)[None])[0]).astype(int)
-    low, high = np.maximum(low, 0), np.minimum(high, geometry.size - 1)
-    bounds = zip(low[::-1].tolist(), high[::-1].tolist(), strict=True)
-    box = tuple(slice(first, last + 1) for first, last in bounds)
-    index = np.moveaxis(np.mgrid[box], 0, -1)[..., ::-1].astype(np.float64)
-    inside = nodule.shape.contains(geometry.to_world(index.reshape(-1, 3)))
-    return box, inside.reshape(index.shape[:3])
-
-
 def _empty_canvas(patient: Patient, scanner: Scanner, slices: int | None) -> Canvas:
     chest = patient.chest
     bottom, top = chest.lowest_z - BELOW_MM, chest.apex_z + ABOVE_MM
@@ -174,34 +154,34 @@ def _draw_between_lungs(
 ) -> None:
     """Lymph nodes, great vessels, oesophagus and thyroid, later ones over earlier ones."""
     chest = patient.chest
-    vessels = great_vessels.great_vessels(chest)
-    aorta = bend.bent(chest, vessels.aorta)
-    gullet = bend.bent(chest, great_vessels.oesophagus(chest))
-    paint_tubes(canvas, great_vessels.lymph_nodes(chest, random), NODE_HU, OUTSIDE_LUNG)
-    paint_tubes(canvas, vessels.left_atrium, enhancement.lung_vessels, IN_LUNG)
-    paint_tubes(canvas, bend.bent(chest, vessels.lower_veins), enhancement.late_veins)
+    great = vessels.great_vessels(chest)
+    aorta = bend.bent(chest, great.aorta)
+    gullet = bend.bent(chest, vessels.oesophagus(chest))
+    paint_tubes(canvas, vessels.lymph_nodes(chest, random), NODE_HU, OUTSIDE_LUNG)
+    paint_tubes(canvas, great.left_atrium, enhancement.lung_vessels, IN_LUNG)
+    paint_tubes(canvas, bend.bent(chest, great.lower_veins), enhancement.late_veins)
     for tubes, hu in (
-        (bend.bent(chest, vessels.upper_veins), enhancement.upper_cava),
-        (bend.bent(chest, vessels.pulmonary), enhancement.lung_vessels),
-        (bend.bent(chest, vessels.neck_arteries), enhancement.left_heart),
+        (bend.bent(chest, great.upper_veins), enhancement.upper_cava),
+        (bend.bent(chest, great.pulmonary), enhancement.lung_vessels),
+        (bend.bent(chest, great.neck_arteries), enhancement.left_heart),
     ):
         _paint_coat(patient, canvas, tubes)
         paint_tubes(canvas, tubes, hu)
     _paint_coat(patient, canvas, aorta)
     for tubes, hu in (
         (aorta, enhancement.left_heart),
-        (great_vessels.azygos(chest), enhancement.late_veins),
-        (great_vessels.mammary_vessels(chest), enhancement.left_heart),
-        (great_vessels.arm_vessels(chest), enhancement.left_heart),
-        (great_vessels.plaques(aorta, random), PLAQUE_HU),
-        (great_vessels.thyroid(chest), enhancement.thyroid),
+        (vessels.azygos(chest), enhancement.late_veins),
+        (vessels.mammary_vessels(chest), enhancement.left_heart),
+        (vessels.arm_vessels(chest), enhancement.left_heart),
+        (vessels.plaques(aorta, random), PLAQUE_HU),
+        (vessels.thyroid(chest), enhancement.thyroid),
     ):
         paint_tubes(canvas, tubes, hu, OUTSIDE_LUNG)
     liver = enhancement.liver - LIVER_RANGE_HU, enhancement.liver + LIVER_RANGE_HU
-    branches = great_vessels.liver_vessels(chest, random)
+    branches = vessels.liver_vessels(chest, random)
     paint_tubes(canvas, branches, enhancement.liver_vessels, liver)
     paint_tubes(canvas, gullet, OESOPHAGUS_HU, OUTSIDE_LUNG, flattening=OESOPHAGUS_FLATTENING)
-    air = great_vessels.swallowed_air(gullet, random)
+    air = vessels.swallowed_air(gullet, random)
     paint_tubes(canvas, air, SWALLOWED_AIR_HU, OUTSIDE_LUNG)
 
 
@@ -260,98 +240,3 @@ def _without_airways(
     is_lung = inside & (airways.hu < 0.5)
     side = np.where(canvas.x_mm < 3.0, RIGHT_LUNG, LEFT_LUNG).astype(np.uint8)
     return is_lung * side
-
-
-CONTOUR_CORNERS = 72
-
-
-def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[JsonObject]:
-    """One row of NODULES for each nodule; its centre is the centre of mass."""
-    rows = []
-    for nodule in nodules:
-        shape = nodule.shape
-        x, y, z = shape.centroid_mm.tolist()
-        long, short = shape.long_and_short_mm
-        core = nodule.core
-        rows.append(
-            {
-                "case_id": case_id,
-                "nodule_id": nodule.nodule_id,
-                "x_mm": x,
-                "y_mm": y,
-                "z_mm": z,
-                "diameter_mm": shape.diameter_mm,
-                "is_ignored": False,
-                "long_mm": long,
-                "short_mm": short,
-                "type": nodule.type,
-                "density": DENSITY_OF_TYPE[nodule.type],
-                "malignancy": float(nodule.is_malignant),
-                "volume_mm3": shape.volume_mm3,
-                "surface": nodule.surface,
-                "attachment": nodule.attachment,
-                "hu": nodule.hu,
-                "core_diameter_mm": None if core is None else core.diameter_mm,
-            }
-        )
-    return rows
-
-
-def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> list[JsonObject]:
-    """One row of NODULE_SLICES for each nodule and slice of an axial scan that cuts it.
-
-    A nodule between two slices is seen on the nearer one, with its largest section.
-    """
-    return [
-        {"case_id": case_id, "nodule_id": nodule.nodule_id, **row}
-        for nodule in nodules
-        for row in _sections(nodule, geometry)
-    ]
-
-
-def _sections(nodule: Nodule, geometry: Geometry) -> list[JsonObject]:
-    shape = nodule.shape
-    bottom, step = float(geometry.origin_mm[2]), float(geometry.spacing_mm[2])
-    assert geometry.size is not None  # noqa: S101 - scans know their size
-    low, high = (int(np.ceil((z - bottom) / step)) for z in shape.extent_z_mm)
-    heights = {number: bottom + number * step for number in range(low, high)}
-    if not heights:
-        widest = shape.largest_section_z_mm
-        heights = {round((widest - bottom) / step): widest}
-    rows = []
-    for number, height in heights.items():
-        outline = shape.outline(height, CONTOUR_CORNERS)
-        if outline is not None and 0 <= number < geometry.size[2]:
-            rows.append(_section_row(number, bottom + number * step, outline))
-    return rows
-
-
-def _section_row(number: int, z_mm: float, outline: FloatArray) -> JsonObject:
-    low, high = outline.min(axis=0), outline.max(axis=0)
-    center, extent = (low + high) / 2, high - low
-    long, short = long_and_short_mm(outline)
-    return {
-        "slice_index": number,
-        "z_mm": z_mm,
-        "center_x_mm": float(center[0]),
-        "center_y_mm": float(center[1]),
-        "length_mm": float(extent[0]),
-        "width_mm": float(extent[1]),
-        "long_mm": long,
-        "short_mm": short,
-        "contour": outline_text(outline.tolist(), ".3f"),
-    }
-
-
-def nodule_tables(
-    nodules: Sequence[JsonObject], slices: Sequence[JsonObject]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows as the tables NODULES and NODULE_SLICES."""
-    return (
-        NODULES.conform(_table(nodules, NODULES.empty()), "phantom nodules"),
-        NODULE_SLICES.conform(_table(slices, NODULE_SLICES.empty()), "phantom slices"),
-    )
-
-
-def _table(rows: Sequence[JsonObject], empty: pl.DataFrame) -> pl.DataFrame:
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else empty

@@ -44,14 +44,7 @@ from nodulebench.phantom.patient import (
     make_patient,
     stream,
 )
-from nodulebench.phantom.scan import (
-    PhantomScan,
-    nodule_mask,
-    nodule_rows,
-    nodule_tables,
-    scan_patient,
-    slice_rows,
-)
+from nodulebench.phantom.scan import PhantomScan, scan_patient
 from nodulebench.phantom.scanner import (
     Scanner,
     StudyFacts,
@@ -59,6 +52,7 @@ from nodulebench.phantom.scanner import (
     random_scanner,
     series_header,
 )
+from nodulebench.phantom.truth import nodule_mask, nodule_rows, nodule_tables, slice_rows
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
 FIRST_DAY = date(2024, 1, 8)

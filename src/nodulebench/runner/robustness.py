@@ -18,8 +18,7 @@ from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import in_english
-from nodulebench.imaging.lungs.density import lung_density
-from nodulebench.imaging.lungs.segmentation import Lungs, segment_lungs
+from nodulebench.imaging.lungs import Lungs, lung_density, segment_lungs
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.csv_files import marked

@@ -9,7 +9,7 @@ from builders.lung_scenes import LUNG_HU, ball, lung_with, rod, world
 from nodulebench.detection.marks import describe
 from nodulebench.detection.scan import Candidates, no_candidates, prepare_scan
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 from nodulebench.imaging.volume import make_volume
 
 PLACE = (30, 33, 28)

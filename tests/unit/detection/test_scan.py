@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.detection.scan import SharedResults, positions_around, prepare_scan, resample
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.runner.scan_variants import cropped
 

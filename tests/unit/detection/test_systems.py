@@ -36,7 +36,7 @@ from nodulebench.detection.systems import (
     system_names,
     with_network_positions,
 )
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 from nodulebench.imaging.volume import Volume, make_volume
 
 BALL_MM = np.array([31.0, 27.0, 24.0])

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.imaging.outlines import largest_distance_mm, long_and_short_mm
-from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
+from nodulebench.phantom.nodule import Lobe, NoduleShape
 from nodulebench.reference.sizes import drawn_slice_sizes, slice_sizes
 
 ANGLES = np.linspace(0, 2 * np.pi, 720, endpoint=False)

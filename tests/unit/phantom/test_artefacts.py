@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from nodulebench.phantom.artefacts import BREATH_BAND_MM, blur_by_motion
-from nodulebench.phantom.body.chest import Chest, heart_surface
 from nodulebench.phantom.canvas import Canvas
-from nodulebench.phantom.conditions import Condition
+from nodulebench.phantom.chest import Chest, heart_surface
+from nodulebench.phantom.disease import Condition
 
 CHEST = Chest()
 X, Y, Z = np.arange(-120.0, 120.0, 2.0), np.arange(-100.0, 100.0, 2.0), np.arange(-170.0, 60.0, 2.5)

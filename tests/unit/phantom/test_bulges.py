@@ -3,13 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.chest import RIGHT, SIDES, lung_surface
-from nodulebench.phantom.body.lung_vessels import hilum
-from nodulebench.phantom.bulges import KINDS, REACH_MM, TO_NODULE_MM, grow_bulges, hilar_vessels
-from nodulebench.phantom.conditions import Condition
-from nodulebench.phantom.nodules.placement import Surroundings
+from nodulebench.phantom.bulges import KINDS, TO_NODULE_MM, grow_bulges
+from nodulebench.phantom.chest import RIGHT, SIDES, lung_surface
+from nodulebench.phantom.disease import Condition
+from nodulebench.phantom.nodule_placement import Surroundings
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
+from nodulebench.phantom.vessels import REACH_MM, hilar_vessels, hilum
 
 COARSE = Scanner(2.5, 4.0, 3.6, 96, "standard", 1000.0)
 

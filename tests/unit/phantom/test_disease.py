@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.chest import Chest
-from nodulebench.phantom.body.slice import Bend, SliceGrid, make_plane, random_textures, surfaces_at
 from nodulebench.phantom.canvas import random_texture
-from nodulebench.phantom.conditions import HAZE_HU, Condition, draw_disease, random_disease
+from nodulebench.phantom.chest import Chest
+from nodulebench.phantom.disease import HAZE_HU, Condition, draw_disease, random_disease
+from nodulebench.phantom.slice import Bend, SliceGrid, make_plane, random_textures, surfaces_at
 
 CHEST = Chest()
 LUNG_HU = -870.0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders.shapes import sphere
 from nodulebench.phantom.canvas import Canvas, random_texture
-from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
+from nodulebench.phantom.nodule import Nodule, paint_nodule
 from nodulebench.phantom.tubes import Tubes, grow_tree, paint_in_lung, paint_tubes, path
 
 

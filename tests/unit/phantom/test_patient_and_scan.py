@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface, random_chest
-from nodulebench.phantom.nodules.nodule import KINDS
+from nodulebench.phantom.chest import SIDES, Chest, lung_surface, random_chest
+from nodulebench.phantom.nodule import KINDS
 from nodulebench.phantom.patient import NodulePlan, follow_up, make_patient
-from nodulebench.phantom.scan import nodule_mask, scan_patient
+from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
+from nodulebench.phantom.truth import nodule_mask
 
 SMALL = Scanner(2.5, 2.5, 2.7, 128, "standard", 300.0)
 

@@ -1,8 +1,8 @@
 import numpy as np
 
 from nodulebench.phantom.artefacts import VEIN_HU, draw_streaks, subclavian_vein
-from nodulebench.phantom.body.chest import LEFT, RIGHT, Chest
 from nodulebench.phantom.canvas import Canvas
+from nodulebench.phantom.chest import LEFT, RIGHT, Chest
 
 CHEST = Chest()
 X, Y, Z = np.arange(-190.0, 190.0, 3.0), np.arange(-120.0, 130.0, 3.0), np.arange(-60.0, 140.0, 3.0)

@@ -4,8 +4,8 @@ import pytest
 from builders.shapes import sphere
 from nodulebench.imaging.geometry import Geometry, geometry_columns
 from nodulebench.imaging.outlines import area_mm2, read_outline
-from nodulebench.phantom.nodules.nodule import Nodule
-from nodulebench.phantom.scan import nodule_mask, nodule_rows, nodule_tables, slice_rows
+from nodulebench.phantom.nodule import Nodule
+from nodulebench.phantom.truth import nodule_mask, nodule_rows, nodule_tables, slice_rows
 
 
 def ball(center, radius):

@@ -10,7 +10,7 @@ from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.detection.candidates import isicad, largecad, subsolidcad
 from nodulebench.detection.scan import prepare_scan
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 from nodulebench.imaging.volume import make_volume
 
 MODULES = (isicad, subsolidcad, largecad)

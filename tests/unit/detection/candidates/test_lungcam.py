@@ -14,7 +14,7 @@ from nodulebench.detection.candidates.lungcam import (
     mix_bits,
 )
 from nodulebench.detection.scan import prepare_scan
-from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.lungs import Lungs
 
 
 def _region(seed=0, shape=(14, 15, 16), share=0.6):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.air import find_airways
+from nodulebench.imaging.lungs import find_airways
 
 STEP = np.array([2.0, 2.0, 2.0])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from builders.bodies import AIR, LUNG, MUSCLE, PLASTIC, WATER, chest, lungs_of
-from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, segment_lungs
+from nodulebench.imaging.lungs import LEFT, RIGHT, segment_lungs
 from nodulebench.imaging.volume import make_volume
 
 STEP_MM, SHAPE = (3.0, 2.0, 2.0), (94, 170, 185)

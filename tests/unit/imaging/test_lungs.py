@@ -8,12 +8,12 @@ from builders.real_scans import plain_scan
 from builders.words import undefined
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.density import lung_density
-from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, Lungs, segment_lungs
+from nodulebench.imaging.lungs import LEFT, RIGHT, Lungs, lung_density, segment_lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.phantom.patient import NodulePlan, make_patient
-from nodulebench.phantom.scan import nodule_mask, scan_patient
+from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
+from nodulebench.phantom.truth import nodule_mask
 
 
 def volume_ml(lungs, side):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from builders.bodies import CHESTS, NO_CHESTS, cut_chest
-from nodulebench.imaging.lungs.air import Air
-from nodulebench.imaging.lungs.quality import (
+from nodulebench.imaging.air import Air
+from nodulebench.imaging.lung_quality import (
     RANGES,
     LungMeasures,
     body_share,
     lung_warnings,
     measure_lungs,
 )
-from nodulebench.imaging.lungs.segmentation import segment_lungs
+from nodulebench.imaging.lungs import segment_lungs
 from nodulebench.imaging.volume import make_volume
 
 USUAL = LungMeasures(4500.0, 260.0, -860.0, 0.4, 0.0, 0.02, 0.9)

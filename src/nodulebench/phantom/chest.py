@@ -7,7 +7,7 @@ near the surface, and good to a few tens of percent far from it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -312,3 +312,34 @@ def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     front = chest.center_y - half_depth + 24.0
     breasts = [oval(x - side * 78.0, y - front, 52.0 * swell, 38.0 * swell) for side in SIDES]
     return join([body, *breasts], 24.0)
+
+
+PARENCHYMA_HU = (-925.0, -785.0)
+"""Of lungs after a deep breath, and of those after none; the medians that are measured in them lie
+about 20 HU from that."""
+
+AIRY_HU = -910.0
+
+GRAVITY_PER_HU = 0.45
+"""How much steeper density rises to the back for each HU that a lung is denser."""
+
+LIFT_MM_PER_HU = 0.18
+"""How much higher the diaphragm is, likewise."""
+
+TEXTURE_HU = 24.0
+"""How uneven lung is: less than where vessels are many and short."""
+
+
+def random_breath(chest: Chest, random: np.random.Generator) -> Chest:
+    """The chest after a deeper or a shallower breath: with less air, lungs are denser and lower."""
+    parenchyma = float(random.uniform(*PARENCHYMA_HU))
+    denser = max(0.0, parenchyma - AIRY_HU)
+    lift = LIFT_MM_PER_HU * denser
+    return replace(
+        chest,
+        parenchyma_hu=parenchyma,
+        texture_hu=TEXTURE_HU,
+        gravity_hu=chest.gravity_hu + GRAVITY_PER_HU * denser,
+        right_dome_z=chest.right_dome_z + lift,
+        left_dome_z=chest.left_dome_z + lift,
+    )

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.phantom.body.chest import (
+from nodulebench.phantom.canvas import Field, Texture, random_texture
+from nodulebench.phantom.chest import (
     LEFT,
     RIGHT,
     SIDES,
@@ -20,7 +21,6 @@ from nodulebench.phantom.body.chest import (
     muscle_thickness,
     skin_surface,
 )
-from nodulebench.phantom.canvas import Field, Texture, random_texture
 from nodulebench.phantom.tubes import Tubes
 
 BEND_MM = 7.0

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from builders.shapes import sphere
 from nodulebench.imaging.outlines import area_mm2
-from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
+from nodulebench.phantom.nodule import Lobe, NoduleShape
 
 RADII = st.floats(1.0, 15.0)
 QUICK = settings(max_examples=15, deadline=None)

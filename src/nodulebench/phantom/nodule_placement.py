@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.phantom.body.chest import SIDES, Chest, costal_surface, lung_surface
+from nodulebench.phantom.chest import SIDES, Chest, costal_surface, lung_surface
 from nodulebench.phantom.tubes import Tubes
 
 CANDIDATES = 400

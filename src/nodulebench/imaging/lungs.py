@@ -1,4 +1,4 @@
-"""Segment the two lungs of a chest CT: air in the body, lung regions, sides, closing.
+"""The lungs of a chest CT: air in the body, lung regions, sides, closing; airways and density.
 
 Which air is lung is decided on voxels of about 3 mm, the shape on voxels of about 1.5 mm; only the
 border is decided on the image's own grid. Wider voxels are counted from the middle of the lungs, so
@@ -13,22 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from nodulebench.core.errors import InputError
+from nodulebench.core.errors import InputError, UndefinedError
 from nodulebench.core.notices import Notice
-from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.air import (
+from nodulebench.imaging.air import (
     AIR_THRESHOLD_HU,
     SMALLER_LUNG_SHARE,
     Air,
     Labels,
     LungRegions,
     classify_regions,
-    find_airways,
     padded,
     seen_mean,
     separate_air,
 )
-from nodulebench.imaging.lungs.quality import MAY_BE, lung_warnings, measure_lungs
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.lung_quality import MAY_BE, lung_warnings, measure_lungs
 from nodulebench.imaging.morphology import (
     Spacing,
     block_mean,
@@ -395,3 +394,213 @@ def _closed(lung: BoolArray, closing_mm: float, spacing_mm: Spacing) -> BoolArra
         slice(width, width + length) for width, length in zip(margin, lung.shape, strict=True)
     )
     return closing(wide, closing_mm, spacing_mm)[inner]
+
+
+RIM_MM = 5.0
+"""Nearer to the pleura, partial volume changes densities."""
+VESSEL_THRESHOLD_HU = -600.0
+NOISE_WINDOW = 7
+"""Side of the window of a local standard deviation, in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class LungDensity:
+    """Metrics of one scan's lungs, more than ``RIM_MM`` from the pleura."""
+
+    volume_ml: float
+    p5_hu: float
+    median_hu: float
+    p95_hu: float
+    noise_sd_hu: float
+    """Median over the lungs of the standard deviation in small windows without vessels."""
+    vessel_share: float
+    """Share of the volume above ``VESSEL_THRESHOLD_HU``: vessels and bronchial walls."""
+
+
+def lung_density(hu: VoxelArray, lungs: Lungs) -> LungDensity:
+    """Measure the lungs of a scan whose axes are those of the patient.
+
+    Raises:
+        UndefinedError: if no part of the lungs is far enough from the pleura.
+    """
+    spacing = lungs.geometry.spacing_mm[::-1]
+    inner = eroded(lungs.mask, RIM_MM, spacing)
+    if not inner.any():
+        raise UndefinedError("no_inner_lung", distance_mm=RIM_MM)
+    values = hu[inner].astype(np.float64)
+    low, middle, high = np.percentile(values, (5, 50, 95))
+    return LungDensity(
+        volume_ml=float(np.count_nonzero(lungs.mask)) * float(np.prod(spacing)) / 1000.0,
+        p5_hu=float(low),
+        median_hu=float(middle),
+        p95_hu=float(high),
+        noise_sd_hu=_noise(hu, inner),
+        vessel_share=float(np.mean(values > VESSEL_THRESHOLD_HU)),
+    )
+
+
+def _noise(hu: VoxelArray, inner: BoolArray) -> float:
+    """The median local standard deviation in windows of lung without vessels."""
+    parts = [
+        _local_deviations(hu[number].astype(np.float64), inner[number])
+        for number in np.flatnonzero(inner.any(axis=(1, 2)))
+    ]
+    deviations = np.concatenate(parts)
+    if not len(deviations):
+        raise UndefinedError("no_window_in_lungs", window=NOISE_WINDOW)
+    return float(np.median(deviations))
+
+
+def _local_deviations(slice_hu: FloatArray, inner: BoolArray) -> FloatArray:
+    is_clear = inner & (slice_hu < VESSEL_THRESHOLD_HU)
+    sides = [length // NOISE_WINDOW for length in slice_hu.shape]
+    cut = tuple(slice(0, side * NOISE_WINDOW) for side in sides)
+    shape = (sides[0], NOISE_WINDOW, sides[1], NOISE_WINDOW)
+    blocks = slice_hu[cut].reshape(shape)
+    whole = is_clear[cut].reshape(shape).all(axis=(1, 3))
+    deviations: FloatArray = blocks.std(axis=(1, 3), ddof=1)[whole]
+    return deviations
+
+
+LUMEN_THRESHOLDS_HU = tuple(range(-980, -760, 20))
+
+LARGEST_AIRWAYS_ML = 110.0
+
+LARGEST_JUMP = 1.6
+"""Largest growth factor of a region between thresholds that is not a leak."""
+
+FREE_JUMP_ML = 10.0
+
+TRACHEA_ML = 40.0
+"""Up to this volume any growth is the trachea itself: its darkest voxels come first."""
+
+TRACHEA_AREA_MM2 = (50.0, 700.0)
+
+TRACHEA_OFF_CENTRE_MM = 45.0
+
+SMALLEST_FILLING = 0.55
+"""Smallest share of its box that the trachea's round section fills (a disc: 0.785)."""
+
+LARGEST_ASPECT = 2.2
+
+SEED_SLICES_MM = 15.0
+"""Smallest length over which the section of the trachea continues."""
+
+SEED_THRESHOLD_HU = -800.0
+
+REACH_DOWN_MM = np.array([220.0, 90.0, 90.0])
+
+REACH_UP_MM = np.array([120.0, 90.0, 90.0])
+"""Largest distance of the ends and main bronchi from a seed in the trachea: z, y, x."""
+
+
+def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
+    """The lumen of trachea and main bronchi; empty if no trachea is found.
+
+    Args:
+        hu: the scan, slices from the feet.
+        spacing_mm: voxel size along the axes of ``hu``.
+    """
+    seed = _trachea_seed(hu, spacing_mm)
+    airways = np.zeros(hu.shape, dtype=np.bool_)
+    if seed is None:
+        return airways
+    box = _box_below(hu, seed, spacing_mm)
+    local = tuple(at - part.start for at, part in zip(seed, box, strict=True))
+    airways[box] = _grown(hu[box], local, spacing_mm)
+    return airways
+
+
+def _box_below(
+    hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray
+) -> tuple[slice, ...]:
+    """The box that can contain trachea and main bronchi, from a seed in the trachea."""
+    low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
+    high = np.minimum(hu.shape, seed + np.ceil(REACH_UP_MM / spacing_mm) + 1).astype(int)
+    return tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
+
+
+def _grown(hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray) -> BoolArray:
+    """The largest region around the seed before it leaks into the lung."""
+    from scipy import ndimage
+
+    voxel_ml = float(np.prod(spacing_mm)) / 1000.0
+    region = np.zeros(hu.shape, dtype=np.bool_)
+    for threshold in LUMEN_THRESHOLDS_HU:
+        lumen = hu < threshold
+        if not lumen[seed]:
+            continue
+        labels, _ = ndimage.label(lumen)
+        grown = labels == labels[seed]
+        before, after = (float(np.count_nonzero(mask)) * voxel_ml for mask in (region, grown))
+        is_leak = after > max(LARGEST_JUMP * before + FREE_JUMP_ML, TRACHEA_ML)
+        if is_leak or after > LARGEST_AIRWAYS_ML:
+            break
+        region = grown
+    return region
+
+
+def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] | None:
+    """The darkest voxel of a round section that continues over slices of the upper two thirds."""
+    slices = hu.shape[0]
+    needed = max(2, int(np.ceil(SEED_SLICES_MM / spacing_mm[0])))
+    center = _body_center(hu)
+    tracks: list[list[tuple[int, float, float]]] = []
+    for number in range(slices - 1, slices // 3, -1):
+        sections = _round_sections(hu[number] < SEED_THRESHOLD_HU, spacing_mm, center)
+        ongoing = []
+        for row, column in sections:
+            track = next(
+                (t for t in tracks if _is_near(t[-1], (number + 1, row, column), spacing_mm)), []
+            )
+            ongoing.append([*track, (number, row, column)])
+        for track in ongoing:
+            if len(track) >= needed:
+                return _darkest(hu, track)
+        tracks = ongoing
+    return None
+
+
+def _body_center(hu: Float32Array) -> float:
+    """The middle column of all voxels denser than fat."""
+    columns = np.flatnonzero((hu > -200).any(axis=(0, 1)))
+    return float(columns.mean()) if len(columns) else hu.shape[2] / 2
+
+
+def _round_sections(
+    lumen: BoolArray, spacing_mm: FloatArray, center: float
+) -> list[tuple[float, float]]:
+    """Centres (row, column) of round air sections of a trachea's size near the midline."""
+    from scipy import ndimage
+
+    labels, count = ndimage.label(lumen)
+    if not count:
+        return []
+    areas = np.bincount(labels.ravel())[1:] * spacing_mm[1] * spacing_mm[2]
+    sections = []
+    for number, box in enumerate(ndimage.find_objects(labels), start=1):
+        area = areas[number - 1]
+        if not TRACHEA_AREA_MM2[0] <= area <= TRACHEA_AREA_MM2[1]:
+            continue
+        height = (box[0].stop - box[0].start) * spacing_mm[1]
+        width = (box[1].stop - box[1].start) * spacing_mm[2]
+        row = (box[0].start + box[0].stop - 1) / 2
+        column = (box[1].start + box[1].stop - 1) / 2
+        is_round = area >= SMALLEST_FILLING * height * width
+        is_round = is_round and max(height, width) <= LARGEST_ASPECT * min(height, width)
+        if is_round and abs(column - center) * spacing_mm[2] <= TRACHEA_OFF_CENTRE_MM:
+            sections.append((row, column))
+    return sections
+
+
+def _is_near(
+    last: tuple[int, float, float], here: tuple[int, float, float], spacing_mm: FloatArray
+) -> bool:
+    """Whether a section continues a track on the slice above."""
+    shift = np.hypot((last[1] - here[1]) * spacing_mm[1], (last[2] - here[2]) * spacing_mm[2])
+    return last[0] == here[0] and bool(shift <= 4.0 + 0.5 * spacing_mm[0])
+
+
+def _darkest(hu: Float32Array, track: list[tuple[int, float, float]]) -> tuple[int, ...]:
+    places = [(number, round(row), round(column)) for number, row, column in track]
+    return min(places, key=lambda place: float(hu[place]))

@@ -1,27 +1,12 @@
-"""Condition: what one person of a clinic has, and the chest that comes with it, made by chance."""
+"""What one person of a clinic has besides nodules, made by chance, and its look in the lungs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.phantom.body.chest import LEFT, RIGHT, Chest
-from nodulebench.phantom.body.slice import Plane
 from nodulebench.phantom.canvas import Field, Texture, random_texture
-from nodulebench.phantom.nodules.nodule import Nodule
-
-PARENCHYMA_HU = (-925.0, -785.0)
-"""Of lungs after a deep breath, and of those after none; the medians that are measured in them lie
-about 20 HU from that."""
-AIRY_HU = -910.0
-GRAVITY_PER_HU = 0.45
-"""How much steeper density rises to the back for each HU that a lung is denser."""
-LIFT_MM_PER_HU = 0.18
-"""How much higher the diaphragm is, likewise."""
-TEXTURE_HU = 24.0
-"""How uneven lung is: less than where vessels are many and short."""
-FAINT_SHARE = 0.5
-FAINT_HU = (70.0, 150.0)
-"""How much denser than the lung half of all pure ground glass is; other ground glass is denser."""
+from nodulebench.phantom.chest import LEFT, RIGHT, Chest
+from nodulebench.phantom.slice import Plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,31 +49,6 @@ def random_condition(chest: Chest, random: np.random.Generator) -> Condition:
         breath_mm=float(breath * breathes),
         arm=arm if has_streaks else None,
     )
-
-
-def random_breath(chest: Chest, random: np.random.Generator) -> Chest:
-    """The chest after a deeper or a shallower breath: with less air, lungs are denser and lower."""
-    parenchyma = float(random.uniform(*PARENCHYMA_HU))
-    denser = max(0.0, parenchyma - AIRY_HU)
-    lift = LIFT_MM_PER_HU * denser
-    return replace(
-        chest,
-        parenchyma_hu=parenchyma,
-        texture_hu=TEXTURE_HU,
-        gravity_hu=chest.gravity_hu + GRAVITY_PER_HU * denser,
-        right_dome_z=chest.right_dome_z + lift,
-        left_dome_z=chest.left_dome_z + lift,
-    )
-
-
-def seen_in(chest: Chest, nodule: Nodule, random: np.random.Generator) -> Nodule:
-    """The nodule, if it is ground glass, denser than the lung around it: faintly, or more."""
-    is_faint, above = random.random() < FAINT_SHARE, float(random.uniform(*FAINT_HU))
-    if not nodule.is_see_through:
-        return nodule
-    if is_faint and nodule.type == "pure_ground_glass":
-        return replace(nodule, hu=chest.parenchyma_hu + above)
-    return replace(nodule, hu=max(nodule.hu, chest.parenchyma_hu + FAINT_HU[1] + above))
 
 
 HOLE_HU = -985.0

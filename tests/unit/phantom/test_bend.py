@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface
-from nodulebench.phantom.body.slice import (
+from nodulebench.phantom.canvas import BLOCK, Texture, random_texture
+from nodulebench.phantom.chest import SIDES, Chest, lung_surface
+from nodulebench.phantom.slice import (
     BEND_MM,
     HELD_MM,
     LARGEST_BENDS,
@@ -12,7 +13,6 @@ from nodulebench.phantom.body.slice import (
     random_bend,
     surfaces_at,
 )
-from nodulebench.phantom.canvas import BLOCK, Texture, random_texture
 from nodulebench.phantom.tubes import Tubes
 
 CHEST = Chest()

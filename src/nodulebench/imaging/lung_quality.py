@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
 from nodulebench.core.notices import Notice
-from nodulebench.imaging.lungs.air import LUNG_HU, WALL_MM, Air, grown_in_slices, near_air
+from nodulebench.imaging.air import LUNG_HU, WALL_MM, Air, grown_in_slices, near_air
 from nodulebench.imaging.morphology import dilated
 
 SMALLEST_BODY_SHARE = 0.08

@@ -5,22 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.chest import (
+from nodulebench.phantom.canvas import Canvas
+from nodulebench.phantom.chest import (
     HEART_AXIS,
     HEART_CENTER,
     RIB_CAGE_MM,
     Chest,
     muscle_thickness,
 )
-from nodulebench.phantom.body.great_vessels import great_vessels, lymph_nodes, plaques
-from nodulebench.phantom.body.organs import (
+from nodulebench.phantom.organs import (
     SEPTUM_MM,
     TOWARDS_RIGHT_VENTRICLE,
     draw_slice,
     empty_slice,
     heart_position,
 )
-from nodulebench.phantom.body.slice import (
+from nodulebench.phantom.slice import (
     SliceGrid,
     make_plane,
     random_bend,
@@ -28,8 +28,8 @@ from nodulebench.phantom.body.slice import (
     random_textures,
     surfaces_at,
 )
-from nodulebench.phantom.canvas import Canvas
 from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_tubes
+from nodulebench.phantom.vessels import great_vessels, lymph_nodes, plaques
 
 CHEST = Chest()
 ENHANCED = replace(CHEST, blood_hu=220.0)

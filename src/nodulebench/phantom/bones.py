@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from nodulebench.phantom.body.chest import SIDES, Chest, costal_point, oval
-from nodulebench.phantom.body.slice import Plane
 from nodulebench.phantom.canvas import Field, fill
+from nodulebench.phantom.chest import SIDES, Chest, costal_point, oval
+from nodulebench.phantom.slice import Plane
 from nodulebench.phantom.tubes import Tubes, path
 
 CORTEX_HU = 780.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.air import classify_regions, padded, seen_mean, separate_air
+from nodulebench.imaging.air import classify_regions, padded, seen_mean, separate_air
 from nodulebench.imaging.morphology import block_mean
 
 STEP_MM = np.array([3.0, 3.0, 3.0])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.imaging.lungs.segmentation import RIGHT, segment_part_of_lung
+from nodulebench.imaging.lungs import RIGHT, segment_part_of_lung
 from nodulebench.imaging.volume import make_volume
 
 

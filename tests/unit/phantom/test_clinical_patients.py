@@ -3,15 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.chest import Chest, random_chest
-from nodulebench.phantom.conditions import (
-    FAINT_HU,
-    PARENCHYMA_HU,
-    Condition,
-    random_breath,
-    random_condition,
-    seen_in,
-)
+from nodulebench.phantom.chest import PARENCHYMA_HU, Chest, random_breath, random_chest
+from nodulebench.phantom.disease import Condition, random_condition
+from nodulebench.phantom.nodule import FAINT_HU, with_random_contrast
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
@@ -69,10 +63,12 @@ def test_ground_glass_is_faint_or_denser_but_never_hidden(patient):
     glass = next(n for n in patient.nodules if n.type == "pure_ground_glass")
     solid = next(n for n in patient.nodules if n.type == "solid")
     low, high = FAINT_HU
-    assert seen_in(chest, glass, _Always(0.0)).hu == -790.0 + low
-    assert seen_in(chest, replace(glass, hu=-780.0), _Always(1.0)).hu == -790.0 + 2 * high
-    assert seen_in(chest, replace(glass, hu=-300.0), _Always(1.0)).hu == -300.0
-    assert seen_in(chest, solid, _Always(0.0)) is solid
+    assert with_random_contrast(chest, glass, _Always(0.0)).hu == -790.0 + low
+    assert (
+        with_random_contrast(chest, replace(glass, hu=-780.0), _Always(1.0)).hu == -790.0 + 2 * high
+    )
+    assert with_random_contrast(chest, replace(glass, hu=-300.0), _Always(1.0)).hu == -300.0
+    assert with_random_contrast(chest, solid, _Always(0.0)) is solid
 
 
 def test_what_a_table_says_of_a_condition():

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nodulebench.phantom.body.bones import paint_scapulae, paint_spine, paint_sternum
-from nodulebench.phantom.body.chest import (
+from nodulebench.phantom.bones import paint_scapulae, paint_spine, paint_sternum
+from nodulebench.phantom.canvas import Field, bump, fill
+from nodulebench.phantom.chest import (
     HEART_AXIS,
     HEART_CENTER,
     RIB_CAGE_MM,
@@ -16,8 +17,7 @@ from nodulebench.phantom.body.chest import (
     join,
     oval,
 )
-from nodulebench.phantom.body.slice import FAT_HU, Enhancement, Plane, SliceGrid
-from nodulebench.phantom.canvas import Field, bump, fill
+from nodulebench.phantom.slice import FAT_HU, Enhancement, Plane, SliceGrid
 
 AIR_HU = -1000.0
 SKIN_HU = 15.0

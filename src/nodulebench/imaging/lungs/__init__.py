@@ -1,1 +1,0 @@
-"""Lungs of a scan: air in the body, lung regions, sides, airways, density, warnings."""

@@ -1,1 +1,0 @@
-"""A chest without its nodules: surfaces, organs, bones, wall and lungs."""

@@ -1,1 +1,0 @@
-"""Nodules as analytic shapes: their kinds, their places."""
