@@ -239,7 +239,7 @@ def checked_geometry(
     return Geometry(spacing_mm, origin_mm, direction, size)
 
 
-def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, Geometry]:
+def geometries(cases: pl.DataFrame | None) -> dict[str, Geometry]:
     """The geometry of every case with spacing and origin.
 
     Raises:
@@ -250,7 +250,7 @@ def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, G
     grids: dict[str, Geometry] = {}
     problems = Problems()
     for row in cases.drop_nulls(GEOMETRY_COLUMNS).iter_rows(named=True):
-        where = f"{source} case '{row['case_id']}'"
+        where = f"case '{row['case_id']}'"
         values = np.array([row[name] for name in GEOMETRY_COLUMNS], dtype=np.float64)
         sizes = [row.get(name) for name in SIZE]
         size = None if None in sizes else np.array(sizes, dtype=np.int64)
