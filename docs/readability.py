@@ -96,8 +96,8 @@ def median_of_messages() -> float:
 def main(names: list[str]) -> int:
     """Print the measures; 1 if a limit is exceeded."""
     if names:
-        found = [sentence for name in names for sentence in page_sentences(Path(name))]
-        for sentence in sorted(found, key=words, reverse=True)[:20]:
+        listed = [sentence for name in names for sentence in page_sentences(Path(name))]
+        for sentence in sorted(listed, key=words, reverse=True)[:20]:
             print(words(sentence), sentence)
         return 0
     of_pages, of_messages, long = median_of_pages(), median_of_messages(), too_long()

@@ -1,6 +1,7 @@
-"""What ``benchmarks.fold_weights --keep`` kept -> do the second look's probabilities hold?
+"""Draw whether the probabilities of the false-positive reduction stage are calibrated.
 
-``python -m docs.draw.calibration_picture KEPT`` redraws the picture of their calibration.
+``python -m docs.draw.calibration_picture DIR`` redraws the picture.
+DIR is the folder of ``benchmarks.fold_weights --keep``.
 """
 
 import sys
@@ -20,14 +21,14 @@ COUNTS = (1, 10, 100, 1000, 10000)
 
 
 def along(probability: float) -> float:
-    """Where a probability lies on an axis of log odds, from 0 to 1."""
+    """Position of a probability on an axis of log odds, from 0 to 1."""
     low, high = (np.log(edge / (1 - edge)) for edge in (0.0003, 0.997))
     inside = np.clip(probability, 0.0003, 0.997)
     return float((np.log(inside / (1 - inside)) - low) / (high - low))
 
 
 def draw(bins: FloatArray) -> str:
-    """Said against observed, and below how many candidates there are on nodules and off."""
+    """Stated against observed, and below how many candidates there are on nodules and off."""
     parts, foot = [], TOP + SIDE
     for tick in TICKS:
         x, y = LEFT + SIDE * along(tick), TOP + SIDE * (1 - along(tick))
@@ -40,9 +41,9 @@ def draw(bins: FloatArray) -> str:
         y = base - BARS * np.log10(count) / np.log10(COUNTS[-1])
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{SIDE}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="end">{count:,}</text>')
-    for said, observed, _, on, off in bins:
-        x, y = LEFT + SIDE * along(said), TOP + SIDE * (1 - along(observed))
-        title = f"<title>said {said:.3f}, observed {observed:.3f}</title>"
+    for stated, observed, _, on, off in bins:
+        x, y = LEFT + SIDE * along(stated), TOP + SIDE * (1 - along(observed))
+        title = f"<title>stated {stated:.3f}, observed {observed:.3f}</title>"
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#0072b2">{title}</circle>')
         for number, colour, shift in ((on, "#d55e00", -6), (off, "#777", 0)):
             height = BARS * np.log10(max(number, 1)) / np.log10(COUNTS[-1])
@@ -52,7 +53,7 @@ def draw(bins: FloatArray) -> str:
     parts.append(
         f'<text transform="translate(14 {across}) rotate(-90)" class="mid">'
         "share of nodules observed</text>"
-        f'<text x="{middle}" y="{base + 18}" class="mid">probability said</text>'
+        f'<text x="{middle}" y="{base + 18}" class="mid">stated probability</text>'
         f'<text transform="translate(14 {base - BARS / 2}) rotate(-90)" class="mid">candidates'
         f'</text><rect x="{LEFT + 8}" y="{TOP + 10}" width="10" height="10" fill="#d55e00"/>'
         f'<text x="{LEFT + 24}" y="{TOP + 19}">on nodules</text>'
@@ -65,7 +66,7 @@ def draw(bins: FloatArray) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + SIDE + 20} {base + 28}" '
-        f'role="img" aria-label="Probabilities said and observed"><style>{style}</style>'
+        f'role="img" aria-label="Stated and observed probabilities"><style>{style}</style>'
         f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
     )
 

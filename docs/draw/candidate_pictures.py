@@ -1,6 +1,6 @@
-"""Findings kept by ``benchmarks.candidate_blocks --keep`` -> a gallery of missed nodules.
+"""Findings stored by ``benchmarks.candidate_blocks --keep`` -> a gallery of missed nodules.
 
-``python -m docs.draw.candidate_pictures KEPT`` redraws ``docs/pictures/candidates-missed.svg``. The
+``python -m docs.draw.candidate_pictures DIR`` redraws ``docs/pictures/candidates-missed.svg``. The
 images are of LIDC-IDRI (The Cancer Imaging Archive), CC BY 3.0, and named so below the picture.
 """
 
@@ -103,8 +103,8 @@ def missed_by(score: MemberScore, nodules: pl.DataFrame) -> pl.DataFrame:
 
 def main() -> None:
     """Draw the gallery of what each of the five and all together miss."""
-    kept = Path(sys.argv[1])
-    findings = joined_findings([find_in_fold(fold, FIVE, SEED, kept) for fold in FOLDS])
+    stored = Path(sys.argv[1])
+    findings = joined_findings([find_in_fold(fold, FIVE, SEED, stored) for fold in FOLDS])
     nodules = nodules_to_find(findings.reference)
     rows = []
     for score in score_all_members(findings):

@@ -1,6 +1,6 @@
-"""What ``benchmarks.fold_weights --keep`` kept -> FROC of the detectors on whole scans.
+"""Results of ``benchmarks.fold_weights --keep`` -> FROC of the detectors on whole scans.
 
-``python -m docs.draw.classifier_froc KEPT`` redraws ``docs/pictures/candidates-froc.svg``.
+``python -m docs.draw.classifier_froc DIR`` redraws ``docs/pictures/candidates-froc.svg``.
 """
 
 import sys
@@ -33,13 +33,13 @@ NAMES = {
 
 
 def across(rate: float) -> float:
-    """Where a rate lies on the logarithmic axis, in pixels."""
+    """Position of a rate on the logarithmic axis, in pixels."""
     first, last = np.log2(RATES[0]), np.log2(RATES[-1])
     return float(LEFT + WIDTH * (np.log2(max(rate, RATES[0])) - first) / (last - first))
 
 
 def down(share: float) -> float:
-    """Where a sensitivity lies, in pixels."""
+    """Position of a sensitivity, in pixels."""
     return TOP + HEIGHT * (1 - share)
 
 

@@ -1,4 +1,4 @@
-"""A folder written by ``evaluate --out`` -> its FROC as a picture that stands alone.
+"""A folder written by ``evaluate --out`` -> its FROC as a self-contained picture.
 
 ``python docs/draw/froc_picture.py RESULT PICTURE.svg``: the report's own drawing in the
 report's own style, for pages that are not the report.

@@ -1,6 +1,6 @@
-"""What detectors and networks said of blocks -> a gallery of the best system's worst mistakes.
+"""Scores of detectors and networks on blocks -> a gallery of the best system's worst mistakes.
 
-``python -m docs.draw.network_failures KEPT``, what ``benchmarks.network_systems --keep`` wrote,
+``python -m docs.draw.network_failures DIR``, the folder of ``benchmarks.network_systems --keep``,
 redraws ``docs/pictures/networks-failures.svg``. The images are of LIDC-IDRI (The Cancer Imaging
 Archive), CC BY 3.0, and named so below the picture.
 """
@@ -45,9 +45,11 @@ def mistakes(marks: pl.DataFrame, findings: pl.DataFrame) -> tuple[pl.DataFrame,
 
 def main() -> None:
     """Draw the picture."""
-    found = systems_on(seen_blocks(Path(sys.argv[1]), HEADLINE))
-    wrong, low = mistakes(found.submissions["nodulebench"].marks, found.reference.nodules)
-    volumes = {one.block_id: one.volume for one in read_blocks(DATA / "nodule_blocks", HEADLINE)}
+    systems = systems_on(seen_blocks(Path(sys.argv[1]), HEADLINE))
+    wrong, low = mistakes(systems.submissions["nodulebench"].marks, systems.reference.nodules)
+    volumes = {
+        block.block_id: block.volume for block in read_blocks(DATA / "nodule_blocks", HEADLINE)
+    }
     width, step = GAP + TILES * (TILE + GAP), TITLE + TILE + CAPTION
     parts = []
     titles = ("No nodule, and thought the likeliest", "Nodules that were thought the unlikeliest")

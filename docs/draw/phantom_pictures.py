@@ -1,7 +1,7 @@
 """Phantoms -> pictures for the page on phantoms.
 
 ``python docs/draw/phantom_pictures.py`` redraws ``docs/pictures/phantom-*.png``;
-``python docs/draw/phantom_pictures.py SCAN beside.png`` shows a scan of yours (a DICOM folder or an
+``python docs/draw/phantom_pictures.py SCAN pair.png`` shows a scan of yours (a DICOM folder or an
 image) above a phantom with the same voxels, in both windows.
 """
 
@@ -108,7 +108,7 @@ def crops(scan: PhantomScan) -> Picture:
     return np.hstack(pictures)
 
 
-def beside(scan_path: Path, picture_path: Path) -> None:
+def side_by_side(scan_path: Path, picture_path: Path) -> None:
     """Draw a scan above a phantom with voxels of the same size."""
     real = to_patient_axes(read_case(scan_path))
     spacing, _, pixel = real.spacing_mm.tolist()
@@ -138,6 +138,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 3:
-        beside(Path(sys.argv[1]), Path(sys.argv[2]))
+        side_by_side(Path(sys.argv[1]), Path(sys.argv[2]))
     else:
         main()

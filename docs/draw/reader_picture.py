@@ -19,7 +19,7 @@ HEAD = "| session | scans | reference | found | sensitivity | lone marks | per s
 X_AXIS = Axis("lone marks per scan", 0.1, 0.3, nice_ticks(0.1, 0.3))
 Y_AXIS = Axis("sensitivity against the other three readers", 0.6, 0.9, nice_ticks(0.6, 0.9))
 
-ROOM = 20
+SPACE = 20
 """Height that a label needs, in pixels."""
 
 
@@ -40,40 +40,43 @@ class Session:
 
     @property
     def lone_per_scan(self) -> float:
-        """Marks that nobody else made, per scan."""
+        """Marks of this reader only, per scan."""
         return self.lone / self.scans
 
 
 def sessions(page: str) -> list[Session]:
     """The rows of the page's table."""
     _, _, rest = page.partition(HEAD)
-    found = []
+    rows = []
     for line in rest.strip().splitlines()[1:]:
         if not line.startswith("|"):
             break
         name, scans, reference, hits, _, lone, _ = (
             cell.strip().replace(",", "") for cell in line.strip("|").split("|")
         )
-        found.append(Session(name, int(scans), int(reference), int(hits), int(lone)))
-    return found
+        rows.append(Session(name, int(scans), int(reference), int(hits), int(lone)))
+    return rows
 
 
 def draw(rows: list[Session]) -> str:
     """One marker per session; shapes and names tell them apart without colour."""
-    words = [f"{one.name}: {one.sensitivity:.3f} at {one.lone_per_scan:.3f}" for one in rows]
+    words = [
+        f"{session.name}: {session.sensitivity:.3f} at {session.lone_per_scan:.3f}"
+        for session in rows
+    ]
     frame = str(plot(X_AXIS, Y_AXIS, [], "Sessions of LIDC-IDRI; " + "; ".join(words)))
     places = [
         (
-            LEFT + WIDTH * X_AXIS.place(one.lone_per_scan),
-            TOP + HEIGHT * (1 - Y_AXIS.place(one.sensitivity)),
+            LEFT + WIDTH * X_AXIS.place(session.lone_per_scan),
+            TOP + HEIGHT * (1 - Y_AXIS.place(session.sensitivity)),
         )
-        for one in rows
+        for session in rows
     ]
     parts = []
-    for number, (one, (x, y)) in enumerate(zip(rows, places, strict=True)):
-        text = f"session {one.name}: {one.sensitivity:.3f} at {one.lone_per_scan:.3f}"
-        # a neighbour on the right, about as high, leaves room on the left only
-        is_left = any(other > x and abs(height - y) < ROOM for other, height in places)
+    for number, (session, (x, y)) in enumerate(zip(rows, places, strict=True)):
+        text = f"session {session.name}: {session.sensitivity:.3f} at {session.lone_per_scan:.3f}"
+        # a neighbour on the right, about as high, leaves space on the left only
+        is_left = any(other > x and abs(height - y) < SPACE for other, height in places)
         side, kind = (-10, "last axis") if is_left else (10, "first axis")
         parts.append(Dot(number).marker(x, y) + label(x + side, y + 4.5, text, kind))
     empty = '<g class="points"></g>'

@@ -58,7 +58,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Situation:
-    """One panel: what lies where, and what part of the plane is shown."""
+    """One panel: nodules, marks, and the part of the plane that is shown."""
 
     name: str
     nodules: tuple[Ellipse, ...]
@@ -152,30 +152,32 @@ def draw_rule(rule: str) -> str:
 
 def _panel(rule: str, situation: Situation, labels: pl.DataFrame, number: int) -> str:
     left, top = number % COLUMNS * PANEL, number // COLUMNS * (PANEL_HEIGHT + CAPTION)
-    found = set(labels.filter(pl.col("label") == "hit")["nodule_id"])
+    hit_nodules = set(labels.filter(pl.col("label") == "hit")["nodule_id"])
     of_mark = {
         f"m{order}": _label_of_mark(labels, f"m{order}") for order in range(len(situation.marks))
     }
-    drawn = [_nodule(one, f"n{order}" in found) for order, one in enumerate(situation.nodules)]
+    drawn = [
+        _nodule(one, f"n{order}" in hit_nodules) for order, one in enumerate(situation.nodules)
+    ]
     if rule == "area_overlap":
-        drawn += [_common(one, mark) for one in situation.nodules for mark in situation.marks]
-    drawn += [_reach(rule, one) for one in situation.nodules]
+        drawn += [_common(nodule, mark) for nodule in situation.nodules for mark in situation.marks]
+    drawn += [_reach(rule, nodule) for nodule in situation.nodules]
     drawn += [
         _mark(one, of_mark[f"m{order}"], has_box=not rule.startswith("luna16"))
         for order, one in enumerate(situation.marks)
     ]
-    said = list(of_mark.values())
+    stated = list(of_mark.values())
     hit_twice = labels.filter(pl.col("label") == "hit").height > 1
     missed = sum(
-        f"n{order}" not in found and not one.is_ignored
-        for order, one in enumerate(situation.nodules)
+        f"n{order}" not in hit_nodules and not nodule.is_ignored
+        for order, nodule in enumerate(situation.nodules)
     )
-    said = ["two hits" if hit_twice else label for label in said] + ["missed"] * missed
+    stated = ["two hits" if hit_twice else label for label in stated] + ["missed"] * missed
     middle_x, middle_y = situation.center
     shift_x = left + PANEL / 2 - middle_x * SCALE
     shift_y = top + PANEL_HEIGHT / 2 - middle_y * SCALE
     verdict = " · ".join(
-        f'<tspan fill="{COLOURS.get(word, COLOURS["hit"])}">{word}</tspan>' for word in said
+        f'<tspan fill="{COLOURS.get(word, COLOURS["hit"])}">{word}</tspan>' for word in stated
     )
     return "\n".join(
         [
@@ -191,8 +193,8 @@ def _panel(rule: str, situation: Situation, labels: pl.DataFrame, number: int) -
 
 
 def _label_of_mark(labels: pl.DataFrame, mark_id: str) -> str:
-    said = set(labels.filter(pl.col("mark_id") == mark_id)["label"])
-    return next(name for name in LABEL_NAMES if name in said).replace("_", " ")
+    stated = set(labels.filter(pl.col("mark_id") == mark_id)["label"])
+    return next(name for name in LABEL_NAMES if name in stated).replace("_", " ")
 
 
 def _nodule(nodule: Ellipse, is_found: bool) -> str:
@@ -265,7 +267,7 @@ def _outline(nodule: Ellipse) -> list[tuple[float, float]]:
 
 
 def picture_of(rule: str) -> Path:
-    """Where the picture of a rule is kept."""
+    """The file of a rule's picture."""
     return PICTURES / f"rule-{rule}.svg"
 
 

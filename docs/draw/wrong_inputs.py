@@ -1,7 +1,7 @@
-"""Files with something wrong in them -> what the command line says of each, as a table.
+"""Files with something wrong in them -> the messages of the command line, as a table.
 
 ``python docs/draw/wrong_inputs.py`` writes the table of ``how-to/evaluate/check-a-submission.md``
-anew: every row is a set of files, a command, and the line that it gave.
+again: every row is a set of files, a command, and the line that it gave.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from nodulebench.cli import main
 
 PAGE = Path(__file__).parents[1] / "how-to" / "evaluate" / "check-a-submission.md"
-HEAD = "| what is wrong | command | what is told |\n| --- | --- | --- |\n"
+HEAD = "| problem | command | message |\n| --- | --- | --- |\n"
 LUNA16 = "seriesuid,coordX,coordY,coordZ,probability\n"
 NIFDC = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
 EVALUATE = "evaluate mine.csv --reference luna16 --bootstraps 0"
@@ -67,7 +67,7 @@ def test_set() -> dict[str, str]:
     nodules = "".join(f"{scan(n)},{x},{y},{z},9\n" for n, (x, y, z) in enumerate(PLACES))
     names = ("size_x", "size_y", "size_z", *(f"spacing_{axis}_mm" for axis in "xyz"))
     header = ",".join(("case_id", *names, *(f"origin_{axis}_mm" for axis in "xyz")))
-    grid = ",".join(str(one) for one in (460, 430, SLICES, *SPACING, *ORIGIN))
+    grid = ",".join(str(value) for value in (460, 430, SLICES, *SPACING, *ORIGIN))
     return {
         "luna16/annotations.csv": columns + nodules,
         "luna16/annotations_excluded.csv": columns,
@@ -81,7 +81,7 @@ def test_set() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class WrongInput:
-    """Something wrong, the files that have it, and the command that is told of it."""
+    """A problem, the files that have it, and the command that reports it."""
 
     what: str
     files: Mapping[str, str | bytes]
@@ -119,13 +119,11 @@ WRONG: tuple[WrongInput, ...] = (
     mine("semicolons and decimal commas", GOOD.replace(",", ";").replace(".", ",")),
     mine("tabs between columns", GOOD.replace(",", "\t")),
     mine("another spelling of the columns", GOOD.replace("seriesuid,coordX", "SeriesUID,Coord_X")),
-    mine("columns of its own", GOOD.replace(LUNA16, "scan,px,py,z,confidence\n")),
+    mine("other column names", GOOD.replace(LUNA16, "scan,px,py,z,confidence\n")),
     mine("a column is missing", NIFDC.replace(",width_mm", "") + "scan-01,n,10,12.5,1,1,5\n"),
-    mine(
-        "a column that is not there is named", GOOD, f"{EVALUATE} --columns case=scan,x=x,y=y,z=z"
-    ),
+    mine("a missing column is named", GOOD, f"{EVALUATE} --columns case=scan,x=x,y=y,z=z"),
     mine("a word instead of a number", GOOD + "scan-01,left,0,0,0.5\n"),
-    mine("a score that is no number", GOOD + "scan-01,0,0,0,nan\n"),
+    mine("a score that is not a number", GOOD + "scan-01,0,0,0,nan\n"),
     mine("the header once more", GOOD + LUNA16),
     mine("an empty file", ""),
     mine("an Excel workbook", b"PK\x03\x04 the rest"),
@@ -164,22 +162,24 @@ def run(wrong: WrongInput, folder: Path) -> tuple[int, list[str]]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    status, told = 0, io.StringIO()
+    status, messages = 0, io.StringIO()
     before = Path.cwd()
     os.chdir(folder)
     try:
-        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(messages), contextlib.redirect_stdout(io.StringIO()):
             main(wrong.command.split())
     except SystemExit as stopped:
         status = int(stopped.code or 0)
     finally:
         os.chdir(before)
-    others = ("evaluating ", "warning: The test set is small")
-    return status, [one for one in told.getvalue().splitlines() if not one.startswith(others)]
+    others = ("evaluating", "mine: 0 of 1", "warning: The test set is small")
+    return status, [
+        line for line in messages.getvalue().splitlines() if not line.startswith(others)
+    ]
 
 
 def row(wrong: WrongInput, lines: list[str]) -> str:
-    """The table's row: the first two lines that were told, since more say the same of more."""
+    """The table's row: the first two lines of the output; further lines repeat them."""
     shown = "<br>".join(line.replace("|", "\\|").replace("<", "&lt;") for line in lines[:2])
     command = wrong.command.removesuffix(" --bootstraps 0").replace(" --bootstraps 0", "")
     return f"| {wrong.what} | `{command}` | {shown} |\n"

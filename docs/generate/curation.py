@@ -14,15 +14,21 @@ def curation_page() -> str:
     return "\n\n".join(
         [
             "# Codes and limits of admission",
-            "`nodulebench curate` tells every reason that applies to a series; the first in this "
-            "order decides where it falls out of the flow. Of what is no CT scan nothing else is "
-            "asked, and duplicates are looked for among series that nothing else speaks against.",
+            "`nodulebench curate` reports every reason that applies to a series. The first in this "
+            "order decides where the series leaves the flow. Other objects than CT scans are not "
+            "checked further. Duplicates are searched among series without another reason.",
             table(
                 ["code", "meaning"],
                 [
                     *([code(name), _first_line(check)] for name, check in CHECKS.items()),
-                    *([code(name), in_english(told)] for name, told in DUPLICATE_CODES.items()),
-                    [code("other_file"), "A file that is no DICOM image: text, DICOMDIR, archive."],
+                    *(
+                        [code(name), in_english(message)]
+                        for name, message in DUPLICATE_CODES.items()
+                    ),
+                    [
+                        code("other_file"),
+                        "Not a DICOM image: text, DICOMDIR, archive.",
+                    ],
                 ],
             ),
             "## Limits",

@@ -32,7 +32,7 @@ def evaluation_schema() -> dict[str, Any]:
     """The JSON Schema of evaluation.json, with what every field means.
 
     Raises:
-        ValueError: for a field of the document that nobody explained.
+        ValueError: for a field of the document without an explanation.
     """
     schema = document_reader().json_schema(schema_generator=Schema)
     parts = schema.pop("$defs")
@@ -76,14 +76,14 @@ def evaluation_json_page() -> str:
     return "\n\n".join(
         [
             "# evaluation.json",
-            "`nodulebench evaluate --out DIR` writes `DIR/evaluation.json`. Keys stand in a fixed "
+            "`nodulebench evaluate --out DIR` writes `DIR/evaluation.json`. Keys are in a fixed "
             "order and equal inputs give equal files. JSON has no infinity: it is the text `inf`. "
             "What is undefined is null with a `reason`, never 0. Its JSON Schema is "
             "{download}`evaluation.schema.json`.",
             "## Document",
             _fields(schema),
             *(f"## {name}\n\n{_fields(part)}" for name, part in schema["$defs"].items()),
-            "## The files beside it",
+            "## The other files",
             table(["file", "what it holds"], FILES),
             "",
         ]
@@ -103,15 +103,15 @@ def _fields(part: dict[str, Any]) -> str:
 
 
 def _allowed(schema: dict[str, Any]) -> str:
-    """What may stand there; infinity is left out, which the page says once."""
+    """The allowed values, without infinity, which the page explains once."""
     if "anyOf" in schema:
-        return " or ".join(_allowed(one) for one in schema["anyOf"] if one != INFINITY)
+        return " or ".join(_allowed(part) for part in schema["anyOf"] if part != INFINITY)
     if isinstance(schema.get("additionalProperties"), dict):
         return f"by name: {_allowed(schema['additionalProperties'])}"
     if schema.get("type") == "array" and "items" in schema:
         return f"list of {_allowed(schema['items'])}"
     if "prefixItems" in schema:
-        return f"list of {', '.join(_allowed(one) for one in schema['prefixItems'])}"
+        return f"list of {', '.join(_allowed(part) for part in schema['prefixItems'])}"
     if not schema.keys() & {"$ref", "enum", "const", "type"}:
         return "anything"
     return allowed(schema)
@@ -141,9 +141,9 @@ FILES = (
     ),
     (
         "`inputs/`",
-        "the tables that were judged (CASES, NODULES, MARKS, and slices and runs where there are "
-        "any), so that every number can be recomputed from the folder alone; it holds the "
-        "reference standard, so keep it where the test set is kept",
+        "the evaluated tables (CASES, NODULES, MARKS, and slices and runs where there are "
+        "any), so that every number can be recomputed from the folder; it holds the "
+        "reference standard, so store it where you store the test set",
     ),
     (
         "`comparison.json`",

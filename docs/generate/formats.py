@@ -15,12 +15,15 @@ def formats_page() -> str:
             "`nodulebench convert --from` or `read_submission(..., format_name=...)`. "
             "`nodulebench formats` lists them, those of other packages too. Columns of CSV files "
             "may be separated by commas, semicolons or tabs (the latter two also with decimal "
-            "commas), and their names may differ in case, spaces, dashes and underscores; what was "
-            "read so is told. Columns of one's own are named with `--columns`.",
+            "commas). Their names may differ in case, spaces, dashes and underscores; a warning "
+            "reports this. Name your own columns with `--columns`.",
             table(
                 ["format", *ABILITIES.values()],
                 (
-                    [f"[{name}](#{name})", *("yes" if _can(form, one) else "" for one in ABILITIES)]
+                    [
+                        f"[{name}](#{name})",
+                        *("yes" if _can(form, ability) else "" for ability in ABILITIES),
+                    ]
                     for name, form in FORMATS.items()
                 ),
             ),
@@ -35,7 +38,7 @@ def _can(form: Format, ability: str) -> bool:
 
 
 def _section(form: Format) -> str:
-    endings = ", ".join("a folder" if one == "/" else code(one) for one in form.suffixes)
+    endings = ", ".join("a folder" if end == "/" else code(end) for end in form.suffixes)
     parts = [f"## {form.name}", f"{_sentence(form.meaning)} Files: {endings}."]
     if form.example:
         parts.append(f"```text\n{form.example}\n```")

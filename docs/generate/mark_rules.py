@@ -36,7 +36,7 @@ def mark_rules_page() -> str:
 
 
 def _in_one_line(rule: Callable[..., Any]) -> str:
-    """What stands after the rule's name in the first line of its module."""
+    """The text after the rule's name in the first line of its module."""
     line = (inspect.getmodule(rule).__doc__ or "").partition("\n")[0]
     return line.partition(": ")[2].rstrip(".")
 
@@ -46,13 +46,13 @@ def _section(name: str, rule: Callable[..., Any]) -> str:
     meanings = docstring_section(rule, "Args")
     rows = [
         [
-            code(one.name),
-            meanings[one.name],
-            allowed(TypeAdapter(hints[one.name]).json_schema()),
-            "none" if one.default is None else code(json.dumps(one.default)),
+            code(parameter.name),
+            meanings[parameter.name],
+            allowed(TypeAdapter(hints[parameter.name]).json_schema()),
+            "none" if parameter.default is None else code(json.dumps(parameter.default)),
         ]
-        for one in inspect.signature(rule).parameters.values()
-        if one.kind is inspect.Parameter.KEYWORD_ONLY
+        for parameter in inspect.signature(rule).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     ]
     return "\n\n".join(
         [

@@ -30,38 +30,38 @@ def fence(text: str, language: str = "text") -> str:
     return f"```{language}\n{text.rstrip()}\n```"
 
 
-def docstring_body(thing: object) -> str:
+def docstring_body(subject: object) -> str:
     """The paragraphs of a docstring before its sections."""
-    return SECTION.split(inspect.getdoc(thing) or "")[0].strip()
+    return SECTION.split(inspect.getdoc(subject) or "")[0].strip()
 
 
-def docstring_section(thing: object, name: str) -> dict[str, str]:
+def docstring_section(subject: object, name: str) -> dict[str, str]:
     """The entries of a section such as Args: name -> meaning."""
-    parts = SECTION.split(inspect.getdoc(thing) or "")
+    parts = SECTION.split(inspect.getdoc(subject) or "")
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     entries = re.split(r"\n(?=\S)", dedent(sections.get(name, "").strip("\n")))
     pairs = (entry.partition(":") for entry in entries if entry.strip())
     return {key.strip(): " ".join(meaning.split()) for key, _, meaning in pairs}
 
 
-def docstring_text(thing: object, name: str) -> str:
+def docstring_text(subject: object, name: str) -> str:
     """A section that has no entries but one text, such as Returns."""
-    parts = SECTION.split(inspect.getdoc(thing) or "")
+    parts = SECTION.split(inspect.getdoc(subject) or "")
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     return " ".join(sections.get(name, "").split())
 
 
 def field_meanings(kind: type) -> dict[str, str]:
-    """The docstrings that stand below the fields of a class."""
+    """The docstrings below the fields of a class."""
     (tree,) = ast.parse(dedent(inspect.getsource(kind))).body
     if not isinstance(tree, ast.ClassDef):
         raise TypeError(f"{kind} is not defined by a class statement")
-    found = {}
+    meanings = {}
     for field, after in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            is_told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            found[field.target.id] = inspect.cleandoc(after.value.value) if is_told else ""
-    return found
+            is_explained = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            meanings[field.target.id] = inspect.cleandoc(after.value.value) if is_explained else ""
+    return meanings
 
 
 def signature(name: str, function: Any) -> str:
@@ -69,13 +69,17 @@ def signature(name: str, function: Any) -> str:
     shown = inspect.signature(function)
     parts = [f"{name}("]
     is_marked = False
-    for one in shown.parameters.values():
-        if one.kind is inspect.Parameter.KEYWORD_ONLY and not is_marked:
+    for parameter in shown.parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not is_marked:
             parts.append("    *,")
             is_marked = True
-        default = "" if one.default is inspect.Parameter.empty else f" = {_default(one.default)}"
-        stars = "**" if one.kind is inspect.Parameter.VAR_KEYWORD else ""
-        parts.append(f"    {stars}{one.name}: {type_name(one.annotation)}{default},")
+        default = (
+            ""
+            if parameter.default is inspect.Parameter.empty
+            else f" = {_default(parameter.default)}"
+        )
+        stars = "**" if parameter.kind is inspect.Parameter.VAR_KEYWORD else ""
+        parts.append(f"    {stars}{parameter.name}: {type_name(parameter.annotation)}{default},")
     parts.append(f") -> {type_name(shown.return_annotation)}")
     return "\n".join(parts)
 
@@ -97,7 +101,7 @@ def _default(value: Any) -> str:
 def allowed(schema: dict[str, Any]) -> str:
     """What a JSON schema allows, in words."""
     if "anyOf" in schema:
-        return " or ".join(allowed(one) for one in schema["anyOf"])
+        return " or ".join(allowed(part) for part in schema["anyOf"])
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

@@ -17,7 +17,7 @@ def metrics_page() -> str:
             "# Metrics",
             "A protocol names its metrics under `metrics`. Every one is computed on whole "
             "cohorts, resampled by the protocol's interval method, and answered with `null` and "
-            "a reason where it is undefined. `f_beta` stands in results as `f1` (or `f2`, ...). "
+            "a reason where it is undefined. `f_beta` is named in results `f1` (or `f2`, ...). "
             "The term is the one of IEEE 2802-2022 where that standard has one.",
             table(
                 ["metric", "meaning", "better", "unit", "IEEE 2802 term"],

@@ -28,7 +28,7 @@ TUTORIALS = Path(__file__).parents[1] / "tutorials"
 
 
 def notebook_page(name: str) -> str:
-    """The page of a notebook, which runs in a folder of its own."""
+    """The page of a notebook, which runs in its own folder."""
     cells = json.loads((TUTORIALS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     place = os.path.relpath(TUTORIALS / f"{name}.ipynb", Path(__file__).parents[1])
     with TemporaryDirectory() as folder, chdir(folder):

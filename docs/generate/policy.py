@@ -7,7 +7,7 @@ from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
 
 
 def policy_page() -> str:
-    """Every field of a policy, and what each level of feedback tells."""
+    """Every field of a policy, and what each level of feedback discloses."""
     schema = CustodyPolicy.model_json_schema()
     nested = [
         f"## {name}\n\n{fields_table(getattr(policy, name), part)}"
@@ -17,15 +17,15 @@ def policy_page() -> str:
     return "\n\n".join(
         [
             "# Custody policy",
-            "A policy is a TOML file that `nodulebench seal` signs with the test set; nobody can "
-            "change it afterwards. A field that is not here is refused, with its name. How to "
+            "A policy is a TOML file that `nodulebench seal` signs with the test set. It cannot "
+            "be changed afterwards. Unknown fields are errors. How to "
             "write one: [Seal a test set](../../how-to/custody/seal-a-test-set.md); why: "
             "[Custody](../../explanation/custody.md).",
             "## CustodyPolicy",
             fields_table(CustodyPolicy, schema),
             *nested,
             "## Levels of feedback",
-            table(["level", "tells"], levels),
+            table(["level", "discloses"], levels),
             "",
         ]
     )

@@ -71,13 +71,13 @@ def published_protocols_page() -> str:
 
 
 def _published(name: str) -> str:
-    found = load_protocol(name)
+    protocol = load_protocol(name)
     text = files("nodulebench.core.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return "\n\n".join(
         [
             f"## {name}",
-            f"{found.title}. {found.citation}.",
+            f"{protocol.title}. {protocol.citation}.",
             fence(text, "toml"),
-            f"Digest: `{found.digest}`",
+            f"Digest: `{protocol.digest}`",
         ]
     )

@@ -36,29 +36,29 @@ def public_names_page() -> str:
     return "\n\n".join([*parts, ""])
 
 
-def _is_error(thing: Any) -> bool:
-    return inspect.isclass(thing) and issubclass(thing, Exception)
+def _is_error(subject: Any) -> bool:
+    return inspect.isclass(subject) and issubclass(subject, Exception)
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {
     "Functions": inspect.isfunction,
-    "Data": lambda thing: inspect.isclass(thing) and not _is_error(thing),
-    "Registries": lambda thing: isinstance(thing, Registry),
+    "Data": lambda subject: inspect.isclass(subject) and not _is_error(subject),
+    "Registries": lambda subject: isinstance(subject, Registry),
     "Errors": _is_error,
 }
 
 
 def _section(name: str) -> str:
-    thing = getattr(nodulebench, name)
-    if isinstance(thing, Registry):
+    subject = getattr(nodulebench, name)
+    if isinstance(subject, Registry):
         page = PAGES_OF_REGISTRIES[name]
         return (
-            f"Registry: {thing.kind} by name, listed on [its page]({page}.md). Packages add to "
-            f"it through the entry point group `{thing.group}`."
+            f"Registry: {subject.kind} by name, listed on [its page]({page}.md). Packages add to "
+            f"it through the entry point group `{subject.group}`."
         )
-    if inspect.isclass(thing):
-        return _of_class(name, thing)
-    return _of_function(name, thing)
+    if inspect.isclass(subject):
+        return _of_class(name, subject)
+    return _of_function(name, subject)
 
 
 def _of_function(name: str, function: Any) -> str:
@@ -92,9 +92,9 @@ def _of_class(name: str, kind: type) -> str:
     if name in ("TestProtocol", "RuleChoice"):
         parts.append(f"Its fields are on [their page](protocol-fields.md#{name.lower()}).")
     methods = [
-        f"`{one}{_arguments(member)}`: {docstring_body(member)}"
-        for one, member in vars(kind).items()
-        if not one.startswith("_") and (inspect.isfunction(member) or _is_property(member))
+        f"`{method}{_arguments(member)}`: {docstring_body(member)}"
+        for method, member in vars(kind).items()
+        if not method.startswith("_") and (inspect.isfunction(member) or _is_property(member))
     ]
     return "\n\n".join([*parts, *methods])
 
@@ -102,7 +102,7 @@ def _of_class(name: str, kind: type) -> str:
 def _field_types(kind: type) -> dict[str, Any]:
     """The fields of a dataclass or a named tuple with their types; none of other classes."""
     if dataclasses.is_dataclass(kind):
-        return {one.name: one.type for one in dataclasses.fields(kind)}
+        return {field.name: field.type for field in dataclasses.fields(kind)}
     return {name: kind.__annotations__[name] for name in getattr(kind, "_fields", ())}
 
 
@@ -111,9 +111,9 @@ def _arguments(member: Any) -> str:
     if not inspect.isfunction(member):
         return ""
     plain = [
-        one.replace(annotation=inspect.Parameter.empty)
-        for one in inspect.signature(member).parameters.values()
-        if one.name != "self"
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in inspect.signature(member).parameters.values()
+        if parameter.name != "self"
     ]
     return str(inspect.Signature(plain))
 

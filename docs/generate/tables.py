@@ -22,7 +22,7 @@ def tables_page() -> str:
 
 def _section(schema: TableSchema) -> str:
     key = ", ".join(code(name) for name in schema.key)
-    more = " Further columns are kept." if schema.is_open else ""
+    more = " Further columns are preserved." if schema.is_open else ""
     return "\n\n".join(
         [
             f"## {schema.name}",
@@ -51,7 +51,8 @@ def _further(schema: TableSchema) -> list[str]:
     if not schema.further:
         return []
     rows = (
-        [code(one.name), one.dtype.__name__, one.meaning, _allowed(one)] for one in schema.further
+        [code(more.name), more.dtype.__name__, more.meaning, _allowed(more)]
+        for more in schema.further
     )
     return [
         "Checked where they are:",
