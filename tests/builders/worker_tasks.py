@@ -16,6 +16,11 @@ def slow_double(number: int) -> int:
     return 2 * number
 
 
+def first_letter(text: str) -> str:
+    """A task that may be large, with a small result."""
+    return text[0]
+
+
 def behave(word: str) -> object:
     """A task that does what the word says."""
     if word == "die":

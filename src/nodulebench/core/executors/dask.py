@@ -222,10 +222,12 @@ class DaskExecutor:
                     under_way[future] = number, file
                     future.add_done_callback(done.put)
                 ended = done.get()
+                # its file stays until then: the task may have to be computed again
+                result = self._result(ended)
                 number, file = under_way.pop(ended)
                 if file is not None:
                     file.close()
-                yield number, self._result(ended)
+                yield number, result
         finally:
             with suppress(*UNANSWERED):
                 self.client.cancel(list(under_way), force=True)
@@ -234,9 +236,10 @@ class DaskExecutor:
                     file.close()
 
     def _result(self, future: "Future[bytes]") -> Any:
+        """The result of a task that ended; if it was lost with its worker, of the next attempt."""
         from distributed import KilledWorker
 
-        if future.status not in ("finished", "error"):
+        if future.status == "cancelled":
             raise _cluster_is_gone()
         try:
             return pickle.loads(_asked(future.result))  # noqa: S301 - from our own workers

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
 import nodulebench
-from builders.worker_tasks import behave, double, folder_of, slow_double, threads
+from builders.worker_tasks import behave, double, first_letter, folder_of, slow_double, threads
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import ExecutorChoice, FailedTask, TaskLimits
 from nodulebench.core.executors import dask as module
@@ -120,6 +121,28 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: DaskExecutor) -> None:
         if len(found) == 3:
             os.kill(pid, signal.SIGKILL)
     assert found == {number: 2 * number for number in range(10)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_result_that_is_lost_with_its_worker_before_it_is_fetched_is_computed_again(
+    cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    real, ended = DaskExecutor._result, []
+
+    def killed_first(executor: DaskExecutor, future: Any) -> Any:
+        if not ended:
+            ended.append(future)
+            (pid, *_) = cluster.client.run(os.getpid).values()
+            os.kill(pid, signal.SIGKILL)
+            deadline = time.monotonic() + 30
+            while is_known and future.status == "finished" and time.monotonic() < deadline:
+                time.sleep(0.01)
+        return real(executor, future)
+
+    monkeypatch.setattr(DaskExecutor, "_result", killed_first)
+    tasks = [f"{number}" * (2 << 20) for number in range(4)]  # each is passed in a file
+    assert dict(cluster.map(first_letter, tasks)) == {number: f"{number}" for number in range(4)}
 
 
 def test_anyone_who_stops_to_listen_ends_what_is_done(cluster: DaskExecutor) -> None:
