@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -162,7 +162,7 @@ IntendedUse = tuple[str, tuple[str, ...]]
 """What an algorithm is meant for: words, and types of nodules (none: all)."""
 
 
-def intended_use(facts: Mapping[str, Any], types: Sequence[str] | None) -> IntendedUse:
+def intended_use(facts: Mapping[str, object], types: Sequence[str] | None) -> IntendedUse:
     """The intended use that an algorithm declares; neither case, spaces nor order count."""
     words = " ".join(str(facts.get("intended_use") or "").casefold().split())
     return words, tuple(sorted(types or ()))

@@ -10,7 +10,9 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
-WeightArray: TypeAlias = npt.NDArray[Any]
+StoredArray: TypeAlias = npt.NDArray[Any]
+"""Numbers as a file stores them, of any type."""
+WeightArray: TypeAlias = StoredArray
 """Case weights: one row per replicate, one column per case; whole numbers count repetitions, others
 weigh (Bayesian bootstrap)."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 Owner = TypeVar("Owner")
 Rest = ParamSpec("Rest")
@@ -21,8 +21,8 @@ def cached_on_owner(
 
     @wraps(function)
     def once(owner: Owner, /, *rest: Rest.args, **named: Rest.kwargs) -> Made:
-        asked: tuple[Any, ...] = (*rest, *named.items())
-        held: tuple[tuple[Any, ...], Made] | None = vars(owner).get(place)
+        asked: tuple[object, ...] = (*rest, *named.items())
+        held: tuple[tuple[object, ...], Made] | None = vars(owner).get(place)
         if held is None or not _same(held[0], asked):
             held = asked, function(owner, *rest, **named)
             vars(owner)[place] = held  # as cached_property does: frozen objects have their dict
@@ -31,7 +31,7 @@ def cached_on_owner(
     return once
 
 
-def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """Whether both are the same objects; settings by keyword may be equal."""
     return len(one) == len(other) and all(
         a is b or (isinstance(a, tuple) and a == b) for a, b in zip(one, other, strict=True)

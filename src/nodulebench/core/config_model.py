@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, get_args
+from typing import TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -37,7 +37,7 @@ def parse_config(kind: type[Record], text: str, source: str) -> Record:
 
 
 def checked(
-    kind: type[Record], content: Any, source: str, reader: TypeAdapter[Record] | None = None
+    kind: type[Record], content: object, source: str, reader: TypeAdapter[Record] | None = None
 ) -> Record:
     """The record that plain values describe, by a reader of that kind if one is at hand.
 
@@ -50,7 +50,7 @@ def checked(
         raise InputError(_problems(kind, error, source)) from error
 
 
-def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[Problem]:
+def _problems(kind: type, error: ValidationError, source: str) -> Iterator[Problem]:
     for item in error.errors(include_url=False):
         place = ".".join(str(part) for part in item["loc"])
         where = f"{source} field '{place}'" if place else source
@@ -67,24 +67,24 @@ def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[
             yield Problem(where, f"{item['msg']}, got {shown}.")
 
 
-def _sibling_fields(kind: type[Any], place: Sequence[int | str]) -> list[str]:
+def _sibling_fields(kind: type, place: Sequence[int | str]) -> list[str]:
     """The fields of the record that contains a field."""
     for part in place[:-1]:
         kind = _record_in(_fields_of(kind).get(str(part))) or kind
     return list(_fields_of(kind))
 
 
-def _fields_of(kind: type[Any]) -> JsonObject:
+def _fields_of(kind: type) -> JsonObject:
     """What fields are called where they are written, and what they hold."""
     if is_dataclass(kind):
         return {field.name: field.type for field in fields(kind)}
     return {
         model_field.alias or name: model_field.annotation
-        for name, model_field in kind.model_fields.items()
+        for name, model_field in cast("type[BaseModel]", kind).model_fields.items()
     }
 
 
-def _record_in(annotation: Any) -> type[Any] | None:
+def _record_in(annotation: object) -> type | None:
     """The record that a field holds, itself or in a list."""
     if isinstance(annotation, type) and (
         is_dataclass(annotation) or issubclass(annotation, BaseModel)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 if TYPE_CHECKING:
     from pathlib import Path  # takes 4 ms, which every command would feel
@@ -119,7 +119,7 @@ class UndefinedError(NoduleBenchError):
     ``reason_of`` in ``core/notices.py`` makes the notice that is written next to null.
     """
 
-    def __init__(self, code: str, **values: Any) -> None:
+    def __init__(self, code: str, **values: object) -> None:
         super().__init__(code)
         self.code = code
         self.values = values

@@ -2,5 +2,7 @@
 
 from typing import Any, TypeAlias
 
-JsonObject: TypeAlias = dict[str, Any]
+JsonValue: TypeAlias = Any
+"""A value of a JSON or TOML document before its schema has been checked."""
+JsonObject: TypeAlias = dict[str, JsonValue]
 """An object of a JSON or TOML document before its schema has been checked."""

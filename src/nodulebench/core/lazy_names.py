@@ -3,12 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 
 def lazy_names(
     package: str, modules: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package (PEP 562).
 
     Args:
@@ -16,7 +15,7 @@ def lazy_names(
         modules: for each exported name the module that defines it, relative to the package.
     """
 
-    def get(name: str) -> Any:
+    def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         value = getattr(import_module(f".{modules[name]}", package), name)

@@ -7,10 +7,9 @@ decided there by its code, never by looking at a sentence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.json_types import JsonObject
+from nodulebench.core.json_types import JsonObject, JsonValue
 
 AS_STATED = "as_stated"
 """The code of words that came from elsewhere, such as another program, and stay as they are."""
@@ -22,7 +21,7 @@ class Notice:
 
     code: str
     """The message code; its texts are in ``i18n``."""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
     """What the sentence names."""
 
     def __hash__(self) -> int:
@@ -33,7 +32,7 @@ class Notice:
         return {"code": self.code, "values": {k: _as_json(v) for k, v in self.values.items()}}
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: JsonValue) -> JsonValue:
     if isinstance(value, list | tuple):
         return [_as_json(item) for item in value]
     return value.to_json() if isinstance(value, Notice) else value
@@ -44,7 +43,7 @@ def stated_notice(text: str) -> Notice:
     return Notice(AS_STATED, {"text": text})
 
 
-def read_notice(value: Any) -> Notice:
+def read_notice(value: JsonValue) -> Notice:
     """A notice, or one as a document holds it.
 
     Raises:
@@ -57,13 +56,13 @@ def read_notice(value: Any) -> Notice:
     return Notice(value["code"], {k: _from_json(v) for k, v in value["values"].items()})
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_from_json(item) for item in value]
     return read_notice(value) if is_notice(value) else value
 
 
-def is_notice(value: Any) -> bool:
+def is_notice(value: JsonValue) -> bool:
     """Whether a value of a document is a notice as JSON holds it."""
     return (
         isinstance(value, Mapping)

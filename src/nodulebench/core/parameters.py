@@ -6,13 +6,13 @@ place there is an error, never left out in silence.
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from nodulebench.core.errors import Problem, Problems, did_you_mean, raise_problems
 from nodulebench.core.json_types import JsonObject
 
 
-def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+def parameters_of(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """The keyword-only parameters of a function by their names."""
     return {
         name: parameter
@@ -22,7 +22,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def checked_parameters(
-    function: Callable[..., Any], given: Mapping[str, Any], where: str
+    function: Callable[..., object], given: Mapping[str, object], where: str
 ) -> JsonObject:
     """What was given, each value as its parameter's annotation wants it.
 
@@ -48,7 +48,7 @@ def checked_parameters(
     return chosen
 
 
-def _taken(function: Callable[..., Any], name: str, value: Any) -> tuple[Any, str]:
+def _taken(function: Callable[..., object], name: str, value: object) -> tuple[object, str]:
     """A value as a parameter takes it, and why it does not."""
     from pydantic import TypeAdapter, ValidationError
 

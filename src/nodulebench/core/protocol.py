@@ -3,7 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -15,7 +15,7 @@ from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError
 
 
-def _from_word(value: Any) -> Any:
+def _from_word(value: object) -> object:
     """JSON has no infinity, so evaluation.json has the word for it."""
     return float(value) if value in ("inf", "-inf") else value
 

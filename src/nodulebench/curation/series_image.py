@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.arrays import BoolArray, FloatArray, StoredArray
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.air import (
     SMALLER_LUNG_SHARE,
@@ -22,7 +22,7 @@ from nodulebench.imaging.air import (
     slice_labels,
 )
 from nodulebench.imaging.lung_quality import SMALLEST_BODY_SHARE, body_share
-from nodulebench.io.dicom.pixels import PixelsError, Stored, TruncatedPixelsError, stored_values
+from nodulebench.io.dicom.pixels import PixelsError, TruncatedPixelsError, stored_values
 from nodulebench.io.dicom.series import Series
 from nodulebench.io.dicom.slices import SliceHeader
 
@@ -87,7 +87,7 @@ def read_image(series: Series) -> SeriesImage:
     )
 
 
-def hounsfield(stored: Stored, header: SliceHeader) -> npt.NDArray[np.int16]:
+def hounsfield(stored: StoredArray, header: SliceHeader) -> npt.NDArray[np.int16]:
     """Stored values in HU, rounded and clipped to 16 bits."""
     slope, intercept = header.slope or 1.0, header.intercept or 0.0
     if slope != 1.0 or not intercept.is_integer():
@@ -99,7 +99,7 @@ def hounsfield(stored: Stored, header: SliceHeader) -> npt.NDArray[np.int16]:
     return np.clip(stored.astype(np.int64) + int(intercept), LOWEST_HU, HIGHEST_HU).astype("<i2")
 
 
-def _fits(stored: Stored, added: int) -> bool:
+def _fits(stored: StoredArray, added: int) -> bool:
     lowest, highest = int(stored.min(initial=0)), int(stored.max(initial=0))
     return lowest + added >= LOWEST_HU and highest + added <= HIGHEST_HU
 
@@ -117,7 +117,7 @@ def coarse_shape(slices: Sequence[SliceHeader]) -> tuple[int, int]:
     return rows // factor, columns // factor
 
 
-def block_means(stored: Stored) -> CoarseArray:
+def block_means(stored: StoredArray) -> CoarseArray:
     """Means over square blocks of pixels; incomplete blocks at the edges are cut off."""
     factor = coarse_factor(max(stored.shape))
     rows, columns = (side // factor * factor for side in stored.shape)

@@ -11,7 +11,7 @@ replaced by the text after a bar: the same template serves readers who may not s
 import re
 from collections.abc import Mapping, Sequence
 from string import Formatter
-from typing import Any, Protocol
+from typing import Protocol
 
 from nodulebench.core.notices import Notice, is_notice
 from nodulebench.core.text import in_a_line
@@ -40,7 +40,7 @@ class TextSource(Protocol):
     def word(self, name: str) -> str:
         """A name as words."""
 
-    def message(self, notice: Any) -> str:
+    def message(self, notice: object) -> str:
         """The text of another notice."""
 
 
@@ -50,7 +50,7 @@ class NoticeFormatter(Formatter):
     def __init__(self, translate: TextSource) -> None:
         self.translate = translate
 
-    def words(self, template: str, values: Mapping[str, Any]) -> str:
+    def words(self, template: str, values: Mapping[str, object]) -> str:
         """The sentence."""
 
         def chosen(match: re.Match[str]) -> str:
@@ -59,12 +59,14 @@ class NoticeFormatter(Formatter):
 
         return self.vformat(_OPTIONAL.sub(chosen, template), (), values)
 
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def get_value(
+        self, key: int | str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
         """A value; a dash if it is not disclosed."""
         del args
         return kwargs.get(str(key), UNDISCLOSED)
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         """One value in the format of its template."""
         if isinstance(value, Notice) or is_notice(value):
             return self.translate.message(value)
@@ -82,7 +84,7 @@ class NoticeFormatter(Formatter):
         except (TypeError, ValueError):
             return str(value)
 
-    def _listed(self, value: Any, shape: str) -> str:
+    def _listed(self, value: object, shape: str) -> str:
         joint, of_item = self.translate(JOINTS[shape]), "word" if shape == "words" else ""
         if isinstance(value, Mapping):
             counted = ((self.format_field(name, of_item), value[name]) for name in value)

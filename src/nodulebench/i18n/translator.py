@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from gettext import GNUTranslations
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from nodulebench.core.notices import read_notice
 from nodulebench.i18n.messages import NoticeFormatter, untranslated
@@ -196,7 +196,7 @@ class Translator:
         """Sentences one after another; Chinese puts no space between them."""
         return ("" if self.name == "zh" else " ").join(sentences)
 
-    def message(self, notice: Any) -> str:
+    def message(self, notice: object) -> str:
         """The text of a notice, reason or remark; text stays as it is."""
         if isinstance(notice, str):
             return notice
@@ -206,7 +206,7 @@ class Translator:
                 return NoticeFormatter(self).words(template, notice.values)
         return untranslated(notice)
 
-    def messages(self, notices: Any) -> str:
+    def messages(self, notices: object) -> str:
         """Several notices as one statement; one notice may be given without a list."""
         several = notices if isinstance(notices, list | tuple) else [notices]
         return self("list.then").join(self.message(notice) for notice in several)
@@ -224,6 +224,6 @@ def portal_translator(name: LanguageName = "en") -> Translator:
     return Translator(name, (*PAGES, PORTAL))
 
 
-def in_english(notice: Any) -> str:
+def in_english(notice: object) -> str:
     """A notice in English, for the command line and tables of plain text."""
     return translator("en").message(notice)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import polars as pl
 
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonValue
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.io.csv_files import CsvFile, spelt
@@ -46,7 +47,7 @@ class FileProbe:
     kind: Literal["folder", "csv", "json", "pickle", "parquet", "dicom", "other"]
     names: frozenset[str]
     """Files of a folder, columns of a CSV file, or keys of a JSON object."""
-    document: Any = field(default=None, repr=False)
+    document: JsonValue = field(default=None, repr=False)
     """The value that a JSON file holds."""
     error: InputError | None = field(default=None, repr=False)
     """Why a file of kind "other" is neither JSON nor comma-separated; a plug-in format may still
@@ -97,7 +98,7 @@ def probe_file(source: Path | CsvFile) -> FileProbe:
     return FileProbe(path, "csv", frozenset(header))
 
 
-def _keys(document: Any) -> frozenset[str]:
+def _keys(document: object) -> frozenset[str]:
     """The keys of an object, or of the first object in a list."""
     if isinstance(document, list) and document:
         document = document[0]

@@ -5,10 +5,9 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problems
-from nodulebench.core.json_types import JsonObject
+from nodulebench.core.json_types import JsonObject, JsonValue
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.csv_files import open_bytes
@@ -21,7 +20,7 @@ class _ConstantError(ValueError):
     """NaN or Infinity, which JSON does not have."""
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path) -> JsonValue:
     """The value that a JSON file holds (also gzipped).
 
     Raises:
@@ -33,7 +32,7 @@ def read_json(path: Path) -> Any:
     return parse_json(content, path)
 
 
-def parse_json(content: bytes, path: Path) -> Any:
+def parse_json(content: bytes, path: Path) -> JsonValue:
     """The value that the bytes of a JSON file hold; see ``read_json``."""
     if len(content) > _MOST_BYTES:
         raise InputError.at(
@@ -64,13 +63,13 @@ def parse_json(content: bytes, path: Path) -> Any:
         raise InputError.at(path, f"is not valid JSON: {error}.") from error
 
 
-def write_json(value: Any, path: Path) -> None:
+def write_json(value: object, path: Path) -> None:
     """Write a value as JSON text, whole or not at all."""
     with staged_file(path) as stage:
         stage.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, JsonObject]]:
+def entries(value: object, where: str, problems: Problems) -> Iterator[tuple[str, JsonObject]]:
     """Yield the objects of a JSON list with their locations; anything else is a problem."""
     if not isinstance(value, list):
         problems.add(where, f"is {kind_of(value)}, not a list.")
@@ -83,7 +82,7 @@ def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, J
             problems.add(place, f"is {kind_of(item)}, not an object.")
 
 
-def numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
+def numbers(value: object, count: int, where: str, problems: Problems) -> list[float] | None:
     """A JSON list of ``count`` finite numbers; anything else becomes a problem."""
     if not isinstance(value, list) or len(value) != count:
         problem = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
@@ -94,7 +93,9 @@ def numbers(value: Any, count: int, where: str, problems: Problems) -> list[floa
     return usable if len(usable) == count else None
 
 
-def position_numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
+def position_numbers(
+    value: object, count: int, where: str, problems: Problems
+) -> list[float] | None:
     """A JSON list of ``count`` positions or sizes in a patient, mm."""
     mm = numbers(value, count, where, problems)
     if mm is not None and max(map(abs, mm)) > FARTHEST_MM:
@@ -104,7 +105,7 @@ def position_numbers(value: Any, count: int, where: str, problems: Problems) -> 
     return mm
 
 
-def number(value: Any, where: str, problems: Problems) -> float | None:
+def number(value: object, where: str, problems: Problems) -> float | None:
     """A finite JSON number; anything else becomes a problem."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         problems.add(where, f"is {kind_of(value)}, not a number.")
@@ -119,7 +120,7 @@ def number(value: Any, where: str, problems: Problems) -> float | None:
     return converted
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """The kind of a JSON value, in JSON's own terms."""
     if isinstance(value, str):
         return f"the text '{value[:40]}'"
@@ -127,5 +128,5 @@ def kind_of(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _reject_constant(name: str) -> Any:
+def _reject_constant(name: str) -> None:
     raise _ConstantError(f"{name} is not a JSON number")

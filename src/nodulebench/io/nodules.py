@@ -1,15 +1,14 @@
 """Join a table of further facts about nodules to a reference."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.errors import Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import TableSchema, optional
 from nodulebench.core.tables import IN_CASE, NODULES, PLACE, POSITION, Reference
@@ -100,7 +99,7 @@ class _Finder:
         self._places = nodules.select(PLACE).to_numpy()
         self._radius = nodules["diameter_mm"].fill_null(UNMEASURED_MM).to_numpy() / 2
 
-    def named(self, row: Mapping[str, Any]) -> int | str:
+    def named(self, row: JsonObject) -> int | str:
         """The nodule with the row's id; the row's position, if it has one, must be inside it."""
         nodule = self._rows.get((row["case_id"], row["nodule_id"]))
         if nodule is None:
@@ -110,7 +109,7 @@ class _Finder:
             return f"is {gap:.1f} mm from its nodule '{row['nodule_id']}'."
         return nodule
 
-    def placed(self, row: Mapping[str, Any]) -> int | str:
+    def placed(self, row: JsonObject) -> int | str:
         """The only nodule of the case that contains the row's position."""
         place = _place(row)
         if np.isnan(place).any():
@@ -124,5 +123,5 @@ class _Finder:
         return f"is inside several nodules: {', '.join(self._names[nodule] for nodule in inside)}."
 
 
-def _place(row: Mapping[str, Any]) -> FloatArray:
+def _place(row: JsonObject) -> FloatArray:
     return np.array([row[name] for name in PLACE], dtype=np.float64)

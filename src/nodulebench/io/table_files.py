@@ -3,12 +3,12 @@
 import math
 from io import SEEK_END, BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from nodulebench.core.arrays import StoredArray
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES
@@ -69,7 +69,7 @@ def write_parquet(
     path.write_bytes(buffer.getbuffer())
 
 
-def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(source: Path | BytesIO) -> dict[str, StoredArray]:
     """The arrays of a numpy archive; an array that claims more than its bytes is rejected.
 
     Raises:

@@ -91,7 +91,7 @@ def rule_parameters(
     Raises:
         InputError: for each parameter that the rule does not have, or whose value it cannot take.
     """
-    common = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
+    common: JsonObject = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
     known = parameters_of(rule)
     shared = {
         name: value for name, value in common.items() if name in known and value != "published"

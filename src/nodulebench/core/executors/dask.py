@@ -199,7 +199,7 @@ class DaskExecutor:
         numbers: Sequence[int],
         terms: TaskLimits,
         most: int,
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Iterator[tuple[int, Result | FailedTask]]:
         """Some of the tasks, so many of them under way at most."""
         run = uuid4().hex
         slots = {"GPU": terms.gpus} if terms.gpus else None

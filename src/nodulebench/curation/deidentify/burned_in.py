@@ -372,7 +372,7 @@ def scales_of(dataset: "Dataset", frames: int) -> list[tuple[float, float]]:
     return scales + [_scale(shared_item(None, shared, name))] * (frames - len(scales))
 
 
-def _scale(group: "Dataset") -> tuple[float, float]:
+def _scale(group: "Dataset | None") -> tuple[float, float]:
     slope, intercept = (number_of(group, f"Rescale{name}") for name in ("Slope", "Intercept"))
     return (slope or 1.0, intercept or 0.0)
 

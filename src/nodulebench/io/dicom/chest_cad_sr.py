@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -39,6 +39,9 @@ from nodulebench.io.dicom.sr_measurements import (
     surroundings,
 )
 from nodulebench.io.format import Format
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
 
 CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)
 _TITLE = "DCM:112000"
@@ -89,7 +92,7 @@ def read_marks(
 
 
 def _cad_report(
-    held: tuple[Path, Any], at_hand: CaseMatcher, *, includes_hidden: bool
+    held: "tuple[Path, Dataset]", at_hand: CaseMatcher, *, includes_hidden: bool
 ) -> _CadReport:
     name, data = held[0].name, held[1]
     tree = content_tree(data, name)
@@ -213,7 +216,7 @@ def _type_of(item: Item) -> dict[str, str | int]:
     return {"type": types[-1]} if types else {}
 
 
-def _observer(tree: Item, data: Any) -> str:
+def _observer(tree: Item, data: "Dataset") -> str:
     """The CAD system: its algorithm's name, else the device name in the report."""
     algorithms = [item.text_of(codes.ALGORITHM_NAME) for item in descendants(tree)]
     made_by = f"{text_of(data, 'Manufacturer')} {text_of(data, 'ManufacturerModelName')}".strip()

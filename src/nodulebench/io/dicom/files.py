@@ -5,11 +5,16 @@ from collections.abc import Iterator, MutableSequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nodulebench.core.errors import InputError, first_line
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.format import FileProbe
+
+if TYPE_CHECKING:
+    from pydicom import Dataset, FileDataset
+    from pydicom.dataelem import RawDataElement
+    from pydicom.tag import BaseTag
 
 PREAMBLE_BYTES = 128
 UNDEFINED_LENGTH = 0xFFFFFFFF
@@ -40,7 +45,7 @@ def dicom_files(path: Path) -> list[Path]:
     return [file for file in files_of(path) if is_dicom(file)] if path.is_dir() else [path]
 
 
-def read_image_header(path: Path) -> Any:
+def read_image_header(path: Path) -> "Dataset":
     """An image's header; only position and identity are decoded at once.
 
     Raises:
@@ -49,7 +54,7 @@ def read_image_header(path: Path) -> Any:
     return _read(path, stop_before_pixels=True, is_decoded=False)
 
 
-def read_header(path: Path) -> Any:
+def read_header(path: Path) -> "Dataset":
     """A DICOM file without its pixels, every element decoded.
 
     Raises:
@@ -58,7 +63,7 @@ def read_header(path: Path) -> Any:
     return _read(path, stop_before_pixels=True)
 
 
-def read_object(path: Path) -> Any:
+def read_object(path: Path) -> "Dataset":
     """A whole DICOM file, every element decoded.
 
     Raises:
@@ -77,7 +82,7 @@ def require_pydicom() -> None:
         import pydicom  # noqa: F401
 
 
-def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
+def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, "Dataset"]]:
     """Yield path and header of the DICOM objects of some kinds in a file or folder.
 
     A single file must be of one of these kinds; in a folder, others are skipped.
@@ -99,7 +104,7 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
             raise InputError.at(path, f"is {kind}, not {wanted}.", "Is it the right file?")
 
 
-def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> Any:
+def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> "FileDataset":
     with needs("images", "DICOM"):
         import pydicom
     if not path.is_file():
@@ -110,7 +115,7 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # later checks report what matters
             data = pydicom.dcmread(path, stop_before_pixels=stop_before_pixels)
-            _require_length(pydicom, data)
+            _require_length(data)
             if is_decoded:
                 data.walk(lambda _, element: element.value)
             else:
@@ -121,12 +126,14 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
     return data
 
 
-def _require_length(pydicom: Any, data: Any) -> None:
+def _require_length(data: "Dataset") -> None:
     """Reject a file that ends within an element, which the parser would accept as complete."""
+    from pydicom.dataelem import RawDataElement
+
     for element in data.values():
-        is_raw = isinstance(element, pydicom.dataelem.RawDataElement)
-        has_length = is_raw and element.length != UNDEFINED_LENGTH
-        if has_length and len(element.value or b"") < element.length:
+        if not isinstance(element, RawDataElement) or element.length == UNDEFINED_LENGTH:
+            continue
+        if len(element.value or b"") < element.length:
             raise EOFError("the file ends before its content does")
 
 
@@ -162,9 +169,11 @@ LONGEST_REMEMBERED = 256
 """Bytes; slices of a series share most of their short values, which are converted once."""
 
 
-def value_of(data: Any, keyword: str) -> Any:
+def value_of(data: "Dataset | None", keyword: str) -> Any:
     """The value of a header element, converted as pydicom does; None if it is missing."""
-    raw = None if data is None else data.get_item(_tag(keyword))
+    if data is None:
+        return None
+    raw = cast("RawDataElement | None", data.get_item(_tag(keyword)))
     if raw is None:
         return None
     is_short = getattr(raw, "is_raw", False) and 0 < raw.length <= LONGEST_REMEMBERED
@@ -177,7 +186,7 @@ def value_of(data: Any, keyword: str) -> Any:
 
 
 @cache
-def _tag(keyword: str) -> Any:
+def _tag(keyword: str) -> "BaseTag":
     from pydicom.tag import Tag
 
     return Tag(keyword)
@@ -199,7 +208,7 @@ def _converted(
     return convert_raw_data_element(raw, encoding=list(encodings)).value
 
 
-def text_of(data: Any, keyword: str) -> str:
+def text_of(data: "Dataset | None", keyword: str) -> str:
     """A text without padding; several values are joined by backslashes, as in the file."""
     value = value_of(data, keyword)
     if value is None:
@@ -209,7 +218,7 @@ def text_of(data: Any, keyword: str) -> str:
     return str(value).strip(" \0")
 
 
-def many_of(data: Any, keyword: str) -> list[Any]:
+def many_of(data: "Dataset | None", keyword: str) -> list[Any]:
     """All values of an element."""
     value = value_of(data, keyword)
     if value is None or value == "":
@@ -217,7 +226,7 @@ def many_of(data: Any, keyword: str) -> list[Any]:
     return [value] if isinstance(value, str | int | float) else list(value)
 
 
-def floats_of(data: Any, keyword: str) -> tuple[float, ...] | None:
+def floats_of(data: "Dataset | None", keyword: str) -> tuple[float, ...] | None:
     """All values as numbers, finite or not; None if one is not a number."""
     try:
         return tuple(float(entry) for entry in many_of(data, keyword))
@@ -225,19 +234,21 @@ def floats_of(data: Any, keyword: str) -> tuple[float, ...] | None:
         return None
 
 
-def numbers_of(data: Any, keyword: str, count: int | None = None) -> tuple[float, ...] | None:
+def numbers_of(
+    data: "Dataset | None", keyword: str, count: int | None = None
+) -> tuple[float, ...] | None:
     """``count`` finite numbers, or all if ``count`` is None; None if they are anything else."""
     values = floats_of(data, keyword)
     is_finite = values is not None and all(abs(value) < 1e9 for value in values)  # NaN: false
     return values if values is not None and is_finite and count in (None, len(values)) else None
 
 
-def number_of(data: Any, keyword: str) -> float | None:
+def number_of(data: "Dataset | None", keyword: str) -> float | None:
     numbers = numbers_of(data, keyword, 1)
     return None if numbers is None else numbers[0]
 
 
-def items_of(data: Any, keyword: str) -> list[Any]:
+def items_of(data: "Dataset | None", keyword: str) -> list["Dataset"]:
     """The items of a sequence; empty if it is missing or something else."""
     from pydicom.sequence import Sequence
 
@@ -245,18 +256,18 @@ def items_of(data: Any, keyword: str) -> list[Any]:
     return list(value) if isinstance(value, Sequence) else []
 
 
-def item_of(data: Any, keyword: str) -> Any:
+def item_of(data: "Dataset | None", keyword: str) -> "Dataset | None":
     """The first item of a sequence, or None."""
     return next(iter(items_of(data, keyword)), None)
 
 
-def shared_item(own: Any, shared: Any, keyword: str) -> Any:
+def shared_item(own: "Dataset | None", shared: "Dataset | None", keyword: str) -> "Dataset | None":
     """The first item of a frame's sequence, else the one that all frames share."""
     held = item_of(own, keyword)
     return item_of(shared, keyword) if held is None else held
 
 
-def whole_of(data: Any, keyword: str) -> int | None:
+def whole_of(data: "Dataset | None", keyword: str) -> int | None:
     """A number without its fraction."""
     number = number_of(data, keyword)
     return None if number is None else int(number)

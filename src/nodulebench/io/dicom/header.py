@@ -2,9 +2,12 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nodulebench.core.optional_packages import needs
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
 
 CT_IMAGE_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 IMPLEMENTATION_UID = "2.25.172310954301287562350923810246893158077"
@@ -62,7 +65,7 @@ class SeriesHeader:
     comment: str = ""
 
 
-def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> Any:
+def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> "Dataset":
     """The elements that all slices of a series share, as a pydicom dataset."""
     with needs("images", "DICOM"):
         import pydicom
@@ -73,7 +76,7 @@ def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> Any:
     return data
 
 
-def _put_patient_and_study(data: Any, header: SeriesHeader) -> None:
+def _put_patient_and_study(data: "Dataset", header: SeriesHeader) -> None:
     data.SpecificCharacterSet = "ISO_IR 192"
     data.SOPClassUID = CT_IMAGE_STORAGE
     data.StudyInstanceUID = header.study_uid
@@ -102,7 +105,7 @@ def _put_patient_and_study(data: Any, header: SeriesHeader) -> None:
         data.ImageComments = header.comment
 
 
-def _put_equipment_and_exposure(data: Any, header: SeriesHeader) -> None:
+def _put_equipment_and_exposure(data: "Dataset", header: SeriesHeader) -> None:
     data.Manufacturer = header.manufacturer
     data.ManufacturerModelName = header.model
     data.StationName = header.station
@@ -123,7 +126,9 @@ def _put_equipment_and_exposure(data: Any, header: SeriesHeader) -> None:
         data.ContrastBolusRoute = "IV"
 
 
-def _put_pixel_description(data: Any, header: SeriesHeader, voxel_counts: tuple[int, int]) -> None:
+def _put_pixel_description(
+    data: "Dataset", header: SeriesHeader, voxel_counts: tuple[int, int]
+) -> None:
     data.ImageType = ["ORIGINAL", "PRIMARY", "AXIAL"]
     data.SamplesPerPixel = 1
     data.PhotometricInterpretation = "MONOCHROME2"

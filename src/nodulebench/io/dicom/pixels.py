@@ -1,5 +1,6 @@
 """Read the stored values of a slice, uncompressed or decoded; damage is reported, not hidden.
 
+from typing import TYPE_CHECKING
 Uncompressed pixels are read from their offset in the file. Compressed ones are decoded by
 pydicom with any installed decoder, else by SimpleITK.
 """
@@ -8,18 +9,20 @@ import os
 import struct
 import warnings
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.core.arrays import StoredArray
 from nodulebench.core.errors import InputError, Problem, first_line
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.dicom.files import bounded_memory
 from nodulebench.io.dicom.slices import PixelLayout, SliceHeader
 
-Stored = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
 LARGEST_SIDE = 4096
 """Rows or columns of a CT slice; a larger number is a damaged header."""
 _HEAD_BYTES = 1 << 16
@@ -40,7 +43,7 @@ class TruncatedPixelsError(PixelsError):
     """A file that ends before its pixels do."""
 
 
-def stored_values(header: SliceHeader) -> Stored:
+def stored_values(header: SliceHeader) -> StoredArray:
     """The stored values of a slice, rows x columns.
 
     Raises:
@@ -69,7 +72,7 @@ def _require_supported_pixels(header: SliceHeader, pixels: PixelLayout) -> None:
         raise PixelsError(header, notice, f"has {bits} bits per pixel.")
 
 
-def _plain(header: SliceHeader) -> Stored:
+def _plain(header: SliceHeader) -> StoredArray:
     pixels = header.pixels
     have = min(pixels.length, pixels.available)
     needed = pixels.frame_bytes * pixels.frames
@@ -95,7 +98,7 @@ def _plain(header: SliceHeader) -> Stored:
     return values.reshape(pixels.rows, pixels.columns)
 
 
-def _decoded(header: SliceHeader) -> Stored:
+def _decoded(header: SliceHeader) -> StoredArray:
     with needs("images", "DICOM"):
         from pydicom.pixels.utils import pixel_array
     with warnings.catch_warnings():
@@ -118,7 +121,7 @@ def _decoded(header: SliceHeader) -> Stored:
 
 
 @lru_cache(maxsize=1)
-def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read again
+def _whole_file(path: str, time_ns: int) -> "Dataset":  # noqa: ARG001 - a changed file is read again
     """A file with its pixels, cached so that a file of many frames is read once."""
     with needs("images", "DICOM"):
         import pydicom
@@ -135,7 +138,7 @@ def _has_decoder(syntax: str) -> bool:
         return False
 
 
-def _decoded_by_simpleitk(header: SliceHeader) -> Stored:
+def _decoded_by_simpleitk(header: SliceHeader) -> StoredArray:
     """A slice for which pydicom has no decoder; SimpleITK gives HU, so rescaling is undone."""
     with needs("images", "compressed DICOM"):
         import SimpleITK
@@ -152,14 +155,14 @@ def _decoded_by_simpleitk(header: SliceHeader) -> Stored:
     return _checked(header, unscaled.astype(np.int32))
 
 
-def _checked(header: SliceHeader, values: Stored) -> Stored:
+def _checked(header: SliceHeader, values: StoredArray) -> StoredArray:
     expected = (header.pixels.rows, header.pixels.columns)
     if values.shape != expected:
         raise _damaged(header, f"decoded to {values.shape}, not to {expected}")
     return values
 
 
-def _require_same_size(header: SliceHeader, data: Any) -> None:
+def _require_same_size(header: SliceHeader, data: "Dataset") -> None:
     """Reject a stream that states another size, for which a decoder would allocate memory."""
     pixels, content = header.pixels, data.get("PixelData")
     if content is None:
@@ -177,7 +180,7 @@ def _require_same_size(header: SliceHeader, data: Any) -> None:
         raise PixelsError(header, notice, what)
 
 
-def _frame_head(data: Any, header: SliceHeader) -> bytes:
+def _frame_head(data: "Dataset", header: SliceHeader) -> bytes:
     """The first bytes of the frame itself, where a decoder begins, after any offset table."""
     from pydicom.encaps import get_frame
 
@@ -227,7 +230,7 @@ def _damaged(header: SliceHeader, error: str) -> PixelsError:
     return PixelsError(header, notice, f"has pixels that cannot be decoded ({error}).")
 
 
-def _within_bits(stored: Stored, pixels: PixelLayout) -> Stored:
+def _within_bits(stored: StoredArray, pixels: PixelLayout) -> StoredArray:
     """Clear the unused high bits, which hold overlays or a sign that was not extended."""
     if pixels.bits_stored >= pixels.bits_allocated:
         return stored

@@ -7,13 +7,12 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.arrays import FloatArray, IntArray, StoredArray
 from nodulebench.core.errors import (
     InputError,
     Problem,
@@ -70,6 +69,11 @@ from nodulebench.io.dicom.writing import (
 from nodulebench.io.format import Format
 from nodulebench.io.marks.boxes import complete_slices
 
+if TYPE_CHECKING:
+    from highdicom import AlgorithmIdentificationSequence
+    from highdicom.seg import Segmentation, SegmentDescription
+    from pydicom import Dataset
+
 SEG_CLASSES = ("1.2.840.10008.5.1.4.1.1.66.4", "1.2.840.10008.5.1.4.1.1.66.7")
 """Segmentation and Label Map Segmentation."""
 _OUTLINE = OUTLINES["boundary", False].key
@@ -110,7 +114,7 @@ class _Frame:
         return self.origin_mm + pixels[:, :1] * self.across_mm + pixels[:, 1:] * self.down_mm
 
 
-def read_segments(file: Path) -> tuple[Any, list[Segment]]:
+def read_segments(file: Path) -> "tuple[Dataset, list[Segment]]":
     """Read a segmentation's header and segments.
 
     Pixels of fractional segmentations count if they are at least one half.
@@ -128,7 +132,7 @@ def read_segments(file: Path) -> tuple[Any, list[Segment]]:
     return data, [_segment(segment, frames, pixels, name) for segment in described]
 
 
-def _frames(data: Any, name: str) -> list[_Frame]:
+def _frames(data: "Dataset", name: str) -> list[_Frame]:
     """The position of each frame, from its own attributes or the shared ones."""
     shared = item_of(data, "SharedFunctionalGroupsSequence")
     frames = []
@@ -145,7 +149,7 @@ def _frames(data: Any, name: str) -> list[_Frame]:
     return frames
 
 
-def _numbers(group: Any, keyword: str, count: int, where: str) -> FloatArray:
+def _numbers(group: "Dataset | None", keyword: str, count: int, where: str) -> FloatArray:
     values = np.array(numbers_of(group, keyword, count) or (), dtype=np.float64)
     if len(values) != count or not np.all(np.abs(values) < FARTHEST_MM):
         raise InputError.at(
@@ -154,20 +158,20 @@ def _numbers(group: Any, keyword: str, count: int, where: str) -> FloatArray:
     return values
 
 
-def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
+def _pixels(data: "Dataset", name: str) -> StoredArray:
     """Frames x rows x columns: 0 and 1, or numbers of segments in a label map."""
     try:
         stored = data.pixel_array
     except Exception as error:  # damage may break any part of the decoder
         what = f"its pixels cannot be read: {first_line(error)}."
         raise InputError.at(name, what, "Copy or export it again.") from error
-    stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
+    stack: StoredArray = stored[None] if stored.ndim == 2 else stored
     if text_of(data, "SegmentationType") == "FRACTIONAL":
         return 2 * stack.astype(np.int64) >= (whole_of(data, "MaximumFractionalValue") or 255)
     return stack
 
 
-def _segment(described: Any, frames: list[_Frame], pixels: npt.NDArray[Any], name: str) -> Segment:
+def _segment(described: "Dataset", frames: list[_Frame], pixels: StoredArray, name: str) -> Segment:
     number = whole_of(described, "SegmentNumber") or 0
     where = f"{name} segment {number}"
     regions = []
@@ -238,7 +242,7 @@ def _write_owners(
     cases: pl.DataFrame | None,
     path: Path,
     schema: TableSchema,
-    algorithm: Any,
+    algorithm: "AlgorithmIdentificationSequence | None",
 ) -> None:
     key = schema.key[1]
     case_ids = list(dict.fromkeys(owners["case_id"]))
@@ -266,7 +270,7 @@ def _write_owners(
     )
 
 
-def _algorithm(name: str) -> Any:
+def _algorithm(name: str) -> "AlgorithmIdentificationSequence":
     with needs("dicom", "writing DICOM segmentations"):
         import highdicom
     family = coded(Concept("123110", "DCM", "Artificial Intelligence"))
@@ -277,9 +281,9 @@ def _segmentation(
     series: Series,
     maker: str,
     findings: Mapping[str, list[DrawnOutline]],
-    algorithm: Any,
+    algorithm: "AlgorithmIdentificationSequence | None",
     written: datetime,
-) -> Any:
+) -> "Segmentation":
     with needs("dicom", "writing DICOM segmentations"):
         from highdicom import seg
     where = f"series {series.uid}"
@@ -325,7 +329,12 @@ def _segmentation(
     return data
 
 
-def _description(number: int, name: str, algorithm: Any, words: tuple[str, ...]) -> Any:
+def _description(
+    number: int,
+    name: str,
+    algorithm: "AlgorithmIdentificationSequence | None",
+    words: tuple[str, ...],
+) -> "SegmentDescription":
     with needs("dicom", "writing DICOM segmentations"):
         from highdicom import seg
     return seg.SegmentDescription(
@@ -341,9 +350,7 @@ def _description(number: int, name: str, algorithm: Any, words: tuple[str, ...])
     )
 
 
-def _stack(
-    voxels: list[IntArray], series: Series, where: str
-) -> tuple[list[int], npt.NDArray[Any]]:
+def _stack(voxels: list[IntArray], series: Series, where: str) -> tuple[list[int], StoredArray]:
     """The images with any voxel, and their segments as a label map, or one by one.
 
     A label map takes little memory, but cannot hold segments that overlap.
@@ -434,7 +441,7 @@ def _report(file: Path) -> Report:
     return Report(name, series_uid, _observer(data), tuple(findings), notices)
 
 
-def _observer(data: Any) -> str:
+def _observer(data: "Dataset") -> str:
     """Who made it: the content creator, else the algorithm of the first segment."""
     segments = items_of(data, "SegmentSequence")
     names = (text_of(segment, "SegmentAlgorithmName") for segment in segments)

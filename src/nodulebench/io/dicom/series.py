@@ -1,5 +1,6 @@
 """Group slice headers into series in geometric order, from the feet to the head if axial.
 
+from typing import TYPE_CHECKING
 Every CT series is put together here: for curation, detection, lists of cases and viewers, and
 whether its slices are files or frames of one file.
 """
@@ -9,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from nodulebench.io.dicom.slices import (
     SliceHeader,
     read_slices,
 )
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
 
 LOCALIZER_WORDS = frozenset({"LOCALIZER", "SCOUT", "TOPOGRAM", "SURVIEW", "SCANOGRAM"})
 COPY_SHARE = 0.5
@@ -146,7 +150,7 @@ class Series:
         return self.geometry.to_world(np.column_stack([pixels - 0.5, level]))
 
     @cached_property
-    def images(self) -> tuple[Any, ...]:
+    def images(self) -> "tuple[Dataset, ...]":
         """The headers of its files as pydicom datasets, for objects that refer to them."""
         return tuple(read_image_header(Path(path)) for path in self.files)
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from nodulebench.core.errors import first_line
 from nodulebench.core.json_types import JsonObject
@@ -23,6 +23,9 @@ from nodulebench.io.dicom.files import (
     whole_of,
 )
 from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
+
+if TYPE_CHECKING:
+    from pydicom import Dataset, FileDataset
 
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
@@ -185,7 +188,7 @@ def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
     return NoSlices(str(path), notice, is_damaged=False)
 
 
-def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
+def _slices(data: "FileDataset", path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
     sop_class = text_of(data, "SOPClassUID")
     meta_class = str(data.file_meta.get("MediaStorageSOPClassUID", ""))
     if DICOMDIR_STORAGE in (sop_class, meta_class):
@@ -211,7 +214,7 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
     return [SliceHeader(**common, frame=0, **_plane(lambda _: data))]
 
 
-def _common(data: Any, path: Path, sop_class: str, pixels: PixelLayout) -> JsonObject:
+def _common(data: "Dataset", path: Path, sop_class: str, pixels: PixelLayout) -> JsonObject:
     facts = {name: text_of(data, keyword) for name, keyword in FACTS.items()}
     return {
         "path": str(path),
@@ -232,13 +235,13 @@ def _common(data: Any, path: Path, sop_class: str, pixels: PixelLayout) -> JsonO
     }
 
 
-def _frame_facts(group: Callable[[str], Any]) -> dict[str, str]:
+def _frame_facts(group: Callable[[str], "Dataset | None"]) -> dict[str, str]:
     """The acquisition facts in the functional groups of a frame."""
     facts = {name: text_of(group(part), keyword) for name, (part, keyword) in FRAME_FACTS.items()}
     return {name: text for name, text in facts.items() if text}
 
 
-def _plane(group: Callable[[str], Any]) -> JsonObject:
+def _plane(group: Callable[[str], "Dataset | None"]) -> JsonObject:
     """Geometry and rescaling of a slice, from its functional groups."""
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {
@@ -253,7 +256,7 @@ def _plane(group: Callable[[str], Any]) -> JsonObject:
     }
 
 
-def _pixel_layout(data: Any, path: Path, file: BinaryIO) -> PixelLayout:
+def _pixel_layout(data: "FileDataset", path: Path, file: BinaryIO) -> PixelLayout:
     syntax = str(data.file_meta.get("TransferSyntaxUID", "")) or _guessed_syntax(data)
     offset, length = 0, 0
     if syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE):
@@ -292,5 +295,5 @@ def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
     return (place + start, -1 if length == 0xFFFFFFFF else length)
 
 
-def _guessed_syntax(data: Any) -> str:
+def _guessed_syntax(data: "FileDataset") -> str:
     return IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE

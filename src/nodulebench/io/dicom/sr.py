@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -72,6 +72,16 @@ from nodulebench.io.dicom.writing import (
 )
 from nodulebench.io.format import Format
 
+if TYPE_CHECKING:
+    from highdicom import sr
+    from highdicom.sr import ObservationContext
+    from pydicom import Dataset
+
+    Group = (
+        sr.PlanarROIMeasurementsAndQualitativeEvaluations
+        | sr.VolumetricROIMeasurementsAndQualitativeEvaluations
+    )
+
 SERIES_NUMBER = 901
 _CHEST_CT = Concept("24627-2", "LN", "CT Chest")
 _WHAT = "a DICOM report"
@@ -82,7 +92,7 @@ class _Finding:
     """One finding to write."""
 
     finding_id: str
-    row: Mapping[str, Any]
+    row: JsonObject
     """A row of MARKS or FINDINGS."""
     drawn: Sequence[DrawnOutline]
 
@@ -143,7 +153,7 @@ def _findings(
     ]
 
 
-def _device(name: str) -> Any:
+def _device(name: str) -> "ObservationContext":
     with needs("dicom", "writing DICOM reports"):
         from highdicom import sr
     device = sr.DeviceObserverIdentifyingAttributes(uid=uid_from("algorithm", name), name=name)
@@ -151,7 +161,7 @@ def _device(name: str) -> Any:
     return sr.ObservationContext(observer_device_context=sr.ObserverContext(kind, device))
 
 
-def _person(name: str) -> Any:
+def _person(name: str) -> "ObservationContext":
     with needs("dicom", "writing DICOM reports"):
         from highdicom import sr
     person = sr.PersonObserverIdentifyingAttributes(name=person_name(name))
@@ -162,10 +172,10 @@ def _person(name: str) -> Any:
 def _report_object(
     series: Series,
     observer_name: str,
-    observer: Any,
+    observer: "ObservationContext",
     findings: Sequence[_Finding],
     written: datetime,
-) -> Any:
+) -> "Dataset":
     from highdicom import sr
 
     require_native_grid(series.geometry, f"series {series.uid}")
@@ -193,7 +203,7 @@ def _report_object(
     return data
 
 
-def _content(observer: Any, groups: list[Any]) -> Any:
+def _content(observer: "ObservationContext", groups: "list[Group]") -> "Dataset":
     """The tree of a report (TID 1500); without findings it states that nodules are absent."""
     from highdicom import sr
     from pydicom.sequence import Sequence as Items
@@ -219,7 +229,9 @@ def _content(observer: Any, groups: list[Any]) -> Any:
     return root
 
 
-def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]) -> list[Any]:
+def _groups(
+    finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]
+) -> "list[Group]":
     """The measurement groups of a finding; the indices of its images are added to ``used``."""
     from highdicom import sr
 
@@ -231,7 +243,7 @@ def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set
             codes.BOX if outline.is_box else codes.OUTLINES[outline.convention, outline.is_hole]
         )
         by_purpose.setdefault(purpose, []).append(outline.corners_mm(series.geometry))
-    groups: list[Any] = []
+    groups: list[Group] = []
     for purpose, outlines in [*places, *by_purpose.items()]:
         images = [_image_number(points, series) for points in outlines]
         used.update(images)
@@ -258,7 +270,7 @@ def _group(
     images: list[int],
     series: Series,
     shared: JsonObject,
-) -> Any:
+) -> "Group":
     from highdicom import sr
 
     frame = series.frame_of_reference
@@ -290,7 +302,7 @@ def _image_number(points: FloatArray, series: Series) -> int:
     return min(max(k, 0), len(series.images) - 1)
 
 
-def _measurements(finding: _Finding, series: Series) -> list[Any]:
+def _measurements(finding: _Finding, series: Series) -> "list[sr.Measurement]":
     from highdicom import sr
 
     values = [
@@ -310,7 +322,7 @@ def _measurements(finding: _Finding, series: Series) -> list[Any]:
     ]
 
 
-def _evaluations(row: Mapping[str, Any]) -> list[Any]:
+def _evaluations(row: JsonObject) -> "list[sr.QualitativeEvaluation]":
     from highdicom import sr
 
     answers: list[tuple[Concept, Concept]] = []
@@ -380,7 +392,7 @@ def read_reports(
     )
 
 
-def _segmentations_near(path: Path, reports: list[Any]) -> dict[str, Path]:
+def _segmentations_near(path: Path, reports: "list[Dataset]") -> dict[str, Path]:
     """Segmentations next to the reports, by UID, if any report lists one as its evidence."""
     listed = {
         sop_class
@@ -395,7 +407,9 @@ def _segmentations_near(path: Path, reports: list[Any]) -> dict[str, Path]:
     return {text_of(header, "SOPInstanceUID"): file for file, header in held}
 
 
-def _report(held: tuple[Path, Any], at_hand: CaseMatcher, segmentations: dict[str, Path]) -> Report:
+def _report(
+    held: "tuple[Path, Dataset]", at_hand: CaseMatcher, segmentations: dict[str, Path]
+) -> Report:
     name, data = held[0].name, held[1]
     tree = content_tree(data, name)
     groups = [

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from nodulebench.io.dicom.files import (
 )
 from nodulebench.io.dicom.series import Series
 
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
 _OLD_SNOMED = ("SRT", "SNM3", "99SDM")
 MOST_LEVELS = 50
 
@@ -37,7 +40,7 @@ class Item:
     """Value type: CODE, NUM, SCOORD, ..."""
     name: str
     """Key of the concept; empty if it has none."""
-    data: Any
+    data: "Dataset"
     children: list["Item"] = field(default_factory=list)
     """The items it contains, by value or by reference."""
 
@@ -69,7 +72,7 @@ class Item:
         return text_of(item_of(self.data, "ConceptCodeSequence"), "CodeMeaning")
 
 
-def code_key(data: Any, keyword: str) -> str:
+def code_key(data: "Dataset | None", keyword: str) -> str:
     """The key of the first code of a sequence, as 'SCT:27925004'; older SNOMED is translated."""
     code = item_of(data, keyword)
     if code is None:
@@ -84,7 +87,7 @@ def code_key(data: Any, keyword: str) -> str:
     return f"{scheme}:{value}"
 
 
-def content_tree(report: Any, name: str) -> Item:
+def content_tree(report: "Dataset", name: str) -> Item:
     """Parse the tree of a report.
 
     Raises:
@@ -107,7 +110,7 @@ def content_tree(report: Any, name: str) -> Item:
 
 
 def _item(
-    data: Any,
+    data: "Dataset",
     name: str,
     path: tuple[int, ...],
     by_path: dict[tuple[int, ...], Item],
@@ -140,7 +143,7 @@ def descendants(item: Item) -> Iterator[Item]:
             waiting.extend(reversed(current.children))
 
 
-def referenced_series(report: Any) -> dict[str, dict[str, str]]:
+def referenced_series(report: "Dataset") -> dict[str, dict[str, str]]:
     """The images that a report lists as its evidence: series -> SOP Instance UID -> SOP class."""
     evidence: dict[str, dict[str, str]] = {}
     for keyword in ("CurrentRequestedProcedureEvidenceSequence", "PertinentOtherEvidenceSequence"):
@@ -278,7 +281,7 @@ def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
     )
 
 
-def _frame(reference: Any) -> int:
+def _frame(reference: "Dataset") -> int:
     """The frame of the image, from 0; reports count from 1, and name no frame of a single image."""
     numbers = numbers_of(reference, "ReferencedFrameNumber")
     return int(numbers[0]) - 1 if numbers else 0
@@ -354,7 +357,7 @@ def dose_events(path: Path) -> dict[str, ReportedDose]:
     return dict(_events(data)) if text_of(data, "SOPClassUID") == DOSE_REPORT_STORAGE else {}
 
 
-def _events(data: Any) -> Iterator[tuple[str, ReportedDose]]:
+def _events(data: "Dataset") -> Iterator[tuple[str, ReportedDose]]:
     for acquisition in _items(data, ACQUISITION):
         event = next((text_of(item, "UID") for item in _items(acquisition, EVENT)), "")
         dose = next(iter(_items(acquisition, DOSE)), None)
@@ -362,18 +365,18 @@ def _events(data: Any) -> Iterator[tuple[str, ReportedDose]]:
             yield event, ReportedDose(_number(dose, CTDI_VOL), _number(dose, DLP))
 
 
-def _items(item: Any, code: str) -> list[Any]:
+def _items(item: "Dataset", code: str) -> "list[Dataset]":
     """The children of an item with a concept."""
     return [child for child in item.get("ContentSequence") or () if _concept(child) == code]
 
 
-def _concept(item: Any) -> str:
+def _concept(item: "Dataset") -> str:
     for name in item.get("ConceptNameCodeSequence") or ():
         return text_of(name, "CodeValue")
     return ""
 
 
-def _number(item: Any, code: str) -> float | None:
+def _number(item: "Dataset", code: str) -> float | None:
     for child in _items(item, code):
         for value in child.get("MeasuredValueSequence") or ():
             return number_of(value, "NumericValue")

@@ -1,7 +1,7 @@
 """Read report items: numbers in our units, coded values, observer and series."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError
 from nodulebench.io.dicom import codes
@@ -10,10 +10,13 @@ from nodulebench.io.dicom.findings import CaseMatcher
 from nodulebench.io.dicom.slices import CT_CLASSES
 from nodulebench.io.dicom.sr_content import Item, Surroundings, referenced_series
 
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
 TYPE_OF_CODE = {concept.key: name for name, concept in codes.TYPES.items()}
 
 
-def ct_series_of(reports: Iterable[Any]) -> set[str]:
+def ct_series_of(reports: Iterable["Dataset"]) -> set[str]:
     """The CT series in the evidence of reports."""
     return {
         uid
@@ -23,7 +26,7 @@ def ct_series_of(reports: Iterable[Any]) -> set[str]:
     }
 
 
-def surroundings(name: str, data: Any, at_hand: CaseMatcher) -> tuple[str, Surroundings]:
+def surroundings(name: str, data: "Dataset", at_hand: CaseMatcher) -> tuple[str, Surroundings]:
     """The series of a report, and its known images.
 
     Raises:
@@ -77,7 +80,7 @@ def numbers_of(item: Item) -> dict[str, float]:
     return values
 
 
-def measured_number(measured: Any) -> float:
+def measured_number(measured: "Dataset") -> float:
     """The number of a measured value, the more exact of two; NaN if there is none."""
     exact = floats_of(measured, "FloatingPointValue")
     values = exact or floats_of(measured, "NumericValue")

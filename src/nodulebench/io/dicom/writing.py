@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -17,6 +17,11 @@ from nodulebench.io.dicom.header import IMPLEMENTATION_UID
 from nodulebench.io.dicom.series import Series
 from nodulebench.io.dicom.volumes import images_of_cases
 
+if TYPE_CHECKING:
+    from highdicom.sr import CodedConcept
+    from pydicom import Dataset
+
+Made = TypeVar("Made")
 MAKER = "NoduleBench"
 MOST_NAMED = 5
 LONGEST_NAME = 64
@@ -40,7 +45,7 @@ def moment() -> datetime:
     return datetime.now().astimezone().replace(microsecond=0, tzinfo=None)
 
 
-def coded(concept: Concept) -> Any:
+def coded(concept: Concept) -> "CodedConcept":
     """A concept as a highdicom code."""
     with needs("dicom", "writing DICOM objects"):
         from highdicom import sr
@@ -62,7 +67,7 @@ def person_name(name: str) -> str:
     return name if "^" in name else f"{name}^"
 
 
-def create_quietly(maker: Callable[..., Any], **parts: Any) -> Any:
+def create_quietly(maker: Callable[..., Made], **parts: object) -> Made:
     """Create a highdicom object without its warnings.
 
     It warns about attributes that it repeats from the images, such as a patient's name of a single
@@ -73,11 +78,13 @@ def create_quietly(maker: Callable[..., Any], **parts: Any) -> Any:
         return maker(**parts)
 
 
-def settle(data: Any, written: datetime) -> None:
+def settle(data: "Dataset", written: datetime) -> None:
     """Give an object one time of writing, UTF-8, and our implementation name.
 
     Images are often limited to Latin letters; names of readers and algorithms need not be.
     """
+    from pydicom.uid import UID
+
     data.SpecificCharacterSet = "ISO_IR 192"
     date, time = f"{written:%Y%m%d}", f"{written:%H%M%S}"
     for part in ("Content", "Series", "InstanceCreation"):
@@ -88,7 +95,7 @@ def settle(data: Any, written: datetime) -> None:
     for equipment in data.get("ContributingEquipmentSequence") or ():
         if "ContributionDateTime" in equipment:
             equipment.ContributionDateTime = date + time
-    data.file_meta.ImplementationClassUID = IMPLEMENTATION_UID
+    data.file_meta.ImplementationClassUID = UID(IMPLEMENTATION_UID)
     data.file_meta.ImplementationVersionName = "NODULEBENCH"
 
 
@@ -145,7 +152,7 @@ def _described(series: Series) -> Series:
     return series
 
 
-def save_objects(path: Path, objects: Iterable[tuple[str, Any]]) -> None:
+def save_objects(path: Path, objects: "Iterable[tuple[str, Dataset]]") -> None:
     """Write DICOM objects into a folder by their names, or one object into a file.
 
     Raises:

@@ -1,13 +1,12 @@
 """Read and write 3-D COCO-like JSON: images and annotations with bbox [x, y, z, w, h, d]."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problems, raise_problems
-from nodulebench.core.json_types import JsonObject
+from nodulebench.core.json_types import JsonObject, JsonValue
 from nodulebench.core.tables import NODULE_TYPES, Reference, Submission
 from nodulebench.imaging.geometry import GeometryProblem, geometries
 from nodulebench.io.cases import algorithm_name, case_of_image
@@ -90,8 +89,8 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     return BOXES.conform(in_mm, path.name), listed
 
 
-def _cases_of_images(document: JsonObject, name: str, problems: Problems) -> dict[Any, str]:
-    case_of: dict[Any, str] = {}
+def _cases_of_images(document: JsonObject, name: str, problems: Problems) -> dict[JsonValue, str]:
+    case_of: dict[JsonValue, str] = {}
     for place, image in entries(document.get("images"), f"{name} images", problems):
         case_id = image.get("case_id", image.get("file_name"))
         key = image.get("id")
@@ -107,7 +106,7 @@ def _cases_of_images(document: JsonObject, name: str, problems: Problems) -> dic
 
 def _types_of_categories(
     document: JsonObject, name: str, problems: Problems
-) -> dict[Any, str | None]:
+) -> dict[JsonValue, str | None]:
     categories = document.get("categories", [])
     return {
         item.get("id"): item.get("name") if item.get("name") in NODULE_TYPES else None
@@ -119,8 +118,8 @@ def _types_of_categories(
 def _row(
     item: JsonObject,
     place: str,
-    case_of: dict[Any, str],
-    type_of: dict[Any, str | None],
+    case_of: dict[JsonValue, str],
+    type_of: dict[JsonValue, str | None],
     problems: Problems,
 ) -> JsonObject:
     image, category = item.get("image_id"), item.get("category_id")

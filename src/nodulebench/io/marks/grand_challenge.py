@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problems, raise_problems
-from nodulebench.core.json_types import JsonObject
+from nodulebench.core.json_types import JsonObject, JsonValue
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.imaging.geometry import geometries
@@ -119,20 +118,20 @@ def _output(
     return place, None
 
 
-def _relative_path(given: JsonObject) -> Any:
+def _relative_path(given: JsonObject) -> JsonValue:
     socket = "socket" if "socket" in given else "interface"  # its name before 2025
     return _field(given, socket, "relative_path")
 
 
-def _field(given: JsonObject, *names: str) -> Any:
+def _field(given: JsonObject, *names: str) -> JsonValue:
     """A nested value; None if it does not exist."""
-    value: Any = given
+    value: JsonValue = given
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def _seconds(duration: Any) -> float | None:
+def _seconds(duration: object) -> float | None:
     """A duration in seconds; None if it is missing or not in ISO 8601."""
     match = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
     if match is None or not any(match.groups()):

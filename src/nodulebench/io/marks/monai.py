@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -125,7 +124,7 @@ def _read(path: Path) -> _Content:
 
 
 def _conventions(
-    document: Any, name: str, problems: Problems
+    document: object, name: str, problems: Problems
 ) -> tuple[str, str, tuple[Notice, ...]]:
     """The coordinate system and box mode that the file states, else those of MONAI's examples."""
     chosen, notices = [], []
@@ -140,14 +139,16 @@ def _conventions(
     return chosen[0], chosen[1], tuple(notices)
 
 
-def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, JsonObject]]:
+def _items(document: object, name: str, problems: Problems) -> list[tuple[str, JsonObject]]:
     """The objects that hold an image and its boxes, with their locations."""
     if isinstance(document, list):
         return list(entries(document, name, problems))
-    lists = [key for key in _LISTS if isinstance(document, dict) and key in document]
+    if not isinstance(document, dict):
+        document = {}
+    lists = [key for key in _LISTS if key in document]
     if lists:
         return [item for key in lists for item in entries(document[key], f"{name} {key}", problems)]
-    if isinstance(document, dict) and "box" in document:
+    if "box" in document:
         return [(name, document)]
     remedy = f"Put the cases in a list, or in a list under one of {', '.join(_LISTS)}."
     problems.add(name, "has no list of cases.", remedy)

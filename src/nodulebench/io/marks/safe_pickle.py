@@ -11,12 +11,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.core.arrays import StoredArray
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonValue
 from nodulebench.io.csv_files import open_bytes
 
 _MOST_BYTES = 1 << 28
@@ -36,11 +38,16 @@ _DAMAGED = (
 )
 
 
+_Placeholder: TypeAlias = Callable[..., object]
+_Stored: TypeAlias = str | bytes
+_Shape: TypeAlias = tuple[int, ...]
+
+
 class _RejectedError(Exception):
     """The file asks for an object that is not data."""
 
 
-def read_pickle(path: Path) -> Any:
+def read_pickle(path: Path) -> JsonValue:
     """The value in a pickle file, if it is only data; arrays support ``np.asarray``.
 
     Raises:
@@ -86,7 +93,7 @@ def _require_small(content: bytes) -> None:
 
 
 class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> _Placeholder:
         """The placeholder of a class or function that the file names."""
         placeholder = _PLACEHOLDER.get((module.replace("numpy._core", "numpy.core"), name))
         if placeholder is None:
@@ -97,16 +104,16 @@ class _Reader(pickle.Unpickler):
 class _NumberType:
     """Placeholder of numpy.dtype."""
 
-    def __init__(self, text: Any, *_: Any) -> None:
+    def __init__(self, text: object, *_: object) -> None:
         if not isinstance(text, str) or not _NUMBER_TYPE.fullmatch(text):
             raise _RejectedError(f"an array of {text}")
         self.text = text.lstrip("<>|=")
         self.order = "="
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def __setstate__(self, state: tuple[object, str]) -> None:
         self.order = state[1] if state[1] in ("<", ">", "|") else "="
 
-    def array(self, data: Any, shape: Any, order: Any = "C") -> npt.NDArray[Any]:
+    def array(self, data: _Stored, shape: _Shape, order: object = "C") -> StoredArray:
         raw = data.encode("latin1") if isinstance(data, str) else bytes(data)
         flat = np.frombuffer(raw, dtype=np.dtype(self.order.replace("|", "=") + self.text))
         return flat.reshape(shape, order="F" if order == "F" else "C")
@@ -115,18 +122,22 @@ class _NumberType:
 class _Array:
     """Placeholder of numpy.ndarray."""
 
-    def __init__(self, *_: Any) -> None:
-        self.values: npt.NDArray[Any] = np.empty(0)
+    def __init__(self, *_: object) -> None:
+        self.values: StoredArray = np.empty(0)
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def __setstate__(self, state: tuple[object, _Shape, _NumberType, bool, _Stored]) -> None:
         _, shape, number_type, is_fortran, data = state
         self.values = number_type.array(data, shape, "F" if is_fortran else "C")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> StoredArray:
         return np.array(self.values, dtype=dtype, copy=copy is not False)
 
 
-def _array_of_buffer(data: Any, number_type: Any, shape: Any, order: Any, *_: Any) -> Any:
+def _array_of_buffer(
+    data: _Stored, number_type: _NumberType, shape: _Shape, order: object, *_: object
+) -> StoredArray:
     return number_type.array(data, shape, order)
 
 
@@ -137,7 +148,7 @@ def _latin_bytes(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-_PLACEHOLDER: dict[tuple[str, str], Callable[..., Any]] = {
+_PLACEHOLDER: dict[tuple[str, str], _Placeholder] = {
     ("numpy", "dtype"): _NumberType,
     ("numpy", "ndarray"): _Array,
     ("numpy.core.multiarray", "_reconstruct"): _Array,

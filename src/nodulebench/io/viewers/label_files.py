@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -103,12 +103,12 @@ def case_and_reader(file: Path, path: Path, endings: tuple[str, ...]) -> tuple[s
     return file.name[: -len(ending)], file.parent.name if inside else ""
 
 
-def facts_of(row: Mapping[str, Any]) -> JsonObject:
+def facts_of(row: JsonObject) -> JsonObject:
     """The known facts of a finding."""
     return {name: row[name] for name in FACTS if row.get(name) is not None}
 
 
-def parse_facts(texts: Mapping[str, Any]) -> JsonObject:
+def parse_facts(texts: JsonObject) -> JsonObject:
     """Parse facts from texts or numbers; unknown or impossible facts are left out."""
     facts: JsonObject = {}
     for name, value in texts.items():
@@ -124,7 +124,7 @@ def parse_facts(texts: Mapping[str, Any]) -> JsonObject:
 
 
 def reported_finding(
-    where: str, name: str, regions: Iterable[Region], facts: Mapping[str, Any]
+    where: str, name: str, regions: Iterable[Region], facts: JsonObject
 ) -> ReportedFinding:
     numbers = {key: value for key, value in facts.items() if isinstance(value, float)}
     words = {key: value for key, value in facts.items() if key not in numbers and key != "kind"}

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from nodulebench.core.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray, StoredArray
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
 from nodulebench.io.atomic import staged_file
@@ -38,7 +37,7 @@ _SPACES = {
 class Nrrd:
     """Layers of labels on one grid."""
 
-    labels: npt.NDArray[Any]
+    labels: StoredArray
     """Layer, slice, row, column."""
     geometry: Geometry
     pairs: dict[str, str]

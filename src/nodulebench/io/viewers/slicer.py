@@ -5,13 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, map_collecting_problems
-from nodulebench.core.json_types import JsonObject
+from nodulebench.core.json_types import JsonObject, JsonValue
 from nodulebench.core.readings import FINDING_KINDS, Readings
 from nodulebench.core.tables import PLACE
 from nodulebench.imaging.geometry import FARTHEST_MM
@@ -240,7 +239,7 @@ def _defined(list_: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _places(list_: JsonObject, file: Path) -> tuple[Any, list[JsonObject]]:
+def _places(list_: JsonObject, file: Path) -> tuple[JsonValue, list[JsonObject]]:
     """Positions in LPS millimetres, and their parsed descriptions."""
     turned = _TURNED.get(str(list_.get("coordinateSystem", "LPS")))
     points = _defined(list_)
