@@ -1,5 +1,6 @@
 """Registries, schemas and commands -> the pages of the reference, written before every build."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -43,4 +44,6 @@ def write_pages(folder: Path) -> None:
     for name, make in PAGES.items():
         path, text = folder / name, make()
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+            stage = folder / f".{name}.{os.getpid()}"  # another build may read the page
+            stage.write_text(text, encoding="utf-8")
+            stage.replace(path)

@@ -148,7 +148,7 @@ FILES = (
     (
         "`comparison.json`",
         "after `nodulebench compare`: the "
-        "[latest comparison](../../how-to/compare/compare-algorithms.md#where-the-numbers-go)",
+        "[latest comparison](../../how-to/compare/compare-algorithms.md#where-the-numbers-are)",
     ),
     ("`report.html`", "the report; one file, no network needed"),
     (

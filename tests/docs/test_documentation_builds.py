@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,11 +35,10 @@ LOADED = re.compile(
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built documentation; generated pages are made again, too."""
+    """The built documentation; generated pages are made again if they changed."""
     pytest.importorskip("furo", reason="the extra 'docs' is not installed")
     pytest.importorskip("myst_parser", reason="the extra 'docs' is not installed")
     pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
-    shutil.rmtree(GENERATED, ignore_errors=True)
     folder = tmp_path_factory.mktemp("docs")
     places = ["-d", folder / "doctrees", DOCS, folder / "html"]
     done = subprocess.run(
@@ -64,6 +62,25 @@ def test_pages_need_no_network(pages: Path) -> None:
         if (match := LOADED.search(path.read_text(encoding="utf-8")))
     }
     assert loading == {}
+
+
+def test_every_page_has_a_markdown_twin_and_an_entry_in_llms_txt(pages: Path) -> None:
+    listed = (pages / "llms.txt").read_text(encoding="utf-8")
+    twins = {path.relative_to(pages).as_posix() for path in pages.rglob("*.md")}
+    linked = set(re.findall(r"\]\(([^)]+\.md)\)", listed))
+    assert linked <= twins
+    assert twins - linked == {"index.md"}
+    assert len(re.findall(r"^## ", listed, re.M)) == 10
+    assert all((pages / twin).with_suffix(".html").is_file() for twin in twins)
+
+
+@pytest.mark.parametrize(
+    "word", ["instal", "subgroup", "yolo", "loop", "iou", "contain", "glossari"]
+)
+def test_search_finds_what_newcomers_look_for(pages: Path, word: str) -> None:
+    index = (pages / "searchindex.js").read_text(encoding="utf-8")
+    terms = json.loads(index[index.index("{") : index.rindex("}") + 1])["terms"]
+    assert word in terms
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
