@@ -28,14 +28,9 @@ class Cell:
     rows: int = 1
     columns: int = 1
 
-    def __html__(self) -> str:
-        return self._element("row" if self.kind == "head" else "")
-
-    def as_column(self) -> Markup:
-        """The cell as the head of a column."""
-        return Markup(self._element("col"))  # noqa: S704 - escaped in parts
-
-    def _element(self, heads: str) -> str:
+    def __html__(self, heads: str = "") -> Markup:
+        """The cell as HTML; ``heads`` is ``col`` for the head of a column."""
+        heads = heads or ("row" if self.kind == "head" else "")
         tag = "th" if heads else "td"
         parts = [f'<{tag} class="{self.kind}"']
         if heads:
@@ -52,7 +47,7 @@ class Cell:
         if self.note:
             parts.append(f"<sup>{escape(self.note)}</sup>")
         parts.append(f"{escape(self.svg)}</{tag}>")
-        return "".join(parts)
+        return Markup("".join(parts))  # noqa: S704 - escaped in parts
 
 
 def hidden_field(name: str, value: str) -> Markup:

@@ -6,7 +6,8 @@ jinja2 is loaded when the first page is made, and a template is compiled once fo
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,7 @@ from nodulebench.report.pages.colours import colour_variables
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from jinja2.bccache import Bucket
 
 
 UNPRINTABLE = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
@@ -27,13 +29,14 @@ FOLDER = Path(__file__).parent
 
 
 class Block:
-    """A part of a page, rendered by a macro in the template of the same name."""
+    """A part of a page, rendered by a macro of ``blocks.html``."""
 
     __slots__ = ()
     macro: ClassVar[str]
 
     def __html__(self) -> Markup:
-        return _macro(self.macro)(self)
+        macros = environment().get_template("blocks.html").module
+        return Markup(getattr(macros, self.macro)(self))  # noqa: S704 - escaped by the macro
 
 
 def page(template: str, **values: object) -> str:
@@ -46,11 +49,6 @@ def printable(text: str) -> str:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def trusted(text: str) -> Markup:
-    """Text that is put in as it is: our own style sheets and scripts, never text of others."""
-    return Markup(text)  # noqa: S704
-
-
 @cache
 def asset(name: str) -> str:
     """A style sheet or a script that pages contain."""
@@ -60,10 +58,22 @@ def asset(name: str) -> str:
 @cache
 def environment() -> "Environment":
     """The templates and their settings: every value is escaped, a missing value is an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
-    from nodulebench.report.pages.template_cache import bytecode_cache
+    class BytecodeCache(FileSystemBytecodeCache):
+        """Caches what it can; without a writable folder templates are compiled in every run."""
 
+        def load_bytecode(self, bucket: "Bucket") -> None:
+            with suppress(OSError):
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: "Bucket") -> None:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    compiled = None
+    with suppress(OSError, RuntimeError):  # no folder belongs safely to this user only
+        compiled = BytecodeCache()
     made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -71,18 +81,10 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        bytecode_cache=bytecode_cache(),
+        bytecode_cache=compiled,
     )
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return made
-
-
-@cache
-def _macro(name: str) -> Callable[[Block], Markup]:
-    macro: Callable[[Block], Markup] = getattr(
-        environment().get_template(f"{name}.html").module, name
-    )
-    return macro
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,8 +143,8 @@ def framed_page(frame: PageFrame, **values: object) -> str:
         language=frame.language,
         contents=frame.contents,
         find=frame.find,
-        style=trusted(colour_variables() + "".join(map(asset, sheets))),
-        script=trusted(code),
+        style=Markup(colour_variables() + "".join(map(asset, sheets))),  # noqa: S704 - our own
+        script=Markup(code),  # noqa: S704 - our own
         script_digest=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
         **values,
     )
