@@ -158,7 +158,7 @@ def test_nothing_is_escaped_by_hand_outside_report_pages() -> None:
 
 
 def test_templates_let_nothing_through_unescaped() -> None:
-    templates = list((PACKAGE / "report" / "pages" / "templates").glob("*.html"))
+    templates = list((PACKAGE / "report" / "pages" / "templates").rglob("*.html"))
     assert len(templates) > 8
     for path in templates:
         text = path.read_text(encoding="utf-8")
