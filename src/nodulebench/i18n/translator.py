@@ -116,6 +116,10 @@ class Translator:
         text = self._texts[key]
         return text.format(**values) if values else text
 
+    def hint(self, key: str) -> str:
+        """The explanation of a heading, if it has one."""
+        return self._texts.get(f"{key}_hint", "")
+
     def texts(self, beginning: str) -> dict[str, str]:
         """Every text whose key begins so, with its braces: for what puts in values elsewhere."""
         return {key: text for key, text in self._texts.items() if key.startswith(beginning)}

@@ -1,7 +1,7 @@
 """Blocks that hold others or plain text: side by side, under a heading that opens, paragraphs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Any, ClassVar
 
@@ -73,23 +73,23 @@ LONGEST_NAME, NAME_SHOWN = 20, 10
 """Characters: names of cases up to the first are shown whole, of longer ones the second."""
 
 
+@dataclass(frozen=True, slots=True)
 class Notes:
     """The notes of one table: equal reasons share a letter."""
 
-    def __init__(self, translate: Translator) -> None:
-        self.translate = translate
-        self._letters: dict[str, str] = {}
+    translate: Translator
+    letters: dict[str, str] = field(default_factory=dict)
+    """The text of each note with its letter."""
 
     def letter(self, reason: Message) -> str:
-        """The letter of a reason; equal reasons share one."""
-        text = self.translate.message(reason)
-        number = len(self._letters)
+        """The letter of a reason."""
+        number = len(self.letters)
         letter = ascii_lowercase[number % 26] * (number // 26 + 1)
-        return self._letters.setdefault(text, letter)
+        return self.letters.setdefault(self.translate.message(reason), letter)
 
     def all(self) -> list[tuple[str, str]]:
         """Every letter with its reason."""
-        return [(letter, text) for text, letter in self._letters.items()]
+        return [(letter, text) for text, letter in self.letters.items()]
 
 
 def words(text: str, hint: str = "") -> Cell:
@@ -151,6 +151,78 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Table(Block):
+    """A table with its caption and notes."""
+
+    macro: ClassVar[str] = "table"
+    caption: str
+    heads: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[tuple[str, str]] = ()
+    """Letter and text of each note."""
+    remark: str = ""
+    is_tight: bool = False
+    """Whether intervals are shown below their values, to save width."""
+    kind: str = ""
+    """A special layout: ``signatures`` leaves space to write. Empty: as every table."""
+    groups: Sequence[tuple[str, int]] = ()
+    """Headings above the heads: text and how many columns each covers."""
+
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        rows: "Sequence[Row]",
+        translate: Translator,
+        notes: Notes | None = None,
+        *,
+        columns: "Sequence[Head]" = (),
+        remark: str = "",
+        groups: Sequence[tuple[str, int]] = (),
+        is_tight: bool = False,
+    ) -> "Table | None":
+        """The table of rows that have a heading and a cell for every column; None without rows.
+
+        Args:
+            caption: of the table.
+            rows: a heading is the key of a text, with its explanation if it has one, or a cell; it
+                is aligned as its cells. A row that ends with a cell over many columns has fewer.
+            translate: the translator of the language.
+            notes: reasons that cells refer to.
+            columns: all headings, where all rows might have fewer.
+            remark: below the caption.
+            groups: headings above the headings.
+            is_tight: whether intervals are shown below their values.
+        """
+        if not rows:
+            return None
+        heads, longest = [], max(rows, key=len)
+        for key in columns or longest:
+            if isinstance(key, str):
+                cell = longest.get(key, NUMBER)
+                is_number = cell.kind.startswith("number") or cell.columns > 1
+                kind = "number" if is_number else "words"
+                heads.append(Cell(key and translate(key), hint=translate.hint(key), kind=kind))
+            else:
+                heads.append(key)
+        cells, letters = [list(row.values()) for row in rows], notes.all() if notes else ()
+        return cls(caption, heads, cells, letters, remark, is_tight, groups=groups)
+
+
+NUMBER = Cell("")
+Head = str | Cell
+"""The key of a heading, or the heading itself."""
+Row = Mapping[Head, Cell]
+
+
+def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Table | Fold | None:
+    """A table as it is, or a long one under its caption, closed; print refers to its file."""
+    if table is None or len(table.rows) <= most_rows:
+        return table
+    return Fold(table.caption, [replace(table, caption="")], is_open=False, file=file)
+
+
 def any_cell(value: Any, translate: Translator) -> Cell:
     """A cell for a value of any JSON kind."""
     match value:
@@ -176,39 +248,14 @@ def any_cell(value: Any, translate: Translator) -> Cell:
     return words(translate.word(str(value)))
 
 
-@dataclass(frozen=True, slots=True)
-class Table(Block):
-    """A table with its caption and notes."""
-
-    macro: ClassVar[str] = "table"
-    caption: str
-    heads: Sequence[Cell]
-    rows: Sequence[Sequence[Cell]]
-    notes: Sequence[tuple[str, str]] = ()
-    """Letter and text of each note."""
-    remark: str = ""
-    is_tight: bool = False
-    """Whether intervals are shown below their values, to save width."""
-    kind: str = ""
-    """A special layout: ``signatures`` leaves space to write. Empty: as every table."""
-    groups: Sequence[tuple[str, int]] = ()
-    """Headings above the heads: text and how many columns each covers."""
-
-    @property
-    def has_heads(self) -> bool:
-        """Whether any column has a heading."""
-        return any(head.text for head in self.heads)
-
-
 def tables_of(name: str, value: Any, translate: Translator) -> list[Table]:
     """Any list of rows or dictionary that belongs to a result, as tables.
 
     Rows ``truth, stated, <count>`` become a square; numbers are shown by their kind.
     """
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return [
-            _square(name, value, translate) if _is_square(value) else _rows(name, value, translate)
-        ]
+        is_square = all(len(row) == 3 and {"truth", "stated"} < set(row) for row in value)
+        return [(_square if is_square else _plain)(name, value, translate)]
     if isinstance(value, dict) and "value" not in value:
         nested = {
             key: item
@@ -228,56 +275,40 @@ def tables_of(name: str, value: Any, translate: Translator) -> list[Table]:
     return [Table(translate.heading(name), [], [[any_cell(value, translate)]])]
 
 
-def _rows(name: str, rows: list[JsonObject], translate: Translator) -> Table:
+def _plain(name: str, rows: list[JsonObject], translate: Translator) -> Table:
+    """Rows with the same number of decimals, three at most, in a column, so that they line up."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    places = {key: _places([row.get(key) for row in rows]) for key in columns}
-    cells = [[_in_column(row.get(key), places[key], translate) for key in columns] for row in rows]
+    cells: list[list[Cell]] = [[] for _ in rows]
+    for key in columns:
+        values = [row.get(key) for row in rows]
+        shown = [f"{value:.3f}".rstrip("0") for value in values if isinstance(value, float)]
+        places = max((len(text.partition(".")[2]) for text in shown), default=0)
+        for value, line in zip(values, cells, strict=True):
+            is_float = isinstance(value, float)
+            line.append(Cell(decimals(value, places)) if is_float else any_cell(value, translate))
     heads = [
-        words(translate.word(key)) if cells[0][place].kind == "words" else Cell(translate.word(key))
-        for place, key in enumerate(columns)
+        Cell(translate.word(key), kind="words" if cell.kind == "words" else "number")
+        for key, cell in zip(columns, cells[0], strict=True)
     ]
     return Table(translate.heading(name), heads, cells)
-
-
-def _places(values: Sequence[object]) -> int:
-    """How many decimals a column needs, three at most, so that its numbers line up."""
-    shown = [f"{value:.3f}".rstrip("0") for value in values if isinstance(value, float)]
-    return max((len(text.partition(".")[2]) for text in shown), default=0)
-
-
-def _in_column(value: Any, places: int, translate: Translator) -> Cell:
-    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, translate)
-
-
-def _is_square(rows: list[JsonObject]) -> bool:
-    return all(len(row) == 3 and {"truth", "stated"} < set(row) for row in rows)
 
 
 def _square(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     """Pairs of classes as a square: the reference down, the answer of the algorithm across."""
     counted = next(key for key in rows[0] if key not in ("truth", "stated"))
-    truths = list(dict.fromkeys(row["truth"] for row in rows))
-    stated = list(dict.fromkeys(row["stated"] for row in rows))
+    truths, answers = (dict.fromkeys(row[key] for row in rows) for key in ("truth", "stated"))
     counts = {(row["truth"], row["stated"]): row[counted] for row in rows}
+    heads = [words(translate("square.corner"))]
+    cells = [
+        [
+            head(translate.word(str(truth))),
+            *(any_cell(counts.get((truth, answer)), translate) for answer in answers),
+        ]
+        for truth in truths
+    ]
     return Table(
         translate.heading(name),
-        [
-            words(translate("square.corner")),
-            *(Cell(translate.word(str(answer))) for answer in stated),
-        ],
-        [
-            [
-                head(translate.word(str(truth))),
-                *(any_cell(counts.get((truth, answer)), translate) for answer in stated),
-            ]
-            for truth in truths
-        ],
+        heads + [Cell(translate.word(str(answer))) for answer in answers],
+        cells,
         remark=translate("square.remark", counted=translate.heading(counted)),
     )
-
-
-def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Table | Fold | None:
-    """A table as it is, or a long one under its caption, closed; print refers to its file."""
-    if table is None or len(table.rows) <= most_rows:
-        return table
-    return Fold(table.caption, [replace(table, caption="")], is_open=False, file=file)

@@ -1,6 +1,7 @@
 """Comparisons in a document -> differences, ranks, and nodules that only one algorithm found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -8,7 +9,6 @@ import polars as pl
 from nodulebench.core.documents.comparison import (
     ComparisonDocument,
     DifferenceSummary,
-    MissedNodule,
     RankingSummary,
     significance_mark,
 )
@@ -29,8 +29,10 @@ from nodulebench.i18n.numbers import (
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import (
     Fold,
+    Head,
     Notes,
     Paragraphs,
+    Row,
     Side,
     Table,
     case,
@@ -42,7 +44,7 @@ from nodulebench.report.blocks import (
     undefined,
     words,
 )
-from nodulebench.report.charts.bars import Row, Value, row_chart
+from nodulebench.report.charts.bars import Bars, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis, few_ticks
 from nodulebench.report.pages.cells import Cell
@@ -62,9 +64,15 @@ def difference_chart(
     shown = differences_of(comparison, rule, metric)
     if not shown:
         return None
-    rows = [Row(difference.algorithm, (_difference_value(difference),)) for difference in shown]
-    place = _margin_place(shown[0])
-    limits = [] if place is None else [(place, translate("compared.margin"))]
+    rows, limits = [], []
+    for summary in shown:
+        difference, mark = summary.difference, significance_mark(summary.holm)
+        text = f"{signed(difference.value)} {mark}"
+        value = Value(difference.value or 0.0, difference.low, difference.high, text)
+        rows.append(Bars(summary.algorithm, (value,)))
+    if (test := shown[0].margin) is not None:  # a loss is negative if higher values are better
+        loss = test.margin if shown[0].better == "lower" else -test.margin
+        limits = [(loss, translate("compared.margin"))]
     ends = [
         end for row in rows for value in row.values for end in (value.low, value.high, value.value)
     ]
@@ -80,19 +88,6 @@ def difference_chart(
     return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
 
 
-def _difference_value(summary: DifferenceSummary) -> Value:
-    difference, mark = summary.difference, significance_mark(summary.holm)
-    text = f"{signed(difference.value)} {mark}"
-    return Value(difference.value or 0.0, difference.low, difference.high, text)
-
-
-def _margin_place(difference: DifferenceSummary) -> float | None:
-    """The margin as a difference: negative if higher values are better."""
-    if difference.margin is None:
-        return None
-    return difference.margin.margin if difference.better == "lower" else -difference.margin.margin
-
-
 def rank_chart(
     comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
 ) -> Chart | None:
@@ -103,11 +98,9 @@ def rank_chart(
     lines = ranking.lines
     rows = []
     for line in lines:
-        text, ends = (
-            translate("rank.group_short", group=line.group),
-            (line.best_rank, line.worst_rank),
-        )
-        rows.append(Row(line.name, (Value(line.rank, *ends, text, kind=line.group - 1),)))
+        group = translate("rank.group_short", group=line.group)
+        place = Value(line.rank, line.best_rank, line.worst_rank, group, kind=line.group - 1)
+        rows.append(Bars(line.name, (place,)))
     count_ = len(lines)
     step = max(1, round(count_ / 10))
     ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))
@@ -125,6 +118,8 @@ def ranking_of(comparison: ComparisonDocument, rule: str, metric: str) -> Rankin
     return next((ranking for ranking in fitting if ranking.name == metric), None)
 
 
+SIDES = ("both", "algorithm_only", "baseline_only", "neither")
+P = Cell("P")
 MOST_MISSED = 20
 """The most nodules missed by one of two algorithms that are shown."""
 MARGIN_ANSWERS = (
@@ -140,12 +135,16 @@ def comparison_blocks(document: Document, translate: Translator) -> list[Block |
     for comparison in document.comparisons:
         rule = leading_rule(document, comparison)
         metric = leading_metric(comparison, rule)
-        blocks.append(
-            Paragraphs(
-                _introduction(comparison, translate)
-                + difference_sentences(document, comparison, translate)
-            )
+        method = translate(
+            "compared.how",
+            baseline=comparison.baseline,
+            level=percent(comparison.level),
+            count=whole(comparison.bootstraps),
+            unit=translate.word(comparison.unit),
         )
+        noticed = [translate.message(text) for text in comparison.notices]
+        sentences = difference_sentences(document, comparison, translate)
+        blocks.append(Paragraphs([method, *noticed, *sentences]))
         charts = [
             difference_chart(comparison, rule, metric, translate),
             rank_chart(comparison, rule, metric, translate),
@@ -160,7 +159,7 @@ def comparison_blocks(document: Document, translate: Translator) -> list[Block |
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
         blocks.append(closed_if_long(_detection_table(comparison, translate)))
         blocks += _missed_by_one_blocks(comparison, rule, translate)
-        blocks += _ranking_tables(comparison, rule, metric, translate)
+        blocks.append(_ranking_table(comparison, rule, metric, translate))
     return blocks
 
 
@@ -231,88 +230,60 @@ def margin_answer(difference: DifferenceSummary, translate: Translator) -> str:
     return translate(f"compared.{shown}")
 
 
-def _introduction(comparison: ComparisonDocument, translate: Translator) -> list[str]:
-    method = translate(
-        "compared.how",
-        baseline=comparison.baseline,
-        level=percent(comparison.level),
-        count=whole(comparison.bootstraps),
-        unit=translate.word(comparison.unit),
-    )
-    return [method, *(translate.message(text) for text in comparison.notices)]
-
-
 def _difference_table(
     title: str,
     differences: Sequence[DifferenceSummary],
     comparison: ComparisonDocument,
     translate: Translator,
-) -> Table:
+) -> Table | None:
     notes = Notes(translate)
-    has_margin = any(difference.margin for difference in differences)
     further = {
         key: [getattr(difference, key) for difference in differences]
         for key in ("permutation", "delong")
         if any(getattr(difference, key) for difference in differences)
     }
+    margins = []
+    if any(difference.margin for difference in differences):
+        title_of_margin = translate("compared.margin_of", margin=f"{comparison.margin:g}")
+        margins.append(Cell(title_of_margin, kind="words"))
+    baseline, dash = Cell(comparison.baseline), Cell("–")
     rows = []
-    for number, difference in enumerate(differences):
-        lead = [
-            head(difference.algorithm),
-            short(translate.word(difference.rule)),
-            short(_metric_title(difference, translate)),
-        ]
-        if difference.difference.value is None:
-            rows.append(
-                [*lead, Cell("–"), Cell("–"), undefined(difference.difference.reason, notes)]
+    for number, summary in enumerate(differences):
+        difference, test = summary.difference, summary.margin
+        row: dict[Head, Cell] = {
+            "head.algorithm": head(summary.algorithm),
+            "head.rule": short(translate.word(summary.rule)),
+            "metrics.metric": short(_metric_title(summary, translate)),
+        }
+        if difference.value is None:
+            row |= {"metrics.value": dash, baseline: dash}
+            row["compared.difference"] = undefined(difference.reason, notes)
+            last: tuple[Head, ...] = (
+                P,
+                "compared.p_adjusted",
+                *(f"compared.p_{key}" for key in further),
+                *margins,
             )
-            rows[-1] += [Cell("–")] * (2 + len(further) + has_margin)
+            rows.append(row | dict.fromkeys(last, dash))
             continue
-        rows.append(
-            [
-                *lead,
-                Cell(decimals(difference.value)),
-                Cell(decimals(difference.baseline_value)),
-                Cell(
-                    signed(difference.difference.value),
-                    bounds=signed_bounds(difference.difference),
-                    note=notes.letter(difference.difference.reason)
-                    if difference.difference.reason
-                    else "",
-                ),
-                Cell(p_value(difference.p_value)),
-                Cell(p_value(difference.holm)),
-                *(
-                    Cell("–" if tests[number] is None else p_value(tests[number].p_value))
-                    for tests in further.values()
-                ),
-                *([_margin_cell(difference, notes)] if has_margin else []),
-            ]
+        row["metrics.value"] = Cell(decimals(summary.value))
+        row[baseline] = Cell(decimals(summary.baseline_value))
+        row["compared.difference"] = Cell(
+            signed(difference.value),
+            bounds=signed_bounds(difference),
+            note=notes.letter(difference.reason) if difference.reason else "",
         )
-    heads = [
-        *(words(translate(key)) for key in ("head.algorithm", "head.rule", "metrics.metric")),
-        Cell(translate("metrics.value")),
-        Cell(comparison.baseline),
-        Cell(translate("compared.difference")),
-        Cell("P"),
-        Cell(translate("compared.p_adjusted"), hint=translate("compared.p_adjusted_hint")),
-        *(Cell(translate(f"compared.p_{key}")) for key in further),
-        *(
-            [words(translate("compared.margin_of", margin=f"{comparison.margin:g}"))]
-            if has_margin
-            else []
-        ),
-    ]
-    return Table(title, heads, rows, notes.all())
-
-
-def _margin_cell(difference: DifferenceSummary, notes: Notes) -> Cell:
-    """The result of a test against a margin, with the reason if it has none."""
-    answer, reason = (
-        margin_answer(difference, notes.translate),
-        difference.margin.reason if difference.margin else None,
-    )
-    return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
+        row[P] = Cell(p_value(summary.p_value))
+        row["compared.p_adjusted"] = Cell(p_value(summary.holm))
+        for key, tests in further.items():
+            further_test = tests[number]
+            row[f"compared.p_{key}"] = Cell(p_value(further_test.p_value)) if further_test else dash
+        for margin in margins:
+            note = notes.letter(test.reason) if test and test.reason else ""
+            answer = margin_answer(summary, translate) or "–"
+            row[margin] = Cell(answer, kind="words", note=note)
+        rows.append(row)
+    return Table.of(title, rows, translate, notes)
 
 
 def _metric_title(difference: DifferenceSummary, translate: Translator) -> str:
@@ -333,34 +304,31 @@ def _detection_table(comparison: ComparisonDocument, translate: Translator) -> T
     if not comparison.detection:
         return None
     notes, rows = Notes(translate), []
-    sides = ("both", "algorithm_only", "baseline_only", "neither")
     for summary in comparison.detection:
-        lead = [head(summary.algorithm), short(translate.word(summary.rule))]
-        if not summary.tests:
-            rows.append([*lead, undefined(summary.difference.reason, notes, columns=8)])
-            continue
         nodules, tests = summary.nodules, summary.tests
-        rows.append(
-            [
-                *lead,
-                *(count(getattr(nodules, key)) for key in sides),
-                Cell(signed(summary.difference.value), bounds=signed_bounds(summary.difference)),
-                Cell(p_value(tests["obuchowski"].p_value)),
-                Cell(p_value(summary.adjusted_p_value["holm"])),
-                Cell(p_value(tests["exact"].p_value)),
-            ]
-        )
-    keys = ("both", "algorithm_only", "baseline_only", "neither", "difference")
-    heads = [
-        words(translate("head.algorithm")),
-        words(translate("head.rule")),
-        *(Cell(translate(f"mcnemar.{key}")) for key in keys),
-        Cell(translate("mcnemar.p_clustered"), hint=translate("mcnemar.p_clustered_hint")),
-        Cell(translate("compared.p_adjusted"), hint=translate("compared.p_adjusted_hint")),
-        Cell(translate("mcnemar.p_exact"), hint=translate("mcnemar.p_exact_hint")),
-    ]
+        row: dict[Head, Cell] = {
+            "head.algorithm": head(summary.algorithm),
+            "head.rule": short(translate.word(summary.rule)),
+        }
+        if tests:
+            difference, holm = summary.difference, summary.adjusted_p_value["holm"]
+            row |= {f"mcnemar.{side}": count(getattr(nodules, side)) for side in SIDES}
+            row |= {
+                "mcnemar.difference": Cell(
+                    signed(difference.value), bounds=signed_bounds(difference)
+                ),
+                "mcnemar.p_clustered": Cell(p_value(tests["obuchowski"].p_value)),
+                "compared.p_adjusted": Cell(p_value(holm)),
+                "mcnemar.p_exact": Cell(p_value(tests["exact"].p_value)),
+            }
+        else:
+            row["mcnemar.both"] = undefined(summary.difference.reason, notes, columns=8)
+        rows.append(row)
+    columns = ["head.algorithm", "head.rule", *(f"mcnemar.{side}" for side in SIDES)]
+    columns += ["mcnemar.difference", "mcnemar.p_clustered"]
+    columns += ["compared.p_adjusted", "mcnemar.p_exact"]
     title = translate("mcnemar.caption", baseline=comparison.baseline)
-    return Table(title, heads, rows, notes.all())
+    return Table.of(title, rows, translate, notes, columns=columns)
 
 
 def _missed_by_one_blocks(
@@ -371,125 +339,94 @@ def _missed_by_one_blocks(
     for summary in comparison.detection:
         if summary.missed_by_one is None or summary.rule != rule:
             continue
-        tables = [
-            _missed_table(
-                translate("single_misses.caption", missed=who, found=other), missed, translate
-            )
-            for who, other, missed in (
-                (summary.algorithm, comparison.baseline, summary.missed_by_one.algorithm),
-                (comparison.baseline, summary.algorithm, summary.missed_by_one.baseline),
-            )
-            if missed
-        ]
-        if tables:
+        lists = (
+            (summary.algorithm, comparison.baseline, summary.missed_by_one.algorithm),
+            (comparison.baseline, summary.algorithm, summary.missed_by_one.baseline),
+        )
+        tables = []
+        for who, other, missed in lists:
+            rows: list[Row] = [
+                {
+                    "head.case": case(nodule.case_id),
+                    "head.nodule": code(nodule.nodule_id),
+                    "head.diameter_mm": Cell(decimals(nodule.diameter_mm, 1)),
+                }
+                for nodule in missed[:MOST_MISSED]
+            ]
+            left = len(missed) - len(rows)
+            remark = translate("misses.more", count=left, file="comparison.json") if left else ""
+            caption = translate("single_misses.caption", missed=who, found=other)
+            tables.append(Table.of(caption, rows, translate, remark=remark))
+        shown = [table for table in tables if table is not None]
+        if shown:
             title = translate(
                 "single_misses.fold", algorithm=summary.algorithm, baseline=comparison.baseline
             )
-            blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
+            blocks.append(Fold(title, [Side(shown)], is_open=False, file="comparison.json"))
     return blocks
 
 
-def _missed_table(caption: str, missed: Sequence[MissedNodule], translate: Translator) -> Table:
-    shown = missed[:MOST_MISSED]
-    rows = [
-        [case(nodule.case_id), code(nodule.nodule_id), Cell(decimals(nodule.diameter_mm, 1))]
-        for nodule in shown
-    ]
-    heads = [
-        words(translate("head.case")),
-        words(translate("head.nodule")),
-        Cell(translate("head.diameter_mm")),
-    ]
-    left = len(missed) - len(shown)
-    remark = translate("misses.more", count=left, file="comparison.json") if left else ""
-    return Table(caption, heads, rows, remark=remark)
-
-
-def _ranking_tables(
+def _ranking_table(
     comparison: ComparisonDocument, rule: str, metric: str, translate: Translator
-) -> list[Block]:
+) -> Table | None:
     ranking = ranking_of(comparison, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
-        return []
-    rows = [
-        [
-            count(line.rank),
-            head(line.name),
-            Cell(decimals(line.value)),
-            Cell(f"{line.best_rank}–{line.worst_rank}"),
-            Cell(decimals(100 * line.share_first, 1) + PERCENT),
-            count(line.group),
-        ]
+        return None
+    rows: list[Row] = [
+        {
+            "rank.rank": count(line.rank),
+            "head.algorithm": head(line.name),
+            "rank.value": Cell(decimals(line.value)),
+            "rank.interval": Cell(f"{line.best_rank}–{line.worst_rank}"),
+            "rank.first": Cell(decimals(100 * line.share_first, 1) + PERCENT),
+            "rank.group": count(line.group),
+        }
         for line in ranking.lines
     ]
-    heads = [
-        Cell(translate("rank.rank")),
-        words(translate("head.algorithm")),
-        *(Cell(translate(f"rank.{key}")) for key in ("value", "interval", "first", "group")),
-    ]
-    tau = ranking.kendall_tau
-    remark = translate("rank.ties")
+    tau, remark = ranking.kendall_tau, translate("rank.ties")
     if tau.value is not None:
         remark += translate("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
     title = translate(
         "rank.caption", metric=translate.metric(metric).title, rule=translate.word(rule)
     )
-    return [Table(title, heads, rows, remark=remark)]
+    return Table.of(title, rows, translate, remark=remark)
 
 
 READING = "sensitivity_at_"
-COLUMNS = (
-    "hits",
-    "sensitivity",
-    "cpm",
-    "best_single",
-    "difference",
-    "candidates",
-    "candidates_per_case",
-)
+FORMATS: dict[str, Callable[[Any], Cell]] = {
+    "hits": count,
+    "sensitivity": lambda value: Cell(decimals(value)),
+    "cpm": lambda value: Cell(decimals(value)),
+    "best_single": lambda value: Cell(decimals(value)),
+    "difference": lambda value: Cell(signed(value)),
+    "candidates": count,
+    "candidates_per_case": lambda value: Cell(decimals(value, 1)),
+}
+"""The columns of a table of combinations, and the cells of their values."""
 MEMBER = "■"
 
 
-def combination_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table]:
+def combination_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table | None]:
     """A table for each list of combinations."""
-    return [_table(table, translate) for table in tables if table.height]
+    return [_combinations(table, translate) for table in tables]
 
 
-def _table(table: pl.DataFrame, translate: Translator) -> Table:
+def _combinations(table: pl.DataFrame, translate: Translator) -> Table | None:
     members = [str(member).split("+") for member in table["members"]]
-    names = list(dict.fromkeys(name for member in members for name in member))
-    readings = [name for name in table.columns if name.startswith(READING)]
-    columns = [name for name in COLUMNS if name in table.columns]
-    leading = "cpm" if "cpm" in columns else "sensitivity"
-    best = max(table[leading])
-    rows = [
-        [
-            *(words(MEMBER if name in within else "") for name in names),
-            *(Cell(decimals(row[name])) for name in readings),
-            *(
-                _cell(name, row[name], is_best=name == leading and row[name] == best)
-                for name in columns
-            ),
-        ]
-        for within, row in zip(members, table.iter_rows(named=True), strict=True)
-    ]
-    heads = [
-        *(words(name) for name in names),
-        *(Cell(rate(float(name.removeprefix(READING)))) for name in readings),
-        *(Cell(translate(f"combined.{name}")) for name in columns),
-    ]
+    names = dict.fromkeys(name for member in members for name in member)
+    leading = "cpm" if "cpm" in table.columns else "sensitivity"
+    best = table[leading].max()
+    rows = []
+    for within, row in zip(members, table.iter_rows(named=True), strict=True):
+        cells: dict[Head, Cell] = {
+            Cell(name, kind="words"): words(MEMBER if name in within else "") for name in names
+        }
+        for name in (name for name in table.columns if name.startswith(READING)):
+            cells[Cell(rate(float(name.removeprefix(READING))))] = Cell(decimals(row[name]))
+        for name in (name for name in FORMATS if name in table.columns):
+            cell = Cell(UNDEFINED) if row[name] is None else FORMATS[name](row[name])
+            is_best = name == leading and row[name] == best
+            cells[f"combined.{name}"] = replace(cell, kind="number best") if is_best else cell
+        rows.append(cells)
     title = translate("combined.by_scores" if leading == "cpm" else "combined.by_candidates")
-    return Table(title, heads, rows, remark=translate("combined.remark"))
-
-
-def _cell(name: str, value: Any, *, is_best: bool) -> Cell:
-    if value is None:
-        return Cell(UNDEFINED)
-    match name:
-        case "hits" | "candidates":
-            return count(value)
-        case "difference":
-            return Cell(signed(value))
-        case "candidates_per_case":
-            return Cell(decimals(value, 1))
-    return Cell(decimals(value), kind="number best" if is_best else "number")
+    return Table.of(title, rows, translate, remark=translate("combined.remark"))

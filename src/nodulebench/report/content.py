@@ -14,6 +14,7 @@ from nodulebench.report.charts.interactive import switched
 from nodulebench.report.curves import (
     Curves,
     by_curve,
+    diameter_chart,
     find_sweeps,
     froc_charts,
     other_charts,
@@ -27,13 +28,6 @@ from nodulebench.report.key_tables import (
     leading_rules,
     metrics_table,
     readings_table,
-)
-from nodulebench.report.methods import (
-    facts_table,
-    identity_table,
-    protocol_table,
-    rules_table,
-    terms_table,
 )
 from nodulebench.report.pages.templates import Block
 from nodulebench.report.rules import difference_table, flip_table, uses_table
@@ -60,7 +54,6 @@ from nodulebench.report.verdict import (
     issued_by,
     issued_facts,
     notices,
-    remarks_table,
     signature_table,
     verdict,
 )
@@ -147,7 +140,7 @@ class Content:
     """Whether a notice says that a submission may well be wrong; notices are then shown open."""
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key metrics, where there is one result."""
-    key_table: Table
+    key_table: Table | None
     paragraphs: list[str]
     about_intervals: str
     sections: list[Section] = field(default_factory=list)
@@ -166,6 +159,10 @@ def report_content(
     language_name: LanguageName = "en",
 ) -> Content:
     """The content of a report for an audience, in a language."""
+    from nodulebench.report.checklist import checklist_table
+    from nodulebench.report.literature import literature_table
+    from nodulebench.report.methods import method_blocks, spread_tables
+
     translate = translator(language_name)
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
@@ -181,11 +178,21 @@ def report_content(
         "rules": _rules(document, attachments, translate),
         "test_set": _test_set(document, attachments, translate),
         "extras": _extras(document, drawn, translate),
-        "literature": _literature(document, translate),
-        "metrics": _all_metrics(document, translate),
-        "methods": _methods(document, translate),
-        "uncertainty": _uncertainty(document, attachments, translate),
-        "checklist": _checklist(document, translate),
+        "literature": [literature_table(document, translate)],
+        "metrics": _folded(
+            {
+                algorithm.name: [metrics_table(algorithm, translate)]
+                for algorithm in document.algorithms
+            }
+        ),
+        "methods": method_blocks(document, translate),
+        "uncertainty": [
+            uncertainty_table(document, translate),
+            sources_table(document, translate),
+            *spread_tables(attachments.spreads, translate),
+            traceability_table(document, translate),
+        ],
+        "checklist": [checklist_table(document, translate)],
     }
     issued = issued_by(document, attachments.issued)
     return Content(
@@ -211,9 +218,10 @@ def report_content(
     )
 
 
-def _shown(
-    contents: Mapping[str, Sequence[Block | None]], translate: Translator, *, is_open: bool
-) -> list[Section]:
+Blocks = Sequence[Block | None]
+
+
+def _shown(contents: dict[str, Blocks], translate: Translator, *, is_open: bool) -> list[Section]:
     """The sections that have something to show."""
     having = {
         name: [block for block in blocks if block is not None] for name, blocks in contents.items()
@@ -225,8 +233,19 @@ def _shown(
     ]
 
 
-def _is_group(document: Document) -> bool:
-    return len(document.algorithms) > 1
+def _folded(parts: Mapping[str, Blocks]) -> list[Block]:
+    """A single part as it is; several parts each under its name; empty ones are left out."""
+    having = {name: [block for block in part if block is not None] for name, part in parts.items()}
+    having = {name: blocks for name, blocks in having.items() if blocks}
+    if len(having) == 1:
+        return next(iter(having.values()))
+    return [Fold(name, blocks, len(having) <= MOST_OPEN) for name, blocks in having.items()]
+
+
+def side_by_side(blocks: Blocks, remark: str = "") -> list[Block]:
+    """The blocks of these that there are, side by side."""
+    shown = [block for block in blocks if block is not None]
+    return [Side(shown, remark)] if shown else []
 
 
 def for_developers(
@@ -240,41 +259,36 @@ def for_developers(
     return aggregates, developers_curves(curves, aggregates), shown
 
 
-def _readings(document: Document) -> list[str]:
-    """The metrics that are read at several points, ours first."""
-    names = [
+def _curves(document: Document, curves: Curves, translate: Translator) -> Blocks:
+    read = [
         name
         for _, _, result in document.results
         for name in result.metrics
         if result.readings(name)
     ]
-    return list(dict.fromkeys((*READINGS, *names)))
-
-
-def _curves(document: Document, curves: Curves, translate: Translator) -> Sequence[Block | None]:
     return [
         switched(froc_charts(document, curves, translate)),
         *(
             closed_if_long(readings_table(document, name, translate))
-            for name in _readings(document)
+            for name in dict.fromkeys((*READINGS, *read))
         ),
         switched(other_charts(document, curves, translate)),
     ]
 
 
-def _rules(
-    document: Document, attachments: ReportAttachments, translate: Translator
-) -> Sequence[Block | None]:
-    charts: list[Block | None] = []
-    if _is_group(document):
+def _rules(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
+    charts, effects = [], []
+    if len(document.algorithms) > 1:
         from nodulebench.report.groups import difference_chart, mean_chart
+        from nodulebench.report.rules import rule_effect_blocks
 
-        drawn = [mean_chart(document, translate), difference_chart(document, translate)]
-        charts = [Side([chart for chart in drawn if chart is not None])] if any(drawn) else []
+        charts = [mean_chart(document, translate), difference_chart(document, translate)]
+        if len(document.protocol.rules) > 1:
+            effects = rule_effect_blocks(document, translate)
     return [
-        *charts,
+        *side_by_side(charts),
         None if leading_rules(document) is document else key_table(document, translate),
-        *_rule_effects(document, translate),
+        *effects,
         closed_if_long(counts_table(document, translate)),
         closed_if_long(difference_table(document, translate)),
         uses_table(document, translate),
@@ -283,89 +297,63 @@ def _rules(
     ]
 
 
-def _rule_effects(document: Document, translate: Translator) -> Sequence[Block | None]:
-    """Box plots and tests of the rules over a group of algorithms."""
-    if not _is_group(document) or len(document.protocol.rules) < 2:
+def _compared(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
+    if not (document.comparisons or attachments.combinations):
         return []
-    from nodulebench.report.rules import rule_effect_blocks
+    from nodulebench.report.comparison import combination_tables, comparison_blocks
 
-    return rule_effect_blocks(document, translate)
-
-
-def _compared(
-    document: Document, attachments: ReportAttachments, translate: Translator
-) -> Sequence[Block | None]:
-    blocks: list[Block | None] = []
-    if document.comparisons:
-        from nodulebench.report.comparison import comparison_blocks
-
-        blocks += comparison_blocks(document, translate)
-    if attachments.combinations:
-        from nodulebench.report.comparison import combination_tables
-
-        blocks += combination_tables(attachments.combinations, translate)
-    return blocks
-
-
-def _strata(document: Document, translate: Translator) -> Sequence[Block | None]:
-    charts: list[Block | None] = []
-    if _is_group(document):
-        from nodulebench.report.groups import (
-            hardest_chart,
-            miss_rate_chart,
-        )
-
-        drawn = [miss_rate_chart(document, name, translate) for name in MEASURED_STRATA]
-        shown = [
-            chart for chart in [*drawn, hardest_chart(document, translate)] if chart is not None
-        ]
-        charts = [Side(shown)] if shown else []
-    minimum = document.protocol.minimum_stratum
-    tables = [
-        (algorithm.name, strata_tables(algorithm, minimum, translate))
-        for algorithm in document.algorithms
+    return [
+        *comparison_blocks(document, translate),
+        *combination_tables(attachments.combinations, translate),
     ]
-    return [*charts, *_folded([(name, [Side(parts)]) for name, parts in tables if parts])]
 
 
-def _errors(
-    document: Document, attachments: ReportAttachments, translate: Translator
-) -> Sequence[Block | None]:
+def _strata(document: Document, translate: Translator) -> Blocks:
+    charts: list[Block | None] = []
+    if len(document.algorithms) > 1:
+        from nodulebench.report.groups import hardest_chart, miss_rate_chart
+
+        charts += [miss_rate_chart(document, name, translate) for name in MEASURED_STRATA]
+        charts.append(hardest_chart(document, translate))
+    minimum = document.protocol.minimum_stratum
+    tables = {
+        algorithm.name: side_by_side(strata_tables(algorithm, minimum, translate))
+        for algorithm in document.algorithms
+    }
+    return [*side_by_side(charts), *_folded(tables)]
+
+
+def _errors(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
     from nodulebench.report.errors import algorithm_errors, cause_blocks
 
-    parts = [
-        (
-            algorithm.name,
-            algorithm_errors(document, attachments, algorithm.name, *leading, translate),
-        )
-        for algorithm in document.algorithms
-        if (leading := leading_result(document, algorithm)) is not None
-    ]
-    blocks = _folded([(name, shown) for name, shown in parts if shown])
+    blocks = _folded(
+        {
+            algorithm.name: algorithm_errors(
+                document, attachments, algorithm.name, *leading, translate
+            )
+            for algorithm in document.algorithms
+            if (leading := leading_result(document, algorithm)) is not None
+        }
+    )
     if attachments.causes is not None:
         blocks += cause_blocks(attachments.causes, document, translate)
     return blocks
 
 
-def _test_set(
-    document: Document, attachments: ReportAttachments, translate: Translator
-) -> Sequence[Block | None]:
-    charts: list[Block | None] = []
-    if document.reference.diameters:
-        from nodulebench.report.curves import diameter_chart
+def _test_set(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
+    from nodulebench.report.strata import agreement_chart
 
-        charts.append(diameter_chart(document, translate))
-    if attachments.agreement:
-        from nodulebench.report.strata import agreement_chart
-
-        charts.append(agreement_chart(attachments.agreement, translate))
-    shown = [chart for chart in charts if chart is not None]
-    return [Side(shown)] if shown else []
+    return side_by_side(
+        [
+            diameter_chart(document, translate),
+            agreement_chart(attachments.agreement, translate),
+        ]
+    )
 
 
-def _extras(document: Document, curves: Curves, translate: Translator) -> Sequence[Block | None]:
+def _extras(document: Document, curves: Curves, translate: Translator) -> Blocks:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
-    shown: dict[str, list[tuple[str, list[Block]]]] = {}
+    shown: dict[str, dict[str, list[Block]]] = {}
     for algorithm, rule, result in document.results:
         charts: list[Block] = []
         tables: list[Block] = []
@@ -377,64 +365,6 @@ def _extras(document: Document, curves: Curves, translate: Translator) -> Sequen
             tables += tables_of(name, value, translate)
         if tables:
             tolerances = tolerance_chart(document, curves, algorithm.name, rule, translate)
-            blocks = [*tolerances, *([Side(charts)] if charts else []), Side(tables)]
-            shown.setdefault(algorithm.name, []).append((translate.word(rule), blocks))
-    return _folded([(name, _folded(parts)) for name, parts in shown.items()])
-
-
-def _literature(document: Document, translate: Translator) -> Sequence[Block | None]:
-    if document.protocol.name != "luna16":
-        return []
-    from nodulebench.report.literature import literature_table
-
-    return [literature_table(document, translate)]
-
-
-def _all_metrics(document: Document, translate: Translator) -> Sequence[Block | None]:
-    tables = [
-        (algorithm.name, metrics_table(algorithm, translate)) for algorithm in document.algorithms
-    ]
-    return _folded([(name, [table]) for name, table in tables if table is not None])
-
-
-def _methods(document: Document, translate: Translator) -> Sequence[Block | None]:
-    from nodulebench.report.methods import course_chart, matching_chart, rule_sketches
-
-    sketches, chart = rule_sketches(document, translate), matching_chart(document, translate)
-    return [
-        course_chart(document, translate),
-        rules_table(document, translate),
-        Side(sketches, remark=translate("sketch.remark")) if sketches else None,
-        chart,
-        protocol_table(document, translate),
-        terms_table(document, translate),
-        remarks_table(document, translate),
-        facts_table(document, translate),
-        identity_table(document, translate),
-    ]
-
-
-def _uncertainty(
-    document: Document, attachments: ReportAttachments, translate: Translator
-) -> Sequence[Block | None]:
-    from nodulebench.report.methods import spread_tables
-
-    return [
-        uncertainty_table(document, translate),
-        sources_table(document, translate),
-        *spread_tables(attachments.spreads, translate),
-        traceability_table(document, translate),
-    ]
-
-
-def _checklist(document: Document, translate: Translator) -> Sequence[Block | None]:
-    from nodulebench.report.checklist import checklist_table
-
-    return [checklist_table(document, translate)]
-
-
-def _folded(parts: Sequence[tuple[str, Sequence[Block]]]) -> list[Block]:
-    """A single part as it is; several parts each under its name."""
-    if len(parts) == 1:
-        return list(parts[0][1])
-    return [Fold(name, blocks, is_open=len(parts) <= MOST_OPEN) for name, blocks in parts]
+            blocks = [*tolerances, *side_by_side(charts), Side(tables)]
+            shown.setdefault(algorithm.name, {})[translate.word(rule)] = blocks
+    return _folded({name: _folded(parts) for name, parts in shown.items()})

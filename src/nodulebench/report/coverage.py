@@ -1,12 +1,13 @@
 """coverage.json -> coverage.html: what a test set consists of, and whether that is the plan."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, whole
 from nodulebench.i18n.translator import LanguageName, Translator, translator
-from nodulebench.report.blocks import Section, Side, Table, count, head, words
-from nodulebench.report.charts.bars import Row, Value, row_chart
+from nodulebench.report.blocks import Row, Section, Side, Table, count, head, words
+from nodulebench.report.charts.bars import Bars, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis
 from nodulebench.report.pages.cells import Cell
@@ -17,6 +18,8 @@ MOST_ROWS = 12
 PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 CoverageDocument = JsonObject
+Cells = dict[str, Cell]
+"""A row: the ends of the keys of its headings, and its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,42 +106,38 @@ def _unknown(document: CoverageDocument, translate: Translator) -> Table | None:
 
 
 def _rules(document: CoverageDocument, translate: Translator) -> Table | None:
-    rows = [
-        [
-            head(outcome["name"]),
-            words(outcome["source"]),
-            words(translate.messages(outcome["required"])),
-            words(translate.messages(outcome["found"])),
-            words(translate.word(outcome["answer"]).replace(" ", "\N{NO-BREAK SPACE}", 1)),
-            words(translate.messages(outcome["missing"])),
-        ]
+    rows: list[Cells] = [
+        {
+            "rule": head(outcome["name"]),
+            "source": words(outcome["source"]),
+            "required": words(translate.messages(outcome["required"])),
+            "found": words(translate.messages(outcome["found"])),
+            "answer": words(
+                translate.word(outcome["answer"]).replace(" ", "\N{NO-BREAK SPACE}", 1)
+            ),
+            "missing": words(translate.messages(outcome["missing"])),
+        }
         for outcome in document["outcomes"]
     ]
-    heads = _heads(translate, "rule", "source", "required", "found", "answer", "missing")
-    return Table("", [*map(words, heads)], rows) if rows else None
+    return _table(rows, translate)
 
 
-def _heads(translate: Translator, *keys: str) -> list[str]:
-    return [translate(f"coverage.head_{key}") for key in keys]
+def _table(rows: Sequence[Cells], translate: Translator, remark: str = "") -> Table | None:
+    """A table whose headings are among those of this page."""
+    keyed: list[Row] = [
+        {key and f"coverage.head_{key}": cell for key, cell in row.items()} for row in rows
+    ]
+    return Table.of("", keyed, translate, remark=remark)
 
 
 def _ranges(document: CoverageDocument, translate: Translator) -> Table | None:
-    rows = [
-        [
-            head(
-                translate(
-                    "coverage.in_unit",
-                    column=_named(range_, translate),
-                    unit=translate.word(range_["unit"]),
-                )
-            ),
-            *(Cell(decimals(range_[key], 2)) for key in ("low", "mean", "high")),
-            count(range_["stated"]),
-        ]
-        for range_ in document["ranges"]
-    ]
-    heads = [words(""), *map(Cell, _heads(translate, "low", "mean", "high", "stated"))]
-    return Table("", heads, rows) if rows else None
+    rows = []
+    for range_ in document["ranges"]:
+        column, unit = _named(range_, translate), translate.word(range_["unit"])
+        row = {"": head(translate("coverage.in_unit", column=column, unit=unit))}
+        row |= {key: Cell(decimals(range_[key], 2)) for key in ("low", "mean", "high")}
+        rows.append({**row, "stated": count(range_["stated"])})
+    return _table(rows, translate)
 
 
 def _named(row: JsonObject, translate: Translator) -> str:
@@ -162,7 +161,7 @@ def _shares(shares: JsonObject, translate: Translator) -> Chart | Table:
         remark = translate("coverage.more", count=len(shares_by_name) - MOST_ROWS)
         return Table(title, [], rows, remark=remark)
     bars = [
-        Row(name, (Value(share, text=f"{whole(number)} ({share:.1%})"),))
+        Bars(name, (Value(share, text=f"{whole(number)} ({share:.1%})"),))
         for name, number, share in shares_by_name
     ]
     axis = Axis(translate("coverage.percent"), 0.0, 1.0, PERCENTS)
@@ -171,22 +170,15 @@ def _shares(shares: JsonObject, translate: Translator) -> Chart | Table:
 
 def _thin(document: CoverageDocument, translate: Translator) -> Table | None:
     rows = [
-        [
-            head(_named(stratum, translate)),
-            words(translate.word(stratum["value"])),
-            count(stratum["nodules"]),
-            Cell(f"± {stratum['half_width']:.2f}"),
-        ]
+        {
+            "column": head(_named(stratum, translate)),
+            "stratum": words(translate.word(stratum["value"])),
+            "nodules": count(stratum["nodules"]),
+            "half_width": Cell(f"± {stratum['half_width']:.2f}"),
+        }
         for stratum in document["thin"]
     ]
-    named, counted = (
-        _heads(translate, "column", "stratum"),
-        _heads(translate, "nodules", "half_width"),
-    )
-    remark = translate("coverage.thin_remark", **document["wanted"])
-    return (
-        Table("", [*map(words, named), *map(Cell, counted)], rows, remark=remark) if rows else None
-    )
+    return _table(rows, translate, translate("coverage.thin_remark", **document["wanted"]))
 
 
 def _against(document: CoverageDocument, translate: Translator) -> list[Table]:
@@ -199,14 +191,12 @@ def _against(document: CoverageDocument, translate: Translator) -> list[Table]:
         [head(translate(f"coverage.total_{key}")), *map(count, pair)]
         for key, pair in other["totals"].items()
     ]
-    hard = [
-        [
-            head(translate(f"coverage.hard_{difficulty['name']}")),
-            *map(_metric, (difficulty["first"], difficulty["second"])),
-        ]
-        for difficulty in other["difficulty"]
-        if (difficulty["first"], difficulty["second"]) != (None, None)
-    ]
+    hard = []
+    for row in other["difficulty"]:
+        pair = (row["first"], row["second"])
+        if pair != (None, None):
+            cells = (Cell("–" if value is None else decimals(value, 2)) for value in pair)
+            hard.append([head(translate(f"coverage.hard_{row['name']}")), *cells])
     one_sided = [translate.word(name) for name in other["one_sided"]]
     remark = (
         translate("coverage.one_sided", columns=translate.listed(one_sided)) if one_sided else ""
@@ -233,18 +223,14 @@ def _compared_shares(shares: JsonObject, heads: list[Cell], translate: Translato
     )
 
 
-def _metric(value: float | None) -> Cell:
-    return Cell("–" if value is None else decimals(value, 2))
-
-
-def _commission(document: CoverageDocument, translate: Translator) -> Table:
+def _commission(document: CoverageDocument, translate: Translator) -> Table | None:
     rows = [
-        [
-            head(translate.message(topic["topic"])),
-            words(translate.messages(topic["evidence"])),
-            words(""),
-            words(""),
-        ]
+        {
+            "topic": head(translate.message(topic["topic"])),
+            "evidence": words(translate.messages(topic["evidence"])),
+            "assessed": words(""),
+            "by": words(""),
+        }
         for topic in document["commission"]
     ]
-    return Table("", [*map(words, _heads(translate, "topic", "evidence", "assessed", "by"))], rows)
+    return _table(rows, translate)

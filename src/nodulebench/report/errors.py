@@ -13,8 +13,8 @@ from nodulebench.core.documents.records import RuleSummary
 from nodulebench.core.tables import PLACE
 from nodulebench.i18n.numbers import UNDEFINED, decimals, rate, significant, whole
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Paragraphs, Side, Table, case, count, head, short, words
-from nodulebench.report.charts.bars import Row, Value, row_chart
+from nodulebench.report.blocks import Head, Paragraphs, Side, Table, case, count, head, short, words
+from nodulebench.report.charts.bars import Bars, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.styles import Fill
 from nodulebench.report.charts.svg import Axis, whole_ticks
@@ -44,26 +44,21 @@ def miss_blocks(
         whose: the algorithm and the rule.
         translate: the translator of the language.
     """
+    is_own = (pl.col("algorithm") == whose[0]) & (pl.col("rule") == whose[1])
     blocks: list[Block | None] = []
     if attachments.misses is not None:
-        misses = _of(attachments.misses, whose)
+        misses = attachments.misses.filter(is_own)
         if not misses["is_missed"].any():
-            blocks.append(Paragraphs([_none(document, translate)]))
+            point = document.protocol.operating_point
+            none = translate("misses.none")
+            if point is not None:
+                none = translate("misses.none_at", rate=rate(point))
+            blocks.append(Paragraphs([none]))
         blocks += [_by_rate(document, misses, translate), _misses(document, misses, translate)]
     if attachments.false_positives is not None:
-        blocks.append(_false_positives(_of(attachments.false_positives, whose), translate))
+        falses = attachments.false_positives.filter(is_own)
+        blocks.append(_false_positives(falses, translate))
     return [block for block in blocks if block is not None]
-
-
-def _none(document: Document, translate: Translator) -> str:
-    point = document.protocol.operating_point
-    return (
-        translate("misses.none") if point is None else translate("misses.none_at", rate=rate(point))
-    )
-
-
-def _of(table: pl.DataFrame, whose: tuple[str, str]) -> pl.DataFrame:
-    return table.filter((pl.col("algorithm") == whose[0]) & (pl.col("rule") == whose[1]))
 
 
 def hardest_first(misses: pl.DataFrame) -> pl.DataFrame:
@@ -102,55 +97,47 @@ def _misses(document: Document, misses: pl.DataFrame, translate: Translator) -> 
     if not shown.height:
         return None
     has_types = shown["type"].null_count() < shown.height
-    has_others = len(document.algorithms) > 1
     rows = []
     for row in shown.iter_rows(named=True):
-        cells = [case(row["case_id"]), short(place_words(row)), Cell(_number(row["diameter_mm"]))]
-        cells += (
-            [short(translate.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
-        )
-        cells += [short(detection_words(row, translate)), short(near_mark_words(row, translate))]
-        cells += [words(row["also_missed_by"] or UNDEFINED)] if has_others else []
+        diameter = UNDEFINED if row["diameter_mm"] is None else decimals(row["diameter_mm"], 1)
+        cells: dict[Head, Cell] = {
+            "head.case": case(row["case_id"]),
+            "misses.place": short(place_words(row)),
+            "head.diameter_mm": Cell(diameter),
+        }
+        if has_types:
+            kind = translate.word(row["type"]) if row["type"] else UNDEFINED
+            cells["head.type"] = short(kind)
+        cells["misses.found"] = short(detection_words(row, translate))
+        cells["misses.nearest"] = short(near_mark_words(row, translate))
+        if len(document.algorithms) > 1:
+            cells["misses.also"] = words(row["also_missed_by"] or UNDEFINED)
         rows.append(cells)
-    heads = [
-        *(words(translate(key)) for key in ("head.case", "misses.place")),
-        Cell(translate("head.diameter_mm")),
-        *([words(translate("head.type"))] if has_types else []),
-        *(words(translate(key)) for key in ("misses.found", "misses.nearest")),
-        *([words(translate("misses.also"))] if has_others else []),
-    ]
-    left = misses.height - shown.height
     caption = translate("misses.caption")
     if point is not None:
         caption = translate("misses.caption_at", rate=rate(point))
+    left = misses.height - shown.height
     remark = _remark(translate("misses.remark"), left, "misses.csv", translate)
-    return Table(caption, heads, rows, remark=remark)
+    return Table.of(caption, rows, translate, remark=remark)
 
 
 def _false_positives(falses: pl.DataFrame, translate: Translator) -> Table | None:
     shown = falses.head(MOST_FALSE_POSITIVES)
-    if not shown.height:
-        return None
     has_causes = "cause" in shown.columns and shown["cause"].is_not_null().any()
-    rows = [
-        [
-            case(row["case_id"]),
-            short(place_words(row)),
-            Cell(_score(row["score"])),
-            short(near_nodule_words(row, translate)),
-            *([words(translate.word(row["cause"] or ""))] if has_causes else []),
-        ]
-        for row in shown.iter_rows(named=True)
-    ]
-    heads = [
-        *(words(translate(key)) for key in ("head.case", "misses.place")),
-        Cell(translate("head.score")),
-        words(translate("misses.nearest_nodule")),
-        *([words(translate("causes.cause"))] if has_causes else []),
-    ]
+    rows = []
+    for row in shown.iter_rows(named=True):
+        cells: dict[Head, Cell] = {
+            "head.case": case(row["case_id"]),
+            "misses.place": short(place_words(row)),
+            "head.score": Cell(UNDEFINED if row["score"] is None else significant(row["score"])),
+            "misses.nearest_nodule": short(near_nodule_words(row, translate)),
+        }
+        if has_causes:
+            cells["causes.cause"] = words(translate.word(row["cause"] or ""))
+        rows.append(cells)
     left = falses.height - shown.height
     remark = _remark(translate("misses.remark_falses"), left, "false_positives.csv", translate)
-    return Table(translate("misses.false_positives"), heads, rows, remark=remark)
+    return Table.of(translate("misses.false_positives"), rows, translate, remark=remark)
 
 
 def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
@@ -161,14 +148,6 @@ def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
 def place_words(row: Mapping[str, Any]) -> str:
     """The place of a row as x, y, z in mm."""
     return ", ".join(decimals(row[axis], 1) for axis in PLACE)
-
-
-def _number(value: float | None) -> str:
-    return UNDEFINED if value is None else decimals(value, 1)
-
-
-def _score(value: float | None) -> str:
-    return UNDEFINED if value is None else significant(value)
 
 
 def detection_words(row: Mapping[str, Any], translate: Translator) -> str:
@@ -229,12 +208,14 @@ def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]
         "missed": translate.count("missed")[0],
         "false_positive": translate.count("false_positive")[0],
     }
-    heads = [words(translate("head.case")), *map(Cell, counted.values())]
-    tables = {
-        kind: [[case(row["case_id"]), *(count(row[name]) for name in counted)] for row in rows]
-        for kind, rows in worst.items()
-    }
-    return [Table(translate(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
+    tables = []
+    for kind, cases in worst.items():
+        rows: list[dict[Head, Cell]] = []
+        for row in cases:
+            rows.append({"head.case": case(row["case_id"])})
+            rows[-1] |= {Cell(title): count(row[name]) for name, title in counted.items()}
+        tables.append(Table.of(translate(f"worst.{kind}"), rows, translate))
+    return [table for table in tables if table is not None]
 
 
 def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Block]:
@@ -264,12 +245,8 @@ def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator
             share = decimals(100 * counted[name, cause] / tagged, 1)
             cells += [count(counted[name, cause]), Cell(share)]
         rows.append(cells)
-    heads = [words(translate("causes.cause"))]
-    heads += [
-        cell
-        for _ in names
-        for cell in (Cell(translate("causes.count")), Cell(translate("causes.share")))
-    ]
+    shares = [Cell(translate("causes.count")), Cell(translate("causes.share"))]
+    heads = [words(translate("causes.cause")), *shares * len(names)]
     groups = [("", 1), *((name, 2) for name in names)] if len(names) > 1 else []
     remark = translate("causes.remark")
     table = Table(translate("causes.caption"), heads, rows, groups=groups, remark=remark)
@@ -287,7 +264,7 @@ def _cause_chart(
     }
     top = 1.05 * max(max(line) for line in numbers.values())
     rows = [
-        Row(
+        Bars(
             translate.word(cause),
             tuple(Value(number, text=whole(number), kind=kind) for kind, number in enumerate(line)),
         )

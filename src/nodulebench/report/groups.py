@@ -13,7 +13,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import CrossedCount, RuleSummary
 from nodulebench.i18n.numbers import decimals, percent_of, signed_percent
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.charts.bars import Column, Row, Value, column_chart, row_chart
+from nodulebench.report.charts.bars import Bars, Column, Value, column_chart, row_chart
 from nodulebench.report.charts.distributions import Bracket, box_plot, heat_map
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.styles import Dot, Fill
@@ -229,7 +229,7 @@ def difference_chart(document: Document, translate: Translator) -> Chart | None:
                 for rule in rules
                 if rule in differences
             )
-            rows.append(Row(algorithm.name, values))
+            rows.append(Bars(algorithm.name, values))
     if len(rows) < 2:
         return None
     ends = [value.value for row in rows for value in row.values]
@@ -252,7 +252,7 @@ def miss_rate_chart(document: Document, division: str, translate: Translator) ->
     if len(groups) < 2 or len(document.algorithms) < FEWEST:
         return None
     rows = [
-        Row(
+        Bars(
             translate.word(stratum),
             (Value(group.mean, *group.reach, percent_of(group.mean, group.sd)),),
         )

@@ -6,11 +6,12 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import RuleSummary
 from nodulebench.i18n.numbers import UNDEFINED, decimals
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Table, count, head, words
+from nodulebench.report.blocks import Row, Table, count, head, words
 from nodulebench.report.pages.cells import Cell
 
-RATES = ("1", "4")
+RATES = ("4", "1")
 """Rates of false positives at which our results are shown."""
+NOT_SCORED = RuleSummary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,10 @@ class Published:
 
     system: str
     """Its first author."""
-    year: int
+    year: int | None
     scans: int
     nodules: int | None
-    readings: tuple[tuple[float, float], ...]
+    readings: tuple[tuple[float, float], ...] = ()
     """Sensitivity in percent and false positives per scan."""
     agreement: str = ""
     """How many of four readers had to agree on a nodule."""
@@ -54,55 +55,34 @@ def literature_table(document: Document, translate: Translator) -> Table | None:
     """Our algorithms first, then the published ones; None for other protocols than LUNA16."""
     if document.protocol.name != "luna16":
         return None
-    rows = [
-        row
-        for algorithm in document.algorithms
-        if (result := algorithm.rules.get("luna16")) is not None
-        and (row := _ours(algorithm.name, result, translate)) is not None
-    ]
+    rows = []
+    for algorithm in document.algorithms:
+        result = algorithm.rules.get("luna16", NOT_SCORED)
+        readings = {rate: result.value(f"sensitivity_at_fp_rate/{rate}") for rate in RATES}
+        known = {rate: value for rate, value in readings.items() if value is not None}
+        if known:
+            name = translate("literature.this", name=algorithm.name)
+            pairs = [f"{decimals(100 * value, 1)} / {rate}" for rate, value in known.items()]
+            scans, nodules = result.counts["cases"], result.counts["nodules"]
+            rows.append(_row(Published(name, None, scans, nodules), head(name), pairs))
     if not rows:
         return None
-    rows += [_theirs(published) for published in PUBLISHED]
-    heads = [
-        words(translate("literature.system")),
-        *(Cell(translate(f"literature.{key}")) for key in ("year", "scans", "nodules")),
-        *(words(translate(f"literature.{key}")) for key in ("thickness", "size", "agreement")),
-        Cell(translate("literature.readings")),
-    ]
-    return Table(
-        translate("literature.caption"), heads, rows, remark=translate("literature.remark")
-    )
+    for published in PUBLISHED:
+        pairs = [f"{sensitivity:g} / {rate:g}" for sensitivity, rate in published.readings]
+        rows.append(_row(published, words(published.system), pairs))
+    remark = translate("literature.remark")
+    return Table.of(translate("literature.caption"), rows, translate, remark=remark)
 
 
-def _ours(name: str, result: RuleSummary, translate: Translator) -> list[Cell] | None:
-    readings = {
-        rate: value
-        for rate in reversed(RATES)
-        if (value := result.value(f"sensitivity_at_fp_rate/{rate}")) is not None
+def _row(system: Published, named: Cell, readings: list[str]) -> Row:
+    year = UNDEFINED if system.year is None else str(system.year)
+    return {
+        "literature.system": named,
+        "literature.year": Cell(year),
+        "literature.scans": count(system.scans),
+        "literature.nodules": count(system.nodules),
+        "literature.thickness": words(system.thickness_mm or UNDEFINED),
+        "literature.size": words(system.size_mm or UNDEFINED),
+        "literature.agreement": words(system.agreement or UNDEFINED),
+        "literature.readings": Cell("; ".join(readings)),
     }
-    if not readings:
-        return None
-    counts = result.counts
-    pairs = "; ".join(f"{decimals(100 * value, 1)} / {rate}" for rate, value in readings.items())
-    return [
-        head(translate("literature.this", name=name)),
-        Cell(UNDEFINED),
-        count(counts["cases"]),
-        count(counts["nodules"]),
-        *(words(UNDEFINED) for _ in range(3)),
-        Cell(pairs),
-    ]
-
-
-def _theirs(published: Published) -> list[Cell]:
-    return [
-        words(published.system),
-        Cell(str(published.year)),
-        count(published.scans),
-        count(published.nodules),
-        *(
-            words(text or UNDEFINED)
-            for text in (published.thickness_mm, published.size_mm, published.agreement)
-        ),
-        Cell("; ".join(f"{sensitivity:g} / {rate:g}" for sensitivity, rate in published.readings)),
-    ]

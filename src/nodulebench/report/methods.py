@@ -2,38 +2,54 @@
 
 from collections.abc import Sequence
 from math import isinf
-from typing import Any
 
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import ReferenceSummary
-from nodulebench.core.protocol import IntervalChoice, SizeLimit, TestProtocol
-from nodulebench.i18n.numbers import UNDEFINED, decimals, percent, rate, significant, whole
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.i18n.numbers import decimals, percent, rate, significant, whole
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Table, code, count, head, words
-from nodulebench.report.charts.diagrams import Step, flow_chart, scheme
+from nodulebench.report.blocks import Row, Side, Table, code, count, head, words
+from nodulebench.report.charts.diagrams import SKETCH_SIZE, SKETCHES, Step, flow_chart
 from nodulebench.report.charts.interactive import Chart
+from nodulebench.report.charts.svg import chart
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import Block
+from nodulebench.report.verdict import remarks_table
 
 
-def rules_table(document: Document, translate: Translator) -> Table:
-    """The rules in words, with the parameters that differ from the published ones."""
-    rows = [
-        [
-            head(translate.word(rule.name)),
-            words(translate.rule(rule.name)),
-            words(
-                translate.listed(
-                    f"{translate.word(name)} = {value}" for name, value in rule.parameters.items()
-                )
-                or translate("rules.as_published")
-            ),
-        ]
-        for rule in document.protocol.rules
+def method_blocks(document: Document, translate: Translator) -> list[Block | None]:
+    """Course of the test, rules, protocol, terms, remarks and facts about the algorithms."""
+    sketches = rule_sketches(document, translate)
+    return [
+        course_chart(document, translate),
+        rules_table(document, translate),
+        Side(sketches, remark=translate("sketch.remark")) if sketches else None,
+        matching_chart(document, translate),
+        protocol_table(document, translate),
+        terms_table(document, translate),
+        remarks_table(document, translate),
+        facts_table(document, translate),
+        identity_table(document, translate),
     ]
-    heads = [words(translate(key)) for key in ("head.rule", "rules.hit", "rules.parameters")]
-    return Table(translate("rules.caption"), heads, rows)
+
+
+def rules_table(document: Document, translate: Translator) -> Table | None:
+    """The rules in words, with the parameters that differ from the published ones."""
+    rows: list[Row] = []
+    for rule in document.protocol.rules:
+        changed = [f"{translate.word(name)} = {value}" for name, value in rule.parameters.items()]
+        rows.append(
+            {
+                "head.rule": head(translate.word(rule.name)),
+                "rules.hit": words(translate.rule(rule.name)),
+                "rules.parameters": words(
+                    translate.listed(changed) or translate("rules.as_published")
+                ),
+            }
+        )
+    return Table.of(translate("rules.caption"), rows, translate)
 
 
 def reference_rule(reference: ReferenceSummary, translate: Translator) -> str:
@@ -45,77 +61,92 @@ def reference_rule(reference: ReferenceSummary, translate: Translator) -> str:
 
 def protocol_table(document: Document, translate: Translator) -> Table:
     """The protocol's effective values."""
-    protocol, reference = document.protocol, document.reference
-    points = translate.listed(rate(point) for point in protocol.operating_points)
+    protocol, reference, limit = (
+        document.protocol,
+        document.reference,
+        document.protocol.size_limit,
+    )
+    counted = translate.listed(
+        f"{whole(value)} {translate.word(name)}"
+        for name in ("cases", "patients", "findings", "ignored_findings")
+        if (value := getattr(reference, name)) is not None
+    )
+    types, narrows = protocol.scope.types, protocol.scope.uses_declaration
+    scope = translate("scope.every_type")
+    if types:
+        scope = translate("scope.types", types=_listed(types, translate))
+    scope += translate("scope.narrowed") if narrows else ""
+    scope += translate("scope.others_ignored") if types or narrows else ""
+    smallest = limit and translate(
+        "protocol.limit",
+        minimum=f"{limit.minimum_mm:g}",
+        tolerance="∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}",
+        reading=translate.word(limit.reading),
+    )
+    ties = translate(f"ties.{protocol.ties}")
+    best = translate("cap.best", count=protocol.mark_cap, ties=ties)
     threshold, point = protocol.score_threshold, protocol.operating_point
+    points = translate.listed(rate(point) for point in protocol.operating_points)
     bins = ", ".join(f"{cut:g}" for cut in protocol.size_bins_mm)
-    facts = [
-        ("name", protocol.name + (f": {protocol.title}" if protocol.title else "")),
-        ("source", protocol.citation),
-        ("test_set", _reference(reference, translate)),
-        ("reference_rule", reference_rule(reference, translate)),
-        ("intended_use", _scope(protocol, translate)),
-        ("size_limit", _size_limit(protocol.size_limit, translate)),
-        ("assignment", translate.word(protocol.assignment)),
-        ("duplicates", translate.word(protocol.duplicates)),
-        ("scored_marks", _cap(protocol, translate)),
-        (
-            "score_threshold",
-            translate.word("none") if threshold is None else significant(threshold),
-        ),
-        ("operating_point", "" if point is None else translate("protocol.point", rate=rate(point))),
-        ("operating_points", translate("protocol.points", points=points)),
-        ("reading", translate(f"interpolation.{protocol.interpolation}")),
-        ("size_bins", translate("protocol.half_open", bins=bins)),
-        ("smallest_stratum", translate("protocol.nodules", count=protocol.minimum_stratum)),
-        ("intervals", interval_words(protocol.interval, translate)),
-        ("seed", str(protocol.seed)),
-    ]  # fmt: skip
-    rows = [[head(translate(f"protocol.{name}")), words(fact)] for name, fact in facts if fact]
+    facts = {
+        "name": protocol.name + (f": {protocol.title}" if protocol.title else ""),
+        "source": protocol.citation,
+        "test_set": f"{reference.name}: {counted}",
+        "reference_rule": reference_rule(reference, translate),
+        "intended_use": scope,
+        "size_limit": smallest,
+        "assignment": translate.word(protocol.assignment),
+        "duplicates": translate.word(protocol.duplicates),
+        "scored_marks": translate("cap.all") if protocol.mark_cap is None else best,
+        "score_threshold": translate.word("none") if threshold is None else significant(threshold),
+        "operating_point": "" if point is None else translate("protocol.point", rate=rate(point)),
+        "operating_points": translate("protocol.points", points=points),
+        "reading": translate(f"interpolation.{protocol.interpolation}"),
+        "size_bins": translate("protocol.half_open", bins=bins),
+        "smallest_stratum": translate("protocol.nodules", count=protocol.minimum_stratum),
+        "intervals": interval_words(protocol.interval, translate),
+        "seed": str(protocol.seed),
+    }
+    rows = [
+        [head(translate(f"protocol.{name}")), words(text)] for name, text in facts.items() if text
+    ]
     return Table(translate("protocol.caption"), [], rows)
 
 
 def identity_table(document: Document, translate: Translator) -> Table:
     """Version and digests that tie the numbers to their inputs."""
-    rows = [[head("NoduleBench"), code(document.version)]]
-    rows += [
-        [head(translate.heading(name)), code(digest)] for name, digest in document.digests.items()
-    ]
-    no_file = translate("identity.no_file")
-    rows += [
-        [
-            head(translate("identity.submission", name=algorithm.name)),
-            code(algorithm.digest or no_file),
-        ]
-        for algorithm in document.algorithms
-    ]
+    identities = {"NoduleBench": document.version}
+    identities |= {translate.heading(name): digest for name, digest in document.digests.items()}
+    rows = [[head(name), code(identity)] for name, identity in identities.items()]
+    for algorithm in document.algorithms:
+        name = translate("identity.submission", name=algorithm.name)
+        rows.append([head(name), code(algorithm.digest or translate("identity.no_file"))])
     return Table(translate("identity.caption"), [], rows)
 
 
 def terms_table(document: Document, translate: Translator) -> Table | None:
     """The metrics of this report that have a term in IEEE 2802."""
     names = dict.fromkeys(name for _, _, result in document.results for name in result.metrics)
-    rows = [
-        [head(metric.title), words(metric.term), words(metric.meaning)]
+    rows: list[Row] = [
+        {
+            "terms.here": head(metric.title),
+            "terms.term": words(metric.term),
+            "metrics.meaning": words(metric.meaning),
+        }
         for name in names
         if (metric := translate.metric(name)).term
     ]
-    if not rows:
-        return None
-    heads = [words(translate(key)) for key in ("terms.here", "terms.term", "metrics.meaning")]
-    return Table(translate("terms.caption"), heads, rows)
+    return Table.of(translate("terms.caption"), rows, translate)
 
 
 def facts_table(document: Document, translate: Translator) -> Table | None:
     """The facts that are known about the algorithms."""
-    rows: list[list[Cell]] = [
+    rows = [
         [head(algorithm.name), words(translate.word(name)), words(_listed(fact, translate))]
         for algorithm in document.algorithms
         for name, fact in algorithm.facts.items()
     ]
-    if not rows:
-        return None
-    return Table(translate("facts.caption"), [], rows)
+    return Table(translate("facts.caption"), [], rows) if rows else None
 
 
 def interval_words(choice: IntervalChoice, translate: Translator) -> str:
@@ -135,47 +166,10 @@ def interval_words(choice: IntervalChoice, translate: Translator) -> str:
     )
 
 
-def _listed(fact: Any, translate: Translator) -> str:
-    return (
-        translate.listed(translate.word(str(item)) for item in fact)
-        if isinstance(fact, list | tuple)
-        else str(fact)
-    )
-
-
-def _reference(reference: ReferenceSummary, translate: Translator) -> str:
-    counted = translate.listed(
-        f"{whole(value)} {translate.word(name)}"
-        for name in ("cases", "patients", "findings", "ignored_findings")
-        if (value := getattr(reference, name)) is not None
-    )
-    return f"{reference.name}: {counted}"
-
-
-def _scope(protocol: TestProtocol, translate: Translator) -> str:
-    types, narrows = protocol.scope.types, protocol.scope.uses_declaration
-    sentence = (
-        translate("scope.types", types=_listed(types, translate))
-        if types
-        else translate("scope.every_type")
-    )
-    if narrows:
-        sentence += translate("scope.narrowed")
-    return sentence + translate("scope.others_ignored") if types or narrows else sentence
-
-
-def _size_limit(limit: SizeLimit | None, translate: Translator) -> str:
-    if limit is None:
-        return ""
-    tolerance = "∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}"
-    minimum, reading = f"{limit.minimum_mm:g}", translate.word(limit.reading)
-    return translate("protocol.limit", minimum=minimum, tolerance=tolerance, reading=reading)
-
-
-def _cap(protocol: TestProtocol, translate: Translator) -> str:
-    if protocol.mark_cap is None:
-        return translate("cap.all")
-    return translate("cap.best", count=protocol.mark_cap, ties=translate(f"ties.{protocol.ties}"))
+def _listed(fact: object, translate: Translator) -> str:
+    if isinstance(fact, list | tuple):
+        return translate.listed(translate.word(str(item)) for item in fact)
+    return str(fact)
 
 
 ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
@@ -183,41 +177,29 @@ ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
 
 
 def rule_sketches(document: Document, translate: Translator) -> list[Chart]:
-    """A sketch of every rule that the protocol applies."""
+    """A sketch of every rule that the protocol applies, but for rules of others."""
     charts = []
     for rule in document.protocol.rules:
-        name = rule.name
-        description = translate(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
-        drawn = scheme(name, description)
-        if drawn is not None:
-            charts.append(
-                Chart(translate.word(name), drawn, remarks=(description,), is_narrow=True)
-            )
+        if rule.name in SKETCHES:
+            name = rule.name if rule.name in ONE_TO_ONE else "luna16"
+            text = translate(f"sketch.{name}")
+            drawn = chart(*SKETCH_SIZE, SKETCHES[rule.name], text)
+            charts.append(Chart(translate.word(rule.name), drawn, remarks=(text,), is_narrow=True))
     return charts
 
 
 def matching_chart(document: Document, translate: Translator) -> Chart | None:
     """The way of one nodule through matching (NIFDC 2022, figure 2); None for other rules."""
-    named = [rule.name for rule in document.protocol.rules]
-    shown = [rule for rule in named if rule in ONE_TO_ONE]
+    shown = [rule.name for rule in document.protocol.rules if rule.name in ONE_TO_ONE]
     if not shown:
         return None
+    yes, no = translate.word("yes"), translate.word("no")
     steps = [
         Step(translate("flow.next")),
-        Step(
-            translate("flow.qualifies"),
-            translate.word("yes"),
-            translate("flow.missed"),
-            translate.word("no"),
-        ),
+        Step(translate("flow.qualifies"), yes, translate("flow.missed"), no),
         Step(translate("flow.best")),
         Step(translate("flow.hit")),
-        Step(
-            translate("flow.more"),
-            translate.word("no"),
-            translate("flow.again"),
-            translate.word("yes"),
-        ),
+        Step(translate("flow.more"), no, translate("flow.again"), yes),
         Step(translate("flow.rest")),
     ]
     remarks = tuple(translate(f"flow.best_{rule}", rule=translate.word(rule)) for rule in shown)
@@ -238,71 +220,47 @@ def course_chart(document: Document, translate: Translator) -> Chart:
     ignored = reference.ignored_findings or 0
     nodules = (reference.findings or 0) - ignored
     plan, digest = document.plan, document.digests.get("reference", "")
-    patients = "" if reference.patients is None else whole(reference.patients)
+    cases = translate("course.cleaning_cases", cases=whole(reference.cases))
+    if reference.patients is not None:
+        patients = whole(reference.patients)
+        cases = translate("course.cleaning", cases=whole(reference.cases), patients=patients)
+    rule = reference_rule(reference, translate)
+    rules = translate.listed(translate.word(rule.name) for rule in protocol.rules)
+    count, digest = whole(len(document.algorithms)), digest.removeprefix("sha256:")[:SHOWN]
+    left_out = translate("course.ignored", count=whole(ignored)) if ignored else ""
+    frozen = "" if plan is None else translate("course.plan")
+    verdict = "" if plan is None else translate(f"verdict.{plan.verdict}")
     steps = [
-        Step(
-            translate("course.design", protocol=protocol.title or protocol.name),
-            exit="" if plan is None else translate("course.plan"),
-        ),
+        Step(translate("course.design", protocol=protocol.title or protocol.name), exit=frozen),
         Step(translate("course.collection", name=reference.name)),
-        Step(
-            translate("course.cleaning", cases=whole(reference.cases), patients=patients)
-            if patients
-            else translate("course.cleaning_cases", cases=whole(reference.cases)),
-        ),
-        Step(
-            translate(
-                "course.annotation",
-                nodules=whole(nodules),
-                rule=reference_rule(reference, translate),
-            ),
-            exit=translate("course.ignored", count=whole(ignored)) if ignored else "",
-        ),
-        Step(translate("course.release", digest=digest.removeprefix("sha256:")[:SHOWN])),
-        Step(
-            translate(
-                "course.test",
-                algorithms=whole(len(document.algorithms)),
-                rules=translate.listed(translate.word(rule.name) for rule in protocol.rules),
-            ),
-            exit="" if plan is None else translate(f"verdict.{plan.verdict}"),
-        ),
+        Step(cases),
+        Step(translate("course.annotation", nodules=whole(nodules), rule=rule), exit=left_out),
+        Step(translate("course.release", digest=digest)),
+        Step(translate("course.test", algorithms=count, rules=rules), exit=verdict),
     ]
     title = translate("course.title")
     return Chart(title, flow_chart(steps, title))
 
 
-def spread_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table]:
+def spread_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table | None]:
     """A table for each algorithm and metric: its value under every reference."""
-    return [
-        _table(part, translate)
-        for table in tables
-        for part in table.partition_by("algorithm", "metric", maintain_order=True)
-    ]
-
-
-def _table(part: pl.DataFrame, translate: Translator) -> Table:
-    algorithm, metric = part.row(0, named=True)["algorithm"], part["metric"][0]
-    rows = [
-        [
-            head(row["reference"]),
-            count(row["nodules"]),
-            count(row["hit"]),
-            Cell(UNDEFINED if row["value"] is None else decimals(row["value"])),
-        ]
-        for row in part.iter_rows(named=True)
-    ]
-    title = translate.metric(metric).title
-    heads = [
-        *(Cell(translate(f"spread.{name}")) for name in ("reference", "nodules", "hit")),
-        Cell(title),
-    ]
-    values = part["value"].drop_nulls().to_list()
-    remark = (
-        translate("spread.remark", low=decimals(min(values)), high=decimals(max(values)))
-        if values
-        else translate("spread.undefined")
-    )
-    return Table(
-        translate("spread.caption", metric=title, name=algorithm), heads, rows, remark=remark
-    )
+    drawn = []
+    for table in tables:
+        for part in table.partition_by("algorithm", "metric", maintain_order=True):
+            algorithm, title = part["algorithm"][0], translate.metric(part["metric"][0]).title
+            rows: list[Row] = [
+                {
+                    Cell(translate("spread.reference")): head(row["reference"]),
+                    "spread.nodules": count(row["nodules"]),
+                    "spread.hit": count(row["hit"]),
+                    Cell(title): Cell(decimals(row["value"])),
+                }
+                for row in part.iter_rows(named=True)
+            ]
+            values, remark = part["value"].drop_nulls().to_list(), translate("spread.undefined")
+            if values:
+                low, high = decimals(min(values)), decimals(max(values))
+                remark = translate("spread.remark", low=low, high=high)
+            caption = translate("spread.caption", metric=title, name=algorithm)
+            drawn.append(Table.of(caption, rows, translate, remark=remark))
+    return drawn

@@ -168,9 +168,11 @@ class Printed:
     def _parts(self, content: Content) -> Iterator[JsonObject]:
         translate, verdict = content.translate, content.verdict
         if verdict is not None:
-            blocks = [Paragraphs(verdict.sentences), verdict.table]
+            blocks: list[Block] = [Paragraphs(verdict.sentences)]
+            blocks += [] if verdict.table is None else [verdict.table]
             yield self._part(translate("section.verdict"), blocks, answer=verdict.answer)
-        first = [] if content.headline else [content.key_table]
+        key_table = content.key_table
+        first = [] if content.headline or key_table is None else [key_table]
         blocks = [*first, Paragraphs([*content.paragraphs, content.about_intervals])]
         yield self._part(translate("section.key"), blocks, headline=content.headline)
         if content.notices:
@@ -278,7 +280,7 @@ class Printed:
         heads = []
         if table.groups:
             heads.append([self._cell(Cell(text, columns=reach)) for text, reach in table.groups])
-        if table.has_heads:
+        if table.heads:
             heads.append([self._cell(head) for head in table.heads])
         columns = max(
             len(table.heads), *(sum(cell.columns for cell in row) for row in table.rows), 1

@@ -1,7 +1,5 @@
 """Document and flips -> what the choice of the rule does: differences, and whose label changes."""
 
-from typing import Any
-
 import polars as pl
 
 from nodulebench.core.documents.comparison import EffectSummary, Significance
@@ -17,13 +15,26 @@ from nodulebench.i18n.numbers import (
     whole,
 )
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Notes, Side, Table, code, count, head, short, undefined, words
+from nodulebench.report.blocks import (
+    Head,
+    Notes,
+    Row,
+    Side,
+    Table,
+    code,
+    count,
+    head,
+    short,
+    undefined,
+    words,
+)
 from nodulebench.report.charts.svg import signed_bar
 from nodulebench.report.groups import box_charts, group_metrics
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
 
 FLIPS_SHOWN = 20
+FLIP_TEXTS = ("nodule_id", "mark_id", "type", "diameter_mm", "distance_mm", "overlap")
 LEAST_BAR_END = 0.1
 """The least end of the scale of relative differences, so that small ones get short bars."""
 
@@ -37,51 +48,46 @@ def difference_table(document: Document, translate: Translator) -> Table | None:
         for algorithm in document.algorithms
         for difference in algorithm.rule_differences
     ]
-    if not differences:
-        return None
+    hits, falses = (translate.count(name)[0] for name in ("hit", "false_positive"))
     differences.sort(key=lambda item: item[1].base_rule != base)
     relatives = [abs(item.relative_difference or 0.0) for _, item in differences]
-    largest = max(*relatives, LEAST_BAR_END)
-    rows = []
+    largest = max([*relatives, LEAST_BAR_END])
+    rows: list[Row] = []
     for algorithm, item in differences:
         relative = item.relative_difference
+        changed = f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"
         rows.append(
-            [
-                *([] if is_single else [head(algorithm)]),
-                short(f"{translate.word(item.base_rule)} → {translate.word(item.rule)}"),
-                Cell(f"{whole(item.base_hit)} → {whole(item.hit)}"),
-                count(item.gained),
-                count(item.lost),
-                undefined(item.reason, notes)
+            {
+                **({} if is_single else {"head.algorithm": head(algorithm)}),
+                "difference.rules": short(_arrow(item.base_rule, item.rule, translate)),
+                Cell(hits): Cell(f"{whole(item.base_hit)} → {whole(item.hit)}"),
+                "difference.gained": count(item.gained),
+                "difference.lost": count(item.lost),
+                "difference.relative": undefined(item.reason, notes)
                 if relative is None
                 else Cell(signed_percent(relative), svg=signed_bar(relative, largest)),
-                Cell(f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"),
-                count(item.marks_changed),
-            ]
+                Cell(falses): Cell(changed),
+                "difference.relabelled": count(item.marks_changed),
+            }
         )
-    heads = [
-        *([] if is_single else [words(translate("head.algorithm"))]),
-        words(translate("difference.rules")),
-        Cell(translate.count("hit")[0]),
-        Cell(translate("difference.gained"), hint=translate("difference.gained_hint")),
-        Cell(translate("difference.lost"), hint=translate("difference.lost_hint")),
-        Cell(translate("difference.relative"), hint=translate("difference.relative_hint")),
-        Cell(translate.count("false_positive")[0]),
-        Cell(translate("difference.relabelled")),
-    ]
-    return Table(translate("difference.caption"), heads, rows, notes.all())
+    return Table.of(translate("difference.caption"), rows, translate, notes)
+
+
+def _arrow(first: str, second: str, translate: Translator) -> str:
+    return f"{translate.word(first)} → {translate.word(second)}"
 
 
 def uses_table(document: Document, translate: Translator) -> Table | None:
     """Which rule suits which intended use, where the report has several."""
     named = [rule.name for rule in document.protocol.rules]
-    rows = [
-        [head(translate.word(rule)), words(use)] for rule, use in translate.uses if rule in named
+    rows: list[Row] = [
+        {"head.rule": head(translate.word(rule)), "uses.suits": words(use)}
+        for rule, use in translate.uses
+        if rule in named
     ]
     if len(rows) < 2:
         return None
-    heads = [words(translate("head.rule")), words(translate("uses.suits"))]
-    return Table(translate("uses.caption"), heads, rows, remark=translate("uses.remark"))
+    return Table.of(translate("uses.caption"), rows, translate, remark=translate("uses.remark"))
 
 
 def flip_table(flips: pl.DataFrame | None, translate: Translator) -> Table | None:
@@ -89,37 +95,29 @@ def flip_table(flips: pl.DataFrame | None, translate: Translator) -> Table | Non
     if flips is None or not flips.height:
         return None
     is_single = flips["algorithm"].n_unique() == 1
-    rows = []
+    rows: list[Row] = []
     for row in _chosen(flips).iter_rows(named=True):
         score = row.get("score")
+        texts = {key: _text(row.get(key)) for key in FLIP_TEXTS}
         rows.append(
-            [
-                *([] if is_single else [head(row["algorithm"])]),
-                short(f"{translate.word(row['base_rule'])} → {translate.word(row['rule'])}"),
-                short(translate.word(row["kind"])),
-                code(row["case_id"]),
-                code(_text(row.get("nodule_id"))),
-                code(_text(row.get("mark_id"))),
-                Cell(UNDEFINED if score is None else significant(score)),
-                short(f"{translate.word(row['base_label'])} → {translate.word(row['label'])}"),
-                short(translate.word(_text(row.get("type")))),
-                *(Cell(_text(row.get(key))) for key in ("diameter_mm", "distance_mm", "overlap")),
-            ]
+            {
+                **({} if is_single else {"head.algorithm": head(row["algorithm"])}),
+                "flips.rules": short(_arrow(row["base_rule"], row["rule"], translate)),
+                "flips.what": short(translate.word(row["kind"])),
+                "head.case": code(row["case_id"]),
+                "head.nodule": code(texts["nodule_id"]),
+                "head.mark": code(texts["mark_id"]),
+                "head.score": Cell(UNDEFINED if score is None else significant(score)),
+                "flips.change": short(_arrow(row["base_label"], row["label"], translate)),
+                "head.type": short(translate.word(texts["type"])),
+                "head.diameter_mm": Cell(texts["diameter_mm"]),
+                "flips.distance": Cell(texts["distance_mm"]),
+                "flips.overlap": Cell(texts["overlap"]),
+            }
         )
     hidden = flips.height - len(rows)
-    texts = ("flips.rules", "flips.what", "head.case", "head.nodule", "head.mark")
-    heads = [
-        *([] if is_single else [words(translate("head.algorithm"))]),
-        *(words(translate(key)) for key in texts),
-        Cell(translate("head.score")),
-        words(translate("flips.change")),
-        words(translate("head.type")),
-        Cell(translate("head.diameter_mm")),
-        Cell(translate("flips.distance"), hint=translate("flips.distance_hint")),
-        Cell(translate("flips.overlap"), hint=translate("flips.overlap_hint")),
-    ]
     remark = translate("flips.more", count=whole(hidden)) if hidden else ""
-    return Table(translate("flips.caption"), heads, rows, remark=remark)
+    return Table.of(translate("flips.caption"), rows, translate, remark=remark)
 
 
 def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
@@ -133,7 +131,7 @@ def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return UNDEFINED
     return decimals(value, 2) if isinstance(value, float) else str(value)
@@ -163,66 +161,42 @@ def _effects(document: Document) -> dict[str, EffectSummary]:
     return {}
 
 
-def _p_of(test: Significance | None) -> float | None:
-    return None if test is None else test.p_value
-
-
-def _p_cell(value: float | None) -> Cell:
+def _p_cell(test: Significance | float | None) -> Cell:
+    value = test.p_value if isinstance(test, Significance) else test
     return Cell(UNDEFINED if value is None else p_value(value))
 
 
 def _tests_table(effects: dict[str, EffectSummary], translate: Translator) -> Table | None:
     """Mean ± SD under each rule and the tests over all rules."""
     defined = {name: effect for name, effect in effects.items() if effect.groups}
-    if not defined:
-        return None
-    rules = list(next(iter(defined.values())).groups)
-    rows = [
-        [
-            head(translate.metric(name).title),
-            *(
-                Cell(percent_of(group.mean, group.sd))
-                for group in (effect.groups[rule] for rule in rules)
-            ),
-            _p_cell(_p_of(effect.one_way)),
-            _p_cell(_p_of(effect.repeated.corrected if effect.repeated else None)),
-            _p_cell(_p_of(effect.friedman)),
-        ]
-        for name, effect in defined.items()
-    ]
-    heads = [
-        words(translate("metrics.metric")),
-        *(Cell(translate.word(rule)) for rule in rules),
-        *(
-            Cell(translate(f"effect.{key}"), hint=translate(f"effect.{key}_hint"))
-            for key in ("one_way", "repeated", "friedman")
-        ),
-    ]
-    return Table(translate("effect.caption"), heads, rows, remark=translate("effect.remark"))
+    rules = next((list(effect.groups) for effect in defined.values()), [])
+    rows: list[Row] = []
+    for name, effect in defined.items():
+        groups = {rule: effect.groups[rule] for rule in rules}
+        row: dict[Head, Cell] = {"metrics.metric": head(translate.metric(name).title)}
+        for rule, group in groups.items():
+            row[Cell(translate.word(rule))] = Cell(percent_of(group.mean, group.sd))
+        row["effect.one_way"] = _p_cell(effect.one_way)
+        row["effect.repeated"] = _p_cell(effect.repeated.corrected if effect.repeated else None)
+        row["effect.friedman"] = _p_cell(effect.friedman)
+        rows.append(row)
+    return Table.of(translate("effect.caption"), rows, translate, remark=translate("effect.remark"))
 
 
 def _pairs_table(effects: dict[str, EffectSummary], translate: Translator) -> Table | None:
     """Every pair of rules: the test as published, and the paired tests."""
-    rows = [
-        [
-            head(translate.metric(name).title),
-            short(f"{translate.word(pair.first)} – {translate.word(pair.second)}"),
-            Cell(signed(100 * pair.mean_difference, 2)),
-            _p_cell(_p_of(pair.unpaired_t)),
-            _p_cell(_p_of(pair.paired_t)),
-            _p_cell(pair.paired_t_holm),
-            _p_cell(_p_of(pair.wilcoxon)),
-            _p_cell(pair.wilcoxon_holm),
-        ]
+    rows: list[Row] = [
+        {
+            "metrics.metric": head(translate.metric(name).title),
+            "effect.pair": short(f"{translate.word(pair.first)} – {translate.word(pair.second)}"),
+            "effect.mean_difference": Cell(signed(100 * pair.mean_difference, 2)),
+            "effect.unpaired": _p_cell(pair.unpaired_t),
+            "effect.paired": _p_cell(pair.paired_t),
+            "effect.paired_holm": _p_cell(pair.paired_t_holm),
+            "effect.wilcoxon": _p_cell(pair.wilcoxon),
+            "effect.wilcoxon_holm": _p_cell(pair.wilcoxon_holm),
+        }
         for name, effect in effects.items()
         for pair in effect.pairs
     ]
-    if not rows:
-        return None
-    keys = ("mean_difference", "unpaired", "paired", "paired_holm", "wilcoxon", "wilcoxon_holm")
-    heads = [
-        words(translate("metrics.metric")),
-        words(translate("effect.pair")),
-        *(Cell(translate(f"effect.{key}")) for key in keys),
-    ]
-    return Table(translate("effect.pairs_caption"), heads, rows)
+    return Table.of(translate("effect.pairs_caption"), rows, translate)

@@ -7,8 +7,8 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Stratum
 from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Notes, Table, count, estimate, head, words
-from nodulebench.report.charts.bars import Row, Value, row_chart
+from nodulebench.report.blocks import Head, Notes, Row, Table, count, estimate, head, words
+from nodulebench.report.charts.bars import Bars, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import Axis
 from nodulebench.report.pages.cells import Cell
@@ -19,31 +19,26 @@ BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
 def strata_tables(algorithm: AlgorithmSummary, minimum: int, translate: Translator) -> list[Table]:
     """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
     results = {rule: result for rule, result in algorithm.rules.items() if result.strata}
-    tables = []
+    tables: list[Table | None] = []
     for name in dict.fromkeys(name for result in results.values() for name in result.strata):
         having = {
             rule: result.strata[name] for rule, result in results.items() if name in result.strata
         }
-        first = next(iter(having.values()))
-        if any(stratum.cases is not None for stratum in first.values()):
-            tables += [
-                _case_strata(name, rule, strata, Notes(translate), minimum)
-                for rule, strata in having.items()
-            ]
-        else:
-            tables.append(_nodule_strata(name, having, Notes(translate), minimum))
-            tables += [
-                _nodule_metrics(name, rule, strata, Notes(translate), minimum)
-                for rule, strata in having.items()
-                if any(stratum.metrics for stratum in strata.values())
-            ]
-    return tables
+        is_of_cases = any(row.cases is not None for row in next(iter(having.values())).values())
+        if not is_of_cases:
+            tables.append(_misses_by_rule(name, having, minimum, translate))
+        tables += [
+            _metrics(name, rule, strata, minimum, translate, is_of_cases=is_of_cases)
+            for rule, strata in having.items()
+            if is_of_cases or any(stratum.metrics for stratum in strata.values())
+        ]
+    return [table for table in tables if table is not None]
 
 
-def _nodule_strata(
-    name: str, by_rule: dict[str, dict[str, Stratum]], notes: Notes, minimum: int
+def _misses_by_rule(
+    name: str, by_rule: dict[str, dict[str, Stratum]], minimum: int, translate: Translator
 ) -> Table:
-    translate = notes.translate
+    notes = Notes(translate)
     scale = _bar_scale([stratum for strata in by_rule.values() for stratum in strata.values()])
     rows = []
     for stratum, first in next(iter(by_rule.values())).items():
@@ -52,80 +47,49 @@ def _nodule_strata(
             result = strata[stratum]
             cells += [count(result.missed), _miss_rate(result, notes, minimum, scale)]
         rows.append(cells)
-    heads = [words(""), Cell(translate("strata.nodules"))]
-    heads += [
-        cell
-        for _ in by_rule
-        for cell in (Cell(translate("strata.missed")), Cell(translate("strata.miss_rate")))
-    ]
+    rates = [Cell(translate("strata.missed")), Cell(translate("strata.miss_rate"))]
+    heads = [words(""), Cell(translate("strata.nodules")), *rates * len(by_rule)]
     groups = [("", 2), *((translate.word(rule), 2) for rule in by_rule)] if len(by_rule) > 1 else []
     remark = translate("strata.bars", end=f"{scale:g}")
     return Table(translate.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
 
 
-def _nodule_metrics(
-    name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
-) -> Table:
-    """Metrics of the nodules of each stratum, with the false positives of all cases."""
-    translate = notes.translate
-    keys = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.metrics))
-    rows = [
-        [
-            head(translate.word(stratum)),
-            count(result.nodules),
-            *(
+def _metrics(
+    name: str,
+    rule: str,
+    strata: dict[str, Stratum],
+    minimum: int,
+    translate: Translator,
+    *,
+    is_of_cases: bool,
+) -> Table | None:
+    """Metrics of each stratum: of its cases, or of its nodules with all false positives."""
+    notes, scale = Notes(translate), _bar_scale(list(strata.values()))
+    keys = dict.fromkeys(key for stratum in strata.values() for key in stratum.metrics)
+    titles = {key: translate.metric(key if is_of_cases else key.replace("@", "/")) for key in keys}
+    rows: list[Row] = []
+    for stratum, result in strata.items():
+        if not is_of_cases and not result.nodules:
+            continue
+        row: dict[Head, Cell] = {"": head(translate.word(stratum))}
+        if is_of_cases:
+            row["strata.cases"] = count(result.cases)
+        row["strata.nodules"] = count(result.nodules)
+        if is_of_cases:
+            row["strata.missed"] = count(result.missed)
+            row["strata.miss_rate"] = _miss_rate(result, notes, minimum, scale)
+        for key, title in titles.items():
+            row[Cell(title.title, hint=title.meaning)] = (
                 _too_few(notes, minimum)
                 if result.is_too_few
                 else estimate(result.metrics.get(key), notes)
-                for key in keys
-            ),
-        ]
-        for stratum, result in strata.items()
-        if result.nodules
-    ]
-    titles = [translate.metric(key.replace("@", "/")) for key in keys]
-    heads = [
-        words(""),
-        Cell(translate("strata.nodules")),
-        *(Cell(title.title, hint=title.meaning) for title in titles),
-    ]
-    title = translate(
-        "strata.under_rule", division=translate.stratum(name), rule=translate.word(rule)
-    )
-    return Table(title, heads, rows, notes.all(), remark=translate("strata.of_nodules"))
-
-
-def _case_strata(
-    name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
-) -> Table:
-    translate, scale = notes.translate, _bar_scale(list(strata.values()))
-    metrics = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.metrics))
-    rows = []
-    for stratum, result in strata.items():
-        shown = (
-            [_too_few(notes, minimum) for _ in metrics]
-            if result.is_too_few
-            else [estimate(result.metrics.get(key), notes) for key in metrics]
-        )
-        rows.append(
-            [
-                head(translate.word(stratum)),
-                count(result.cases),
-                count(result.nodules),
-                count(result.missed),
-                _miss_rate(result, notes, minimum, scale),
-                *shown,
-            ]
-        )
-    heads = [
-        words(""),
-        *(Cell(translate(f"strata.{key}")) for key in ("cases", "nodules", "missed", "miss_rate")),
-        *(Cell(translate.metric(key).title, hint=translate.metric(key).meaning) for key in metrics),
-    ]
-    title = translate(
-        "strata.under_rule", division=translate.stratum(name), rule=translate.word(rule)
-    )
-    return Table(title, heads, rows, notes.all(), remark=translate("strata.bars", end=f"{scale:g}"))
+            )
+        rows.append(row)
+    division, ruled = translate.stratum(name), translate.word(rule)
+    caption = translate("strata.under_rule", division=division, rule=ruled)
+    bars, of_nodules = translate("strata.bars", end=f"{scale:g}"), translate("strata.of_nodules")
+    remark = bars if is_of_cases else of_nodules
+    return Table.of(caption, rows, translate, notes, remark=remark)
 
 
 def _bar_scale(strata: list[Stratum]) -> float:
@@ -156,18 +120,12 @@ def agreement_chart(rows: Sequence[JsonObject], translate: Translator) -> Chart 
     if not shown:
         return None
     ends = [end for row in shown for end in (row.get("low"), row["value"]) if end is not None]
-    low = min(0.0, *ends)
-    axis = Axis(
-        translate("axis.agreement"), low, 1.0, tuple(tick for tick in TICKS if tick[0] >= low)
-    )
-    drawn = [
-        Row(
-            str(row["name"]),
-            (Value(row["value"], row.get("low"), row.get("high"), decimals(row["value"])),),
-        )
-        for row in shown
-    ]
-    title = translate("agreement.chart")
-    return Chart(
-        title, row_chart(drawn, axis, title, base=0.0), remarks=(translate("agreement.remark"),)
-    )
+    low, title = min(0.0, *ends), translate("agreement.chart")
+    ticks = tuple(tick for tick in TICKS if tick[0] >= low)
+    axis = Axis(translate("axis.agreement"), low, 1.0, ticks)
+    drawn = []
+    for row in shown:
+        value = Value(row["value"], row.get("low"), row.get("high"), decimals(row["value"]))
+        drawn.append(Bars(str(row["name"]), (value,)))
+    remarks = (translate("agreement.remark"),)
+    return Chart(title, row_chart(drawn, axis, title, base=0.0), remarks=remarks)

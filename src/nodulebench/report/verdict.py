@@ -1,15 +1,14 @@
 """Document -> the verdict against the criteria of a plan that was frozen before the test."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import PRIMARY, CriterionSummary
-from nodulebench.core.notices import Notice
 from nodulebench.i18n.numbers import decimals, interval, p_value, significant
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Notes, Table, head, short, undefined, words
+from nodulebench.report.blocks import Head, Notes, Table, head, short, undefined, words
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
 
@@ -25,7 +24,7 @@ class VerdictBlock(Block):
     """passed, failed or undecided; mixed: not the same for every algorithm."""
     answer: str
     sentences: tuple[str, ...]
-    table: Table
+    table: Table | None
 
 
 def verdict(document: Document, translate: Translator) -> VerdictBlock | None:
@@ -33,34 +32,25 @@ def verdict(document: Document, translate: Translator) -> VerdictBlock | None:
     plan = document.plan
     if plan is None:
         return None
-    primary = [criterion for criterion in plan.criteria if criterion.family == PRIMARY]
-    further = [criterion for criterion in plan.criteria if criterion.family != PRIMARY]
+    by_family = [[criterion.met for criterion in plan.criteria if criterion.family == PRIMARY]]
+    by_family += [[criterion.met for criterion in plan.criteria if criterion.family != PRIMARY]]
     sentences = [
-        translate("verdict.counted", met=_met(primary), all=len(primary)),
-        *([translate("verdict.families", met=_met(further), all=len(further))] if further else []),
-        translate(
-            "verdict.plan",
-            name=plan.name,
-            author=translate("verdict.by", author=plan.author) if plan.author else "",
-            when=plan.frozen_at,
-            digest=plan.digest,
-        ),
+        translate(f"verdict.{key}", met=met.count(True), all=len(met))
+        for key, met in zip(("counted", "families"), by_family, strict=True)
+        if met or key == "counted"
     ]
+    author = translate("verdict.by", author=plan.author) if plan.author else ""
+    stated = {"name": plan.name, "author": author, "when": plan.frozen_at, "digest": plan.digest}
+    sentences.append(translate("verdict.plan", **stated))
     if not plan.matches:
         sentences.append(translate("verdict.other_test"))
         sentences += [translate.message(text) for text in plan.differences]
-    if len(plan.verdicts) > 1:
-        sentences += [
-            translate(
-                "verdict.of_outcome", outcome=translate(f"verdict.{outcome}.adjective"), names=names
-            )
-            for outcome in ("passed", "failed", "undecided")
-            if (
-                names := translate.listed(
-                    k for k, verdict in plan.verdicts.items() if verdict == outcome
-                )
-            )
-        ]
+    for outcome in ("passed", "failed", "undecided") if len(plan.verdicts) > 1 else ():
+        names = [name for name, verdict in plan.verdicts.items() if verdict == outcome]
+        if names:
+            named = translate(f"verdict.{outcome}.adjective")
+            listed = translate.listed(names)
+            sentences.append(translate("verdict.of_outcome", outcome=named, names=listed))
     outcomes = list(plan.verdicts.values())
     is_mixed = plan.matches and len(set(outcomes)) > 1
     several = translate("verdict.several", passed=outcomes.count("passed"), all=len(outcomes))
@@ -72,64 +62,43 @@ def verdict(document: Document, translate: Translator) -> VerdictBlock | None:
     )
 
 
-def _met(criteria: Sequence[CriterionSummary]) -> int:
-    return sum(criterion.met is True for criterion in criteria)
-
-
-def _criteria_table(criteria: Sequence[CriterionSummary], translate: Translator) -> Table:
+def _criteria_table(criteria: Sequence[CriterionSummary], translate: Translator) -> Table | None:
     notes = Notes(translate)
     is_single = len({criterion.algorithm for criterion in criteria}) == 1
     has_families = any(criterion.family != PRIMARY for criterion in criteria)
     rows = []
     for criterion in criteria:
-        value = (
+        metric = _criterion(criterion, translate)
+        row: dict[Head, Cell] = {} if is_single else {"head.algorithm": head(criterion.algorithm)}
+        row["verdict.head_criterion"] = head(metric) if is_single else words(metric)
+        row["verdict.head_rule"] = short(translate.word(criterion.rule))
+        limit = f"{SIGNS[criterion.comparison]} {significant(criterion.limit)}"
+        row["verdict.head_limit"] = Cell(limit)
+        row["verdict.head_value"] = (
             undefined(criterion.reason, notes)
             if criterion.value is None
             else Cell(decimals(criterion.value), bounds=interval(criterion))
         )
-        met = {True: "yes", False: "no", None: None}[criterion.met]
-        answer = short(
-            translate("verdict.open") if met is None else translate(f"verdict.met_{met}")
-        )
-        if not criterion.met and criterion.reason and criterion.value is not None:
-            why = {
-                "not_assessable": translate("verdict.not_assessable"),
-                "gate_closed": translate("verdict.not_tested"),
-                "lost_by_adjustment": translate("verdict.met_no"),
-            }
-            text = why.get(criterion.reason.code, translate("verdict.open"))
-            answer = Cell(text, kind="name", note=notes.letter(criterion.reason))
-        rows.append(
-            [
-                *([] if is_single else [head(criterion.algorithm)]),
-                head(_criterion(criterion, translate))
-                if is_single
-                else words(_criterion(criterion, translate)),
-                short(translate.word(criterion.rule)),
-                Cell(f"{SIGNS[criterion.comparison]} {significant(criterion.limit)}"),
-                value,
-                *(_family_cells(criterion, translate) if has_families else []),
-                answer,
-            ]
-        )
-    keys = ["criterion", "rule", "limit", "value", "met"]
-    keys[-1:-1] = ["family", "p_value"] if has_families else []
-    heads = [
-        *([] if is_single else [words(translate("head.algorithm"))]),
-        *(
-            Cell(translate(f"verdict.head_{key}"))
-            if key in ("limit", "value", "p_value")
-            else words(translate(f"verdict.head_{key}"))
-            for key in keys
-        ),
-    ]
-    return Table(translate("verdict.criteria"), heads, rows, notes.all())
+        if has_families:
+            adjusted = criterion.adjusted_p_value
+            both = f"{p_value(criterion.p_value)}, {p_value(adjusted)}"
+            row["verdict.head_family"] = short(translate.word(criterion.family))
+            row["verdict.head_p_value"] = Cell("–" if adjusted is None else both)
+        answer = ANSWERS[criterion.met]
+        reason, note = criterion.reason, ""
+        if not criterion.met and reason and criterion.value is not None:
+            answer, note = WHY_NOT.get(reason.code, "open"), notes.letter(reason)
+        row["verdict.head_met"] = Cell(translate(f"verdict.{answer}"), kind="name", note=note)
+        rows.append(row)
+    return Table.of(translate("verdict.criteria"), rows, translate, notes)
 
 
-def _family_cells(criterion: CriterionSummary, translate: Translator) -> list[Cell]:
-    adjusted = criterion.adjusted_p_value
-    both = "" if adjusted is None else f"{p_value(criterion.p_value)}, {p_value(adjusted)}"
-    return [short(translate.word(criterion.family)), Cell(both or "–")]
+ANSWERS = {True: "met_yes", False: "met_no", None: "open"}
+WHY_NOT = {
+    "not_assessable": "not_assessable",
+    "gate_closed": "not_tested",
+    "lost_by_adjustment": "met_no",
+}
 
 
 def _criterion(criterion: CriterionSummary, translate: Translator) -> str:
@@ -169,30 +138,26 @@ def notices(document: Document, translate: Translator) -> list[About]:
 
 def has_warnings(document: Document) -> bool:
     """Whether a submission may well be wrong, so that its reader must see it at once."""
-    return any(
-        _is_warning(notice) for algorithm in document.algorithms for notice in algorithm.notices
-    )
-
-
-def _is_warning(notice: Notice) -> bool:
-    if notice.code == "cases_without_marks":
-        return bool(2 * notice.values.get("count", 0) > notice.values.get("cases", 0))
-    return notice.code in WARNINGS
+    for notice in (notice for algorithm in document.algorithms for notice in algorithm.notices):
+        values = notice.values
+        if notice.code == "cases_without_marks":
+            if 2 * values.get("count", 0) > values.get("cases", 0):
+                return True
+        elif notice.code in WARNINGS:
+            return True
+    return False
 
 
 def remarks_table(document: Document, translate: Translator) -> Table | None:
     """How the rules were applied."""
-    remarks = _without_repeats(list(_remarks(document, translate)), document, translate)
-    if not remarks:
-        return None
-    rows = [[head(about), words(text)] for about, text in remarks]
-    return Table(translate("remarks.caption"), [], rows)
-
-
-def _remarks(document: Document, translate: Translator) -> Iterator[About]:
-    for algorithm, rule, result in document.results:
-        for text in result.remarks:
-            yield _about(algorithm.name, rule, translate), translate.message(text)
+    remarks = [
+        (_about(algorithm.name, rule, translate), translate.message(text))
+        for algorithm, rule, result in document.results
+        for text in result.remarks
+    ]
+    shown = _without_repeats(remarks, document, translate)
+    rows = [[head(about), words(text)] for about, text in shown]
+    return Table(translate("remarks.caption"), [], rows) if rows else None
 
 
 def _about(name: str, rule: str, translate: Translator) -> str:
@@ -212,18 +177,13 @@ def _without_repeats(
         }
         for rule in document.rules
     } | {translate("notice.all"): set(names)}
-    return [
-        (_together(abouts, everyone if len(names) > 1 else {}), text)
-        for text, abouts in concerned.items()
-    ]
-
-
-def _together(abouts: list[str], everyone: dict[str, set[str]]) -> str:
-    """Whom a notice concerns; all algorithms are not listed one by one."""
-    for name, members in everyone.items():
-        if members <= set(abouts):
-            abouts = [name, *(about for about in abouts if about not in members)]
-    return "; ".join(abouts)
+    together = []
+    for text, abouts in concerned.items():
+        for name, members in everyone.items() if len(names) > 1 else ():
+            if members <= set(abouts):  # all algorithms are not listed one by one
+                abouts = [name, *(about for about in abouts if about not in members)]
+        together.append(("; ".join(abouts), text))
+    return together
 
 
 SIGNING = ("tested", "checked", "released")

@@ -31,13 +31,13 @@ from nodulebench.matching.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import METRIC_INFO
 from nodulebench.metrics import METRICS as REGISTERED_METRICS
 from nodulebench.report.checklist import ITEMS
-from nodulebench.report.comparison import COLUMNS as COMBINED
-from nodulebench.report.comparison import MARGIN_ANSWERS
+from nodulebench.report.comparison import FORMATS as COMBINED
+from nodulebench.report.comparison import MARGIN_ANSWERS, SIDES
 from nodulebench.report.curves import OTHER_CURVES
 from nodulebench.report.errors import KINDS as GALLERY_KINDS
 from nodulebench.report.html import render_html
 from nodulebench.report.methods import ONE_TO_ONE
-from nodulebench.report.verdict import SIGNING
+from nodulebench.report.verdict import ANSWERS, SIGNING, WHY_NOT
 from nodulebench.web.viewer.export import WRITABLE
 
 PACKAGE = Path(nodulebench.__file__).parent
@@ -101,7 +101,6 @@ def test_every_key_of_the_viewer_has_a_text() -> None:
 
 
 VERDICTS = get_args(Verdict)
-EFFECTS = ("one_way", "repeated", "friedman")
 SOURCES = ("sampling", "rule", "order", "reference", "size", "replicates", "algorithm", "computing")
 SECTIONS = (
     "compared",
@@ -128,7 +127,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.section_{key}": (
         *("design", "rules", "ranges", "shares", "thin", "against", "commission"),
     ),
-    "coverage.hard_{difficulty['name']}": DIFFICULTIES,
+    "coverage.hard_{row['name']}": DIFFICULTIES,
     "coverage.{key}": ("purpose", "patients", "identification"),
     "coverage.head_{key}": (
         "rule", "source", "required", "found", "answer", "missing", "low", "mean", "high",
@@ -146,19 +145,17 @@ FAMILIES: dict[str, Iterable[object]] = {
     "verdict.{plan.verdict}": VERDICTS,
     "feedback.{feedback['verdict']}": VERDICTS,
     "verdict.{outcome}.adjective": VERDICTS,
-    "verdict.met_{met}": ("yes", "no"),
-    "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met", "family", "p_value"),
+    "verdict.{key}": ("counted", "families"),
+    "verdict.{answer}": (*ANSWERS.values(), *WHY_NOT.values()),
     "verdict.bound_{criterion.bound}": get_args(Criterion.model_fields["bound"].annotation),
     "readings.by_{by}": ("rate", "fraction", "point"),
-    "spread.{name}": ("reference", "nodules", "hit"),
-    "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
     "answer.{topic}": (
         "design", "goal", "missing_data", "blinding_index", "hit_criterion", "metrics", "counts",
         "estimates", "protocol", "software",
     ),
     "checklist.{key}": ("topic", "stard", "claim", "answer"),
     "check.{topic}": (topic for topic, _, _ in ITEMS),
-    "sketch.{name}": ONE_TO_ONE,
+    "sketch.{name}": (*ONE_TO_ONE, "luna16"),
     "flow.best_{rule}": ONE_TO_ONE,
     "interval.{choice.method}": get_args(IntervalChoice.model_fields["method"].annotation),
     "interpolation.{protocol.interpolation}": get_args(
@@ -170,26 +167,16 @@ FAMILIES: dict[str, Iterable[object]] = {
         "duplicates", "scored_marks", "score_threshold", "operating_point",
         "operating_points", "reading", "size_bins", "smallest_stratum", "intervals", "seed",
     ),
-    "sources.{key}": ("source", "treated", "in_interval"),
     "source.{name}": SOURCES,
     "source.{name}_in": SOURCES,
-    "uncertainty.{key}": ("value", "half_width", "sides"),
-    "trace.{step}": ("report", "metrics", "protocol", "labels", "reference", "cohort", "plan"),
-    "trace.{step[0]}": ("marks",),
-    "effect.{key}": (
-        *EFFECTS, "mean_difference", "unpaired", "paired", "paired_holm", "wilcoxon",
-        "wilcoxon_holm",
-    ),
-    "effect.{key}_hint": EFFECTS,
+    "trace.{key}": ("reference", "cohort"),
     "combined.{name}": COMBINED,
     "compared.p_{key}": ("permutation", "delong"),
     "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
-    "mcnemar.{key}": ("both", "algorithm_only", "baseline_only", "neither", "difference"),
-    "rank.{key}": ("value", "interval", "first", "group"),
+    "mcnemar.{side}": SIDES,
     "workbench.file.{kind}": WRITABLE,
     "worst.{kind}": WorstCases.__annotations__,
     "gallery.{kind}": GALLERY_KINDS,
-    "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),
     "axis.{column}": ("sensitivity", "fp_per_case"),
     "curve.{curve}.{axis}": (f"{curve}.{axis}" for curve in OTHER_CURVES for axis in "xy"),
     "curve.{curve}": OTHER_CURVES,
@@ -239,7 +226,9 @@ def test_every_key_that_is_put_together_has_a_text() -> None:
 
 def test_every_text_is_used_somewhere() -> None:
     whole, _ = keys_in_source()
-    assert sorted(set(texts("en")) - whole - keys_of_families()) == []
+    used = whole | keys_of_families()
+    hints = {f"{key}_hint" for key in used}
+    assert sorted(set(texts("en")) - used - hints) == []
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

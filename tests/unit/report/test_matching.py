@@ -1,6 +1,7 @@
 """How marks are matched, drawn: the sketch of a rule shows what the rule itself says."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from builders.evaluation import algorithm_result, evaluation
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.i18n.translator import translator
-from nodulebench.report.charts.diagrams import SCHEMES, Step, circle, flow_chart, scheme
+from nodulebench.report.charts.diagrams import SKETCHES, Step, circle, flow_chart
 from nodulebench.report.charts.svg import text_width, wrapped
 from nodulebench.report.methods import matching_chart, rule_sketches
 
@@ -29,7 +30,7 @@ def points(path: str) -> np.ndarray:
 def boxes(rule: str) -> dict[str, tuple[float, float, float, float]]:
     """The boxes of a sketch by their colour: left, top, right, bottom."""
     by_text = {}
-    for part in SCHEMES[rule]:
+    for part in SKETCHES[rule]:
         for kind, x, y, width, height in re.findall(
             r'<rect class="boxed (c\d)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" '
             r'height="([\d.]+)"',
@@ -41,7 +42,7 @@ def boxes(rule: str) -> dict[str, tuple[float, float, float, float]]:
 
 
 def markers(rule: str) -> list[tuple[float, float]]:
-    text = "".join(SCHEMES[rule])
+    text = "".join(SKETCHES[rule])
     return [(float(x), float(y)) for x, y in re.findall(r"translate\(([\d.]+) ([\d.]+)\)", text)]
 
 
@@ -49,14 +50,15 @@ def test_every_rule_of_the_protocol_is_sketched_and_described() -> None:
     charts = rule_sketches(document("center_hit", "area_overlap", "luna16"), TRANSLATE)
     assert [chart.title for chart in charts] == ["center hit", "area overlap", "luna16"]
     assert charts[1].remarks == ("The mark's box covers more than half of the nodule's box.",)
-    assert scheme("rule_of_others", "") is None
+    others = SimpleNamespace(rules=[SimpleNamespace(name="rule_of_others")])
+    assert rule_sketches(SimpleNamespace(protocol=others), TRANSLATE) == []
 
 
 def test_sketch_of_center_hit_has_the_marks_centre_inside_the_outline() -> None:
     (center,) = markers("center_hit")
     left, top, right, bottom = boxes("center_hit")["c2"]
     assert center == pytest.approx(((left + right) / 2, (top + bottom) / 2))
-    outline = points(re.search(r'd="([^"]+)"', SCHEMES["center_hit"][0])[1])  # type: ignore[index]
+    outline = points(re.search(r'd="([^"]+)"', SKETCHES["center_hit"][0])[1])  # type: ignore[index]
     assert outline[:, 0].min() < center[0] < outline[:, 0].max()
     assert outline[:, 1].min() < center[1] < outline[:, 1].max()
 
@@ -78,7 +80,8 @@ def test_sketch_of_area_overlap_covers_more_than_half() -> None:
     down = min(nodule[3], mark[3]) - max(nodule[1], mark[1])
     assert across * down / ((nodule[2] - nodule[0]) * (nodule[3] - nodule[1])) > 0.5
     shaded = re.search(
-        r'class="heat" x="58" y="31" width="(\d+)" height="(\d+)"', "".join(SCHEMES["area_overlap"])
+        r'class="heat" x="58" y="31" width="(\d+)" height="(\d+)"',
+        "".join(SKETCHES["area_overlap"]),
     )
     assert shaded
     assert (float(shaded[1]), float(shaded[2])) == (across, down)

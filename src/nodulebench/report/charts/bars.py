@@ -125,7 +125,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Bars:
     """A name and its values."""
 
     name: str
@@ -133,7 +133,7 @@ class Row:
 
 
 def row_chart(
-    rows: Sequence[Row],
+    rows: Sequence[Bars],
     axis: Axis,
     description: str,
     *,
@@ -181,7 +181,7 @@ def row_chart(
     return chart(WIDTH, bottom + ROWS_BOTTOM, parts, description)
 
 
-def _height(row: Row, *, is_above: bool) -> float:
+def _height(row: Bars, *, is_above: bool) -> float:
     return (
         STEP * max(1, len(row.values))
         + (8 if len(row.values) > 1 else 4)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from nodulebench.report.charts.styles import Dot
-from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH_FROM_SVG
+from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
 from nodulebench.report.charts.svg import LINE, chart, stroke, wrapped
 from nodulebench.report.pages.svg import label
 
@@ -33,53 +33,38 @@ def flow_chart(steps: Sequence[Step], description: str) -> Markup:
     parts: list[str] = []
     top, middle = 4.0, MAIN / 2 + 2
     for number, step in enumerate(steps):
-        lines, exit_lines = wrapped(step.text, MAIN - 2 * PADDING), wrapped(step.exit, SIDE - 14)
-        height = LINE * max(len(lines), len(exit_lines) if step.exit else 0) + 2 * PADDING
-        parts += _box(2, top, MAIN, height, lines)
+        boxes = [(2, MAIN, wrapped(step.text, MAIN - 2 * PADDING))]
+        start, end = MAIN + 2, WIDTH - SIDE - 2
         if step.exit:
-            y = top + height / 2
-            start, end = MAIN + 2, WIDTH_FROM_SVG - SIDE - 2
-            parts += _arrow(f"M{start} {y:.1f}H{end}", f"M{end - 6} {y - 4:.1f}l6 4l-6 4")
-            parts.append(label((start + end) / 2, y - 6, step.otherwise))
-            parts += _box(end, top, SIDE, height, exit_lines)
-        if number + 1 < len(steps):
-            foot = top + height + GAP
-            parts += _arrow(
-                f"M{middle} {top + height:.1f}V{foot:.1f}", f"M{middle - 4} {foot - 6:.1f}l4 6l4-6"
+            boxes.append((end, SIDE, wrapped(step.exit, SIDE - 14)))
+        height = LINE * max(len(lines) for _, _, lines in boxes) + 2 * PADDING
+        y, foot = top + height / 2, top + height + GAP
+        for left, width, lines in boxes:
+            if left == end:
+                parts.append(stroke("whisker", f"M{start} {y:.1f}H{end}"))
+                parts.append(stroke("whisker", f"M{end - 6} {y - 4:.1f}l6 4l-6 4"))
+                parts.append(label((start + end) / 2, y - 6, step.otherwise))
+            parts.append(
+                f'<rect class="box" x="{left:.1f}" y="{top:.1f}" width="{width}"'
+                f' height="{height:.1f}"/>'
             )
+            first = y - LINE * (len(lines) - 1) / 2 + 4.5
+            for place, line in enumerate(lines):
+                parts.append(label(left + width / 2, first + LINE * place, line, "axis"))
+        if number + 1 < len(steps):
+            parts.append(stroke("whisker", f"M{middle} {top + height:.1f}V{foot:.1f}"))
+            parts.append(stroke("whisker", f"M{middle - 4} {foot - 6:.1f}l4 6l4-6"))
             parts.append(label(middle + 8, top + height + 19, step.onward, "first"))
-        top += height + GAP
-    return chart(WIDTH_FROM_SVG, top - GAP + 6, parts, description)
+        top = foot
+    return chart(WIDTH, top - GAP + 6, parts, description)
 
 
-def _box(left: float, top: float, width: float, height: float, lines: Sequence[str]) -> list[str]:
-    first = top + height / 2 - LINE * (len(lines) - 1) / 2 + 4.5
-    return [
-        f'<rect class="box" x="{left:.1f}" y="{top:.1f}" width="{width}" height="{height:.1f}"/>',
-        *(
-            label(left + width / 2, first + LINE * number, line, "axis")
-            for number, line in enumerate(lines)
-        ),
-    ]
-
-
-def _arrow(shaft: str, point: str) -> list[str]:
-    return [stroke("whisker", shaft), stroke("whisker", point)]
-
-
-WIDTH, HEIGHT = 150, 120
+SKETCH_SIZE = (150, 120)
 OUTLINE = "M40 62C38 40 58 28 78 32C100 34 114 50 108 70C102 92 78 98 62 92C48 88 41 78 40 62z"
 """A nodule as a reader outlines it."""
 CIRCLE = "M{left} {y}C{left} {up} {near} {top} {x} {top}C{far} {top} {right} {up} {right} {y}C{right} {down} {far} {bottom} {x} {bottom}C{near} {bottom} {left} {down} {left} {y}z"  # noqa: E501
 KAPPA = 0.5523
 """How far the handles of a Bézier curve reach that draws a quarter of a circle."""
-
-
-def scheme(rule: str, description: str) -> Markup | None:
-    """The sketch of a rule; None for rules of others."""
-    if rule not in SCHEMES:
-        return None
-    return chart(WIDTH, HEIGHT, SCHEMES[rule], description)
 
 
 def circle(x: float, y: float, radius: float) -> str:
@@ -96,7 +81,7 @@ NODULE = stroke("outline c1", OUTLINE)
 NODULE_BOX = '<rect class="boxed c1" x="39" y="31" width="71" height="64"/>'
 SPHERE = stroke("outline c1", circle(75, 62, 36))
 NODULE_CENTRE = Dot(0).marker(75, 62)
-SCHEMES = {
+SKETCHES = {
     "luna16": (SPHERE, NODULE_CENTRE, stroke("whisker", "M75 62h36"), Dot(1).marker(92, 46)),
     "luna16_clean": (SPHERE, NODULE_CENTRE, stroke("whisker", "M75 62h36"), Dot(1).marker(92, 46)),
     "center_hit": (
@@ -118,4 +103,4 @@ SCHEMES = {
         '<rect class="heat" x="58" y="31" width="52" height="51" fill-opacity="0.35"/>',
     ),
 }
-"""What each sketch is made of: the nodule in the first colour, the mark in the second."""
+"""The parts of the sketch of each rule: the nodule in the first colour, the mark in the second."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nodulebench.report.charts.bars import (
     HEIGHT,
     TOP,
+    Bars,
     Column,
-    Row,
     Value,
     column_chart,
     histogram,
@@ -49,8 +49,8 @@ def texts(svg: str) -> list[str]:
     return [element.text or "" for element in elements(svg, "text")]
 
 
-def rows_of(*shares: float) -> list[Row]:
-    return [Row(f"row {n}", (Value(share, text=f"{share:g}"),)) for n, share in enumerate(shares)]
+def rows_of(*shares: float) -> list[Bars]:
+    return [Bars(f"row {n}", (Value(share, text=f"{share:g}"),)) for n, share in enumerate(shares)]
 
 
 def test_column_is_as_high_as_its_value_and_its_whisker_as_the_deviation() -> None:
@@ -110,13 +110,13 @@ def test_bars_of_rows_are_as_long_as_their_values() -> None:
 
 
 def test_intervals_are_drawn_only_where_there_are_any() -> None:
-    rows = [Row("a", (Value(0.5, 0.4, 0.6),)), Row("b", (Value(0.5),))]
+    rows = [Bars("a", (Value(0.5, 0.4, 0.6),)), Bars("b", (Value(0.5),))]
     assert len(elements(row_chart(rows, UNIT, ""), "path", "whisker")) == 1
 
 
 def test_long_names_are_above_their_rows() -> None:
     name = "an algorithm whose developer is fond of words"
-    drawn = row_chart([Row(name, (Value(0.5),)), Row("b", (Value(0.1),))], UNIT, "")
+    drawn = row_chart([Bars(name, (Value(0.5),)), Bars("b", (Value(0.1),))], UNIT, "")
     (label, _) = elements(drawn, "text", "name")
     assert "first" in label.attrib["class"]
     assert label.text == name
@@ -162,7 +162,7 @@ def test_heat_map_says_every_count_and_shades_by_it() -> None:
 def test_every_chart_escapes_its_texts() -> None:
     value = Value(0.5, text=BAD)
     for drawn in (
-        row_chart([Row(BAD, (value,))], Axis(BAD, 0, 1, ((0, BAD),)), BAD, limits=[(0.2, BAD)]),
+        row_chart([Bars(BAD, (value,))], Axis(BAD, 0, 1, ((0, BAD),)), BAD, limits=[(0.2, BAD)]),
         column_chart([BAD], [[Column(0.5, 0.4, 0.6, BAD)]], Axis(BAD, 0, 1, ()), BAD),
         box_plot([(BAD, np.array([0.1, 0.2]))], [Bracket(0, 0, BAD)], UNIT, BAD),
         heat_map([BAD], [BAD], [[1]], BAD, BAD, whole=1),
