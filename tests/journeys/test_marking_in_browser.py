@@ -205,7 +205,7 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
         second.locator("#notice.wrong").wait_for()
         assert "another window" in second.locator("#notice").inner_text()
         assert stored_findings(served)[0].subtlety == 2
-        second.get_by_text("Use mine instead").click()
+        second.get_by_text("Use my version").click()
         saved(second)
         assert stored_findings(served)[0].subtlety == 5
         assert len(stored_findings(served)) == 2

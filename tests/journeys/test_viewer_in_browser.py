@@ -257,7 +257,7 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
             page.wait_for_function(
                 "() => document.getElementById('at').textContent.includes('0.85')"
             )
-            assert "Found 0 of 3" in page.locator("#summary").inner_text()
+            assert "0 of 3 nodules detected" in page.locator("#summary").inner_text()
             assert page.locator("#evaluation [name=point]").input_value() == "own"
             page.locator("main canvas").first.focus()
             page.keyboard.press("[")
@@ -265,7 +265,7 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
                 "() => document.getElementById('at').textContent.includes('0.8')"
             )
             page.wait_for_function(
-                "() => document.getElementById('summary').textContent.includes('Found 1 of 3')"
+                "() => document.getElementById('summary').textContent.includes('1 of 3 nodules detected')"
             )
         served.stop()
     assert [error[:2] for error in seen] == [
@@ -345,7 +345,7 @@ def test_scans_open_with_the_saved_hanging(browser: Any, tmp_path: Path) -> None
         with opened_page(browser, served) as page:
             for key in ("v", "3", "m", "+", "+"):
                 page.keyboard.press(key)
-            page.get_by_text("Keep view").click()
+            page.get_by_text("Save layout").click()
             page.get_by_text("Every scan opens like this").wait_for()
         with opened_page(browser, served) as page:
             hung = """() => [document.querySelector("main").dataset.layout, nodulebench.preset,

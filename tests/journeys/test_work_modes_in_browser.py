@@ -290,7 +290,7 @@ def test_an_exam_ends_with_its_sheet_and_the_misses(
         page.wait_for_selector("#sheet")
         sheet = page.locator("aside").inner_text()
         assert ("Not passed" in sheet) != finds
-        assert ("1 of 1 nodules found" if finds else "0 of 1 nodules found") in sheet
+        assert ("1 of 1 nodules detected" if finds else "0 of 1 nodules detected") in sheet
         wait_until_loaded(page)
         if finds:
             save_screenshot(page, "exam-passed")

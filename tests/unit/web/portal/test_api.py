@@ -94,7 +94,7 @@ def test_the_client_reports_errors(address: str, benchmark: str, tmp_path: Path)
     marks.write_text(GOOD)
     with pytest.raises(InputError, match="Sign in first"):
         Client(address).check(benchmark, marks)
-    with pytest.raises(InputError, match="nothing that you may see"):
+    with pytest.raises(InputError, match="you may not see it"):
         Client(address).leaderboard("guess")
     with pytest.raises(InputError, match="cannot be reached"):
         Client("http://127.0.0.1:9").benchmarks()

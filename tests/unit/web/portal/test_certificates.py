@@ -143,7 +143,7 @@ def test_who_may_have_a_certificate(site: Site, as_ada: Browser, lin: User, benc
     assert as_ada.post(f"{waiting}/certificate", waiting).status_code == 409
     as_ada.post(f"{entry}/withdraw", entry)
     assert as_ada.post(f"{entry}/certificate", entry).status_code == 409
-    assert "was withdrawn since" in Browser(site).get(page).text
+    assert "was withdrawn afterwards" in Browser(site).get(page).text
     for wrong in ("/certificates/7", "/certificates/0", "/certificates/99999999999999999999"):
         assert Browser(site).get(wrong).status_code in (404, 422)
 

@@ -19,7 +19,7 @@ from nodulebench.web.portal.submissions.jobs import living_workers, record_end, 
 
 
 def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) -> None:
-    assert "No worker says that it lives" in as_organiser.get("/dashboard").text
+    assert "No worker is running" in as_organiser.get("/dashboard").text
     send_heartbeat(site, "lab:1", opens_sealed=True)
     send_heartbeat(site, "lab:2", opens_sealed=False)
     record_end(site, "lab:2")

@@ -51,4 +51,4 @@ def test_a_submission_during_an_outage_is_answered_with_advice(
     monkeypatch.setattr("nodulebench.web.portal.submissions.routes.submit", lambda *_, **__: away())
     answer = as_ada.send(benchmark, "submit", GOOD)
     assert answer.status_code == 503
-    assert "look at your entries before you send anything again" in answer.text
+    assert "Check your entries before you submit again" in answer.text

@@ -98,7 +98,7 @@ def test_a_form_needs_the_secret_of_its_session(site: Site, as_ada: Browser, lin
     for data in ({}, {"csrf": ""}, {"csrf": "guess"}, {"csrf": other}):
         answer = as_ada.client.post("/account/tokens", data={**data, "name": "x"})
         assert answer.status_code == 403
-        assert "came from elsewhere" in answer.text
+        assert "came from another site" in answer.text
     assert as_ada.post("/account/tokens", "/account", name="x").status_code == 200
 
 

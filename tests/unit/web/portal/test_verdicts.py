@@ -144,7 +144,7 @@ def test_an_outdated_plan_is_reported_only_to_organisers(
     with site.database.reading() as session:
         assert list(session.scalars(select(Job.state))) == ["failed"]
     page = as_ada.get(entry).text
-    assert "The organisers have the reason" in page
+    assert "The organisers can see the reason" in page
     assert "was frozen for" not in page
     assert "was frozen for 4 cases; this test set has 3" in as_olga.get("/dashboard").text
     refused = lay_plan(as_olga, benchmark, plan, "plan.json")

@@ -94,7 +94,7 @@ def test_a_good_outline_passes(client: TestClient) -> None:
     client.post("/scans/1/submit", headers=OWN)
     page = client.get("/").text
     assert "Passed" in page
-    assert "1 of 1 nodules found, 0 marks on none" in page
+    assert "1 of 1 nodules detected, 0 false positives" in page
 
 
 def test_a_sequence_without_a_scan_and_a_key_without_slices_are_refused(

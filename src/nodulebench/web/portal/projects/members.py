@@ -82,7 +82,7 @@ def account_of(site: Site, login: str) -> str:
     with site.database.reading() as session:
         account = session.scalar(select(Account.id).where(Account.login == login))
     if account is None:
-        remedy = "Make an account by a link of the page 'People'."
+        remedy = "Create an account with a link of the page 'People'."
         raise InputError.at(f"login '{login}'", "has no account.", remedy)
     return account
 

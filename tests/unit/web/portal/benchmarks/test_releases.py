@@ -139,7 +139,7 @@ def test_nothing_of_a_sealed_set_is_released(
     for name in ("whole", "below"):
         answer = release(as_organiser, benchmark, name)
         assert answer.status_code == 409
-        assert "of which nothing is given out" in answer.text
+        assert "whose files are not shared" in answer.text
     scan = next((sealed / "data" / "images").rglob("*.dcm"))
     shutil.copy(scan, place / "harmless.dcm")
     os.link(scan, place / "linked.dcm")

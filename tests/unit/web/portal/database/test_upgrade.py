@@ -116,7 +116,7 @@ def test_a_site_with_the_first_tables_works(upgraded: Site) -> None:
     with upgraded.database.reading() as session:
         for entry in session.scalars(select(Entry)):
             assert olga.get(f"/entries/{entry.id}").status_code == 200
-    assert "The log holds" in olga.post("/log/verify", "/log").text
+    assert "The log is intact" in olga.post("/log/verify", "/log").text
 
 
 @pytest.mark.slow

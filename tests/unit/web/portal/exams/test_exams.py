@@ -85,13 +85,13 @@ def test_from_the_exam_form_to_admitted_readers(any_site: Site) -> None:
     exam = where.rpartition("/")[2]
     assert "No reader has submitted" in office.get(where).text
     reader = signed_in(site, "rea")
-    assert "not begun" in reader.get("/projects").text
-    assert "Begin the exam" in reader.get(where).text
+    assert "not started" in reader.get("/projects").text
+    assert "Start exam" in reader.get(where).text
     finds_all(sits(site, exam, "rea"))
     finds_nothing(sits(site, exam, "lena"))
     sheet = reader.get(f"{where}/session/").text
     assert "Passed" in sheet
-    assert "1 of 1 nodules found, 0 marks on none" in sheet
+    assert "1 of 1 nodules detected, 0 false positives" in sheet
     failed = signed_in(site, "lena")
     assert "Not passed" in failed.get(f"{where}/session/").text
     chosen = {"rule": "center_hit", "algorithm": "lena"}

@@ -100,7 +100,7 @@ def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
     site = any_site
     organiser = make_person(site, "olga", "organiser")
     olga = signed_in(site, "olga")
-    assert "This machine has no folder of scans" in olga.get("/projects/new").text
+    assert "This site has no folder of scans" in olga.get("/projects/new").text
     made = make_ball_project(site, organiser, "a")
     files = {"roster": ("people.toml", roster_text().encode())}
     given = {"title": "By form", "images": SCANS, "workflow": "nifdc-2022"}
@@ -111,10 +111,10 @@ def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
     assert opens_batch(olga, project_id, reviewer="lead2").status_code == 303
     works_through(site, project_id)
     assert problems(site, project_id) == []
-    assert "The log of the project holds" not in olga.get(project).text
+    assert "The project log is intact" not in olga.get(project).text
     page = olga.get(f"{project}?check=yes").text
     assert "released" in page
-    assert "The log of the project holds" in page
+    assert "The project log is intact" in page
     taken = zipfile.ZipFile(io.BytesIO(olga.get(f"{project}/reference.zip").content))
     taken.extractall(tmp_path / "taken")
     (nodule,) = read_reference(tmp_path / "taken/reference").nodules.iter_rows(named=True)
@@ -143,7 +143,7 @@ def test_a_reviewer_is_drawn_when_all_have_read(
         at_work(site, project, name).submit(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
     page = (
-        as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
+        as_organiser.get("/dashboard").text.partition("Released batches")[2].partition("</tr>")[2]
     )
     cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", page)[:4]
     assert cells == ["3 / 3", "0", "0 / 1", "0"]
@@ -287,7 +287,7 @@ def test_changes_in_the_tables_are_reported(
     assert any("was changed" in message for message in messages)
     assert any("differs from the log of the site" in message for message in messages)
     for query in ("", "?check=yes"):
-        assert "does not hold" in as_organiser.get(f"/projects/{project}{query}").text
+        assert "is not intact" in as_organiser.get(f"/projects/{project}{query}").text
 
 
 def test_which_account_may_be_which_person(site: Site, organiser: User, project: str) -> None:

@@ -155,10 +155,10 @@ def test_a_reader_who_becomes_organiser_stays_blind(
     for name in ("project.zip", "reference.zip"):
         assert browser.get(f"/projects/{projects[0]}/{name}").status_code == 403
     page = browser.get(f"/projects/{projects[0]}")
-    assert "Readings submitted" not in page.text
+    assert "Submitted readings" not in page.text
     handle = browser.get("/dashboard").text
     line = handle.partition(f'href="/projects/{projects[0]}"')[2].partition("</tr>")[0]
-    assert "You read in it" in line
+    assert "you are a reader in this project" in line
     assert "<progress" not in line
     assert browser.get(f"/projects/{projects[0]}/session/scans").status_code == 403
 

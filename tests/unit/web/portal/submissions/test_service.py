@@ -67,7 +67,7 @@ def test_checking_never_opens_the_reference(site: Site, as_ada: Browser, benchma
     assert SECRET_PLACE.encode() not in stored[0].read_bytes()
     answer = as_ada.send(benchmark, "validate", GOOD)
     assert answer.status_code == 200
-    assert "It can be scored: luna16_csv, 3 marks in 3 cases." in answer.text
+    assert "Valid: luna16_csv, 3 marks in 3 cases." in answer.text
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_from_a_file_to_the_leaderboard(
     site: Site, as_ada: Browser, lin: User, benchmark: str
 ) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))
-    assert "waits" in as_ada.get(f"/entries/{entry}").text
+    assert "queued" in as_ada.get(f"/entries/{entry}").text
     assert work_off(site) == 1
     page = as_ada.get(f"/entries/{entry}").text
     assert "done" in page
@@ -236,7 +236,7 @@ def test_others_see_no_reason_of_a_failure(site: Site, as_ada: Browser, benchmar
     (site.settings.sets / "tiny" / "annotations.csv").unlink()
     work_off(site)
     page = as_ada.get(f"/entries/{entry}").text
-    assert "The organisers have the reason" in page
+    assert "The organisers can see the reason" in page
     assert "annotations" not in page
     assert "annotations" in signed_in(site, "olga").get("/dashboard").text
     with pytest.raises(DeniedError), site.database.reading() as session:
