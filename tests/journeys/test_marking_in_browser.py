@@ -186,7 +186,7 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
     # the server is dead: the mark is drawn, stored in the browser, and the tab is closed
     page.mouse.click(*place_on(page, "axial", [PLACE[0] - 9, PLACE[1], PLACE[2]]))
     page.wait_for_function(
-        "() => /2|1 edits wait/.test(document.getElementById('saved').textContent)"
+        "() => /[12] edits are stored/.test(document.getElementById('saved').textContent)"
     )
     page.close()
     with served_folder(folder, port, secret) as served:

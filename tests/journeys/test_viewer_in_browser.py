@@ -346,7 +346,7 @@ def test_scans_open_with_the_saved_hanging(browser: Any, tmp_path: Path) -> None
             for key in ("v", "3", "m", "+", "+"):
                 page.keyboard.press(key)
             page.get_by_text("Save layout").click()
-            page.get_by_text("Every scan opens like this").wait_for()
+            page.get_by_text("Every scan will open with this layout").wait_for()
         with opened_page(browser, served) as page:
             hung = """() => [document.querySelector("main").dataset.layout, nodulebench.preset,
               nodulebench.slabMm, nodulebench.view.zoom]"""

@@ -145,7 +145,7 @@ def organises(browser: Any, site: Site) -> str:
         file = {"name": "people.toml", "mimeType": "text/plain", "buffer": roster_text().encode()}
         page.set_input_files("input[name=roster]", file)
         save_screenshot(page, "new-project")
-        page.get_by_role("button", name="Make").click()
+        page.get_by_role("button", name="Create").click()
         page.wait_for_selector("text=You are office in this project.")
         project_id = page.url.rpartition("/")[2]
         with_accounts(site, project_id, organiser, *PEOPLE)
@@ -350,7 +350,7 @@ def test_a_revision_shows_the_findings_of_others(browser: Any, tmp_path: Path) -
         assert page.locator("#others li").count() == 2
         page.locator("#others button.entry").first.click()
         save_screenshot(page, "revise")
-        page.locator("#others li button", has_text="Take").first.click()
+        page.locator("#others li button", has_text="Copy").first.click()
         page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
         page.locator("#findings button").first.click()
         page.keyboard.press("Shift+Delete")
