@@ -152,7 +152,7 @@ def organises(browser: Any, site: Site) -> str:
         page.reload()
         page.select_option("select[name=reviewer]", "lead2")
         page.get_by_role("button", name="Open a batch").click()
-        page.wait_for_selector("text=being read")
+        page.wait_for_selector("text=first reading")
         save_screenshot(page, "project")
     return project_id
 
