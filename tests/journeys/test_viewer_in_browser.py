@@ -265,7 +265,7 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
                 "() => document.getElementById('at').textContent.includes('0.8')"
             )
             page.wait_for_function(
-                "() => document.getElementById('summary').textContent.includes('1 of 3 nodules detected')"
+                "() => document.getElementById('summary').textContent.includes('1 of 3 nodules')"
             )
         served.stop()
     assert [error[:2] for error in seen] == [

@@ -436,7 +436,7 @@ def test_cancelling_kills_an_evaluation_that_says_nothing(
             raise AssertionError("the evaluation took it for its own error") from error
 
     def cancelling() -> None:
-        while not started:
+        while not begun:
             sleep(0.01)
         jobs.cancel(site, "olga", begun[0])
 
