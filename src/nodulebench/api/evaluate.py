@@ -51,7 +51,6 @@ def evaluate(
     *,
     cases: Any = None,
     plan: str | PathLike[str] | None = None,
-    submissions: Any = None,
     **options: Unpack[ProtocolOptions],
 ) -> Result:
     """Evaluate the marks of one or several algorithms against a reference under a protocol.
@@ -66,7 +65,6 @@ def evaluate(
         progress: called with the name of each algorithm before it is evaluated.
         cases: every case that was tested: a list of ``case_id``, a table or a file.
         plan: a frozen test plan; the result then has its verdict.
-        submissions: the name of ``marks`` before version 0.3.
         options: values instead of the protocol's: ``bootstraps``, the number of resamples;
             ``seed``, their seed; ``at_fp``, false positives per case at which recall, precision
             and the like are read.
@@ -75,14 +73,13 @@ def evaluate(
         InputError: with every problem, by the name of the argument or the line of the file.
         UnknownNameError: if there is no such protocol, rule or metric.
     """
-    given = submissions if marks is None else marks
-    if given is None:
+    if marks is None:
         raise InputError.at("marks", "are missing.", "Give a path, a table, or several.")
     chosen, frozen = _protocol(protocol, plan, options)
     read = reference_of(reference, cases)
-    given_submissions = submissions_of(given, read.cases)
+    submissions = submissions_of(marks, read.cases)
     truth = replace(read, cases=without_images(read.cases))
-    evaluation = evaluate_tables(truth, given_submissions, chosen, _by_name(progress))
+    evaluation = evaluate_tables(truth, submissions, chosen, _by_name(progress))
     return Result.of(evaluation if frozen is None else evaluated_under(frozen, evaluation))
 
 

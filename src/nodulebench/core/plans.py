@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from nodulebench.core.config_model import ConfigModel
-from nodulebench.core.documents.records import PRIMARY, Verdict
+from nodulebench.core.documents.records import PRIMARY, CriterionSummary, Verdict
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 
@@ -55,11 +55,16 @@ class Criterion(ConfigModel):
         return self
 
     def __str__(self) -> str:
-        bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
-        part = f" in {self.stratum}" if self.stratum else ""
-        named = f"{bounds[self.bound]}{self.metric}{part} ({self.rule})"
-        family = "" if self.family == PRIMARY else f" [{self.family}]"
-        return f"{named} {self.comparison} {self.limit:g}{family}"
+        return criterion_text(self)
+
+
+def criterion_text(criterion: Criterion | CriterionSummary) -> str:
+    """A criterion in one line, without its outcome."""
+    bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
+    part = f" in {criterion.stratum}" if criterion.stratum else ""
+    named = f"{bounds[criterion.bound]}{criterion.metric}{part} ({criterion.rule})"
+    family = "" if criterion.family == PRIMARY else f" [{criterion.family}]"
+    return f"{named} {criterion.comparison} {criterion.limit:g}{family}"
 
 
 class AcceptanceCriteria(ConfigModel):
@@ -116,51 +121,30 @@ class TestPlan(AcceptanceCriteria):
 
 
 @dataclass(frozen=True, slots=True)
-class CriterionOutcome:
-    """A criterion, and whether one algorithm meets it."""
-
-    algorithm: str
-    criterion: Criterion
-    value: float | None
-    low: float | None
-    high: float | None
-    is_met: bool | None
-    """None: it cannot be decided."""
-    reason: Notice | None = None
-    """Why not."""
-    replicates: int | None = None
-    """Replicates of the bounds, where the verdict depends on one."""
-    p_value: float | None = None
-    """One-sided, of a criterion that asks for evidence, by inverting the interval."""
-    adjusted_p_value: float | None = None
-    """The same, adjusted for the other criteria of a plan that has several families."""
-
-
-@dataclass(frozen=True, slots=True)
 class PlanOutcome:
     """What came of a test under a plan."""
 
     plan: TestPlan
     differences: tuple[Notice, ...]
     """Where the test was not the planned one; then there is no verdict."""
-    criteria: tuple[CriterionOutcome, ...]
+    criteria: tuple[CriterionSummary, ...]
 
     @property
     def verdict(self) -> Verdict:
         """Whether every algorithm meets every primary criterion."""
-        return self._verdict([outcome.is_met for outcome in self._primary])
+        return self._verdict([outcome.met for outcome in self._primary])
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
         """The same for each algorithm separately."""
         found: dict[str, list[bool | None]] = {}
         for outcome in self._primary:
-            found.setdefault(outcome.algorithm, []).append(outcome.is_met)
+            found.setdefault(outcome.algorithm, []).append(outcome.met)
         return {algorithm: self._verdict(are_met) for algorithm, are_met in found.items()}
 
     @property
-    def _primary(self) -> list[CriterionOutcome]:
-        return [criterion for criterion in self.criteria if criterion.criterion.family == PRIMARY]
+    def _primary(self) -> list[CriterionSummary]:
+        return [criterion for criterion in self.criteria if criterion.family == PRIMARY]
 
     def _verdict(self, are_met: list[bool | None]) -> Verdict:
         if self.differences or not are_met:

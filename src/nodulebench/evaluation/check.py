@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from polars.exceptions import PanicException
 
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, Problem, UndefinedError
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
@@ -21,7 +21,7 @@ from nodulebench.io.cases import case_of_image
 from nodulebench.io.formats import fitting, read_case_list, read_reference, read_submission
 from nodulebench.io.marks.luna16 import parse_columns
 from nodulebench.io.table_files import require_no_parquet
-from nodulebench.matching import label_marks, targets
+from nodulebench.matching import label_cohort
 
 _FORMATS = "What can be read: nodulebench formats."
 
@@ -138,11 +138,9 @@ def _against(
     notices += submission_notices(reference, submission)
     for choice in protocol.rules:
         try:
-            labels = label_marks(reference, listed, protocol, choice)
+            labels, cohort = label_cohort(reference, listed, protocol, choice)
         except UndefinedError:
             continue
-        is_target = targets(reference, listed, protocol)
-        cohort = labelled_cohort(reference, listed, labels, is_target)
         return listed, (*notices, *labels.notices, *scored_notices(cohort))
     return listed, notices
 
@@ -154,37 +152,27 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def repeated_marks(submission: Submission) -> tuple[Notice, ...]:
-    """The number of marks that equal another mark of the same case, to the last digit."""
-    if not _may_repeat(submission.marks):
-        return ()
-    rows = submission.marks.select("case_id", *_SAME).drop_nulls("x_mm")
-    is_again = ~rows.select(pl.struct(pl.all()).is_first_distinct()).to_series()
-    if not is_again.any():
-        return ()
-    cases = rows["case_id"].filter(is_again)
-    return (
-        Notice(
-            "marks_repeated",
-            {
-                "marks": len(cases),
-                "cases": cases.n_unique(),
-                "names": cases.unique(maintain_order=True).head(MOST_NAMED).to_list(),
-            },
-        ),
-    )
+    """The number of marks that equal another mark of the same case, to the last digit.
 
-
-def _may_repeat(marks: pl.DataFrame) -> bool:
-    """Whether two marks may have the same position and score: their hashes are equal.
-
-    For files of a million different marks, one in thirty million is searched in vain.
+    First only hashes of position and score are compared: for files of a million different marks,
+    one in thirty million is searched in vain.
     """
+    marks = submission.marks
     mixed = np.zeros(marks.height, dtype=np.uint64)
     for name in _SAME:
         mixed = (mixed ^ marks[name].cast(pl.Float64).to_numpy().view(np.uint64)) * _MIXER
         mixed ^= mixed >> np.uint64(32)
     mixed.sort()
-    return bool((mixed[1:] == mixed[:-1]).any())
+    if not (mixed[1:] == mixed[:-1]).any():
+        return ()
+    rows = marks.select("case_id", *_SAME).drop_nulls("x_mm")
+    is_again = ~rows.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    if not is_again.any():
+        return ()
+    cases = rows["case_id"].filter(is_again)
+    names = cases.unique(maintain_order=True).head(MOST_NAMED).to_list()
+    values = {"marks": len(cases), "cases": cases.n_unique(), "names": names}
+    return (Notice("marks_repeated", values),)
 
 
 def cases_without_marks(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
@@ -197,17 +185,9 @@ def cases_without_marks(reference: Reference, submission: Submission) -> tuple[N
     empty = np.flatnonzero(is_empty)
     if not len(empty):
         return ()
-    names = reference.cases["case_id"]
-    return (
-        Notice(
-            "cases_without_marks",
-            {
-                "count": len(empty),
-                "cases": reference.cases.height,
-                "names": [names[row] for row in empty[:MOST_NAMED].tolist()],
-            },
-        ),
-    )
+    names = reference.cases["case_id"].gather(empty[:MOST_NAMED]).to_list()
+    values = {"count": len(empty), "cases": reference.cases.height, "names": names}
+    return (Notice("cases_without_marks", values),)
 
 
 def failed_runs(submission: Submission) -> tuple[Notice, ...]:
@@ -236,20 +216,6 @@ HIGHEST_SHARE = 1 / 3
 """Share of the pairs of a hit and a false positive in which the hit has the higher score."""
 
 
-def score_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
-    """If the hits have the low scores, ask whether a low score means a nodule.
-
-    The notice reveals which marks are hits, so it is for the laboratory only.
-    """
-    hits, others = cohort.hit_score[cohort.is_hit], cohort.false_score
-    if not cohort.has_scores or min(len(hits), len(others)) < FEWEST:
-        return ()
-    others = np.sort(others)
-    below = np.searchsorted(others, hits, "left") + np.searchsorted(others, hits, "right")
-    share = float(below.mean() / 2 / len(others))
-    return (Notice("scores_inverted", {"share": share}),) if share < HIGHEST_SHARE else ()
-
-
 def submission_notices(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
     """Warnings from the rows of a submission; they reveal nothing of the reference."""
     return (
@@ -260,8 +226,19 @@ def submission_notices(reference: Reference, submission: Submission) -> tuple[No
 
 
 def scored_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
-    """Warnings from the labels of the marks; they reveal the reference, so keep them private."""
-    return (*score_notices(cohort), *coordinate_notices(cohort))
+    """Warnings from the labels of the marks; they reveal the reference, so keep them private.
+
+    If the hits have the low scores, one asks whether a low score means a nodule.
+    """
+    notices = coordinate_notices(cohort)
+    hits, others = cohort.hit_score[cohort.is_hit], np.sort(cohort.false_score)
+    if not cohort.has_scores or min(len(hits), len(others)) < FEWEST:
+        return notices
+    below = np.searchsorted(others, hits, "left") + np.searchsorted(others, hits, "right")
+    share = float(below.mean() / 2 / len(others))
+    if share < HIGHEST_SHARE:
+        return (Notice("scores_inverted", {"share": share}), *notices)
+    return notices
 
 
 def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[Notice, ...]:
@@ -312,19 +289,15 @@ def checked_submission(submission: Submission) -> Submission:
 _SIGNS = re.compile(r"[\W_]+")
 
 
-def _file(name: str) -> str:
+def _without_ending(name: str) -> str:
     return case_of_image(name.strip().strip("\"'")).removesuffix(".0")
 
 
-def _letters(name: str) -> str:
-    return _file(name).lower()
-
-
-def _signs(name: str) -> str:
-    return _SIGNS.sub("", _letters(name))
-
-
-WAYS: dict[str, Callable[[str], str]] = {"file": _file, "letters": _letters, "signs": _signs}
+WAYS: dict[str, Callable[[str], str]] = {
+    "file": _without_ending,
+    "letters": lambda name: _without_ending(name).lower(),
+    "signs": lambda name: _SIGNS.sub("", _without_ending(name).lower()),
+}
 """Simplifications of a name, mild ones first: folders and file endings, upper case, signs."""
 
 

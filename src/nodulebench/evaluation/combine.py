@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.errors import InputError
 from nodulebench.core.labels import DUPLICATE, HIT, Labels
 from nodulebench.core.notices import Notice
@@ -22,7 +21,7 @@ from nodulebench.io.format import probe_file
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.images.metaimage import read_mask
 from nodulebench.io.marks.luna16_candidates import read_candidates
-from nodulebench.matching import label_marks, targets
+from nodulebench.matching import label_cohort
 from nodulebench.matching.combine import (
     LINKAGE,
     MERGE_MM,
@@ -239,7 +238,7 @@ def combine_candidates(
                 place=choice.place,
             )
             merged, sources = combined.submission, combined.sources
-        labels, cohort = _labelled(reference, merged, uncapped)
+        labels, cohort = label_cohort(reference, merged, uncapped, uncapped.rules[0])
         nodules = cohort.nodule_count
         counts[members] = (nodules - cohort.missed_count, merged.marks.height)
         if sources is not None and members == everyone:
@@ -265,7 +264,7 @@ def combine_scores(
     for members in all_members(everyone):
         parts = [by_name[name] for name in members]
         mean = parts[0] if len(parts) == 1 else average_scores(parts, candidates)
-        labels, cohort = _labelled(reference, mean, protocol)
+        labels, cohort = label_cohort(reference, mean, protocol, protocol.rules[0])
         whole = np.ones((1, cohort.case_count), dtype=np.int32)
         sensitivities[members] = sensitivity_at_fp_rate(
             cohort,
@@ -290,14 +289,6 @@ def write_rows(combination: Combination, path: Path) -> None:
                 record[f"sensitivity_at_{rate:g}"] = value
         records.append(record)
     write_csv(pl.DataFrame(records, infer_schema_length=None), path)
-
-
-def _labelled(
-    reference: Reference, submission: Submission, protocol: TestProtocol
-) -> tuple[Labels, LabelledCohort]:
-    labels = label_marks(reference, submission, protocol, protocol.rules[0])
-    is_target = targets(reference, submission, protocol)
-    return labels, labelled_cohort(reference, submission, labels, is_target)
 
 
 def _candidate_list(

@@ -6,16 +6,16 @@ close to the limit. If not even a perfect result could meet a criterion on these
 assessable: never met, and failed only if the whole interval is on the wrong side of the limit.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.config_model import checked, parse_config
-from nodulebench.core.documents.records import PRIMARY, as_json
+from nodulebench.core.documents.records import PRIMARY, CriterionSummary, as_json
 from nodulebench.core.errors import (
     InputError,
     Problem,
@@ -29,7 +29,6 @@ from nodulebench.core.plans import (
     DEMANDS,
     AcceptanceCriteria,
     Criterion,
-    CriterionOutcome,
     PlanOutcome,
     TestPlan,
 )
@@ -56,7 +55,7 @@ from nodulebench.evaluation.strata import stratum_rows
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import reference_digest, table_digest
-from nodulebench.matching import label_marks, targets
+from nodulebench.matching import label_cohort
 from nodulebench.metrics import METRICS, guard_of, info_of
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, perfect_cohort, pseudo_size
 from nodulebench.metrics.score_order import at_operating_point
@@ -116,24 +115,21 @@ def freeze_files(options: FreezeOptions) -> tuple[TestPlan, dict[int, Notice]]:
     return plan, unattainable(plan, reference)
 
 
+SILENT = Submission("silent", MARKS.empty(), MARK_SLICES.empty())
+"""An algorithm that marks nothing."""
+
+
 def unattainable(plan: TestPlan, reference: Reference) -> dict[int, Notice]:
     """Criteria that no result could meet on this test set: index in the plan -> reason."""
-    protocol, silent = plan.protocol, _silent()
+    protocol = plan.protocol
     choices = {choice.name: choice for choice in protocol.rules}
     reasons: dict[int, Notice] = {}
     for number, criterion in enumerate(plan.criteria):
-        labels = label_marks(reference, silent, protocol, choices[criterion.rule])
-        is_target = targets(reference, silent, protocol)
-        cohort = labelled_cohort(reference, silent, labels, is_target)
+        _, cohort = label_cohort(reference, SILENT, protocol, choices[criterion.rule])
         reason = not_assessable(criterion, cohort, protocol)
         if reason is not None:
             reasons[number] = reason
     return reasons
-
-
-def _silent() -> Submission:
-    """An algorithm that marks nothing."""
-    return Submission("silent", MARKS.empty(), MARK_SLICES.empty())
 
 
 def freeze_plan(
@@ -223,7 +219,7 @@ def _undecidable(
     stated: AcceptanceCriteria, reference: Reference, protocol: TestProtocol, source: str
 ) -> Iterator[Problem]:
     """Problems of each criterion; an algorithm without marks shows which metrics there will be."""
-    trial = evaluate(reference, [_silent()], with_options(protocol, bootstraps=0))
+    trial = evaluate(reference, [SILENT], with_options(protocol, bootstraps=0))
     rules = trial.algorithms[0].rules
     for number, criterion in enumerate(stated.criteria, 1):
         where = f"{source} criterion {number}"
@@ -278,16 +274,16 @@ def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> 
         )
 
 
-def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[CriterionOutcome]:
+def by_family(outcomes: Sequence[CriterionSummary], level: float) -> Iterator[CriterionSummary]:
     """One algorithm's criteria with P values adjusted by gatekeeping over the families.
 
     Args:
         outcomes: the unadjusted outcome of each criterion, in the order of the plan.
         level: confidence level of the two-sided intervals; claims are one-sided at (1 - level) / 2.
     """
-    families: dict[str, list[CriterionOutcome]] = {PRIMARY: []}
+    families: dict[str, list[CriterionSummary]] = {PRIMARY: []}
     for outcome in outcomes:
-        families.setdefault(outcome.criterion.family, []).append(outcome)
+        families.setdefault(outcome.family, []).append(outcome)
     if len(families) == 1:
         yield from outcomes
         return
@@ -299,65 +295,41 @@ def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[Cr
     not_met = (name for name, values in zip(families, adjusted, strict=True) if max(values) > alpha)
     names, gate = list(families), next(not_met, None)
     for outcome in outcomes:
-        family = outcome.criterion.family
+        family = outcome.family
         p_value = next(p_values[family])
         shown = replace(outcome, adjusted_p_value=None if outcome.p_value is None else p_value)
-        if family == PRIMARY or outcome.is_met is None:
+        if family == PRIMARY or outcome.met is None:
             yield shown
         elif gate is not None and names.index(gate) < names.index(family):
-            yield replace(shown, is_met=None, reason=Notice("gate_closed", {"family": gate}))
-        elif outcome.is_met and p_value > alpha:
+            yield replace(shown, met=None, reason=Notice("gate_closed", {"family": gate}))
+        elif outcome.met and p_value > alpha:
             values = {"p_value": outcome.p_value, "adjusted": p_value, "alpha": alpha}
-            yield replace(shown, is_met=False, reason=Notice("lost_by_adjustment", values))
+            yield replace(shown, met=False, reason=Notice("lost_by_adjustment", values))
         else:
             yield shown
 
 
-def _p_value(outcome: CriterionOutcome, alpha: float) -> float:
+def _p_value(outcome: CriterionSummary, alpha: float) -> float:
     """The P value of a criterion; if it has none, the largest possible one."""
-    if not outcome.is_met:
+    if not outcome.met:
         return 1.0 if outcome.p_value is None else outcome.p_value
-    if (outcome.criterion.bound, outcome.criterion.comparison) not in DEMANDS:
+    if (outcome.bound, outcome.comparison) not in DEMANDS:
         return 0.0
     return alpha if outcome.p_value is None else outcome.p_value
-
-
-CohortOf = Callable[[str], LabelledCohort]
-"""The cohort of a rule, by its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """The data from which the bound of a verdict is computed."""
-
-    protocol: TestProtocol
-    cohort_of: CohortOf
 
 
 def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
     """The evaluation with the plan's digest and outcome."""
     differences = plan_differences(plan, evaluation)
-    outcome = PlanOutcome(
-        plan,
-        differences,
-        tuple(
-            outcome
-            for algorithm in evaluation.algorithms
-            for outcome in by_family(
-                [
-                    criterion_outcome(
-                        criterion,
-                        algorithm,
-                        is_planned=not differences,
-                        bench=_bench(evaluation, algorithm),
-                    )
-                    for criterion in plan.criteria
-                ],
-                evaluation.protocol.interval.level,
-            )
-        ),
-    )
+    criteria: list[CriterionSummary] = []
+    for algorithm in evaluation.algorithms:
+        outcomes = [
+            criterion_outcome(criterion, algorithm, evaluation, is_planned=not differences)
+            for criterion in plan.criteria
+        ]
+        criteria.extend(by_family(outcomes, evaluation.protocol.interval.level))
     digests = {**evaluation.digests, "plan": plan.digest}
+    outcome = PlanOutcome(plan, differences, tuple(criteria))
     return replace(evaluation, digests=digests, plan=outcome)
 
 
@@ -377,43 +349,67 @@ def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ..
 def criterion_outcome(
     criterion: Criterion,
     algorithm: AlgorithmResult,
+    evaluation: Evaluation | None = None,
     *,
     is_planned: bool = True,
-    bench: Bench | None = None,
-) -> CriterionOutcome:
-    """Whether an algorithm meets a criterion; an undefined metric is never met and never failed."""
+) -> CriterionSummary:
+    """Whether an algorithm meets a criterion; an undefined metric is never met and never failed.
+
+    Args:
+        criterion: the criterion.
+        algorithm: the algorithm with its results.
+        evaluation: holds the tables from which bounds are recomputed; None: as they are.
+        is_planned: whether the test was the planned one; else nothing is decided.
+    """
     result = algorithm.rules.get(criterion.rule)
     estimate: Estimate | None = None
     reason: Notice | None = None
     if result is None:
         reason = Notice("rule_not_applied", {"rule": criterion.rule})
     elif result.undefined:
-        values = {"rule": criterion.rule, "reason": result.undefined}
-        reason = Notice("rule_not_applicable", values)
+        reason = Notice("rule_not_applicable", {"rule": criterion.rule, "reason": result.undefined})
     else:
         estimate = estimates_of(result).get((criterion.stratum, criterion.metric))
         reason = None if estimate is not None else Notice("no_such_metric")
     shown = (estimate or Estimate(None)).soundly
-    outcome = CriterionOutcome(
-        algorithm.name, criterion, shown.value, shown.low, shown.high, None, reason
+    outcome = CriterionSummary(
+        algorithm=algorithm.name,
+        **criterion.model_dump(),
+        value=shown.value,
+        low=shown.low,
+        high=shown.high,
+        met=None,
+        reason=reason,
     )
     if not is_planned:
         return replace(outcome, reason=Notice("not_planned"))
-    if reason is None and bench is not None and criterion.bound != "value":
-        return _bound_outcome(outcome, shown, bench)
+    reason = reason or shown.reason or Notice("no_bound", {"bound": criterion.bound})
+    if criterion.bound != "value" and estimate is not None and evaluation is not None:
+        test_set, submission = evaluation.test_set, algorithm.submission
+        if test_set is not None and submission is not None:
+            if shown.value is None or shown.low is None:
+                return replace(outcome, reason=reason)
+            protocol = evaluation.protocol
+            choice = next(rule for rule in protocol.rules if rule.name == criterion.rule)
+            _, every = label_cohort(test_set, submission, protocol, choice)
+            cohort = at_operating_point(every, protocol)
+            return _bound_outcome(outcome, criterion, cohort, protocol, reason)
     compared: float | None = getattr(shown, criterion.bound)
-    if compared is not None:
-        return replace(outcome, is_met=_is_met(criterion, compared))
-    return replace(outcome, reason=reason or _no_bound(shown, criterion))
+    if compared is None:
+        return replace(outcome, reason=reason)
+    return replace(outcome, met=_is_met(criterion, compared))
 
 
-def _bound_outcome(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> CriterionOutcome:
+def _bound_outcome(
+    outcome: CriterionSummary,
+    criterion: Criterion,
+    cohort: LabelledCohort,
+    protocol: TestProtocol,
+    no_bound: Notice,
+) -> CriterionSummary:
     """The outcome of a criterion on a bound: recomputed, and checked for what could be shown."""
-    criterion = outcome.criterion
-    if shown.value is None or shown.low is None:
-        return replace(outcome, reason=_no_bound(shown, criterion))
-    cohort = bench.cohort_of(criterion.rule)
-    refined = refine(criterion, cohort, bench.protocol, shown.value)
+    value = outcome.value
+    refined = None if value is None else refine(criterion, cohort, protocol, value)
     if refined is not None:
         outcome = replace(
             outcome,
@@ -425,40 +421,19 @@ def _bound_outcome(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> 
     ends = {"low": outcome.low, "high": outcome.high}
     compared, other = ends.pop(criterion.bound), *ends.values()
     if compared is None or other is None:
-        return replace(outcome, reason=_no_bound(shown, criterion))
+        return replace(outcome, reason=no_bound)
     if _is_met(criterion, compared):
-        return replace(outcome, is_met=True)
-    reason = not_assessable(criterion, cohort, bench.protocol)
+        return replace(outcome, met=True)
+    reason = not_assessable(criterion, cohort, protocol)
     if reason is not None and _is_met(criterion, other):
         return replace(outcome, reason=reason)
-    return replace(outcome, is_met=False)
-
-
-def _bench(evaluation: Evaluation, algorithm: AlgorithmResult) -> Bench | None:
-    """The data for the bound of a verdict; None if the evaluation does not hold its tables."""
-    reference, submission = evaluation.test_set, algorithm.submission
-    protocol = evaluation.protocol
-    if reference is None or submission is None:
-        return None
-
-    def cohort_of(rule: str) -> LabelledCohort:
-        choice = next(choice for choice in protocol.rules if choice.name == rule)
-        labels = label_marks(reference, submission, protocol, choice)
-        is_target = targets(reference, submission, protocol)
-        cohort = labelled_cohort(reference, submission, labels, is_target)
-        return at_operating_point(cohort, protocol)
-
-    return Bench(protocol, cohort_of)
+    return replace(outcome, met=False)
 
 
 def _is_met(criterion: Criterion, compared: float) -> bool:
     return (
         compared >= criterion.limit if criterion.comparison == ">=" else compared <= criterion.limit
     )
-
-
-def _no_bound(shown: Estimate, criterion: Criterion) -> Notice:
-    return shown.reason or Notice("no_bound", {"bound": criterion.bound})
 
 
 def estimates_of(result: RuleResult) -> dict[tuple[str, str], Estimate]:

@@ -21,7 +21,6 @@ from nodulebench.core.documents.evaluation import (
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError
 from nodulebench.core.results import Evaluation
-from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import (
     CASES,
     LABELS,
@@ -30,7 +29,6 @@ from nodulebench.core.tables import (
     NODULE_SLICES,
     NODULES,
     RUNS,
-    Submission,
 )
 from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
@@ -44,6 +42,7 @@ from nodulebench.report.html import render_html
 if TYPE_CHECKING:
     from nodulebench.core.cohort import LabelledCohort
     from nodulebench.core.documents.comparison import ComparisonDocument
+    from nodulebench.core.schema import TableSchema
 
 EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
 LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
@@ -86,7 +85,12 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
     tables = result_tables(evaluation)
 
     def write_more(stage: Path) -> None:
-        _write_inputs(evaluation, stage)
+        inputs = input_tables(evaluation)
+        if inputs:
+            (stage / INPUTS).mkdir()
+        for name, table in inputs.items():
+            # numbers hardly compress, and compression would slow down every small evaluation
+            write_parquet(table, stage / name, "uncompressed", statistics=False)
         page = render_html(document, tables[CURVE_FILE], attachments=_attachments(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
@@ -174,86 +178,64 @@ def cohorts_of(evaluation: Evaluation) -> "dict[str, dict[str, LabelledCohort]]"
     return cohorts
 
 
+CURVE_COLUMNS = {
+    "algorithm": pl.String,
+    "rule": pl.String,
+    "curve": pl.String,
+    "x": pl.Float64,
+    "y": pl.Float64,
+    "threshold": pl.Float64,
+}
+
+
 def curve_table(evaluation: Evaluation) -> pl.DataFrame:
     """Every point of every curve."""
-    empty = pl.DataFrame(
-        schema={
-            "algorithm": pl.String,
-            "rule": pl.String,
-            "curve": pl.String,
-            "x": pl.Float64,
-            "y": pl.Float64,
-            "threshold": pl.Float64,
-        }
-    )
-    return pl.concat(
-        [
-            empty,
-            *(
-                curve.table(algorithm.name, result.rule)
-                for algorithm in evaluation.algorithms
-                for result in algorithm.rules.values()
-                for curve in result.curves
-            ),
-        ]
-    )
+    tables = [
+        curve.table(algorithm.name, result.rule)
+        for algorithm in evaluation.algorithms
+        for result in algorithm.rules.values()
+        for curve in result.curves
+    ]
+    return pl.concat([pl.DataFrame(schema=CURVE_COLUMNS), *tables])
 
 
 def input_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
-    """The input tables of an evaluation by file name; each holds all algorithms."""
+    """The input tables of an evaluation by file name; each holds all algorithms.
+
+    Empty optional columns are left out; reading adds them again.
+    """
     reference = evaluation.test_set
     if reference is None:
         return {}
-    submissions = [
-        algorithm.submission
-        for algorithm in evaluation.algorithms
-        if algorithm.submission is not None
-    ]
+    found: dict[str, tuple[TableSchema, pl.DataFrame | None]] = {
+        "cases": (CASES, reference.cases),
+        "nodules": (NODULES, reference.nodules),
+        "nodule_slices": (NODULE_SLICES, reference.slices),
+    }
+    of_algorithms = {"marks": MARKS, "slices": MARK_SLICES, "runs": RUNS}
+    for name, schema in of_algorithms.items():
+        parts = [
+            table.select(pl.lit(algorithm.name).alias("algorithm"), pl.all())
+            for algorithm in evaluation.algorithms
+            if (table := getattr(algorithm.submission, name, None)) is not None
+        ]
+        file = "mark_slices" if name == "slices" else name
+        found[file] = (schema, pl.concat(parts) if parts else None)
     return {
-        f"{INPUTS}/{name}.parquet": _without_empty(table, schema)
-        for name, schema, table in (
-            ("cases", CASES, reference.cases),
-            ("nodules", NODULES, reference.nodules),
-            ("nodule_slices", NODULE_SLICES, reference.slices),
-            ("marks", MARKS, _of_all(submissions, "marks")),
-            ("mark_slices", MARK_SLICES, _of_all(submissions, "slices")),
-            ("runs", RUNS, _of_all(submissions, "runs")),
+        f"{INPUTS}/{name}.parquet": table.drop(
+            column.name
+            for column in schema.columns
+            if not column.is_required and table[column.name].null_count() == table.height
         )
+        for name, (schema, table) in found.items()
         if table is not None
     }
-
-
-def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
-    tables = input_tables(evaluation)
-    if tables:
-        (folder / INPUTS).mkdir()
-    for name, table in tables.items():
-        # numbers hardly compress, and compression would slow down every small evaluation
-        write_parquet(table, folder / name, "uncompressed", statistics=False)
 
 
 def write_document(document: "Document | ComparisonDocument", path: Path) -> None:
     """Write a document as strict JSON."""
     text = json.dumps(as_json(document), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text, encoding="utf-8")
-
-
-def _of_all(submissions: list[Submission], name: str) -> pl.DataFrame | None:
-    tables = [
-        table.select(pl.lit(submission.name).alias("algorithm"), pl.all())
-        for submission in submissions
-        if (table := getattr(submission, name)) is not None
-    ]
-    return pl.concat(tables) if tables else None
-
-
-def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
-    """The table without empty optional columns; reading adds them again."""
-    return table.drop(
-        column.name
-        for column in schema.columns
-        if not column.is_required and table[column.name].null_count() == table.height
-    )
 
 
 def read_attachments(folder: Path) -> ReportAttachments:

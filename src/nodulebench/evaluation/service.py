@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import IN_PROCESS, Executor, Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
@@ -84,7 +84,7 @@ def evaluate_files(
     )
     columns = None if options.columns is None else parse_columns(options.columns)
     read = [read_submission(path, reference.cases, columns=columns) for path in options.marks]
-    submissions = named(read, options.marks, options.names)
+    submissions = with_names(read, options.marks, options.names)
     reference = replace(reference, cases=without_images(reference.cases))
     if options.candidates is not None:
         submissions = keep_to_candidates(submissions, options.candidates, reference)
@@ -110,7 +110,7 @@ def read_test_set(
     return reference.restricted(read_case_list(series), series.name)
 
 
-def named(
+def with_names(
     submissions: list[Submission], paths: Sequence[Path], names: Sequence[str] = ()
 ) -> list[Submission]:
     """Submissions with the given names, else their own; files of the same name by their folders.
@@ -128,14 +128,12 @@ def named(
         ]
     count = Counter(submission.name for submission in submissions)
     folders = [path.resolve().parent.name for path in paths]
-    return [
-        replace(submission, name=folder)
-        if count[submission.name] > 1
-        and folders.count(folder) == 1
-        and submission.name == algorithm_name(path)
-        else submission
-        for submission, path, folder in zip(submissions, paths, folders, strict=True)
-    ]
+    named = []
+    for submission, path, folder in zip(submissions, paths, folders, strict=True):
+        is_own = submission.name == algorithm_name(path)  # not stated by the submission itself
+        is_shared = count[submission.name] > 1 and folders.count(folder) == 1
+        named.append(replace(submission, name=folder) if is_shared and is_own else submission)
+    return named
 
 
 def choose_protocol(
@@ -146,26 +144,18 @@ def choose_protocol(
     seed: int | None = None,
     at_fp: float | None = None,
 ) -> "tuple[TestProtocol, TestPlan | None]":
-    """The protocol of a test, and its frozen plan if it has one."""
-    if plan is not None:
-        frozen = _read_plan(plan, protocol, bootstraps, seed, at_fp)
-        return frozen.protocol, frozen
-    named = load_protocol(protocol or "luna16")
-    return with_options(named, bootstraps=bootstraps, seed=seed, at_fp=at_fp), None
+    """The protocol of a test, and its frozen plan if it has one.
 
-
-def _read_plan(
-    path: Path,
-    protocol: str | None,
-    bootstraps: int | None,
-    seed: int | None,
-    at_fp: float | None,
-) -> "TestPlan":
-    """A frozen plan, whose protocol must not be changed by options."""
+    Raises:
+        InputError: if options would change the protocol of the plan.
+    """
+    if plan is None:
+        named = load_protocol(protocol or "luna16")
+        return with_options(named, bootstraps=bootstraps, seed=seed, at_fp=at_fp), None
     from nodulebench.evaluation.plans import read_plan
 
-    plan = read_plan(path)
-    planned = plan.protocol
+    frozen = read_plan(plan)
+    planned = frozen.protocol
     differing = []
     if protocol is not None and load_protocol(protocol).digest != planned.digest:
         differing.append(f"the protocol '{planned.name}', not '{protocol}'")
@@ -177,12 +167,11 @@ def _read_plan(
         point = planned.operating_point
         read = "all marks" if point is None else f"{point:g} false positives per case"
         differing.append(f"a reading at {read}, not at {at_fp:g}")
-    if differing:
-        raise InputError(
-            Problem(str(path), f"fixes {what}.", "Leave out the option or the plan.")
-            for what in differing
-        )
-    return plan
+    raise_problems(
+        Problem(str(plan), f"fixes {what}.", "Leave out the option or the plan.")
+        for what in differing
+    )
+    return planned, frozen
 
 
 def keep_to_candidates(

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.core.readings import Readings
@@ -24,7 +24,7 @@ from nodulebench.core.tables import (
     Reference,
     Submission,
 )
-from nodulebench.matching import label_marks, targets
+from nodulebench.matching import label_cohort
 
 TestSet = tuple[Reference, Submission]
 """A reference, and the output of one algorithm for its cases."""
@@ -108,10 +108,8 @@ def set_of(
 
 def cohort_of(test_set: TestSet, rule: str = "luna16") -> LabelledCohort:
     """The cases as metrics see them."""
-    reference, submission = test_set
     chosen = protocol_of(rule)
-    labels = label_marks(reference, submission, chosen, chosen.rules[0])
-    return labelled_cohort(reference, submission, labels, targets(reference, submission, chosen))
+    return label_cohort(*test_set, chosen, chosen.rules[0])[1]
 
 
 def protocol_of(rule: str, **fields: Any) -> TestProtocol:

@@ -81,11 +81,11 @@ def test_files_may_be_named_by_text(tmp_path: Path) -> None:
     assert names == [result.algorithms[0].name] == ["mine"]
 
 
-def test_the_call_of_earlier_versions_works_by_position_and_by_keyword() -> None:
+def test_arguments_may_be_given_by_position_or_by_keyword() -> None:
     names: list[str] = []
     first = nb.evaluate(TRUTH, [MADE_MARKS], PROTOCOL, names.append)
     second = nb.evaluate(
-        reference=TRUTH, submissions=[MADE_MARKS], protocol=PROTOCOL, progress=names.append
+        reference=TRUTH, marks=[MADE_MARKS], protocol=PROTOCOL, progress=names.append
     )
     assert metrics(first) == metrics(second) == WANTED
     assert isinstance(first, nb.Evaluation)

@@ -5,8 +5,8 @@ from pydantic import ValidationError
 
 from builders.tables import protocol
 from nodulebench.core.documents.evaluation import plan_summary
-from nodulebench.core.documents.records import as_json
-from nodulebench.core.plans import Criterion, CriterionOutcome, PlanOutcome, TestPlan
+from nodulebench.core.documents.records import CriterionSummary, as_json
+from nodulebench.core.plans import Criterion, PlanOutcome, TestPlan
 
 RECALL = Criterion(metric="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)
 
@@ -31,8 +31,13 @@ def plan(**fields) -> TestPlan:
 
 def outcome(*are_met: bool | None, differences: tuple[str, ...] = ()) -> PlanOutcome:
     """One algorithm, 'a', against as many criteria."""
-    criteria = tuple(CriterionOutcome("a", RECALL, 0.9, 0.85, 0.95, is_met) for is_met in are_met)
+    criteria = tuple(criterion("a", is_met=is_met) for is_met in are_met)
     return PlanOutcome(plan(), differences, criteria)
+
+
+def criterion(algorithm: str, *, is_met: bool | None) -> CriterionSummary:
+    found = {"value": 0.9, "low": 0.85, "high": 0.95, "reason": None}
+    return CriterionSummary(algorithm, **RECALL.model_dump(), met=is_met, **found)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,7 @@ def test_there_is_no_verdict_on_another_test_than_the_planned_one() -> None:
 
 
 def test_each_algorithm_has_its_own_verdict() -> None:
-    criteria = [CriterionOutcome(name, RECALL, 1, 1, 1, name == "a") for name in ("a", "b")]
+    criteria = [criterion(name, is_met=name == "a") for name in ("a", "b")]
     outcome = PlanOutcome(plan(), (), tuple(criteria))
     assert outcome.verdicts == {"a": "passed", "b": "failed"}
     assert outcome.verdict == "failed"

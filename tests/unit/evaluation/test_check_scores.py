@@ -3,12 +3,12 @@
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.evaluation.check import score_notices
+from nodulebench.evaluation.check import scored_notices
 from nodulebench.i18n.translator import in_english
 
 
 def notices_of(hit: float | None, other: float | None, count: int = 10) -> tuple:
-    return score_notices(
+    return scored_notices(
         cohort(
             *(
                 case(f"c{number}", nodule(8), mark(hit), mark(other, (500, 0, 0)))
@@ -43,5 +43,5 @@ def test_the_share_of_pairs_is_counted_with_ties_as_halves() -> None:
     cases += [case(f"f{number}", false_mark(0.85 if number < 7 else 0.3)) for number in range(10)]
     hits, others = [n / 10 for n in range(10)], [0.85] * 7 + [0.3] * 3
     share = sum((h > o) + (h == o) / 2 for h in hits for o in others) / 100
-    (notice,) = score_notices(cohort(*cases))
+    (notice,) = scored_notices(cohort(*cases))
     assert notice.values["share"] == pytest.approx(share)

@@ -4,8 +4,9 @@ import pytest
 
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.documents.records import CriterionSummary
 from nodulebench.core.notices import Notice
-from nodulebench.core.plans import AcceptanceCriteria, Criterion, CriterionOutcome
+from nodulebench.core.plans import AcceptanceCriteria, Criterion
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans import by_family, evaluated_under, freeze_plan
@@ -18,13 +19,17 @@ def criterion(limit: float = 0.5, family: str = "primary", **more) -> Criterion:
     return Criterion(**given | {"limit": limit, "family": family} | more)
 
 
-def outcome(family: str, p_value: float | None, *, is_met: bool | None = True) -> CriterionOutcome:
-    stated = criterion(family=family)
-    return CriterionOutcome("a", stated, 0.9, 0.8, 1.0, is_met, None, 10_000, p_value)
+def outcome(family: str, p_value: float | None, *, is_met: bool | None = True) -> CriterionSummary:
+    return summary(criterion(family=family), is_met=is_met, replicates=10_000, p_value=p_value)
 
 
-def met_and_p(*outcomes: CriterionOutcome) -> list[tuple[bool | None, float | None]]:
-    return [(tested.is_met, tested.adjusted_p_value) for tested in by_family(outcomes, 0.95)]
+def summary(stated: Criterion, *, is_met: bool | None, **more) -> CriterionSummary:
+    found = {"value": 0.9, "low": 0.8, "high": 1.0, "reason": None} | more
+    return CriterionSummary(algorithm="a", **stated.model_dump(), met=is_met, **found)
+
+
+def met_and_p(*outcomes: CriterionSummary) -> list[tuple[bool | None, float | None]]:
+    return [(tested.met, tested.adjusted_p_value) for tested in by_family(outcomes, 0.95)]
 
 
 def test_only_primary_criteria_are_not_adjusted() -> None:
@@ -39,7 +44,7 @@ def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
     late = list(
         by_family([outcome("primary", 0.01), outcome("more", 0.015), outcome("more", 0.02)], 0.95)
     )
-    assert [outcome.is_met for outcome in late] == [True, False, False]
+    assert [outcome.met for outcome in late] == [True, False, False]
     assert in_english(late[1].reason) == (
         "met when tested separately (P 0.015), but not with the adjustment for its family "
         "(adjusted P 0.03, allowed 0.025)"
@@ -59,9 +64,9 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
         )
     )
     # families come in the order of their first criterion, after the primary one
-    assert [outcome.is_met for outcome in outcomes] == [True, True, False, True]
+    assert [outcome.met for outcome in outcomes] == [True, True, False, True]
     closed = list(by_family([outcome("more", 0.001), outcome("primary", 0.3, is_met=False)], 0.95))
-    assert closed[0].is_met is None
+    assert closed[0].met is None
     assert in_english(closed[0].reason) == (
         "not tested: not all criteria of the family 'primary' were met"
     )
@@ -69,14 +74,14 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
 
 def test_an_open_criterion_closes_the_gate_and_keeps_its_reason() -> None:
     reason = Notice("no_such_metric")
-    open_outcome = CriterionOutcome("a", criterion(), None, None, None, None, reason)
+    open_outcome = summary(criterion(), is_met=None, reason=reason)
     outcomes = list(by_family([open_outcome, outcome("more", 0.001)], 0.95))
     assert outcomes[0].reason == reason
-    assert [outcome.is_met for outcome in outcomes] == [None, None]
+    assert [outcome.met for outcome in outcomes] == [None, None]
 
 
 def test_criteria_without_a_p_value_count_by_what_is_known_of_them() -> None:
-    value = CriterionOutcome("a", criterion(bound="value"), 0.9, 0.8, 1.0, is_met=True)
+    value = summary(criterion(bound="value"), is_met=True)
     assert met_and_p(value, outcome("more", 0.02)) == [(True, None), (True, 0.02)]
     # met at .025 and no more is known: that suffices for a single criterion, but not for two
     assert met_and_p(value, outcome("more", None)) == [(True, None), (True, None)]
@@ -117,7 +122,7 @@ def test_a_plan_with_families_has_adjusted_outcomes() -> None:
     assert third.p_value == pytest.approx(1e-4, rel=0.01)
     assert second.adjusted_p_value == pytest.approx(second.p_value)  # the larger of two
     assert third.adjusted_p_value == pytest.approx(first.p_value)  # the gate before it
-    assert [criterion.is_met for criterion in plan_outcome.plan.criteria] == [
+    assert [criterion.met for criterion in plan_outcome.plan.criteria] == [
         True,
         True,
         True,

@@ -72,7 +72,7 @@ def outcome(*criteria, **options):
 )
 def test_a_metric_against_its_limit_by_hand(stated, is_met) -> None:
     (decided,) = outcome(stated)
-    assert decided.is_met is is_met
+    assert decided.met is is_met
     assert decided.reason is None
 
 
@@ -82,7 +82,7 @@ def test_a_bound_is_compared_instead_of_the_value() -> None:
     value, low, high = outcome(
         criterion(limit=0.6), criterion(limit=0.6, bound="low"), criterion(limit=0.9, bound="high")
     )
-    assert (value.is_met, low.is_met, high.is_met) == (True, False, True)
+    assert (value.met, low.met, high.met) == (True, False, True)
     assert (low.value, low.low, low.high) == (estimate.value, estimate.low, estimate.high)
 
 
@@ -91,7 +91,7 @@ def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
     stated = (criterion("precision", "<=", 1.0), criterion("precision", ">=", 0.0))
     for stated_criterion in stated:
         decided = criterion_outcome(stated_criterion, evaluation.algorithms[0])
-        assert decided.is_met is None
+        assert decided.met is None
         assert decided.value is None
         assert in_english(decided.reason) == "no mark counts as hit or false positive"
 
@@ -113,7 +113,7 @@ def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
 )
 def test_what_cannot_be_compared_is_undecided_and_says_why(stated, reason) -> None:
     (decided,) = outcome(stated)
-    assert decided.is_met is None
+    assert decided.met is None
     assert in_english(decided.reason) == reason
 
 
@@ -122,7 +122,7 @@ def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> Non
     evaluation = evaluate(reference(*CASES), [submission(*CASES)], chosen)
     stated = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0)
     decided = criterion_outcome(stated, evaluation.algorithms[0])
-    assert decided.is_met is None
+    assert decided.met is None
     assert in_english(decided.reason).startswith(
         "the rule center_hit could not be applied: center_hit needs"
     )
@@ -132,7 +132,7 @@ def test_a_value_without_an_interval_has_no_bound_to_compare() -> None:
     chosen = PROTOCOL.model_copy(update={"interval": IntervalChoice(bootstraps=0)})
     evaluation = evaluate(reference(*CASES), [submission(*CASES)], chosen)
     decided = criterion_outcome(criterion(bound="low"), evaluation.algorithms[0])
-    assert decided.is_met is None
+    assert decided.met is None
     assert in_english(decided.reason) == "the low bound does not exist"
     assert decided.value == pytest.approx(2 / 3)
 
@@ -164,7 +164,7 @@ def test_other_cases_and_references_have_no_verdict() -> None:
         "The list of cases is not the planned one"
     ]
     assert fewer.verdict == "undecided"
-    assert [criterion.is_met for criterion in fewer.criteria] == [None]
+    assert [criterion.met for criterion in fewer.criteria] == [None]
     assert in_english(fewer.criteria[0].reason) == "the test was not the planned one"
     assert fewer.criteria[0].value == pytest.approx(2 / 3)
     moved = (case("a", nodule(9, type="solid"), mark(0.9), vendor="X"), *CASES[1:])
@@ -216,7 +216,7 @@ def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
     )
     outcome = planned_outcome(perfect_on(3, normal=1), *stated, chosen=chosen)
     assert outcome.verdict == "undecided"
-    assert [criterion.is_met for criterion in outcome.criteria] == [None] * 4
+    assert [criterion.met for criterion in outcome.criteria] == [None] * 4
     unit = chosen.interval.unit
     assert [in_english(criterion.reason) for criterion in outcome.criteria[:3]] == [
         f"not assessable: cannot be met with 3 {unit}s even by a perfect result; at least 72 are "
@@ -243,7 +243,7 @@ def test_a_perfect_device_passes_if_a_worse_one_does() -> None:
     outcomes = [
         planned_outcome(cases(misses), stated, chosen=plain).criteria[0] for misses in range(3)
     ]
-    assert [outcome.is_met for outcome in outcomes] == [True, True, False]
+    assert [outcome.met for outcome in outcomes] == [True, True, False]
     assert [outcome.low for outcome in outcomes] == pytest.approx(
         [0.881091, 0.861066, 0.842504], abs=1e-6
     )
@@ -258,7 +258,7 @@ def test_what_cannot_be_met_still_fails_where_the_whole_interval_misses_it() -> 
     ).criteria
     assert decided.high is not None
     assert decided.high < 0.9
-    assert decided.is_met is False
+    assert decided.met is False
 
 
 @pytest.mark.parametrize(("limit", "patients"), [(0.9, 36), (0.95, 72), (0.98, 183)])

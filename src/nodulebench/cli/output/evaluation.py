@@ -11,7 +11,8 @@ from nodulebench.core.results import Estimate, Evaluation, RuleResult
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
-    from nodulebench.core.plans import CriterionOutcome, PlanOutcome
+    from nodulebench.core.documents.records import CriterionSummary
+    from nodulebench.core.plans import PlanOutcome
     from nodulebench.custody.verify import SealedCheck
     from nodulebench.evaluation.verify import Verification
 
@@ -68,15 +69,17 @@ def print_verdict(outcome: "PlanOutcome") -> None:
         click.echo(f"  {algorithm}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
 
 
-def _criterion_line(outcome: "CriterionOutcome") -> str:
-    word = {True: "met", False: "NOT MET", None: "undecided"}[outcome.is_met]
+def _criterion_line(outcome: "CriterionSummary") -> str:
+    from nodulebench.core.plans import criterion_text
+
+    word = {True: "met", False: "NOT MET", None: "undecided"}[outcome.met]
     shown = "–"
     if outcome.value is not None:
         shown = with_interval(Estimate(outcome.value, outcome.low, outcome.high))
     if outcome.adjusted_p_value is not None:
         shown += f"  P {outcome.p_value:.2g}, adjusted {outcome.adjusted_p_value:.2g}"
     because = f"  ({in_english(outcome.reason)})" if outcome.reason else ""
-    return f"{word:<9}  {outcome.algorithm}: {outcome.criterion}: {shown}{because}"
+    return f"{word:<9}  {outcome.algorithm}: {criterion_text(outcome)}: {shown}{because}"
 
 
 def print_table(evaluation: Evaluation) -> None:

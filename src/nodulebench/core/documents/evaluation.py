@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 from nodulebench.core.documents.notice_field import NoticeField
 from nodulebench.core.documents.records import (
     AlgorithmSummary,
-    CriterionSummary,
     DiameterHistogram,
     PlanSummary,
     ReferenceSummary,
@@ -139,21 +138,7 @@ def plan_summary(outcome: "PlanOutcome") -> PlanSummary:
         frozen_at=plan.model_dump(mode="json")["frozen_at"],
         matches=not outcome.differences,
         differences=outcome.differences,
-        criteria=tuple(
-            CriterionSummary(
-                algorithm=criterion.algorithm,
-                **criterion.criterion.model_dump(),
-                value=criterion.value,
-                low=criterion.low,
-                high=criterion.high,
-                met=criterion.is_met,
-                reason=criterion.reason,
-                replicates=criterion.replicates,
-                p_value=criterion.p_value,
-                adjusted_p_value=criterion.adjusted_p_value,
-            )
-            for criterion in outcome.criteria
-        ),
+        criteria=outcome.criteria,
         verdict=outcome.verdict,
         verdicts=outcome.verdicts,
     )
