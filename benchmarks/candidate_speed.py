@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.candidate_findings import FIVE
-from nodulebench.detection.marks import describe
+from nodulebench.detection.marks import measure_marks
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.systems import System, candidates_in
 from nodulebench.io.images.metaimage import read_volume, write_volume
@@ -45,7 +45,7 @@ def detect_all(path: Path) -> dict[str, object]:
     candidates, _ = candidates_in(System(FIVE), chest, volume, stage=stage)
     wall_s = time.perf_counter() - start
     with stage("describing"):
-        describe(chest, candidates, "case")
+        measure_marks(chest, candidates, "case")
     return {
         "wall_s": wall_s,
         "described_s": time.perf_counter() - start,

@@ -17,9 +17,9 @@ from benchmarks.candidate_findings import FIVE, Case
 from benchmarks.proposals import Proposals, scored
 from nodulebench.core.arrays import FloatArray
 from nodulebench.detection.detectors import merge_detectors
-from nodulebench.detection.network_scores import candidates_by, read_panel
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.systems import LIKELY, read_system
+from nodulebench.detection.trained_networks import network_candidates, read_panel
 
 DETECTOR, CLASSIFIER = "heatmap", "twoscale"
 
@@ -49,7 +49,9 @@ class Opinions:
 def ask(case: Case, proposed: Proposals, series: str) -> Opinions:
     """Let networks look at a case."""
     chest, names = case.chest, (series,)
-    places, _ = candidates_by(DETECTOR, chest, chest.volume, read_system(DETECTOR).weights, names)
+    places, _ = network_candidates(
+        DETECTOR, chest, chest.volume, read_system(DETECTOR).weights, names
+    )
     asked = [proposed.described[name].candidates.center_mm for name in FIVE]
     asked.append(places.center_mm[places.score >= LIKELY])
     scored_mm = np.unique(np.concatenate(asked), axis=0)

@@ -15,7 +15,7 @@ from benchmarks.candidate_blocks import block_cases
 from benchmarks.candidate_findings import Case, Findings
 from benchmarks.network_tables import CHOSEN, as_submission, print_froc
 from nodulebench.core.tables import CASES, Reference, Submission
-from nodulebench.detection.network_scores import read_panel
+from nodulebench.detection.trained_networks import read_panel
 
 UNET, CLASSIFIER, OTHER = "znet_unet", "znet", "twoscale"
 

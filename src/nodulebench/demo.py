@@ -27,7 +27,7 @@ from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submission
 from nodulebench.detection.detectors import candidates_of, merge_detectors
-from nodulebench.detection.marks import describe
+from nodulebench.detection.marks import measure_marks
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.evaluation.combine import (
     CombinationChoice,
@@ -155,7 +155,7 @@ def _read(images: Path, case_id: str) -> dict[str, Submission]:
     chest = prepare_scan(image_reader(images)(case_id), case_id)
     by_detector = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
     return {
-        name: Submission(name, *describe(chest, candidates, case_id))
+        name: Submission(name, *measure_marks(chest, candidates, case_id))
         for name, candidates in {
             **by_detector,
             COMBINATION: merge_detectors(by_detector),

@@ -8,7 +8,7 @@ import pytest
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.matching.rules import RULES
 from nodulebench.testing.mark_rules import MARK_RULE_CHECKS, variants
-from nodulebench.testing.scenes import expect_all
+from nodulebench.testing.test_sets import expect_all
 
 
 def _variants() -> Iterator[object]:

@@ -11,10 +11,8 @@ from builders.blocks import write_blocks
 from nodulebench.cli import main
 from nodulebench.core.tables import CASES, NODULES, Reference
 from nodulebench.detection.held_out import series_digest
-from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
-from nodulebench.detection.networks.architectures import znet
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS, znet
 from nodulebench.detection.networks.cards import ModelCard
-from nodulebench.detection.networks.detectors import znet_unet
 from nodulebench.detection.networks.network import cube
 from nodulebench.detection.networks.recipe import Augment
 from nodulebench.detection.networks.weights import write_weights
@@ -254,7 +252,7 @@ def test_a_network_scores_candidates_and_warns_of_a_scan_it_was_trained_on(tmp_p
 @pytest.fixture
 def small_znet(monkeypatch):
     """Both halves of ZNET with fewer maps, larger voxels and smaller batches: seconds of a CPU."""
-    monkeypatch.setattr(znet_unet, "MAPS", (4, 4, 4, 4))
+    monkeypatch.setattr(znet, "MAPS", (4, 4, 4, 4))
     monkeypatch.setattr(znet, "SETS", (4, 4, 4))
     finder, classifier = DETECTION_NETWORKS["znet_unet"], NETWORKS["znet"]
     how = {"batch": 4, "rate": 5e-3, "augment": Augment()}

@@ -35,8 +35,8 @@ def command(
     nodulebench rescore znet candidates_V2.csv --images scans/ --weights znet/ --out znet.csv
     nodulebench evaluate my.csv --reference luna16/ --candidates candidates_V2.csv
     """
-    from nodulebench.detection.network_scores import read_panel
     from nodulebench.detection.rescore import rescore, write_rescored
+    from nodulebench.detection.trained_networks import read_panel
 
     panel = read_panel(name, weights, tries=tries)
     with ProgressLine("scoring") as line:

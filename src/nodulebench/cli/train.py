@@ -109,7 +109,7 @@ def command(name: str, out: Path, **given: Any) -> None:
     nodulebench train twoscale --examples blocks/ --examples scans/ --folds each --out twoscale/
     """
     from nodulebench.detection.catalogue import known_networks
-    from nodulebench.detection.train_options import TrainOptions
+    from nodulebench.detection.train_network import TrainOptions
 
     options = TrainOptions(**given)
     if options.patience is not None and not options.held_back:
@@ -147,7 +147,7 @@ def command(name: str, out: Path, **given: Any) -> None:
 
 
 def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
-    from nodulebench.detection.train_network import draw_learning, train_fold
+    from nodulebench.detection.train_network import draw_learning_curve, train_fold
 
     candidates, nodules = training.candidates
     steps = training.steps
@@ -175,7 +175,7 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
                 "Train it again with another --seed, into another folder.",
                 err=True,
             )
-    click.echo(f"wrote {draw_learning(training, done)}")
+    click.echo(f"wrote {draw_learning_curve(training, done)}")
 
 
 def _outlook(training: "Training", folds: "Sequence[int | None]") -> str:

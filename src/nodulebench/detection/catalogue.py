@@ -12,7 +12,7 @@ FUSIONS = {"cumedvis": "cumedvis_a+cumedvis_b+cumedvis_c"}
 """Names of several scoring networks that are used together."""
 
 
-def parts_of(text: str) -> tuple[str, ...]:
+def system_parts(text: str) -> tuple[str, ...]:
     """The parts of ``a+b+c``; a name of several scoring networks gives all of them."""
     names = (name.strip() for name in text.split("+"))
     return tuple(part for name in names for part in FUSIONS.get(name, name).split("+"))

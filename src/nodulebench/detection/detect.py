@@ -20,11 +20,11 @@ from nodulebench.detection.classifiers.false_positive_reduction import NAME as R
 from nodulebench.detection.classifiers.false_positive_reduction import is_used
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.held_out import Fold, left_out
-from nodulebench.detection.marks import describe
-from nodulebench.detection.network_scores import trained_network
+from nodulebench.detection.marks import measure_marks
 from nodulebench.detection.networks.cards import is_packaged
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.systems import System, candidates_in, read_system
+from nodulebench.detection.trained_networks import trained_network
 from nodulebench.detection.weights import held_out_fold, own_classifiers
 from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.volume import Volume
@@ -265,7 +265,7 @@ def detect_case(task: DetectionTask) -> Detection:
     if task.most_marks is not None:
         candidates = candidates.best(task.most_marks)
     with stage("describing"):
-        marks, slices = describe(chest, candidates, case_id)
+        marks, slices = measure_marks(chest, candidates, case_id)
     return Detection(
         case_id,
         marks,

@@ -48,7 +48,7 @@ class Outline:
     density: str
 
 
-def describe(
+def measure_marks(
     chest: Chest, candidates: Candidates, case_id: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Measure candidates on the scan.

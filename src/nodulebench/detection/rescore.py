@@ -11,7 +11,7 @@ from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARKS, PLACE, Submission
-from nodulebench.detection.network_scores import ClassifierPanel
+from nodulebench.detection.trained_networks import ClassifierPanel
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.formats import read_submission

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from nodulebench.core.arrays import BoolArray, Columns, Float32Array, FloatArray
-from nodulebench.detection.filters.normalisation import standardise_densities
+from nodulebench.detection.density_normalisation import standardise_densities
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs import Lungs, segment_lungs
 from nodulebench.imaging.morphology import boxed
@@ -92,7 +92,7 @@ class Chest:
     def resampled(self, step_mm: float) -> "Chest":
         """The same chest on cubic voxels, made once for all detectors that ask for it.
 
-        Its densities are standardised (:mod:`~nodulebench.detection.filters.normalisation`).
+        Its densities are standardised (:mod:`~nodulebench.detection.density_normalisation`).
         """
         return self.shared.get(("cubes", step_mm), lambda: _on_cubes(self, step_mm))
 

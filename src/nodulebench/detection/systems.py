@@ -16,15 +16,15 @@ from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.core.notices import Notice
 from nodulebench.detection.candidates import DETECTORS
-from nodulebench.detection.catalogue import SYSTEMS, known_detectors, parts_of
+from nodulebench.detection.catalogue import SYSTEMS, known_detectors, system_parts
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.false_positive_reduction import candidates_to_score
 from nodulebench.detection.detectors import Stage, merge_detectors, propose_each
 from nodulebench.detection.held_out import Fold
-from nodulebench.detection.network_scores import candidates_by, read_panel, saw_scan
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.scan import Candidates, Chest
+from nodulebench.detection.trained_networks import network_candidates, read_panel, saw_scan
 from nodulebench.detection.weights import (
     WeightFile,
     given_weights,
@@ -85,7 +85,7 @@ def system_names(text: str) -> tuple[str, ...]:
         UnknownNameError: if there is no such detector or network.
         InputError: if one is named twice, or none of them finds anything.
     """
-    names = parts_of(SYSTEMS.get(text, text))
+    names = system_parts(SYSTEMS.get(text, text))
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError.at(
@@ -182,7 +182,7 @@ def candidates_in(
     seen: list[Candidates] = []
     for name in system.detection_networks:
         with stage(name):
-            places, saw_it = candidates_by(name, chest, volume, system.weights, series, fold)
+            places, saw_it = network_candidates(name, chest, volume, system.weights, series, fold)
         seen.append(places)
         notices = notices or saw_it
     opinions: list[FloatArray] = []
@@ -227,7 +227,9 @@ def detect_each(
     for name in names:
         if name not in detected:
             weights = (packaged_weights(name),)
-            detected[name], saw_it = candidates_by(name, chest, chest.volume, weights, (series,))
+            detected[name], saw_it = network_candidates(
+                name, chest, chest.volume, weights, (series,)
+            )
             if saw_it:
                 raise InputError.at(
                     f"network '{name}'",

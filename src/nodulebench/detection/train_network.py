@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,6 @@ from nodulebench.detection.examples import CANDIDATES
 from nodulebench.detection.held_out import NO_FOLD
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS, network_named
 from nodulebench.detection.rescore import read_positions
-from nodulebench.detection.train_options import TrainOptions
 from nodulebench.i18n.translator import translator
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.csv_files import write_csv
@@ -25,6 +24,45 @@ if TYPE_CHECKING:
     from nodulebench.detection.networks.cross_validation import Course, Trained
     from nodulebench.detection.networks.recipe import Recipe
     from nodulebench.detection.networks.training import Check as Check
+
+
+Schedule = Literal["scaled", "printed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """How a classifier or a network is trained."""
+
+    blocks: Path | None = None
+    """Of a classifier: folder with blocks.csv and the folds."""
+    reference: Path | None = None
+    """Of a classifier: LUNA16 folder with the nodules of the scans."""
+    scans: Path | None = None
+    """Of a classifier: folder of whole scans."""
+    examples: tuple[Path, ...] = ()
+    """Of a network: folders that ``examples`` wrote."""
+    without_fold: int | None = None
+    """A fold that is left out for testing."""
+    folds: tuple[int | None, ...] | Literal["each"] = (None,)
+    """Of a network: one training without each of these folds; None: on all folds."""
+    seed: int = 0
+    steps: int | None = None
+    """None: as the network's recipe says."""
+    schedule: Schedule = "scaled"
+    """Scaled to a few hundred nodules, or as the network's paper prints it."""
+    held_back: tuple[int, ...] = ()
+    """Folds that decide when a network stops."""
+    patience: int | None = None
+    """Checks without a better one before it stops; None: as the network's recipe says."""
+    start: Path | None = None
+    """Weights that a network begins with."""
+
+    def folds_left_out(self, known: Sequence[int]) -> list[int | None]:
+        """The fold that each training of a network leaves out; None: none."""
+        if self.without_fold is not None:
+            return [self.without_fold]
+        return list(known) if self.folds == "each" else list(self.folds)
+
 
 PURPOSE = "training a network"
 FEWEST_CHECKS = 20
@@ -177,7 +215,7 @@ def train_fold(
     return done
 
 
-def draw_learning(training: Training, done: "Sequence[Trained]") -> Path:
+def draw_learning_curve(training: Training, done: "Sequence[Trained]") -> Path:
     """Draw the loss of each training and the area under the ROC curve of held-back folds."""
     losses = {
         trained.fold: [(check.step, check.loss) for check in trained.curve] for trained in done

@@ -25,10 +25,10 @@ from nodulebench.detection.classifiers.weights import (
     read_weights,
 )
 from nodulebench.detection.held_out import UNKNOWN, Fold, left_out, training_series
-from nodulebench.detection.network_scores import PURPOSE as PURPOSE_FROM_NETWORK_SCORES
-from nodulebench.detection.network_scores import SUFFIX, weight_files
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import networks_with_weights, packaged_weights
+from nodulebench.detection.trained_networks import PURPOSE as PURPOSE_FROM_NETWORK_SCORES
+from nodulebench.detection.trained_networks import SUFFIX, weight_files
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cards import ModelCard

@@ -3,10 +3,10 @@
 Each check takes the name under which an item is registered, built in or by an entry point, and
 raises an AssertionError that says what is broken::
 
-    from nodulebench.testing import check_figure
+    from nodulebench.testing import check_metric
 
-    def test_my_figure_keeps_to_the_contract():
-        check_figure("my_figure")
+    def test_my_metric_keeps_to_the_contract():
+        check_metric("my_metric")
 """
 
 from nodulebench.testing.detectors import check_admission_check, check_detector

@@ -9,7 +9,7 @@ from nodulebench.curation.admission_checks import CHECKS
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.scan import Candidates, Chest, prepare_scan
 from nodulebench.imaging.volume import make_volume
-from nodulebench.testing.scenes import expect
+from nodulebench.testing.test_sets import expect
 
 SPACING_MM = np.array([2.0, 2.5, 2.0])
 ORIGIN_MM = np.array([-110.0, -80.0, -300.0])

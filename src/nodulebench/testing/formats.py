@@ -22,7 +22,7 @@ from nodulebench.core.tables import (
     Submission,
 )
 from nodulebench.io.formats import FORMATS, Format, fitting, read_reference, read_submission
-from nodulebench.testing.scenes import expect
+from nodulebench.testing.test_sets import expect
 
 CASE_IDS = ("1.2.840.7", "case-b", "case_c", "d")
 SPACING = (0.7, 0.7, 1.25)

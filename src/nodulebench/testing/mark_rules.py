@@ -14,7 +14,14 @@ from nodulebench.core.parameters import parameters_of
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.matching import label_marks, targets
 from nodulebench.matching.rules import RULES
-from nodulebench.testing.scenes import TestSet, crowded_set, expect, expect_all, protocol_of, set_of
+from nodulebench.testing.test_sets import (
+    TestSet,
+    crowded_set,
+    expect,
+    expect_all,
+    protocol_of,
+    set_of,
+)
 
 OFFICIAL = "luna16"
 """The rule of the official LUNA16 program, which lets a mark hit two nodules and, among equal

@@ -14,19 +14,19 @@ from nodulebench.core.protocol import TestProtocol
 from nodulebench.metrics import METRICS, info_of, meaning_of, name_of
 from nodulebench.metrics.metric import Ratio
 from nodulebench.statistics.permutation import side_by_side
-from nodulebench.testing.scenes import (
+from nodulebench.testing.test_sets import (
     changed,
     cohort_of,
     expect,
     expect_all,
+    random_test_set,
     repeated,
     rescored,
     set_of,
-    telling_set,
 )
 
 SEEDS = (1, 2)
-_some = cache(telling_set)
+_some = cache(random_test_set)
 
 
 @cache

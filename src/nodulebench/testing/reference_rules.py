@@ -10,7 +10,7 @@ import polars as pl
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
-from nodulebench.testing.scenes import expect, with_tables
+from nodulebench.testing.test_sets import expect, with_tables
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject

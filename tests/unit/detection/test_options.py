@@ -12,7 +12,7 @@ from nodulebench.cli.options import executor_options, opening_options
 from nodulebench.cli.phantom import command as phantom_command
 from nodulebench.cli.train import command as train_command
 from nodulebench.detection.detect import DetectOptions
-from nodulebench.detection.train_options import TrainOptions
+from nodulebench.detection.train_network import TrainOptions
 from nodulebench.phantom.test_set import PhantomOptions
 
 

@@ -20,11 +20,11 @@ from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.networks import DETECTION_NETWORKS
 from nodulebench.detection.networks.inference import best_device
-from nodulebench.detection.networks.detectors.search import search
+from nodulebench.detection.networks.detection_network import search
 from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.imaging.volume import make_volume
-from nodulebench.detection.network_scores import trained_network
+from nodulebench.detection.trained_networks import trained_network
 
 random, scores = np.random.default_rng(0), {}
 for name in TRAINED:

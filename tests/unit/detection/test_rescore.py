@@ -8,13 +8,13 @@ pytestmark = pytest.mark.slow
 
 from builders.commands import run
 from nodulebench.core.errors import InputError
-from nodulebench.detection.catalogue import parts_of
+from nodulebench.detection.catalogue import system_parts
 from nodulebench.detection.held_out import digests_by_fold, series_digest
-from nodulebench.detection.network_scores import ClassifierPanel, average_scores, read_panel
 from nodulebench.detection.networks import NETWORKS
 from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import read_weights, write_weights
 from nodulebench.detection.systems import system_names
+from nodulebench.detection.trained_networks import ClassifierPanel, average_scores, read_panel
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom import volumes as dicom_volume
 from nodulebench.io.dicom.header import SeriesHeader, uid_from
@@ -171,7 +171,7 @@ def test_networks_of_one_paper_count_as_one_by_their_shares() -> None:
 
 
 def test_cumedvis_is_its_three_networks() -> None:
-    assert parts_of("cumedvis") == ("cumedvis_a", "cumedvis_b", "cumedvis_c")
-    assert parts_of("etrocad + cumedvis")[0] == "etrocad"
-    assert system_names("etrocad+cumedvis")[1:] == parts_of("cumedvis")
-    assert parts_of("znet") == ("znet",), "rescore means only the network"
+    assert system_parts("cumedvis") == ("cumedvis_a", "cumedvis_b", "cumedvis_c")
+    assert system_parts("etrocad + cumedvis")[0] == "etrocad"
+    assert system_names("etrocad+cumedvis")[1:] == system_parts("cumedvis")
+    assert system_parts("znet") == ("znet",), "rescore means only the network"

@@ -12,8 +12,8 @@ from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_support_vectors
 from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
-from nodulebench.detection.filters.regions import NEIGHBOURS, strongest_of_clusters
-from nodulebench.detection.filters.scale_space import (
+from nodulebench.detection.regions import NEIGHBOURS, strongest_of_clusters
+from nodulebench.detection.scale_space import (
     DIAMETER_PER_SCALE,
     STEP_MM,
     Peaks,

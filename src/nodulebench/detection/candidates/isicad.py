@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.filters.curvature import curvature
-from nodulebench.detection.filters.regions import CORNERS, Regions, find_regions
+from nodulebench.detection.curvature import curvature
+from nodulebench.detection.regions import CORNERS, Regions, find_regions
 from nodulebench.detection.scan import Candidates, Chest, no_candidates
 from nodulebench.imaging.linking import merged_within
 

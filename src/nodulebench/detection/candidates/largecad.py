@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.filters.regions import all_parts, parts_of
+from nodulebench.detection.regions import all_parts, parts_of
 from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.lungs import LEFT, RIGHT
 from nodulebench.imaging.morphology import block_mean, closing, repeated

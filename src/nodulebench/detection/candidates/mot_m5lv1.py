@@ -14,13 +14,13 @@ from nodulebench.core.arrays import BoolArray
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
 from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
-from nodulebench.detection.filters.regions import (
+from nodulebench.detection.regions import (
     ball_diameter,
     compactness,
     find_regions,
     strongest_of_clusters,
 )
-from nodulebench.detection.filters.scale_space import STEP_MM, smoothed
+from nodulebench.detection.scale_space import STEP_MM, smoothed
 from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.morphology import opening
 

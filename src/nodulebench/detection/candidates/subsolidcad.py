@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.filters.recentre import move_to_centres, roundness
-from nodulebench.detection.filters.regions import (
+from nodulebench.detection.regions import (
     all_parts,
     find_regions,
+    move_to_centres,
     parts_of,
+    roundness,
     strongest_of_clusters,
 )
 from nodulebench.detection.scan import Candidates, Chest

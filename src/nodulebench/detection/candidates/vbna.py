@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from nodulebench.detection.filters.regions import strongest_of_clusters
-from nodulebench.detection.filters.scale_space import (
+from nodulebench.detection.regions import strongest_of_clusters
+from nodulebench.detection.scale_space import (
     DIAMETER_PER_SCALE,
     REACH,
     STEP_MM,

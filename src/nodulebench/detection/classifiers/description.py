@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from nodulebench.detection.filters.scale_space import (
+from nodulebench.detection.scale_space import (
     DENSITIES_HU,
     OUTSIDE_HU,
     STEP_MM,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from nodulebench.detection.filters.regions import Regions, ball_diameter, half_axes
-from nodulebench.detection.filters.scale_space import STEP_MM
+from nodulebench.detection.regions import Regions, ball_diameter, half_axes
+from nodulebench.detection.scale_space import STEP_MM
 from nodulebench.detection.scan import Chest
 from nodulebench.imaging.morphology import boxed
 

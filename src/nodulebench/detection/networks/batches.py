@@ -9,8 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from nodulebench.core.errors import InputError
-from nodulebench.detection.networks.detectors.base import DetectionNetwork
-from nodulebench.detection.networks.detectors.tiles import Tiles, tile_sampling, tiles_around
+from nodulebench.detection.networks.detection_network import (
+    DetectionNetwork,
+    Tiles,
+    tile_sampling,
+    tiles_around,
+)
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import patches_around
 from nodulebench.detection.networks.network import Network, scaled

@@ -28,8 +28,7 @@ from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.detection.held_out import NO_FOLD, UNKNOWN, seen_series, training_series
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import ModelCard, differences, recipe_facts, run_facts
-from nodulebench.detection.networks.detectors.base import DetectionNetwork
-from nodulebench.detection.networks.detectors.search import search
+from nodulebench.detection.networks.detection_network import DetectionNetwork, search
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import area_under_roc, score_candidates
 from nodulebench.detection.networks.network import Network

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from nodulebench.detection.networks.augment import faces, shifts_mm, turns
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.network import Network, SamplingGrid, scaled
-from nodulebench.detection.networks.patches import cut
+from nodulebench.detection.networks.patches import cut, faces, shifts_mm, turns
 from nodulebench.detection.networks.recipe import Augment
 
 GPU_BATCH, CPU_BATCH = 512, 32

@@ -21,7 +21,7 @@ from nodulebench.detection.networks.batches import (
     require_both_classes,
     training_batch,
 )
-from nodulebench.detection.networks.detectors.base import DetectionNetwork
+from nodulebench.detection.networks.detection_network import DetectionNetwork
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import (
     area_under_roc,

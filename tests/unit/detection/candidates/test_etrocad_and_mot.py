@@ -3,7 +3,7 @@ import pytest
 
 from builders.lung_scenes import ball, distance_from, lung_with, rod, world
 from nodulebench.detection.candidates import etrocad, m5l, mot_m5lv1
-from nodulebench.detection.filters.scale_space import peaks_of_chest
+from nodulebench.detection.scale_space import peaks_of_chest
 
 PLACE = (32, 32, 20)
 

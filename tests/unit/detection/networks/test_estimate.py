@@ -21,7 +21,7 @@ from nodulebench.detection.networks.cross_validation import (
     seconds_of_a_step,
     train_without,
 )
-from nodulebench.detection.networks.detectors.search import SearchResult
+from nodulebench.detection.networks.detection_network import SearchResult
 from nodulebench.detection.networks.examples import ExampleArrays, Examples, make_examples
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.training import Check

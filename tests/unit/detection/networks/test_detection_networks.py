@@ -8,11 +8,14 @@ torch = pytest.importorskip("torch")
 
 from scipy import ndimage
 
-from nodulebench.detection.networks import DETECTION_NETWORKS, network_named
+from nodulebench.detection.networks import DETECTION_NETWORKS, heatmap, network_named, znet
 from nodulebench.detection.networks.cross_validation import Course, train_without
-from nodulebench.detection.networks.detectors import heatmap, znet_unet
-from nodulebench.detection.networks.detectors.search import search
-from nodulebench.detection.networks.detectors.tiles import Tiles, tile_sampling, tiles_around
+from nodulebench.detection.networks.detection_network import (
+    Tiles,
+    search,
+    tile_sampling,
+    tiles_around,
+)
 from nodulebench.detection.networks.examples import ExampleArrays, Examples, make_examples
 from nodulebench.detection.networks.network import cube, parameter_count
 from nodulebench.detection.networks.patches import scans_of
@@ -146,7 +149,7 @@ def test_the_loss_of_pixels_is_cross_entropy_and_overlap() -> None:
     tiles = tiles_of([1.0, 9.0, 9.0, 9.0], 8.0, is_nodule=True)
     logit = torch.tensor([np.log(3.0), 0.0, 0.0, 0.0]).reshape(1, 1, 1, 1, 4)
 
-    loss = float(znet_unet.overlap_loss(logit, tiles))
+    loss = float(znet.overlap_loss(logit, tiles))
 
     # one pixel of the nodule counts as much as the three others
     entropy = (np.log(4 / 3) + np.log(2)) / 2
@@ -159,7 +162,7 @@ def test_components_are_those_of_an_image() -> None:
     at = np.argwhere(image)
     rows = np.column_stack([at, random.random(len(at)), np.zeros(len(at))])
 
-    components = znet_unet.components(torch.from_numpy(rows[random.permutation(len(rows))]), 0.5)
+    components = znet.components(torch.from_numpy(rows[random.permutation(len(rows))]), 0.5)
 
     label, count = ndimage.label(image)
     wanted = ndimage.center_of_mass(image, label, range(1, count + 1))
@@ -174,7 +177,7 @@ def test_a_pixel_stays_where_its_four_neighbours_are_likely() -> None:
     logit = torch.full((1, 1, 1, 5, 5), -9.0)
     logit[0, 0, 0, 1:4, 1:4] = 9.0
 
-    pixels = znet_unet.likely_pixels(logit)
+    pixels = znet.likely_pixels(logit)
 
     assert pixels[:, :3].tolist() == [[0, 2, 2]]
 

@@ -17,7 +17,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.detection.block_grid import BlockVoxels, block_voxels
-from nodulebench.detection.catalogue import parts_of
+from nodulebench.detection.catalogue import system_parts
 from nodulebench.detection.detectors import near_lungs
 from nodulebench.detection.held_out import Choice, Fold, choose_held_out, choose_without, left_out
 from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
@@ -179,14 +179,14 @@ def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> Classi
             or does not score candidates.
         UnknownNameError: if there is no such network.
     """
-    for name in parts_of(names):
+    for name in system_parts(names):
         if name in DETECTION_NETWORKS:
             raise InputError.at(
                 f"network '{name}'",
                 "finds nodules itself, and does not score candidates of others.",
                 f"Use: nodulebench detect {name}; networks that score: {', '.join(NETWORKS)}.",
             )
-    known = [name for name in parts_of(names) if NETWORKS[name]]
+    known = [name for name in system_parts(names) if NETWORKS[name]]
     networks = [
         trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known
     ]
@@ -262,7 +262,7 @@ SLACK_MM = 10.0
 """How far from the lungs a candidate may lie."""
 
 
-def candidates_by(
+def network_candidates(
     name: str,
     chest: Chest,
     volume: Volume,
@@ -284,7 +284,7 @@ def candidates_by(
         InputError: if there are no such weights.
     """
     from nodulebench.detection.networks import DETECTION_NETWORKS
-    from nodulebench.detection.networks.detectors.search import search
+    from nodulebench.detection.networks.detection_network import search
     from nodulebench.detection.networks.inference import best_device
     from nodulebench.detection.networks.patches import scans_of
 

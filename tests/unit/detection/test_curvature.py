@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.detection.filters.curvature import curvature
+from nodulebench.detection.curvature import curvature
 
 
 def _image(density_of_distance, axes=(0, 1, 2), size=41):

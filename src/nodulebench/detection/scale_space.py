@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, Columns, Float32Array, FloatArray, IntArray
-from nodulebench.detection.filters.regions import NEIGHBOURS
+from nodulebench.detection.regions import NEIGHBOURS
 from nodulebench.detection.scan import Chest
 from nodulebench.imaging.morphology import block_mean
 

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nodulebench.detection.networks.detectors.base import ROWS, DetectionNetwork
-from nodulebench.detection.networks.detectors.tiles import Tiles
+from nodulebench.detection.networks.detection_network import ROWS, DetectionNetwork, Tiles
 from nodulebench.detection.networks.network import cube
 from nodulebench.detection.networks.recipe import OWN
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.detection.filters.normalisation import (
+from nodulebench.detection.density_normalisation import (
     USUAL_HU,
     USUAL_NOISE_HU,
     bend_densities,

@@ -35,7 +35,7 @@ Row = JsonObject
 Held = TypeVar("Held", Reference, Submission, Readings)
 
 
-def telling_set(seed: int, *, abnormal: int = 6, normal: int = 4) -> TestSet:
+def random_test_set(seed: int, *, abnormal: int = 6, normal: int = 4) -> TestSet:
     """Cases that say everything a metric may ask for; most nodules are found, some cases empty."""
     random = np.random.default_rng(seed)
     nodules: list[Row] = []

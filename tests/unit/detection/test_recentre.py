@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.detection.filters.recentre import move_to_centres, roundness
+from nodulebench.detection.regions import move_to_centres, roundness
 
 DENSITIES = (-750.0, -300.0)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.detection.filters.scale_space import (
+from nodulebench.detection.scale_space import (
     DIAMETER_PER_SCALE,
     Grid,
     dot_strength,

@@ -3,8 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.detection.filters.recentre import move_to_centres
-from nodulebench.detection.filters.regions import CORNERS, Parts, all_parts, find_regions, parts_of
+from nodulebench.detection.regions import (
+    CORNERS,
+    Parts,
+    all_parts,
+    find_regions,
+    move_to_centres,
+    parts_of,
+)
 from nodulebench.imaging.linking import merged_within
 
 

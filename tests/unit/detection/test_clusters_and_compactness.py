@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.lung_scenes import distance_from
-from nodulebench.detection.filters.regions import (
+from nodulebench.detection.regions import (
     ball_diameter,
     compactness,
     find_regions,

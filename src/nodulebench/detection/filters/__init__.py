@@ -1,1 +1,0 @@
-"""Parts that detectors share: shapes, scales and regions of an image."""
