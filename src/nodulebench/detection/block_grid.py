@@ -39,13 +39,7 @@ class BlockVoxels:
 def block_voxels(volume: Volume, where: str, around_mm: FloatArray | None = None) -> BlockVoxels:
     """A scan as networks see it.
 
-    Args:
-        volume: the scan.
-        where: its name, for messages.
-        around_mm: n x 3 positions; only voxels within ``REACH_MM`` of their box are used.
-
-    Raises:
-        InputError: if the image is too oblique.
+    ``around_mm``: n x 3 positions; only voxels within ``REACH_MM`` of their box are used.
     """
     upright = to_patient_axes(volume, where)
     part = upright if around_mm is None or not len(around_mm) else _near(upright, around_mm)

@@ -55,12 +55,8 @@ def standardise_densities(
 ) -> Float32Array:
     """The densities of a chest on cubes, as in a lung whose parenchyma has ``USUAL_HU``.
 
-    Args:
-        hu: cubic voxels; not changed.
-        lungs: where there is lung.
-        step_mm: side of a voxel.
-        below: voxels along each axis before the middle of the lungs, from which coarser voxels are
-            counted, so that cutting the image changes nothing.
+    ``below``: voxels along each axis before the middle of the lungs, from which coarser voxels are
+    counted, so that cutting the image changes nothing.
     """
     factor = max(1, round(COARSE_MM / step_mm))
     lead = [factor + -count % factor for count in below]

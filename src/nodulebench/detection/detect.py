@@ -70,13 +70,7 @@ def require_known_fold(system: System, fold: Fold) -> None:
 def training_provenance(
     system: System, fold: Fold, series: Sequence[str]
 ) -> tuple[TrainingProvenance, ...]:
-    """The training data of the weights that scored a scan, each kind once.
-
-    Args:
-        system: detectors and networks.
-        fold: as for ``candidates_in``.
-        series: possible names of the scan in the data of the weights.
-    """
+    """The training data of the weights that scored a scan, each kind once."""
     provenance = [*_provenance_of_classifiers(system, held_out_fold(fold, series))]
     for name in (*system.detection_networks, *system.scoring_networks):
         network = trained_network(name, system.weights)
@@ -294,15 +288,8 @@ def detect_set(
 ) -> list[Detection]:
     """Read every case of a test set; a case that fails is reported and the others go on.
 
-    Args:
-        system: detectors and networks.
-        folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
-        executor: reads the cases.
-        most_marks: per case.
-        place: the position of a candidate of several detectors.
-        fold: which weights score it, as in :class:`DetectionTask`.
-        source: of the images, if they cannot be read in the folder itself.
-        progress: called with each finished case and its result.
+    ``folder``: a bundle, a bag, a sealed set, or any folder with ``images/``.
+    ``source``: of the images, if they cannot be read in the folder itself.
 
     Raises:
         InputError: if images that must not leave this machine would have to.

@@ -34,11 +34,7 @@ def detect_nodules(
 ) -> Candidates:
     """The candidates of one detector, or of several together.
 
-    Args:
-        names: of the detectors.
-        chest: the scan.
-        fold: all weights are those that never saw it; None: those of all folds.
-        place: the position of a candidate of several detectors.
+    ``fold``: all weights are those that never saw it; None: those of all folds.
     """
     return merge_detectors(
         candidates_to_score(propose_each(names, chest, fold), chest, fold), place
@@ -60,13 +56,8 @@ def propose_each(
 ) -> dict[str, Candidates]:
     """The proposals of each detector, in the order of the names; the same on any number of threads.
 
-    Args:
-        names: of the detectors.
-        chest: the scan.
-        fold: their own classifiers are those that never saw it; None: those of all folds.
-        stage: called with the name of the running detector, in its thread.
-        threads: how many run at once; None: two where there are two cores.
-        weights: files of the detectors' classifiers, instead of the packaged ones.
+    ``stage``: called with the name of the running detector, in its thread.
+    ``threads``: how many run at once; None: two where there are two cores.
     """
 
     def run_detector(name: str) -> Candidates:
@@ -119,9 +110,7 @@ def merge_detectors(
     Its probability is the mean of all detectors'; one that proposes nothing there counts as 0,
     because a position that several propose is a nodule more often.
 
-    Args:
-        proposed: the candidates of each detector, with probabilities as scores.
-        place: the position of a merged candidate: its best part's, or their mean (LUNA16).
+    ``place``: the position of a merged candidate: its best part's, or their mean (LUNA16).
     """
     if len(proposed) == 1:
         return next(iter(proposed.values()))

@@ -210,11 +210,7 @@ class CandidateSource:
     """Lists, as LUNA16's or as marks in any format; the first is scored, all are trained on."""
 
     def names(self) -> tuple[str, ...]:
-        """The detectors.
-
-        Raises:
-            UnknownNameError: if there is no such detector.
-        """
+        """The detectors."""
         return detector_names(self.detectors) if self.detectors else ()
 
     def lists(self) -> list[pl.DataFrame]:
@@ -239,15 +235,8 @@ def block_examples(
 ) -> ExamplesSummary:
     """Write examples of blocks, whose faces are moved in at random.
 
-    Args:
-        out: the folder to write.
-        blocks: folder with blocks.csv and the folds.
-        reference: the nodules of the scans.
-        source: of the candidates; cases of lists are the blocks.
-        folds: of the blocks.
-        seed: of the moved faces, so that the middle of a block gives no hint.
-        executor: runs the blocks.
-        progress: called after each fold.
+    ``source``: of the candidates; cases of lists are the blocks.
+    ``seed``: of the moved faces, so that the middle of a block gives no hint.
 
     Raises:
         InputError: if a block cannot be read or shows no lung.
@@ -291,14 +280,8 @@ def scan_examples(
 ) -> ExamplesSummary:
     """Write examples of whole scans.
 
-    Args:
-        out: the folder to write.
-        images: a folder of images or a test set.
-        reference: the nodules of the scans.
-        source: of the candidates.
-        folds: a table of series and folds; a scan without a fold is never trained on. None: all
-            scans are of fold 0.
-        progress: called after each scan.
+    ``folds``: a table of series and folds; a scan without a fold is never trained on. None: all
+    scans are of fold 0.
 
     Raises:
         InputError: if an image cannot be read or is not a chest CT, or no case has an image.

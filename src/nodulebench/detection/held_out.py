@@ -95,10 +95,7 @@ def training_series(card: HasCard) -> frozenset[str]:
 def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str] = ()) -> Choice:
     """The weights for a scan: those that never saw it, and of these the ones with most folds.
 
-    Args:
-        series: the scan's series UID, or the name that it has in the data.
-        cards: of all weights at hand, at least one.
-        others: further names that it may have there; weights that saw one of them saw the scan.
+    ``others``: further names that it may have there; weights that saw one of them saw the scan.
     """
     digests = [series_digest(name) for name in (series, *others)]
     is_unseen = [seen_series(card).isdisjoint(digests) for card in cards]
@@ -112,16 +109,7 @@ def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str]
 def choose_without(
     fold: int | None, names: Sequence[str], cards: Sequence[HasCard]
 ) -> Choice | None:
-    """The weights without a fold, or trained on all; of several the ones with most folds.
-
-    Args:
-        fold: that was left out; None: none was.
-        names: possible names of the scan in the data.
-        cards: of all weights at hand.
-
-    Returns:
-        None if there are no such weights.
-    """
+    """The weights without a fold (None: of all folds), of several those with most folds, if any."""
     fits = [
         number
         for number, card in enumerate(cards)

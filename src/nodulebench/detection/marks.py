@@ -53,14 +53,7 @@ def measure_marks(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Measure candidates on the scan.
 
-    Args:
-        chest: the scan in the patient's axes, cut to the lungs.
-        candidates: in the order that marks shall have.
-        case_id: the case.
-
-    Returns:
-        The tables MARKS and MARK_SLICES; a mark keeps the detector's centre and score. Slices are
-        those of the whole scan.
+    Marks keep the detector's centre and score, in its order; slices are those of the whole scan.
     """
     index = chest.to_index(candidates.center_mm)
     outlines = [

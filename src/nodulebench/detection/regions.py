@@ -85,10 +85,7 @@ def find_regions(mask: BoolArray, connectivity: int = FACES) -> Regions:
 def strongest_of_clusters(place: FloatArray, strength: FloatArray, reach: FloatArray) -> BoolArray:
     """Let each place, strongest first, take in all weaker ones within its reach.
 
-    Args:
-        place: n x 3.
-        strength: ties keep the first.
-        reach: in the unit of ``place``; places at exactly this distance are taken in.
+    ``reach``: in the unit of ``place``; places at exactly this distance are taken in.
     """
     from scipy.spatial import cKDTree
 
@@ -191,13 +188,7 @@ def move_to_centres(
 ) -> FloatArray:
     """Move each place to the centre of mass of the lung's dense parts within its ball.
 
-    Args:
-        hu: on cubic voxels.
-        lungs: voxels outside have no weight.
-        place: n x 3, slice, row, column.
-        radius: of the ball around each place, in voxels.
-        densest_hu: more than this weighs no more, so that soft tissue draws no place away.
-        steps: how often each place moves at most.
+    ``densest_hu``: more than this weighs no more, so that soft tissue draws no place away.
     """
     weight = np.where(lungs, np.clip(hu, LUNG_HU, densest_hu) - np.float32(LUNG_HU), 0.0)
     moved = place.astype(np.float64, copy=True)
@@ -224,12 +215,7 @@ def roundness(
     Axes are those of the ellipsoid with the same second moments: 1 for a ball, less for a vessel
     that runs through. Where nothing is dense it is 1.
 
-    Args:
-        hu: on cubic voxels.
-        lungs: voxels outside have no weight.
-        place: n x 3, slice, row, column.
-        radius: of the ball around each place, in voxels.
-        densities_hu: weight rises from nothing at the first to all at the second.
+    ``densities_hu``: weight rises from nothing at the first to all at the second.
     """
     lowest, densest = (np.float32(density_hu) for density_hu in densities_hu)
     roundnesses = np.ones(len(place))

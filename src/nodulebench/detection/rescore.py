@@ -24,14 +24,7 @@ _LISTED = {"seriesuid", "coordX", "coordY", "coordZ"}
 
 
 def read_positions(path: Path) -> pl.DataFrame:
-    """Candidates with case_id, x_mm, y_mm, z_mm, score and diameter_mm (null: not given).
-
-    Args:
-        path: LUNA16's candidates.csv or candidates_V2.csv, or marks in any format.
-
-    Raises:
-        InputError: with every problem of the file.
-    """
+    """Candidates with case_id, x_mm, y_mm, z_mm, score and diameter_mm (null: not given)."""
     is_table = path.is_file() and path.name.endswith((".csv", ".csv.gz"))
     header = set(CsvFile(path).header()) if is_table else set()
     if header >= _LISTED and "probability" not in header:
@@ -47,12 +40,6 @@ def rescore(
     panel: ClassifierPanel, candidates: Path, images: Path, progress: Progress = no_progress
 ) -> Submission:
     """Score every candidate with networks; the order of rows stays.
-
-    Args:
-        panel: networks and their weights.
-        candidates: LUNA16's list of candidates, or marks in any format.
-        images: a folder of images, a test set, or an archive of DICOM.
-        progress: called after each case.
 
     Raises:
         InputError: if a case has no image, a place is outside of it, or a file cannot be read.
@@ -99,11 +86,7 @@ def rescore(
 
 
 def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Volume]]:
-    """Functions that read the image of each case; all images are found before one is read.
-
-    Raises:
-        NoImageError: with every case that has none.
-    """
+    """Functions that read the image of each case; all images are found before one is read."""
     find = image_lookup(images, cases)
     readers: dict[str, Callable[[], Volume]] = {}
     missing: list[Problem] = []

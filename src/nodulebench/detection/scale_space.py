@@ -72,13 +72,7 @@ def lung_image(cubes: Chest) -> Float32Array:
 def find_peaks(
     image: Float32Array, mask: BoolArray, scales: tuple[float, ...] = SCALES_MM
 ) -> Peaks:
-    """Dots and centres of an image at every scale.
-
-    Args:
-        image: cubic voxels.
-        mask: where peaks are wanted.
-        scales: standard deviations of the Gaussians in voxels, rising.
-    """
+    """Dots and centres of cubic voxels within a mask, at every scale (in voxels, rising)."""
     levels = []
     smooth, reached, width = image, 0.0, 1
     for scale in scales:
@@ -109,11 +103,7 @@ def smoothed(image: Float32Array, sigma: float) -> Float32Array:
 
 
 def eigenvalues(hessian: Float32Array | FloatArray) -> Float32Array:
-    """Eigenvalues of symmetric 3 x 3 matrices in closed form, smallest first.
-
-    Args:
-        hessian: 6 x n: zz, yy, xx, zy, zx, yx of each.
-    """
+    """Eigenvalues, smallest first, of symmetric 3 x 3 matrices zz, yy, xx, zy, zx, yx (6 x n)."""
     a, b, c, d, e, f = hessian.astype(np.float64)
     mean = (a + b + c) / 3.0
     straight = (a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2

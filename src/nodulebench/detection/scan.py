@@ -98,11 +98,7 @@ class Chest:
 
 
 def prepare_scan(volume: Volume, where: str = "volume", lungs: Lungs | None = None) -> Chest:
-    """Turn a scan into the patient's axes, find its lungs and cut away distant voxels.
-
-    Raises:
-        InputError: if the image is too oblique or shows no lung.
-    """
+    """Turn a scan into the patient's axes, find its lungs and cut away distant voxels."""
     upright = to_patient_axes(volume, where)
     regions = lungs or segment_lungs(upright, where)
     _, box = boxed(regions.mask, np.ceil(MARGIN_MM / upright.spacing_mm).astype(np.int64))

@@ -108,12 +108,7 @@ def system_names(text: str) -> tuple[str, ...]:
 
 
 def detector_names(text: str) -> tuple[str, ...]:
-    """Detectors and networks that find candidates; scoring networks are refused.
-
-    Raises:
-        UnknownNameError: if there is no such detector or network.
-        InputError: if one is named twice, or only scores.
-    """
+    """Detectors and networks that find candidates; scoring networks are refused."""
     names = system_names(text)
     scoring = [name for name in names if name in NETWORKS]
     if scoring:
@@ -128,10 +123,8 @@ def detector_names(text: str) -> tuple[str, ...]:
 def read_system(text: str, weights: Sequence[Path] = ()) -> System:
     """A system with the weights of its networks.
 
-    Args:
-        text: its name, or parts joined by ``+``.
-        weights: of networks and classifiers, in place of the package's; networks that are not named
-            score too.
+    ``weights``: of networks and classifiers, in place of the package's; networks that are not named
+    score too.
 
     Raises:
         UnknownNameError: if there is no such detector or network.
@@ -165,15 +158,8 @@ def candidates_in(
     Candidates of detectors get the mean log odds of the false-positive reduction, of detection
     networks there, and of scoring networks; without detectors, those of the networks only.
 
-    Args:
-        system: detectors and networks.
-        chest: the scan with its lungs.
-        volume: the scan.
-        fold: weights are those that never saw this fold; ``auto``: the fold of the series, where
-            they saw it; None: those of all folds.
-        place: the position of a candidate of several detectors.
-        series: possible names of the scan in the data of the weights.
-        stage: called with the name of each step.
+    ``fold``: weights are those that never saw this fold; ``auto``: the fold of the series, where
+    they saw it; None: those of all folds.
 
     Raises:
         InputError: if a network has no weights that left the fold out.
@@ -211,17 +197,7 @@ def candidates_in(
 def detect_each(
     names: Sequence[str], chest: Chest, fold: int | None, series: str
 ) -> dict[str, Candidates]:
-    """The candidates of each detector and detection network, by weights that never saw the scan.
-
-    Args:
-        names: of detectors and networks.
-        chest: the scan with its lungs.
-        fold: that the detectors' classifiers never saw; None: those of all folds.
-        series: the name of the scan in the data of the networks.
-
-    Raises:
-        InputError: if a network was trained on the scan.
-    """
+    """The candidates of each detector and detection network, by weights that never saw the scan."""
     own = [name for name in names if name in DETECTORS]
     detected = candidates_to_score(propose_each(own, chest, fold), chest, fold) if own else {}
     for name in names:

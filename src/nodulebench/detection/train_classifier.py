@@ -44,11 +44,7 @@ class ClassifierExamples:
 def block_examples(
     blocks: Path, reference: Reference, folds: Iterable[int] = FOLDS
 ) -> Iterator[ClassifierExamples]:
-    """The blocks of some folds.
-
-    Raises:
-        InputError: if a block cannot be read or shows no lung.
-    """
+    """The blocks of some folds."""
     for block in read_blocks(blocks, folds):
         lungs = segment_part_of_lung(block.volume, block.block_id)
         chest = prepare_scan(block.volume, block.block_id, lungs)
@@ -59,11 +55,7 @@ def block_examples(
 def scan_examples(
     scans: Path, reference: Reference, fold_of: dict[str, int]
 ) -> Iterator[ClassifierExamples]:
-    """All scans of a folder, each a case that ``detect`` reads, named after its series.
-
-    Raises:
-        InputError: if a scan cannot be read, shows no lung, or is not a case of the reference.
-    """
+    """All scans of a folder, each a case that ``detect`` reads, named after its series."""
     for path in sorted(scans.iterdir()):
         if path.suffix in VOXELS_OF_PAIRS:
             continue
@@ -90,11 +82,7 @@ def listed_folds(reference: Path) -> dict[str, int]:
 def collect_examples(
     name: str, lessons: Iterable[ClassifierExamples], progress: Progress = no_progress
 ) -> Examples:
-    """Find candidates and measure them; those on ignored findings are left out.
-
-    Raises:
-        InputError: if there are no lessons.
-    """
+    """Find candidates and measure them; those on ignored findings are left out."""
     parts, nodules = [], 0
     for number, lesson in enumerate(lessons):
         measured = TRAINED[name].find(lesson.chest)
@@ -173,15 +161,8 @@ def train_classifier(
 ) -> Examples:
     """Train a classifier on blocks and scans, and write its weights.
 
-    Args:
-        name: the detector that ends in it, or ``second_look``.
-        blocks: folder with blocks.csv and the folds.
-        reference: LUNA16 folder with the nodules of the scans, and ``folds.csv`` for whole scans.
-        out: file for the weights.
-        scans: folder of whole scans, whose candidates off nodules are realistic false positives.
-        without_fold: a fold that is left for testing.
-        seed: of everything random.
-        progress: called after each block or scan.
+    ``scans``: folder of whole scans, whose candidates off nodules are realistic false positives.
+    ``without_fold``: a fold that is left for testing.
     """
     folds = [fold for fold in FOLDS if fold != without_fold]
     truth = read_reference(reference)

@@ -97,11 +97,7 @@ class Training:
         return len(chosen), int(examples.is_nodule[chosen].sum())
 
     def count_done(self, folds: Sequence[int | None]) -> int:
-        """How many trainings were done before.
-
-        Raises:
-            InputError: with everything that prevents any of them.
-        """
+        """How many trainings were done before."""
         from nodulebench.detection.networks.cross_validation import (
             planned_card,
             stem_of,
@@ -123,11 +119,6 @@ class Training:
 
 def prepare_training(name: str, out: Path, options: TrainOptions) -> Training:
     """Read examples and the weights to begin with.
-
-    Args:
-        name: of the network.
-        out: folder for weights, marks and curves.
-        options: with the folders of examples.
 
     Raises:
         InputError: if PyTorch is missing, or examples or weights cannot be used.

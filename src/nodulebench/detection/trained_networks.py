@@ -142,16 +142,7 @@ class ClassifierPanel:
     ) -> NetworkScores:
         """Score positions in a scan.
 
-        Args:
-            volume: the scan.
-            where: its name in messages.
-            place_mm: n x 3, LPS millimetres.
-            names: possible names of the scan in the data of the networks: its series UID, its
-                case.
-            fold: that the weights never saw; ``auto``: as the names imply.
-
-        Raises:
-            InputError: if a network has no such weights.
+        ``names``: possible names of the scan in the data of the networks: its series UID, its case.
         """
         choices = tuple(network.choose(names, fold) for network in self.networks)
         if not len(place_mm):
@@ -168,11 +159,9 @@ class ClassifierPanel:
 def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> ClassifierPanel:
     """Networks by name, with their weights.
 
-    Args:
-        names: networks, joined by ``+``; ``cumedvis`` is all three of its networks.
-        weights: files of weights, and folders of them: of one fold, or of several; none: the
-            package's.
-        tries: patches of a candidate that are averaged.
+    ``names``: networks, joined by ``+``; ``cumedvis`` is all three of its networks.
+    ``weights``: files of weights, and folders of them: of one fold, or of several; none: the
+    package's.
 
     Raises:
         InputError: if PyTorch is missing, a file is not a weight file, or a network has no weights
@@ -212,11 +201,7 @@ def average_scores(scores: Mapping[str, FloatArray]) -> FloatArray:
 
 @lru_cache(maxsize=4)
 def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
-    """A network with those of some weights that are its own; read once in a process.
-
-    Raises:
-        InputError: if PyTorch is missing, a file is not a weight file, or none is of this network.
-    """
+    """A network with those of some weights that are its own; read once in a process."""
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card
     files = [path for given in weights for path in weight_files(given)]
@@ -242,11 +227,7 @@ def saw_scan(name: str) -> tuple[Notice, ...]:
 
 
 def weight_files(path: Path) -> list[Path]:
-    """A file of weights, or those of a folder.
-
-    Raises:
-        InputError: if a folder has none.
-    """
+    """A file of weights, or those of a folder."""
     files = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
     if not files:
         raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
@@ -270,19 +251,7 @@ def network_candidates(
     series: Sequence[str],
     fold: Fold = "auto",
 ) -> tuple[Candidates, tuple[Notice, ...]]:
-    """The candidates of a network, best first, and a warning if it was trained on the scan.
-
-    Args:
-        name: of the network.
-        chest: the scan with its lungs.
-        volume: the scan.
-        weights: files and folders.
-        series: possible names of the scan in the data of the network.
-        fold: that the weights never saw; ``auto``: as the series implies.
-
-    Raises:
-        InputError: if there are no such weights.
-    """
+    """The candidates of a network, best first, and a warning if it was trained on the scan."""
     from nodulebench.detection.networks import DETECTION_NETWORKS
     from nodulebench.detection.networks.detection_network import search
     from nodulebench.detection.networks.inference import best_device

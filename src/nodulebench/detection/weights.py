@@ -75,11 +75,7 @@ class WeightsInfo:
 def list_weights(paths: Sequence[Path]) -> tuple[list[WeightsInfo], list[Problem]]:
     """The contents of model cards, and the problems of files without one.
 
-    Args:
-        paths: files, and folders of them; none: the package's.
-
-    Raises:
-        InputError: if a folder has no weights.
+    Without paths, those of the package.
     """
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card
@@ -211,10 +207,7 @@ class WeightFile:
 
 
 def given_weights(weights: Sequence[Path]) -> list[WeightFile]:
-    """The files of weights that were given.
-
-    Args:
-        weights: files, and folders of them.
+    """The weights in files and folders that were given.
 
     Raises:
         InputError: if a file holds no weights or does not name its detector, a folder is empty, or
@@ -261,15 +254,7 @@ def takes(names: Sequence[str], file: WeightFile) -> bool:
 
 
 def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None:
-    """Refuse classifiers that would change nothing.
-
-    Args:
-        names: of the parts of a system.
-        classifiers: that were given.
-
-    Raises:
-        InputError: if a detector is not among the parts, or does not ask its classifier.
-    """
+    """Refuse classifiers that would change nothing."""
     for file in classifiers:
         if not takes(names, file):
             what = f"is the classifier of {file.part}, which {'+'.join(names)} does not have."

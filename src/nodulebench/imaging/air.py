@@ -53,12 +53,7 @@ class Air:
 
 
 def separate_air(hu: Float32Array, step_mm: FloatArray) -> Air:
-    """Separate the air in the body from the air around it.
-
-    Args:
-        hu: the image in the patient's axes, in voxels of about 3 mm.
-        step_mm: their size.
-    """
+    """Separate the air in the body from the air around it, in voxels of about 3 mm."""
     air = hu < AIR_THRESHOLD_HU
     padding = padded(hu)
     wide = eroded(air, LEAK_MM / 2, step_mm)
@@ -148,11 +143,6 @@ def seen_mean(
     """Means over blocks of voxels, only of voxels in the field of view if a block has any.
 
     Half a block of padding would make lung next to it as dark as padding, tissue as dark as air.
-
-    Args:
-        hu: the voxels.
-        factors: the voxels per block along each axis.
-        lead: the voxels of the first block that are before the image.
     """
     padding = padded(hu)
     if not padding.any():
@@ -244,15 +234,7 @@ class LungRegions:
 def classify_regions(
     hu: Float32Array, regions: Labels, count: int, around: BoolArray, step_mm: FloatArray
 ) -> LungRegions:
-    """Distinguish lung from other air in the body.
-
-    Args:
-        hu: the image in voxels of about 3 mm.
-        regions: the region number of each voxel, 0 for none.
-        count: the number of regions.
-        around: the air around the body.
-        step_mm: the size of the voxels.
-    """
+    """Distinguish lung from other air in the body, in voxels of about 3 mm; region 0 is none."""
     from scipy import ndimage
 
     size = np.bincount(regions.ravel(), minlength=count + 1)

@@ -21,10 +21,7 @@ def link_boxes(boxes: pl.DataFrame, *, largest_gap: int = 1) -> IntArray:
     The result does not depend on the order of the rows: equal distances are decided by position,
     size and score.
 
-    Args:
-        boxes: a table with case_id, slice_index, center_x_mm, center_y_mm, length_mm, width_mm,
-            and optionally score.
-        largest_gap: the largest difference of slice numbers that a link can bridge.
+    ``largest_gap``: the largest difference of slice numbers that a link can bridge.
 
     Returns:
         For each row the number of its mark; within a case, marks are numbered from 0 by their

@@ -75,14 +75,7 @@ def body_share(lungs: BoolArray, outside: BoolArray) -> float:
 def measure_lungs(
     hu: Float32Array, label: npt.NDArray[np.uint8], air: Air, step_mm: FloatArray
 ) -> LungMeasures:
-    """Measure segmented lungs.
-
-    Args:
-        hu: the image in voxels of about 3 mm.
-        label: the lungs in these voxels, each with its own number; not empty.
-        air: the air of the image.
-        step_mm: the size of the voxels.
-    """
+    """Measure segmented lungs, each with its own number in ``label``, in voxels of about 3 mm."""
     lungs = label > 0
     core = ~grown_in_slices(~lungs)
     border = lungs & ~core

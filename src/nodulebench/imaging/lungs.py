@@ -53,10 +53,7 @@ def separate_sides(
 ) -> tuple[BoolArray, BoolArray]:
     """Right and left lung; lungs that touch are thinned until they separate.
 
-    Args:
-        lungs: both lungs.
-        step_mm: the size of the voxels.
-        middle: the body's middle column: a single lung is to its right or left.
+    ``middle``: the body's middle column: a single lung is to its right or left.
     """
     for thinning_mm in np.arange(0.0, LARGEST_SEPARATION_MM, float(step_mm.max())):
         core = eroded(lungs, float(thinning_mm), step_mm) if thinning_mm else lungs
@@ -164,10 +161,7 @@ def segment_lungs(
 ) -> Lungs:
     """Find the lungs of a chest CT.
 
-    Args:
-        volume: the scan in any axis order; it is first reordered to the patient's axes.
-        where: the name of the volume in messages.
-        closing_mm: nodules and vessels in gaps of up to twice this width are included.
+    ``closing_mm``: nodules and vessels in gaps of up to twice this width are included.
 
     Raises:
         InputError: if the image is too oblique or shows no lung.
@@ -354,9 +348,6 @@ def segment_part_of_lung(
 
     The block is continued by reflection at its faces, so that vessels and nodules there are
     closed like those inside.
-
-    Raises:
-        InputError: if the image is too oblique or shows no lung.
     """
     upright = to_patient_axes(volume, where)
     spacing = upright.spacing_mm
@@ -495,12 +486,7 @@ REACH_UP_MM = np.array([120.0, 90.0, 90.0])
 
 
 def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
-    """The lumen of trachea and main bronchi; empty if no trachea is found.
-
-    Args:
-        hu: the scan, slices from the feet.
-        spacing_mm: voxel size along the axes of ``hu``.
-    """
+    """The lumen of trachea and main bronchi, slices from the feet; empty if no trachea is found."""
     seed = _trachea_seed(hu, spacing_mm)
     airways = np.zeros(hu.shape, dtype=np.bool_)
     if seed is None:

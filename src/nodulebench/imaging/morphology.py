@@ -14,10 +14,7 @@ def block_mean(
 ) -> Float32Array:
     """Means over blocks of voxels; blocks at the ends are the means of the voxels they have.
 
-    Args:
-        values: the voxels.
-        factors: the voxels per block along each axis.
-        lead: the voxels of the first block that are before the image, fewer than a block.
+    ``lead``: the voxels of the first block that are before the image, fewer than a block.
     """
     result = values
     ahead = [0] * len(factors) if lead is None else lead.tolist()

@@ -52,9 +52,7 @@ def no_outlines(count: int) -> Outlines:
 def read_outlines(text: pl.Series, *, allows_none: bool = True) -> Outlines:
     """Parse many texts 'x y;x y;...' at once.
 
-    Args:
-        text: the texts.
-        allows_none: whether null or empty text is an outline without corners; else it is rejected.
+    ``allows_none``: whether null or empty text is an outline without corners; else it is rejected.
 
     Raises:
         InputError: for each text that is not a list of points.
@@ -93,9 +91,7 @@ def read_outline(text: str, where: str) -> FloatArray:
 
     One or two corners are allowed; they enclose nothing.
 
-    Args:
-        text: 'x y;x y;...'; ';' at the ends is ignored.
-        where: the owner of the outline, for the message.
+    ``text``: 'x y;x y;...'; ';' at the ends is ignored.
 
     Raises:
         InputError: if a number cannot be read.
@@ -174,15 +170,7 @@ def areas_mm2(outlines: Outlines) -> FloatArray:
 def is_inside(
     outlines: Outlines, which: IntArray, x: FloatArray, y: FloatArray, *, edge_mm: float
 ) -> BoolArray:
-    """Whether each point is inside an outline or on its edge.
-
-    Args:
-        outlines: the polygons.
-        which: the outline of each point.
-        x: the points.
-        y: the points.
-        edge_mm: a point at most this far from the edge is on it.
-    """
+    """Whether each point is in its outline ``which``, or at most ``edge_mm`` from its edge."""
     near = np.flatnonzero(_is_in_box(outlines, which, x, y, edge_mm))
     point, corner, following = _sides(outlines, which[near])
     px, py = x[near][point], y[near][point]
@@ -226,12 +214,7 @@ def _is_in_box(
 
 
 def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:
-    """The area of each outline and of their intersection.
-
-    Args:
-        first: corners, one row (x, y) each; the last joins the first. May be empty.
-        second: as ``first``.
-    """
+    """The area of each outline (corners x, y; may be empty) and of their intersection."""
     start = np.concatenate([first, second])
     stop = np.concatenate([np.roll(first, -1, axis=0), np.roll(second, -1, axis=0)])
     is_first = np.arange(len(start)) < len(first)
@@ -302,11 +285,7 @@ _EQUAL = 1 - 1e-9  # axes with a smaller relative difference are equally long
 
 
 def long_and_short_mm(*rings: FloatArray) -> tuple[float, float]:
-    """Long and short axis of the union of closed outlines on one slice.
-
-    Args:
-        rings: corners of each outline, one row (x, y) each; the last joins the first.
-    """
+    """Long and short axis of the union of closed outlines on one slice, corners x, y each."""
     start = np.concatenate(rings)
     return axes_of_sides(start, np.concatenate([np.roll(ring, -1, axis=0) for ring in rings]))
 
@@ -315,10 +294,6 @@ def axes_of_sides(start: FloatArray, stop: FloatArray) -> tuple[float, float]:
     """Long and short axis of the union of closed outlines, from their sides in any order.
 
     Of several equally long axes, the axis with the longer perpendicular counts.
-
-    Args:
-        start: the start of each side, one row (x, y) each.
-        stop: the end of each side.
     """
     apart = start[:, None, :] - start[None, :, :]
     length = np.hypot(apart[..., 0], apart[..., 1])

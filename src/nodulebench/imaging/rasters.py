@@ -83,11 +83,6 @@ def enclosed_pixels(
     Pixels are enclosed if no path over pixel edges leads outside without crossing the rim.
     A rim with a gap encloses nothing there; no line is drawn between its points.
 
-    Args:
-        outline: the rim of each pixel: 0, 1, 2, ... in ascending order.
-        i: column of the rim's pixels.
-        j: row of the rim's pixels.
-
     Returns:
         Outline, column and row of every pixel of the rims and inside them, and whether it is part
         of the rim.
@@ -158,11 +153,6 @@ def trace_outlines(owner: IntArray, i: IntArray, j: IntArray) -> tuple[IntArray,
     The boundary follows the edges of pixels, half a pixel from their centres. Several parts and
     holes are one outline: a line leads to each further ring and back, and encloses nothing. So
     by the even-odd rule the outline encloses exactly the pixels.
-
-    Args:
-        owner: the set of each pixel: 0, 1, 2, ... in ascending order.
-        i: column of the pixels.
-        j: row of the pixels.
 
     Returns:
         Set and image coordinates (column, row) of every corner, in the order of the outlines.
@@ -246,12 +236,7 @@ def _cycles(following: list[int], direction: list[int], corner: list[int]) -> li
 
 
 def png(pixels: npt.NDArray[np.uint8], palette: npt.NDArray[np.uint8] | None = None) -> bytes:
-    """Encode a picture as a PNG file.
-
-    Args:
-        pixels: rows and columns of grey values, or of palette indices.
-        palette: red, green and blue of every colour.
-    """
+    """Encode grey values, or indices of a palette of red, green and blue, as a PNG file."""
     height, width = pixels.shape
     lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(pixels))
     header = struct.pack(">IIBBBBB", width, height, 8, 0 if palette is None else 3, 0, 0, 0)

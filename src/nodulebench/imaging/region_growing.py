@@ -55,10 +55,7 @@ def grow_nodule(volume: Volume, place_mm: FloatArray, level: int = 0) -> GrownRe
     The proposal of each wheel turn contains the previous one, or is contained in it: a larger
     proposal loses no voxel, a smaller one gains none.
 
-    Args:
-        volume: the scan along the patient's axes.
-        place_mm: the click.
-        level: turns of the wheel: above 0 larger, below 0 smaller than proposed.
+    ``level``: turns of the wheel: above 0 larger, below 0 smaller than proposed.
     """
     from scipy import ndimage
 

@@ -123,11 +123,8 @@ def random_texture(
 ) -> Texture:
     """Noise whose correlation falls off over ``grain_mm``.
 
-    Args:
-        random: where the noise comes from.
-        step_mm: distance of the block's voxels; the field repeats after ``BLOCK`` of them.
-        grain_mm: standard deviation of the Gaussian that smooths the noise.
-        roughness: share (0 to 1) of the field's spectrum that falls slowly, as a power law.
+    ``grain_mm``: standard deviation of the Gaussian that smooths the noise.
+    ``roughness``: share (0 to 1) of the field's spectrum that falls slowly, as a power law.
     """
     from scipy import fft
 

@@ -368,14 +368,7 @@ def make_nodule(
 ) -> Nodule:
     """A nodule at a place that fits it; the truth's diameters are measured on what came out.
 
-    Args:
-        around: the chest, its vessels and the nodules that are there already.
-        nodule_id: its name.
-        type: one of the six NIFDC types.
-        surface: smooth, lobulated or spiculated.
-        attachment: isolated, juxtavascular or juxtapleural; pleural types lie on the pleura.
-        diameter_mm: about how large it shall be.
-        random: where chance comes from.
+    ``attachment``: isolated, juxtavascular or juxtapleural; pleural types lie on the pleura.
 
     Raises:
         NoPlaceError: if the lung has no free position for it.

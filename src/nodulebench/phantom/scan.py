@@ -69,12 +69,8 @@ def scan_patient(
 ) -> PhantomScan:
     """Make a CT scan.
 
-    Args:
-        patient: who.
-        scanner: how.
-        position_mm: of the patient's carina in the scanner's coordinates.
-        repeat: another number gives the same scan with other noise.
-        slices: how many; None: as many as the lungs need.
+    ``repeat``: another number gives the same scan with other noise.
+    ``slices``: how many; None: as many as the lungs need.
     """
     position = np.asarray(position_mm, dtype=np.float64)
     canvas = _empty_canvas(patient, scanner, slices)

@@ -273,13 +273,7 @@ VENDORS = (
 def random_scanner(
     random: np.random.Generator, *, matrix: int = 512, half_width_mm: float = 175.0
 ) -> tuple[Vendor, Scanner]:
-    """A vendor and a protocol as they are met in practice: low and normal dose, thin and thick.
-
-    Args:
-        random: where chance comes from.
-        matrix: pixels along a side.
-        half_width_mm: half of the body's width, which the field of view has to hold.
-    """
+    """A vendor and a protocol as met in practice; the field of view holds a body of this width."""
     vendor = VENDORS[int(random.integers(len(VENDORS)))]
     thickness, spacing = (
         (0.625, 0.625),

@@ -181,12 +181,7 @@ def write_test_set(
 ) -> Reference:
     """Write scans as they are made, then their truth; the folder gets all of it at once.
 
-    Args:
-        folder: the bundle; images go to ``images/``, masks to ``masks/``.
-        cases: made one by one, so that only one is in memory.
-        image_formats: any of ``IMAGE_FORMATS``.
-        has_masks: whether nodules and lungs are also written as label volumes.
-        progress: called after each scan.
+    ``cases``: made one by one, so that only one is in memory.
 
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
@@ -232,17 +227,7 @@ def write_truth(
     write: Callable[[Path], Iterable[WrittenScan]],
     progress: Progress = no_progress,
 ) -> Reference:
-    """Write scans, then their truth; the folder gets all of it at once.
-
-    Args:
-        folder: the bundle.
-        formats: of the scans.
-        write: writes the scans to a folder, in their order.
-        progress: called after each scan.
-
-    Raises:
-        InputError: if a format is unknown or the folder cannot be written to.
-    """
+    """Write scans, then their truth; the folder gets all of it at once."""
     raise_problems(
         Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
         for name in formats.image_formats

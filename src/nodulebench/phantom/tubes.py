@@ -75,13 +75,9 @@ def paint_tubes(
 ) -> None:
     """Draw tubes over what is there.
 
-    Args:
-        canvas: what is drawn on.
-        tubes: what is drawn.
-        hu: their density.
-        within_hu: only what has a density in this range is drawn over, such as one organ.
-        flattening: multiplies distances along x, y, z before they are compared with the radius, so
-            that a tube's section becomes an ellipse.
+    ``within_hu``: only what has a density in this range is drawn over, such as one organ.
+    ``flattening``: multiplies distances along x, y, z before they are compared with the radius, so
+    that a tube's section becomes an ellipse.
     """
     for part, cover in _covers(canvas, tubes, np.array(flattening)):
         if within_hu is not None:
@@ -96,13 +92,8 @@ def paint_in_lung(
 
     Tubes thinner than a voxel add to it what they take of its volume.
 
-    Args:
-        canvas: what is drawn on.
-        tubes: what is drawn.
-        hu: their density.
-        lung_hu: of the lung around.
-        is_even: whether the lung is about equally dense, and nothing less dense stays next to a
-            tube; otherwise a voxel is mixed of the tube and of its content before.
+    ``is_even``: whether the lung is about equally dense, and nothing less dense stays next to a
+    tube; otherwise a voxel is mixed of the tube and of its content before.
     """
     radius = np.maximum(tubes.start_radius, tubes.end_radius)
     is_thin = radius < THIN_SHARE * canvas.voxel_mm

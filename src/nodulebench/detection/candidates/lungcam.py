@@ -122,9 +122,7 @@ def attraction(pheromone: Float32Array, settings: Settings) -> Float32Array:
 def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
     """Which neighbour each ant takes: the n-th with probability W_n / sum of W.
 
-    Args:
-        drawing: ants x neighbours: W of each.
-        draw: a random number from 0 to below 1 for each ant.
+    Rows of ``drawing`` are the W of an ant's neighbours; ``draw`` is from 0 to below 1.
     """
     reached = np.cumsum(drawing, axis=1)
     total = reached[:, -1]
@@ -144,11 +142,8 @@ def explore(
 ) -> Explored:
     """Let colonies explore a region until every ant is dead and no voxel is unvisited.
 
-    Args:
-        image: densities from 0 (the threshold) to 1 (soft tissue); what ants leave and live on.
-        region: voxels that ants may enter.
-        settings: of the colonies.
-        middle: the voxel from which places are counted.
+    ``image``: densities from 0 (the threshold) to 1 (soft tissue); what ants leave and live on.
+    ``middle``: the voxel from which places are counted.
     """
     colonies = _Colonies(image, region, settings, middle)
     steps = 0

@@ -87,11 +87,7 @@ def count_normals(
 ) -> tuple[Float32Array, Float32Array]:
     """How many normals pass through each voxel, smoothed over neighbours, and their depths' sum.
 
-    Args:
-        surface: n x 3 voxels from which normals start.
-        normal: n x 3 unit vectors into the tissue.
-        lungs: voxels that are counted.
-        settings: how deep normals reach.
+    Normals start at the voxels of ``surface`` as unit vectors into the tissue; only lungs count.
     """
     limit = np.array(lungs.shape) - 1
     steps = np.arange(1, int(settings.depth_mm / STEP_MM) + 1)
@@ -105,13 +101,7 @@ def count_normals(
 
 
 def mean_depth(depth: Float32Array, count: FloatArray, place: IntArray) -> FloatArray:
-    """How deep the normals are that pass through some voxels.
-
-    Args:
-        depth: the sum of depths in every voxel, smoothed here as the counts are.
-        count: normals that pass through the voxels, smoothed.
-        place: n x 3, the voxels.
-    """
+    """How deep the normals are that pass through some voxels, from sums of depths and counts."""
     reach = np.arange(-round(REACH * SPREAD), round(REACH * SPREAD) + 1)
     weight = np.exp(-0.5 * (reach / SPREAD) ** 2)
     weight /= weight.sum()

@@ -36,11 +36,7 @@ def proposals(
 ) -> Candidates:
     """The proposals of a detector; if its classifier drops some, it is one that never saw the fold.
 
-    Args:
-        name: of the detector.
-        chest: the scan.
-        fold: that a packaged classifier never saw; None: those of all folds.
-        weights: a file of the detector's classifier, instead of the packaged ones.
+    ``fold``: that a packaged classifier never saw; None: those of all folds.
     """
     if name not in WITH_CLASSIFIER:
         return DETECTORS[name](chest)
@@ -61,11 +57,7 @@ def candidates_to_score(
 ) -> dict[str, Candidates]:
     """The candidates of each detector with their probability as score, the most likely first.
 
-    Args:
-        proposed: by detector.
-        chest: where they were found.
-        fold: the weights are those that never saw it; None: those of all folds.
-        weights: a file of the reduction's classifier, instead of the packaged ones.
+    ``fold``: the weights are those that never saw it; None: those of all folds.
     """
     measured = describe_candidates(Candidates.joined(*proposed.values()), chest)
     ends = np.cumsum([len(candidates) for candidates in proposed.values()])

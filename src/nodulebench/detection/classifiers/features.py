@@ -33,14 +33,7 @@ class Outlined:
 
 
 def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: float) -> Outlined:
-    """Cut out the region at a voxel.
-
-    Args:
-        hu: the chest on cubes of 1 mm.
-        lungs: of the same shape.
-        index: slice, row, column; rounded to a voxel.
-        diameter: the detector's estimate, in voxels.
-    """
+    """Cut out the region at a voxel; ``diameter`` is the detector's estimate in voxels."""
     shape = np.array(hu.shape)
     place = np.clip(np.rint(index).astype(np.int64), 0, shape - 1)
     reach = int(np.clip(np.ceil(1.5 * diameter), *REACH_MM))

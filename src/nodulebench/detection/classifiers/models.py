@@ -57,10 +57,7 @@ def logistic(values: FloatArray) -> FloatArray:
 def balanced(examples: Examples, seed: int, most: int | None = None) -> IntArray:
     """Rows to train on, shuffled: nodules are repeated until they are as many as the others.
 
-    Args:
-        examples: all there are.
-        seed: of the order and of the draws.
-        most: so many others are drawn where there are more; None: all are taken.
+    ``most``: so many others are drawn where there are more; None: all are taken.
 
     Raises:
         InputError: if there are no nodules, or only nodules.
@@ -115,11 +112,7 @@ class Network:
 
 
 def train_network(examples: Examples, seed: int, *, hidden: int) -> Network:
-    """Train a network by gradient descent (Adam); both classes weigh the same.
-
-    Raises:
-        InputError: if scikit-learn is not installed, or one of the classes is empty.
-    """
+    """Train a network by gradient descent (Adam); both classes weigh the same."""
     mean, spread = standardisation(examples.features)
     standard = (examples.features - mean) / spread
     rows = balanced(examples, seed, MOST_OTHERS)
@@ -215,11 +208,7 @@ def standardise(features: FloatArray, mean: FloatArray, spread: FloatArray) -> F
 
 
 def train_ensemble(examples: Examples, seed: int) -> Ensemble:
-    """Train the networks and calibrate them.
-
-    Raises:
-        InputError: if scikit-learn is not installed, or one of the classes is empty.
-    """
+    """Train the networks and calibrate them."""
     mean, spread = standardisation(examples.features)
     standard = standardise(examples.features, mean, spread)
     unseen_by = _held_out_from(examples.case, seed)
@@ -306,11 +295,7 @@ class SupportVectors:
 
 
 def train_support_vectors(examples: Examples, seed: int) -> SupportVectors:
-    """Train a machine; both classes weigh the same. Probabilities come from held-out decisions.
-
-    Raises:
-        InputError: if scikit-learn is not installed, or one of the classes is empty.
-    """
+    """Train a machine; both classes weigh the same. Probabilities come from held-out decisions."""
     balanced(examples, seed)
     features, is_nodule = examples.features, examples.is_nodule
     random = np.random.default_rng(seed)

@@ -31,12 +31,7 @@ def apply_classifier(
 ) -> Candidates:
     """The candidates whose probability is at least ``least_score``, with it as their score.
 
-    Args:
-        name: the detector, whose packaged weights are used where no file is given.
-        measured: candidates and features.
-        weights: a file that ``train`` wrote, or none.
-        least_score: from 0 (keep all) to 1.
-        fold: of the packaged weights, those that never saw it.
+    ``fold``: of the packaged weights, those that never saw it.
     """
     candidates = measured.candidates
     if not len(candidates):

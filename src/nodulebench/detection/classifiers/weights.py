@@ -59,15 +59,7 @@ def write_weights(
     name: str = "",
     folds: Sequence[int] = (),
 ) -> None:
-    """Write a classifier.
-
-    Args:
-        path: of the file.
-        classifier: the trained classifier.
-        features: names of its features.
-        name: the detector that ends in it, or ``second_look``.
-        folds: that it was trained on.
-    """
+    """Write a classifier with the names of its features and its detector, and its folds."""
     kind = next(name for name, class_ in KINDS.items() if isinstance(classifier, class_))
     arrays: JsonObject = {
         field.name: _stored(getattr(classifier, field.name)) for field in fields(classifier)
@@ -101,11 +93,7 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
 
 
 def read_origin(path: Path) -> Origin:
-    """The detector and folds of a classifier, as far as its file states them.
-
-    Raises:
-        InputError: if the file is missing, damaged, or holds no classifier.
-    """
+    """The detector and folds of a classifier, as far as its file states them."""
     _, arrays = _read(path)
     folds = arrays.get("folds", ())
     return Origin(str(arrays.get("name", "")), tuple(int(fold) for fold in folds))
@@ -159,11 +147,7 @@ def write_seen(path: Path, folds: Mapping[str, int]) -> None:
 
 
 def fold_of_series(*names: str) -> int | None:
-    """The fold whose weights never saw a scan; None: no weights ever saw it.
-
-    Args:
-        names: possible names of the scan: its series UID, its name in a test set.
-    """
+    """The fold whose weights never saw a scan of these names; None: no weights ever saw it."""
     folds = (fold_of(series_digest(name), _seen()) for name in names)
     return next((fold for fold in folds if fold is not None), None)
 

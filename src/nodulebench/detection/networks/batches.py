@@ -39,11 +39,7 @@ class TrainingBatch:
 def training_batch(
     network: Network | DetectionNetwork, examples: Examples, folds: list[int], how: Recipe
 ) -> TrainingBatch:
-    """The batches of some folds for a network.
-
-    Raises:
-        InputError: if they hold no nodule, or nothing else.
-    """
+    """The batches of some folds for a network."""
     pools = _pools(examples, folds)
     device = examples.place.device
     if isinstance(network, DetectionNetwork):
@@ -98,11 +94,7 @@ def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
 
 
 def require_both_classes(is_nodule: Tensor, what: str) -> None:
-    """Candidates of some folds must be of both kinds.
-
-    Raises:
-        InputError: if they hold no nodule, or nothing else.
-    """
+    """Candidates of some folds must be of both kinds."""
     nodules = int(is_nodule.sum())
     if not 0 < nodules < len(is_nodule):
         raise InputError.at(

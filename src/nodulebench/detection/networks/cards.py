@@ -217,11 +217,7 @@ def is_packaged(path: Path) -> bool:
 
 
 def packaged_weights(name: str) -> Path:
-    """Where the weights of a network are: a folder of files, one for each fold left out.
-
-    Raises:
-        InputError: if the package has none.
-    """
+    """Where the weights of a network are: a folder of files, one for each fold left out."""
     folder = Path(str(_FOLDER / name))
     if not folder.is_dir():
         raise InputError.at(

@@ -141,11 +141,7 @@ def train_without(
 
 
 def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
-    """The card of a training before anything came of it.
-
-    Raises:
-        InputError: if the examples have no such fold, or the fold that is left out was seen before.
-    """
+    """The card of a training before anything came of it."""
     examples, origin = course.examples, course.origin
     how = course.recipe or network_named(name).recipe
     known = sorted(set(examples.fold.tolist()) - {NO_FOLD})
@@ -174,11 +170,7 @@ def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
 
 
 def steps_left(card: ModelCard, stem: Path) -> int | None:
-    """Steps that a training still has to take; None: it was done before.
-
-    Raises:
-        InputError: if stored weights or a stored state are of another run.
-    """
+    """Steps that a training still has to take; None: it was done before."""
     weights, state = (_sibling(stem, end) for end in (WEIGHTS, STATE))
     if weights.is_file():
         difference = _in_what(read_card(weights), card)
@@ -324,9 +316,6 @@ def seconds_left(name: str, folds: Sequence[int | None], course: Course) -> floa
     """About how long all trainings will take that are not done yet; None: all of them are.
 
     Folds that decide when training stops may end it sooner.
-
-    Raises:
-        InputError: if a training cannot be done, or its stored state is of another one.
     """
     left = {fold: _left(name, fold, course) for fold in folds}
     to_do = {fold: steps for fold, steps in left.items() if steps is not None}

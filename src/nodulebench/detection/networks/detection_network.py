@@ -184,18 +184,10 @@ def search(
     low: Tensor,
     high: Tensor,
 ) -> SearchResult:
-    """Look through a part of a scan.
+    """Look through a part of one of the scans with a trained network.
 
-    Args:
-        module: a trained network.
-        network: which one it is.
-        scans: images.
-        which: of them.
-        low: the first voxel z, y, x of the part; voxels before it are not seen.
-        high: the last one.
-
-    Returns:
-        The detections, on the device of the scans.
+    ``low``: the first voxel z, y, x of the part; voxels before it are not seen.
+    ``high``: the last one.
     """
     device, step = scans.voxels.device, network.step_mm
     spacing_mm = scans.spacing_mm[which]

@@ -26,13 +26,8 @@ def score_candidates(
 ) -> Tensor:
     """The probability that each of some candidates is a nodule.
 
-    Args:
-        module: a trained network.
-        network: which one it is.
-        examples: scans and candidates.
-        chosen: which candidates.
-        tries: patches of a candidate that are averaged; the first is as it is, the others are
-            turned and moved as in training, by draws that follow from the number of the try.
+    ``tries``: patches of a candidate that are averaged; the first is as it is, the others are
+    turned and moved as in training, by draws that follow from the number of the try.
     """
     device = examples.place.device
     grids = [_there(grid, device) for grid in (network.grid, *network.extra_grids)]

@@ -67,12 +67,8 @@ def planes(
 ) -> SamplingGrid:
     """Square planes through the position, or next to it along their normal.
 
-    Args:
-        chosen: the planes.
-        size: pixels along their rows and columns.
-        step_mm: from pixel to pixel.
-        aside_mm: where along its normal each of them is seen.
-        moved_mm: how far each is moved within itself, along the directions of its rows and columns.
+    ``aside_mm``: where along its normal each of them is seen.
+    ``moved_mm``: how far each is moved within itself, along the directions of its rows and columns.
 
     Returns:
         A grid of the shape planes x (places along the normal) x rows x columns, without the second

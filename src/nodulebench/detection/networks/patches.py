@@ -77,14 +77,10 @@ def cut(
 ) -> Tensor:
     """Patches in Hounsfield units.
 
-    Args:
-        scans: the images.
-        which: n, the scan of each place.
-        place: n x 3, voxel indices (z, y, x; 0 is the middle of the first voxel).
-        grid: the sampling grid, or its offsets on the device of the scans.
-        turn: n x 3 x 3, a linear map of the offsets of each place; None: none.
-        low: n x 3, the first voxel that may be seen; None: the first of the scan.
-        high: n x 3, the last one.
+    ``place``: n x 3, voxel indices (z, y, x; 0 is the middle of the first voxel).
+    ``turn``: n x 3 x 3, a linear map of the offsets of each place; None: none.
+    ``low``: n x 3, the first voxel that may be seen; None: the first of the scan.
+    ``high``: n x 3, the last one.
 
     Returns:
         n x the shape of the grid, as 32-bit floats.

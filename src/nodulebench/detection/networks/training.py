@@ -109,12 +109,7 @@ def learn(
 ) -> Learner:
     """Train a network.
 
-    Args:
-        network: which one.
-        examples: scans and candidates, on the device that shall be used.
-        folds: whose candidates are trained on.
-        options: how.
-        progress: called with each check.
+    ``folds``: whose candidates are trained on.
 
     Returns:
         The learner at its end; its average is the trained network, ready to score.
@@ -173,12 +168,8 @@ def patches_a_second(
 ) -> float:
     """How many patches a network learns from in a second, once all that it needs is compiled.
 
-    Args:
-        network: which one.
-        examples: its training data, on the device that is measured.
-        how: its recipe.
-        is_cut: whether each step has its own batch; if not, all have the first, and the network
-            waits for nothing: the highest rate that it can reach.
+    ``is_cut``: whether each step has its own batch; if not, all have the first, and the network
+    waits for nothing: the highest rate that it can reach.
     """
     device = examples.place.device
     learner = _begin(network, how, device)

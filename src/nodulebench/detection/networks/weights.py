@@ -74,11 +74,7 @@ def plain(values: Tensor, *, is_half: bool = False) -> Tensor:
 
 
 def read_step(path: Path, run: Mapping[str, object]) -> int:
-    """The step that a training was at.
-
-    Raises:
-        InputError: if the file is damaged, or of another training.
-    """
+    """The step that a training was at."""
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {})["about"])
@@ -94,11 +90,7 @@ def read_step(path: Path, run: Mapping[str, object]) -> int:
 
 
 def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, object]) -> None:
-    """Bring a learner to where it was.
-
-    Raises:
-        InputError: if the file is damaged, or of another training.
-    """
+    """Bring a learner to where it was."""
     step = read_step(path, run)
     try:
         with safe_open(path, framework="pt") as file:
