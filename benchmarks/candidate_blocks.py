@@ -35,7 +35,7 @@ from nodulebench.core.tables import Reference
 from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.train_classifier import listed_folds
 from nodulebench.imaging.lungs import segment_part_of_lung
-from nodulebench.io.lidc.blocks import (
+from nodulebench.io.lidc_blocks import (
     FOLDS,
     findings_inside,
     read_blocks,

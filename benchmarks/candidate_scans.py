@@ -23,7 +23,7 @@ from nodulebench.detection.scan import prepare_scan
 from nodulebench.detection.train_classifier import listed_folds
 from nodulebench.imaging.geometry import ORIGIN_MM, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.io.lidc_blocks import HU_PER_STEP, LOWEST_HU
 
 OTHER = "NLST-101287"
 """A scan that is not of LIDC-IDRI; its one lesion is known from boxes on eight slices."""

@@ -25,7 +25,7 @@ from nodulebench.core.tables import PLACE
 from nodulebench.imaging.region_growing import grow_nodule
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.formats import read_reference
-from nodulebench.io.lidc.blocks import findings_inside, read_blocks
+from nodulebench.io.lidc_blocks import findings_inside, read_blocks
 from nodulebench.reference.sizes import volume_equivalent_mm
 
 OFF_MM = 1.5

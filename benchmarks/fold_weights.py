@@ -22,7 +22,7 @@ from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import SEEN, packaged_name, write_seen, write_weights
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.train_classifier import examples_of, train_on
-from nodulebench.io.lidc.blocks import FOLDS
+from nodulebench.io.lidc_blocks import FOLDS
 
 REDUCTION = "second_look"
 

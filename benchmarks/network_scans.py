@@ -20,7 +20,7 @@ from nodulebench.imaging.geometry import ORIGIN_MM, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.images import metaimage
-from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.io.lidc_blocks import HU_PER_STEP, LOWEST_HU
 from nodulebench.io.marks.luna16 import read_reference, write_reference
 
 

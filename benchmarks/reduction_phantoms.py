@@ -24,7 +24,7 @@ from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers import false_positive_reduction as reduction
 from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.train_classifier import train_on
-from nodulebench.io.lidc.blocks import FOLDS
+from nodulebench.io.lidc_blocks import FOLDS
 from nodulebench.phantom.patient import People
 
 TRAINED_ON, TESTED = range(950, 956), range(956, 962)

@@ -19,7 +19,7 @@ from benchmarks.measure import DATA
 
 from nodulebench.evaluation.patches import png
 from nodulebench.imaging.volume import Volume
-from nodulebench.io.lidc.blocks import read_blocks
+from nodulebench.io.lidc_blocks import read_blocks
 
 PICTURE = Path(__file__).parents[1] / "pictures" / "candidates-missed.svg"
 FOLDS = tuple(range(2, 10))

@@ -18,7 +18,7 @@ from docs.draw.candidate_pictures import CAPTION, GAP, TILE, TILES, TITLE, tile
 
 from nodulebench.core.tables import PLACE
 from nodulebench.detection.train_classifier import diameters
-from nodulebench.io.lidc.blocks import read_blocks
+from nodulebench.io.lidc_blocks import read_blocks
 
 PICTURE = Path(__file__).parents[1] / "pictures" / "networks-failures.svg"
 

@@ -58,8 +58,8 @@ def lidc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Readings, pl.DataFra
         content = held.extractfile(member)
         assert content is not None
         (folder / "reading.xml").write_bytes(content.read())
-    from nodulebench.io.lidc.readings import pixel_readings
-    from nodulebench.io.lidc.xml_reader import read_lidc_files
+    from nodulebench.io.lidc_readings import pixel_readings
+    from nodulebench.io.lidc_xml import read_lidc_files
 
     files = read_lidc_files(folder / "reading.xml")
     return pixel_readings("lidc", files.readings, cases), cases

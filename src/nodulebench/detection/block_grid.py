@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nodulebench.core.arrays import Float32Array, FloatArray
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
-from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.io.lidc_blocks import HU_PER_STEP, LOWEST_HU
 
 STEP_MM = 1.0
 REACH_MM = 30.0

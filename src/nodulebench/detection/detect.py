@@ -32,7 +32,7 @@ from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.formats import case_table_of
 from nodulebench.io.images.case_images import images_folder, images_of_set, read_case_image
 from nodulebench.io.json_files import write_json
-from nodulebench.io.lidc.blocks import FOLDS
+from nodulebench.io.lidc_blocks import FOLDS
 from nodulebench.io.marks.submission_folder import write_marks
 from nodulebench.matching.combine import MergedPosition
 

@@ -41,8 +41,8 @@ from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.formats import read_reference
 from nodulebench.io.images.case_images import NoImageError, image_reader
-from nodulebench.io.lidc.blocks import FOLDS as BLOCK_FOLDS
-from nodulebench.io.lidc.blocks import (
+from nodulebench.io.lidc_blocks import FOLDS as BLOCK_FOLDS
+from nodulebench.io.lidc_blocks import (
     HU_PER_STEP,
     LOWEST_HU,
     Block,

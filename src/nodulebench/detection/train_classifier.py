@@ -19,7 +19,7 @@ from nodulebench.detection.scan import Chest, prepare_scan
 from nodulebench.imaging.lungs import segment_part_of_lung
 from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.images.case_images import read_case_image
-from nodulebench.io.lidc.blocks import FOLDS, findings_inside, read_blocks
+from nodulebench.io.lidc_blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.io.marks.luna16 import read_reference
 
 SEED = 0

@@ -24,7 +24,7 @@ from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.volume import Volume
-from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.io.lidc_blocks import HU_PER_STEP, LOWEST_HU
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cards import ModelCard

@@ -72,14 +72,14 @@ FORMATS: Registry[Format] = Registry(
         "coco3d_json": "nodulebench.io.marks.coco3d:FORMAT",
         "nndetection": "nodulebench.io.marks.nndetection:FORMAT",
         "jafroc_xlsx": "nodulebench.io.marks.jafroc:FORMAT",
-        "slicer_markups": "nodulebench.io.viewers.slicer:FORMAT",
+        "slicer_markups": "nodulebench.io.marks.slicer:FORMAT",
         "worklist_csv": "nodulebench.io.marks.worklist:FORMAT",
         "dicom_sr": "nodulebench.io.dicom.sr:FORMAT",
         "chest_cad_sr": "nodulebench.io.dicom.chest_cad_sr:FORMAT",
         "dicom_seg": "nodulebench.io.dicom.seg:FORMAT",
-        "lidc_xml": "nodulebench.io.lidc.xml_format:FORMAT",
-        "nifti_labels": "nodulebench.io.viewers.nifti_labels:FORMAT",
-        "seg_nrrd": "nodulebench.io.viewers.seg_nrrd:FORMAT",
+        "lidc_xml": "nodulebench.io.lidc_xml:FORMAT",
+        "nifti_labels": "nodulebench.io.images.nifti_labels:FORMAT",
+        "seg_nrrd": "nodulebench.io.images.seg_nrrd:FORMAT",
     },
 )
 """The formats in the order in which a file is tried; the module of each has a FORMAT."""

@@ -17,14 +17,13 @@ from nodulebench.io.dicom.seg import read_readings as read_segmentations
 from nodulebench.io.dicom.sr import SR_CLASSES
 from nodulebench.io.dicom.sr import read_readings as read_reports
 from nodulebench.io.dicom.volumes import cases_of_images
-from nodulebench.io.lidc.pylidc import read_pylidc
-from nodulebench.io.lidc.readings import pixel_readings, read_scans
-from nodulebench.io.lidc.xml_reader import read_lidc_files
+from nodulebench.io.images import nifti_labels, seg_nrrd
+from nodulebench.io.images.label_files import files_ending
+from nodulebench.io.lidc_readings import pixel_readings, read_pylidc, read_scans
+from nodulebench.io.lidc_xml import read_lidc_files
+from nodulebench.io.marks import slicer as slicer_readings
+from nodulebench.io.marks.slicer import SUFFIX as MARKUPS
 from nodulebench.io.table_files import TABLE_SUFFIXES, read_cases, read_table, write_parquet
-from nodulebench.io.viewers import nifti_labels, seg_nrrd
-from nodulebench.io.viewers import slicer as slicer_readings
-from nodulebench.io.viewers.label_files import files_ending
-from nodulebench.io.viewers.slicer import SUFFIX as MARKUPS
 
 _TABLES = {
     "cases": CASES,

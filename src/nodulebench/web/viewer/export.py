@@ -24,10 +24,10 @@ from nodulebench.imaging.outlines import outline_text
 from nodulebench.io.cases import file_of_case
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.formats import FORMATS
+from nodulebench.io.images.label_files import Session, sessions_of
+from nodulebench.io.images.nifti_labels import SUFFIX, TABLE
 from nodulebench.io.marks.nifdc import write_marks
 from nodulebench.io.readings import write_findings
-from nodulebench.io.viewers.label_files import Session, sessions_of
-from nodulebench.io.viewers.nifti_labels import SUFFIX, TABLE
 from nodulebench.web.viewer.drafts import Drafts
 from nodulebench.web.viewer.findings import (
     DIGITS,

@@ -7,7 +7,7 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.core.errors import InputError
-from nodulebench.io.viewers.slicer import write_markups
+from nodulebench.io.marks.slicer import write_markups
 
 CASES = (
     case("a", nodule(8.04, (5, -6, 70), type="part_solid"), nodule(None, (40, 0, 0))),

@@ -28,7 +28,7 @@ from nodulebench.io.dicom.findings import (
 )
 from nodulebench.io.dicom.sr_content import Region
 from nodulebench.io.folders import files_below
-from nodulebench.io.viewers.nrrd import LARGEST_BYTES
+from nodulebench.io.images.nrrd import LARGEST_BYTES
 
 OFF_GRID = 0.05
 """How far, in voxels, a grid may be off the image's grid."""

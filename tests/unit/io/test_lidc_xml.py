@@ -6,13 +6,13 @@ import pytest
 
 from builders.words import sentences
 from nodulebench.core.errors import InputError
-from nodulebench.io.lidc import xml_reader as lidc_xml
-from nodulebench.io.lidc.xml_reader import read_lidc_files
+from nodulebench.io import lidc_xml
+from nodulebench.io.lidc_readings import CHARACTERISTIC_TAGS
+from nodulebench.io.lidc_xml import read_lidc_files
 
 CHARACTERISTICS = "".join(
-    f"<{tag}>{rating}</{tag}>"
-    for rating, tag in enumerate(lidc_xml.CHARACTERISTIC_TAGS[:5], start=1)
-) + "".join(f"<{tag}>5</{tag}>" for tag in lidc_xml.CHARACTERISTIC_TAGS[5:])
+    f"<{tag}>{rating}</{tag}>" for rating, tag in enumerate(CHARACTERISTIC_TAGS[:5], start=1)
+) + "".join(f"<{tag}>5</{tag}>" for tag in CHARACTERISTIC_TAGS[5:])
 
 
 def points(*pixels: tuple[int, int]) -> str:

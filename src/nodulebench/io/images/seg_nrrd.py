@@ -13,7 +13,7 @@ from nodulebench.imaging.geometry import Geometry
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.dicom.findings import ReportedFinding
 from nodulebench.io.format import Format
-from nodulebench.io.viewers.label_files import (
+from nodulebench.io.images.label_files import (
     Session,
     facts_of,
     on_grid,
@@ -23,7 +23,7 @@ from nodulebench.io.viewers.label_files import (
     reported_finding,
     sessions_with_files,
 )
-from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
+from nodulebench.io.images.nrrd import Nrrd, read_nrrd, write_nrrd
 
 SUFFIX = ".seg.nrrd"
 ENDINGS = (SUFFIX, ".nrrd")

@@ -8,8 +8,8 @@ import pytest
 from builders.drawn import GRIDS, drawn, grid, held
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
-from nodulebench.io.viewers.seg_nrrd import read_readings, write_readings
+from nodulebench.io.images.nrrd import Nrrd, read_nrrd, write_nrrd
+from nodulebench.io.images.seg_nrrd import read_readings, write_readings
 
 
 def test_segments_that_overlap_are_in_layers_of_their_own(tmp_path: Path) -> None:

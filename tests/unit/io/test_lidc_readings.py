@@ -9,8 +9,13 @@ from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS
 from nodulebench.core.tables import CASES
-from nodulebench.io.lidc.readings import pixel_readings, read_scans
-from nodulebench.io.lidc.xml_reader import PixelMark, PixelOutline, PixelReading
+from nodulebench.io.lidc_readings import (
+    PixelMark,
+    PixelOutline,
+    PixelReading,
+    pixel_readings,
+    read_scans,
+)
 
 SQUARE = ((2, 2), (4, 2), (4, 4), (2, 4))
 

@@ -21,9 +21,7 @@ from nodulebench.io.dicom.codes import BOX, CENTER, OUTLINES
 from nodulebench.io.dicom.findings import Report, ReportedFinding, passed_over
 from nodulebench.io.dicom.sr_content import Region
 from nodulebench.io.format import Format
-from nodulebench.io.json_files import read_json
-from nodulebench.io.marks.worklist import Cells, error_table
-from nodulebench.io.viewers.label_files import (
+from nodulebench.io.images.label_files import (
     Session,
     case_and_reader,
     facts_of,
@@ -33,6 +31,8 @@ from nodulebench.io.viewers.label_files import (
     reported_finding,
     sessions_of,
 )
+from nodulebench.io.json_files import read_json
+from nodulebench.io.marks.worklist import Cells, error_table
 
 SUFFIX = ".mrk.json"
 SCHEMA = (

@@ -8,7 +8,7 @@ import pytest
 
 from builders.drawn import GRIDS, drawn, grid, held
 from nodulebench.core.errors import InputError
-from nodulebench.io.viewers.slicer import read_readings
+from nodulebench.io.marks.slicer import read_readings
 
 WHERE = grid(GRIDS["plain"])
 CASES = drawn({"a": WHERE}, {("a", "x", "x"): {(1, 1, 1)}}).cases

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from builders.drawn import GRIDS, drawn, grid
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.rasters import DrawnOutline, voxels_of
-from nodulebench.io.lidc.xml_format import rims, write_readings
+from nodulebench.io.lidc_xml import rims, write_readings
 
 SPACE = "{http://www.nih.gov}"
 

@@ -15,8 +15,7 @@ from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.dicom.findings import ReportedFinding
 from nodulebench.io.format import Format
-from nodulebench.io.images.nifti import read_labels, write_volume
-from nodulebench.io.viewers.label_files import (
+from nodulebench.io.images.label_files import (
     FACTS,
     Session,
     facts_of,
@@ -27,6 +26,7 @@ from nodulebench.io.viewers.label_files import (
     reported_finding,
     sessions_with_files,
 )
+from nodulebench.io.images.nifti import read_labels, write_volume
 
 SUFFIX = ".nii.gz"
 ENDINGS = (SUFFIX, ".nii")

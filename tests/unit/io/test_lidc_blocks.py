@@ -10,7 +10,7 @@ import pytest
 from builders.tables import case, nodule, reference
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
-from nodulebench.io.lidc.blocks import (
+from nodulebench.io.lidc_blocks import (
     MARGIN_MM,
     Block,
     findings_inside,

@@ -9,7 +9,7 @@ from builders.drawn import GRIDS, drawn, grid, held
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images.nifti import read_labels, write_volume
-from nodulebench.io.viewers.nifti_labels import read_readings, write_readings
+from nodulebench.io.images.nifti_labels import read_readings, write_readings
 
 BOTH = {("a", "anna", "x"): {(5, 5, 2), (6, 5, 2)}, ("a", "anna", "y"): {(9, 5, 2)}}
 

@@ -8,7 +8,7 @@ import pytest
 
 from builders.drawn import GRIDS, grid
 from nodulebench.core.errors import InputError
-from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
+from nodulebench.io.images.nrrd import Nrrd, read_nrrd, write_nrrd
 
 HEADER = """NRRD0005
 # a comment: nothing

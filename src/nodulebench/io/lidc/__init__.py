@@ -1,1 +1,0 @@
-"""Read LIDC-IDRI: readings in its file formats, and blocks cut from its scans."""

@@ -1,1 +1,0 @@
-"""Read and write files of other viewers: 3D Slicer's markups and segmentations, label maps."""
