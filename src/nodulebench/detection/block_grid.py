@@ -28,7 +28,6 @@ class BlockVoxels:
 
     @property
     def spacing_mm(self) -> FloatArray:
-        """Along slice, row, column."""
         return self.geometry.spacing_mm[::-1]
 
     def to_index(self, place_mm: FloatArray) -> FloatArray:

@@ -19,7 +19,6 @@ def system_parts(text: str) -> tuple[str, ...]:
 
 
 def known_detectors() -> list[str]:
-    """The names of systems, detectors and detection networks."""
     return [*SYSTEMS, *DETECTORS, *DETECTION_NETWORKS]
 
 

@@ -69,7 +69,6 @@ def _gauss_curvature(first: Axes, second: Axes, mixed: Axes, squared: Float32Arr
 
 
 def _divided(over: Float32Array, under: Float32Array) -> Float32Array:
-    """A quotient that is 0 where nothing is divided."""
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 

@@ -159,9 +159,7 @@ class ImageSource(Protocol):
         """Make the image of a case available, and return its path."""
         ...
 
-    def give_back(self, case_id: str) -> None:
-        """Remove the image of a case that was read."""
-        ...
+    def give_back(self, case_id: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -215,7 +213,6 @@ class Detection:
 
 
 def fold_named(text: str) -> Fold:
-    """The fold that ``auto``, ``none`` or a number means."""
     if text == "auto":
         return "auto"
     return None if text == "none" else int(text)

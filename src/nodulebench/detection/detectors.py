@@ -92,7 +92,6 @@ def cores() -> int:
 def proposals_near_lungs(
     name: str, chest: Chest, fold: int | None = None, weights: Path | None = None
 ) -> Candidates:
-    """The proposals of a detector near the lungs, by its own score."""
     return near_lungs(proposals(name, chest, fold, weights), chest)
 
 

@@ -130,7 +130,6 @@ def detect_for_training(names: Sequence[str], chest: Chest, series: str) -> Labe
 
 
 def _with_others(scored: Candidates, others_mm: Sequence[FloatArray]) -> LabelledCandidates:
-    """Candidates to be scored, and others at other positions."""
     known = {tuple(row) for row in scored.center_mm.round(3).tolist()}
     others = [row for part in others_mm for row in part.tolist()]
     fresh = [row for row in others if tuple(np.round(row, 3).tolist()) not in known]
@@ -210,7 +209,6 @@ class CandidateSource:
     """Lists, as LUNA16's or as marks in any format; the first is scored, all are trained on."""
 
     def names(self) -> tuple[str, ...]:
-        """The detectors."""
         return detector_names(self.detectors) if self.detectors else ()
 
     def lists(self) -> list[pl.DataFrame]:
@@ -218,7 +216,6 @@ class CandidateSource:
 
     @property
     def title(self) -> str:
-        """Its description in the folder of examples."""
         return ", ".join(self.names() or [path.name for path in self.candidates])
 
 
@@ -312,7 +309,6 @@ def scan_examples(
 
 
 def _run(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExamples]:
-    """Blocks, in their order, on any executor."""
     terms = TaskLimits(SLOWEST_S, preload=(__name__,))
     for number, result in in_order(executor.map(_of_block_or_problem, tasks, terms)):
         if isinstance(result, FailedTask):

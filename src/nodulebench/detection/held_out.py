@@ -7,7 +7,10 @@ bare machine can write cards.
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from nodulebench.detection.networks.cards import ModelCard
 
 DIGITS = 16
 NO_FOLD = -1
@@ -20,35 +23,6 @@ Fold = int | Literal["auto"] | None
 
 SeriesByFold = Mapping[int, Sequence[str]]
 """Fold -> the digests of its series."""
-
-
-class HasCard(Protocol):
-    """The parts of a model card about the scans that were trained on."""
-
-    @property
-    def folds(self) -> Sequence[int]:
-        """Folds that were trained on."""
-        ...
-
-    @property
-    def held_back(self) -> Sequence[int]:
-        """Folds that decided when training stopped."""
-        ...
-
-    @property
-    def series(self) -> SeriesByFold:
-        """All folds of the data, those that were left out too."""
-        ...
-
-    @property
-    def begun_from(self) -> str:
-        """The digest of the weights that it was tuned from; empty: none."""
-        ...
-
-    @property
-    def seen_before(self) -> Sequence[str]:
-        """Digests of the series that earlier weights, from which it was tuned, had seen."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +50,7 @@ def digests_by_fold(series: Iterable[tuple[str, int]]) -> dict[int, tuple[str, .
     return {fold: tuple(sorted(by_fold[fold])) for fold in sorted(by_fold)}
 
 
-def seen_series(card: HasCard) -> frozenset[str]:
+def seen_series(card: "ModelCard") -> frozenset[str]:
     """Digests of all series that influenced weights, in every generation.
 
     They were trained on, or decided when training stopped. ``UNKNOWN`` is among them where a card
@@ -86,13 +60,15 @@ def seen_series(card: HasCard) -> frozenset[str]:
     return training_series(card).union(before)
 
 
-def training_series(card: HasCard) -> frozenset[str]:
+def training_series(card: "ModelCard") -> frozenset[str]:
     """Digests of the series of its own training, without those of earlier weights."""
     folds = (*card.folds, *card.held_back)
     return frozenset[str]().union(*(card.series.get(fold, (UNKNOWN,)) for fold in folds))
 
 
-def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str] = ()) -> Choice:
+def choose_held_out(
+    series: str, cards: "Sequence[ModelCard]", others: Sequence[str] = ()
+) -> Choice:
     """The weights for a scan: those that never saw it, and of these the ones with most folds.
 
     ``others``: further names that it may have there; weights that saw one of them saw the scan.
@@ -107,7 +83,7 @@ def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str]
 
 
 def choose_without(
-    fold: int | None, names: Sequence[str], cards: Sequence[HasCard]
+    fold: int | None, names: Sequence[str], cards: "Sequence[ModelCard]"
 ) -> Choice | None:
     """The weights without a fold (None: of all folds), of several those with most folds, if any."""
     fits = [
@@ -124,7 +100,7 @@ def choose_without(
     return Choice(best, own, seen_series(card).isdisjoint(digests))
 
 
-def left_out(card: HasCard) -> tuple[int, ...]:
+def left_out(card: "ModelCard") -> tuple[int, ...]:
     """The folds of the data that neither the weights nor those before them ever saw."""
     seen = seen_series(card)
     used = {*card.folds, *card.held_back}
@@ -135,11 +111,10 @@ def left_out(card: HasCard) -> tuple[int, ...]:
     )
 
 
-def _folds(card: HasCard) -> list[int]:
+def _folds(card: "ModelCard") -> list[int]:
     """All folds of the data; ``NO_FOLD`` is not one of them."""
     return [fold for fold in sorted(card.series) if fold != NO_FOLD]
 
 
 def fold_of(digest: str, series: SeriesByFold) -> int | None:
-    """The fold in which a digest is listed; None: in none."""
     return next((fold for fold, digests in series.items() if digest in digests), None)

@@ -171,7 +171,6 @@ def _density(hu: Float32Array, depth_mm: FloatArray) -> str:
 def _slice_table(
     chest: Chest, outlines: list[Outline], case_id: str, scan: Geometry
 ) -> pl.DataFrame:
-    """One row per candidate and slice that it occupies."""
     parts = [
         (str(number), outline.place[outline.place[:, 0] == at])
         for number, outline in enumerate(outlines, start=1)

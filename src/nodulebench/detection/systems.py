@@ -59,22 +59,18 @@ class System:
 
     @property
     def name(self) -> str:
-        """The name of its submissions."""
         return self.own_name or "+".join(self.names)
 
     @property
     def detectors(self) -> tuple[str, ...]:
-        """Its classical detectors."""
         return tuple(name for name in self.names if name in DETECTORS)
 
     @property
     def detection_networks(self) -> tuple[str, ...]:
-        """Its networks that find nodules by themselves."""
         return tuple(name for name in self.names if name in DETECTION_NETWORKS)
 
     @property
     def scoring_networks(self) -> tuple[str, ...]:
-        """Its networks that score candidates."""
         return tuple(name for name in self.names if name in NETWORKS)
 
 

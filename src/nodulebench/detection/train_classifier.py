@@ -44,7 +44,6 @@ class ClassifierExamples:
 def block_examples(
     blocks: Path, reference: Reference, folds: Iterable[int] = FOLDS
 ) -> Iterator[ClassifierExamples]:
-    """The blocks of some folds."""
     for block in read_blocks(blocks, folds):
         lungs = segment_part_of_lung(block.volume, block.block_id)
         chest = prepare_scan(block.volume, block.block_id, lungs)

@@ -80,12 +80,10 @@ class Training:
 
     @property
     def folds(self) -> list[int]:
-        """The folds of the examples."""
         return sorted(set(self.course.examples.fold.tolist()) - {NO_FOLD})
 
     @property
     def steps(self) -> int:
-        """Steps of one training."""
         recipe = self.course.recipe or network_named(self.name).recipe
         return recipe.steps
 
@@ -97,7 +95,6 @@ class Training:
         return len(chosen), int(examples.is_nodule[chosen].sum())
 
     def count_done(self, folds: Sequence[int | None]) -> int:
-        """How many trainings were done before."""
         from nodulebench.detection.networks.cross_validation import (
             planned_card,
             stem_of,

@@ -67,7 +67,6 @@ def separate_sides(
 
 
 def _column(mask: BoolArray) -> float:
-    """The mean column of a mask."""
     along = mask.sum(axis=(0, 1))
     return float(np.average(np.arange(len(along)), weights=along))
 
@@ -144,7 +143,6 @@ class Lungs:
 
     @property
     def mask(self) -> BoolArray:
-        """Both lungs."""
         return self.label > 0
 
     def with_slack(self, slack_mm: float = SLACK_MM) -> BoolArray:

@@ -132,7 +132,6 @@ def _join_shifted(target: BoolArray, mask: BoolArray, shift: int, axis: int) -> 
 
 
 def boxed(mask: BoolArray, margin: IntArray) -> tuple[BoolArray, tuple[slice, ...]]:
-    """The part of an array around its mask, and its position."""
     box = []
     for axis, extra in enumerate(margin.tolist()):
         others = tuple(other for other in range(mask.ndim) if other != axis)

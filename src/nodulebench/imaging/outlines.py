@@ -40,7 +40,6 @@ class Outlines:
 
     @property
     def is_drawn(self) -> BoolArray:
-        """Whether each outline has corners."""
         return self.corners > 0
 
 
@@ -131,7 +130,6 @@ def outline_text(corners: Iterable[Iterable[float]], form: str = "") -> str:
 
 
 def box_outline(center_x: float, center_y: float, length: float, width: float) -> FloatArray:
-    """The outline of a box, with four corners."""
     half = np.array([length, width]) / 2
     signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     return np.array([center_x, center_y]) + signs * half

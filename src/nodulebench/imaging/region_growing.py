@@ -118,7 +118,6 @@ def _dense_region(
 
 
 def _box(mask: BoolArray) -> tuple[list[int], tuple[slice, ...]]:
-    """The lowest indices of a mask, and the box around it."""
     used = [np.flatnonzero(mask.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
     ends = [(int(indices[0]), int(indices[-1]) + 1) for indices in used]
     return [low for low, _ in ends], tuple(slice(*end) for end in ends)
@@ -147,7 +146,6 @@ def _seed(part: Float32Array, at: IntArray, spacing: FloatArray) -> tuple[tuple[
 
 
 def _distance(shape: tuple[int, ...], middle: tuple[int, ...], spacing: FloatArray) -> FloatArray:
-    """The distance of every voxel from one voxel, mm."""
     squares = [
         ((np.arange(count) - at) * step) ** 2
         for count, at, step in zip(shape, middle, spacing.tolist(), strict=True)

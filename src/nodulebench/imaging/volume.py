@@ -38,11 +38,9 @@ class Volume:
 
     @property
     def voxel_mm3(self) -> float:
-        """The volume of one voxel."""
         return float(np.prod(self.geometry.spacing_mm))
 
     def part(self, box: tuple[slice, ...]) -> "Volume":
-        """The part in a box of slices, rows and columns."""
         hu = self.hu[box]
         first = np.array([[along.start for along in reversed(box)]], dtype=np.float64)
         origin_mm, size = self.geometry.to_world(first)[0], np.array(hu.shape[::-1], np.int64)

@@ -128,7 +128,6 @@ def _stiff(plane: Plane) -> tuple[Field, Field]:
 
 
 def paint_sternum(chest: Chest, plane: Plane) -> None:
-    """Draw the breastbone of one slice."""
     z = plane.z_mm
     top, bottom = chest.apex_z - 34.0, -110.0
     center = chest.center_y - chest.half_depth - 2.0 + 0.18 * max(0.0, z)

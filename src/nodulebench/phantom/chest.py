@@ -59,17 +59,14 @@ class Chest:
 
     @property
     def center_y(self) -> float:
-        """The middle of the cavity."""
         return 5.0
 
     @property
     def spine_y(self) -> float:
-        """The middle of the vertebral bodies."""
         return self.center_y + self.half_depth - 38.0
 
     @property
     def is_enhanced(self) -> bool:
-        """Whether contrast medium was given."""
         return self.blood_hu > 100.0
 
     @property
@@ -131,7 +128,6 @@ def oval_reach(angle: Field, half_width: Field | float, half_depth: Field | floa
 
 
 def _either(is_first: Field, first: float, second: float) -> Field:
-    """One of two numbers, in the precision of slices."""
     return np.where(is_first, np.float32(first), np.float32(second))
 
 

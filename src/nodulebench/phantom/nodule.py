@@ -80,7 +80,6 @@ class NoduleShape:
         return beyond
 
     def contains(self, point_mm: FloatArray) -> BoolArray:
-        """Whether points lie in the nodule."""
         return self.distance_mm(point_mm) <= 0
 
     @cached_property
@@ -145,7 +144,6 @@ class NoduleShape:
 
     @property
     def diameter_mm(self) -> float:
-        """The mean of long and short diameter."""
         return float(np.mean(self.long_and_short_mm))
 
     def scaled(self, factor: float, anchor_mm: FloatArray) -> "NoduleShape":
@@ -158,7 +156,6 @@ class NoduleShape:
         )
 
     def moved(self, shift_mm: FloatArray) -> "NoduleShape":
-        """The same shape at another place."""
         return replace(self, center_mm=self.center_mm + shift_mm)
 
     def _area(self, z_mm: float) -> float:
@@ -242,7 +239,6 @@ class Nodule:
         return self.shape.center_mm + self.shape.plane_mm * self.shape.plane_normal
 
     def grown(self, volume_ratio: float) -> "Nodule":
-        """The nodule with its volume multiplied."""
         factor, anchor = volume_ratio ** (1 / 3), self.anchor_mm
         return self._changed(
             lambda shape: shape.scaled(factor, anchor),
@@ -460,7 +456,6 @@ def _random_shape(
 
 
 def _random_core(shape: NoduleShape, random: np.random.Generator) -> NoduleShape:
-    """The solid part: a smaller copy, off centre."""
     share = float(random.uniform(0.3, 0.65))
     offset = _random_directions(1, random)[0] * (1 - share) * 0.5 * float(shape.semi_axes_mm.min())
     normal = shape.plane_normal

@@ -154,7 +154,6 @@ def _random_points(around: Surroundings, random: np.random.Generator) -> FloatAr
 
 
 def _vessel_clearance(vessels: Tubes, points: FloatArray) -> FloatArray:
-    """Distance from points to the nearest vessel wall."""
     middle = (vessels.start + vessels.end) / 2
     at = np.concatenate([vessels.start, middle, vessels.end])
     radius = np.concatenate([vessels.start_radius, vessels.end_radius, vessels.end_radius])

@@ -195,7 +195,6 @@ def _draw_spleen(chest: Chest, plane: Plane, enhancement: Enhancement, left: Fie
 
 
 def _draw_colon(chest: Chest, plane: Plane, left: Field) -> None:
-    """Loops with stool and gas."""
     scale = chest.half_width / 134.0
     for x, y, radius, below_mm in COLON:
         size = _below(chest.left_dome_z - below_mm, plane.z_mm) * radius

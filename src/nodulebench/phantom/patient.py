@@ -58,7 +58,6 @@ class Patient:
 
 
 def stream(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """The random numbers of one patient for one purpose."""
     return np.random.default_rng([seed, number, purpose])
 
 

@@ -188,7 +188,6 @@ def _paint_coat(patient: Patient, canvas: Canvas, tubes: Tubes) -> None:
 
 
 def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:
-    """Ribs with their cartilages, clavicles and arms."""
     skeleton, flat = bones.build_skeleton(patient.chest), bones.RIB_FLATTENING
     paint_tubes(canvas, skeleton.cartilages, bones.CARTILAGE_HU, flattening=flat)
     long_bones = bend.bent(patient.chest, skeleton.long_bones)
@@ -199,7 +198,6 @@ def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:
 
 
 def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
-    """Lung vessels and airways."""
     chest, tubes = patient.chest, patient.tubes
     is_even = patient.condition is None
     for drawn, hu in (

@@ -82,7 +82,6 @@ def looseness(pleura: Field) -> Field:
 
 
 def random_bend(random: np.random.Generator) -> Bend:
-    """The shifts of another person."""
     return Bend(random_texture(random, 8.0, GRAIN_MM))
 
 
@@ -127,7 +126,6 @@ def surfaces_at(chest: Chest, bend: Bend, x: Field, y: Field, z_mm: float) -> Su
 def surfaces_along(
     chest: Chest, bend: Bend, x: Field, y: Field, z_mm: FloatArray
 ) -> Iterator[Surfaces]:
-    """The distances on slices at rising heights."""
     exact: dict[int, Surfaces] = {}
     for z in z_mm.tolist():
         below = int(np.floor(z / KEY_MM))
@@ -181,17 +179,14 @@ class SliceGrid:
 
     @property
     def x(self) -> Field:
-        """Ready to broadcast along rows."""
         return self.x_mm.astype(np.float32)[None, :]
 
     @property
     def y(self) -> Field:
-        """Ready to broadcast along columns."""
         return self.y_mm.astype(np.float32)[:, None]
 
     @property
     def pixel_mm(self) -> float:
-        """Width of a pixel."""
         return float(self.x_mm[1] - self.x_mm[0])
 
 
@@ -247,7 +242,6 @@ class Plane:
 def make_plane(
     hu: Field, surfaces: Surfaces, textures: Textures, grid: SliceGrid, z_mm: float
 ) -> Plane:
-    """An empty plane, ready to be drawn."""
     patches = textures.coarse.on_slice(grid.x_mm, grid.y_mm, z_mm)
     fine = textures.fine.on_slice(grid.x_mm, grid.y_mm, z_mm)
     across, down, up = BUNDLE_SCALE

@@ -212,7 +212,6 @@ class OutputFormats:
     has_masks: bool = True
 
     def write(self, case: PhantomCase, stage: Path) -> WrittenScan:
-        """Write the images of a scan."""
         _write_images(case, stage, self.image_formats)
         if self.has_masks:
             _write_masks(case, stage / "masks")
@@ -227,7 +226,6 @@ def write_truth(
     write: Callable[[Path], Iterable[WrittenScan]],
     progress: Progress = no_progress,
 ) -> Reference:
-    """Write scans, then their truth; the folder gets all of it at once."""
     raise_problems(
         Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
         for name in formats.image_formats
@@ -291,7 +289,6 @@ def _case_row(case: PhantomCase) -> JsonObject:
 
 
 def _with_growth(rows: list[JsonObject], growth: tuple[Growth, ...]) -> list[JsonObject]:
-    """Add what is known of each nodule's change since the first scan."""
     known = {change.nodule_id: change for change in growth}
     for row in rows:
         change = known.get(row["nodule_id"])
@@ -370,5 +367,4 @@ def make_phantoms(
 def write_patient(
     number: int, plan: PhantomPlan, formats: OutputFormats, stage: Path
 ) -> list[WrittenScan]:
-    """Make and write the scans of a patient."""
     return [formats.write(scan, stage) for scan in plan.scans_of(number)]

@@ -112,7 +112,6 @@ def _section_row(number: int, z_mm: float, outline: FloatArray) -> JsonObject:
 def nodule_tables(
     nodules: Sequence[JsonObject], slices: Sequence[JsonObject]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows as the tables NODULES and NODULE_SLICES."""
     return (
         NODULES.conform(_table(nodules, NODULES.empty()), "phantom nodules"),
         NODULE_SLICES.conform(_table(slices, NODULE_SLICES.empty()), "phantom slices"),

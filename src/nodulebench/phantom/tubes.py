@@ -198,7 +198,6 @@ def grow_tree(
     stretch: float = STRETCH,
     flare: float = FLARE,
 ) -> Tree:
-    """Branches from a root to every point."""
     starts: list[FloatArray] = []
     stops: list[FloatArray] = []
     counts: list[int] = []

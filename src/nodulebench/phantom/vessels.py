@@ -116,7 +116,6 @@ def _ends_by_lobe(
 def _random_points(
     chest: Chest, side: int, per_litre: float, random: np.random.Generator
 ) -> FloatArray:
-    """Points in a lung, not too near the pleura."""
     low = np.array([0.0, chest.center_y - chest.half_depth, chest.lowest_z])
     high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])
     litres = float(np.prod(high - low)) / 1e6
@@ -175,7 +174,6 @@ def _bronchus_along(chest: Chest, artery: Tree, side: int) -> tuple[Tubes, Tubes
 
 
 def _central_airways(chest: Chest) -> Tubes:
-    """Trachea and main bronchi."""
     front = chest.spine_y - 36.0
     trachea = path(
         [(0.0, front - 12.0, 175.0), (-1.0, front - 4.0, 70.0), (0.0, front, 0.0)],
@@ -218,7 +216,6 @@ class GreatVessels:
 
 
 def great_vessels(chest: Chest) -> GreatVessels:
-    """Tubes filled with blood."""
     scale = chest.half_width / 134.0
     back = chest.spine_y
     fork = (12.0, back - 66.0 * scale, -8.0)
@@ -286,7 +283,6 @@ def _neck_arteries(back: float) -> list[Tubes]:
 
 
 def _neck_veins(back: float) -> list[Tubes]:
-    """The veins next to them."""
     return [
         path([(-22.0, back - 66.0, 60.0), (-28.0, back - 64.0, 150.0)], 7.0),
         path(
@@ -296,7 +292,6 @@ def _neck_veins(back: float) -> list[Tubes]:
 
 
 def arm_vessels(chest: Chest) -> Tubes:
-    """Vessels from the neck through the armpits."""
     back = chest.spine_y
     lines = []
     for side in SIDES:

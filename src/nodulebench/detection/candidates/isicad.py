@@ -63,7 +63,6 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def _clusters(cubes: Chest, settings: Settings) -> Regions:
-    """Seeds, grown to the connected voxels within the broader thresholds."""
     from scipy import ndimage
 
     hu = cubes.hu.astype(np.float32, copy=False)

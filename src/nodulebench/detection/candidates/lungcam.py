@@ -220,7 +220,6 @@ class _Colonies:
         return len(self.at) > 0
 
     def _comes_first(self, number: Numbers | IntArray) -> BoolArray:
-        """Which entries are the first with their number."""
         order = np.arange(len(number), dtype=np.int32)
         self._first[number[::-1]] = order[::-1]  # of several the last written stays
         is_first: BoolArray = self._first[number] == order

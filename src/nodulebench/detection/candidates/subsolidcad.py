@@ -93,7 +93,6 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def _opened(cubes: Chest, settings: Settings) -> BoolArray:
-    """The density mask within the lungs, opened."""
     from scipy import ndimage
 
     hu = cubes.hu.astype(np.float32, copy=False)

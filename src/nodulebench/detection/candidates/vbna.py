@@ -126,7 +126,6 @@ def _surface(smooth: Float32Array, lungs: BoolArray, settings: Settings) -> IntA
 
 
 def _slopes(smooth: Float32Array, place: IntArray) -> FloatArray:
-    """Unit vectors towards the denser side."""
     slope = np.empty(place.shape)
     for axis in range(3):
         ahead, behind = place.copy(), place.copy()

@@ -177,7 +177,6 @@ def _gaussians() -> FloatArray:
 
 @cache
 def _shells() -> FloatArray:
-    """Columns: the mean over each shell."""
     inside = [(_distance() >= low) & (_distance() < high) for low, high in pairwise(SHELLS)]
     return np.stack([shell / shell.sum() for shell in inside], axis=1)
 

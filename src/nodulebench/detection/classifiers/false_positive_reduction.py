@@ -69,7 +69,6 @@ def candidates_to_score(
 
 
 def describe_candidates(candidates: Candidates, chest: Chest) -> Measured:
-    """Candidates with the features of the false-positive reduction."""
     return Measured(
         candidates, describe_positions(chest, candidates.center_mm).astype(np.float64), NAMES
     )

@@ -47,7 +47,6 @@ def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: flo
 
 
 def _brightest_near(part: Float32Array, place: IntArray) -> tuple[int, int, int]:
-    """The densest voxel at most one away."""
     low = np.maximum(place - 1, 0)
     near = part[tuple(slice(a, b) for a, b in zip(low, place + 2, strict=True))]
     at = np.unravel_index(int(near.argmax()), near.shape) + low

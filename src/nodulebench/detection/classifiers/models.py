@@ -30,7 +30,6 @@ class Examples(Columns):
 
     @property
     def is_nodule(self) -> BoolArray:
-        """Which candidates hit a nodule."""
         is_nodule: BoolArray = self.nodule >= 0
         return is_nodule
 
@@ -50,7 +49,6 @@ def standardisation(features: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def logistic(values: FloatArray) -> FloatArray:
-    """Probabilities of log odds."""
     return 1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))
 
 
@@ -203,12 +201,10 @@ class Ensemble:
 
 
 def standardise(features: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
-    """Distances from the mean in spreads, within limits."""
     return np.clip((features - mean) / spread, -FARTHEST, FARTHEST)
 
 
 def train_ensemble(examples: Examples, seed: int) -> Ensemble:
-    """Train the networks and calibrate them."""
     mean, spread = standardisation(examples.features)
     standard = standardise(examples.features, mean, spread)
     unseen_by = _held_out_from(examples.case, seed)

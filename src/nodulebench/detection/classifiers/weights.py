@@ -93,14 +93,12 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
 
 
 def read_origin(path: Path) -> Origin:
-    """The detector and folds of a classifier, as far as its file states them."""
     _, arrays = _read(path)
     folds = arrays.get("folds", ())
     return Origin(str(arrays.get("name", "")), tuple(int(fold) for fold in folds))
 
 
 def holds_classifier(path: Path) -> bool:
-    """Whether a file holds a classifier of this package."""
     try:
         _read(path)
     except InputError:
@@ -109,7 +107,6 @@ def holds_classifier(path: Path) -> bool:
 
 
 def _read(path: Path) -> tuple[type[Classifier], JsonObject]:
-    """The kind of a classifier, and the arrays of its file."""
     try:
         arrays = read_arrays(path)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:

@@ -8,19 +8,6 @@ if TYPE_CHECKING:
     from nodulebench.detection.networks.detection_network import DetectionNetwork
     from nodulebench.detection.networks.network import Network
 
-NAMES = {
-    "cumedvis_a": "cumedvis",
-    "cumedvis_b": "cumedvis",
-    "cumedvis_c": "cumedvis",
-    "jackfpr": "jackfpr",
-    "diag_convnet": "diag_convnet",
-    "znet": "znet",
-    "cadimi": "cadimi",
-    "m5lcad": "m5lcad",
-    "twoscale": "twoscale",
-}
-"""Each network's file."""
-
 NETWORKS: "Registry[Network]" = Registry(
     "network",
     "networks",

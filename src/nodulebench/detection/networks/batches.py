@@ -39,7 +39,6 @@ class TrainingBatch:
 def training_batch(
     network: Network | DetectionNetwork, examples: Examples, folds: list[int], how: Recipe
 ) -> TrainingBatch:
-    """The batches of some folds for a network."""
     pools = _pools(examples, folds)
     device = examples.place.device
     if isinstance(network, DetectionNetwork):
@@ -86,7 +85,6 @@ def batches(training: TrainingBatch, seed: int, first: int, device: torch.device
 
 
 def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
-    """Candidates that are not nodules, and those that are."""
     chosen = examples.training_candidates(folds)
     is_nodule = examples.is_nodule[chosen]
     require_both_classes(is_nodule, "are trained on")
@@ -94,7 +92,6 @@ def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
 
 
 def require_both_classes(is_nodule: Tensor, what: str) -> None:
-    """Candidates of some folds must be of both kinds."""
     nodules = int(is_nodule.sum())
     if not 0 < nodules < len(is_nodule):
         raise InputError.at(

@@ -136,7 +136,6 @@ def _shown(value: object) -> str:
 
 
 def _plain(facts: JsonObject) -> JsonObject:
-    """The facts as JSON returns them."""
     plain: JsonObject = json.loads(json.dumps(facts))
     return plain
 

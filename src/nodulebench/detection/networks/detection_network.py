@@ -95,7 +95,6 @@ class TileSampling:
 
 
 def tile_sampling(network: DetectionNetwork, device: torch.device) -> TileSampling:
-    """The sampling of a network's tiles on a device."""
     return TileSampling(
         torch.from_numpy(network.tile.offset_mm).to(device),
         network.points_mm.to(device),

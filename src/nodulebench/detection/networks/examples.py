@@ -87,16 +87,13 @@ class Examples:
         return replace(self, **{name: getattr(self, name).to(device) for name in _TENSORS})
 
     def training_candidates(self, folds: Sequence[int]) -> Tensor:
-        """Indices of the candidates of some folds to train on."""
         return self._of_folds(folds, self.is_trained_on)
 
     def scored_candidates(self, folds: Sequence[int]) -> Tensor:
-        """Indices of the candidates of some folds to score."""
         return self._of_folds(folds, self.is_scored)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all arrays."""
         whole = hashlib.sha256()
         for name, values in _arrays(self).items():
             whole.update(f"{name} {values.dtype} {values.shape}\n".encode())
@@ -105,7 +102,6 @@ class Examples:
 
     @property
     def series_by_fold(self) -> dict[int, tuple[str, ...]]:
-        """The digests of the series, fold by fold."""
         return digests_by_fold(zip(self.series, self.fold.tolist(), strict=True))
 
     def _of_folds(self, folds: Sequence[int], mask: Tensor) -> Tensor:
@@ -133,7 +129,6 @@ class ExampleArrays:
 
 
 def make_examples(scans: Scans, arrays: ExampleArrays) -> Examples:
-    """Examples as tensors on the CPU."""
     at = np.asarray(arrays.place, dtype=np.float32).reshape(-1, 3)
     all_candidates = np.ones(len(at), dtype=np.bool_)
     trained_on, scored = (

@@ -74,7 +74,6 @@ def plain(values: Tensor, *, is_half: bool = False) -> Tensor:
 
 
 def read_step(path: Path, run: Mapping[str, object]) -> int:
-    """The step that a training was at."""
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {})["about"])
@@ -90,7 +89,6 @@ def read_step(path: Path, run: Mapping[str, object]) -> int:
 
 
 def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, object]) -> None:
-    """Bring a learner to where it was."""
     step = read_step(path, run)
     try:
         with safe_open(path, framework="pt") as file:
