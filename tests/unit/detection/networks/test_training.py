@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch")
 from builders.small_network import RECIPE, SMALL, Small, weights
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks import training
-from nodulebench.detection.networks.batches import TrainingBatch, batches, training_batch
 from nodulebench.detection.networks.examples import (
     Examples,
 )
@@ -25,9 +24,12 @@ from nodulebench.detection.networks.recipe import Augment
 from nodulebench.detection.networks.training import (
     Learner,
     LearningOptions,
+    TrainingBatch,
+    batches,
     patches_a_second,
     rate_at,
     train,
+    training_batch,
 )
 
 
