@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import polars as pl
 
@@ -13,16 +12,13 @@ from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES
-from nodulebench.curation import header_facts as dose
-from nodulebench.curation import header_facts as kernels
-from nodulebench.curation import header_facts as scan_kinds
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.examine import ExaminedSeries
 from nodulebench.curation.header_facts import (
-    VENDORS,
     Dose,
     dose_of,
     kernel_class_of,
+    scan_kinds,
     vendor_of,
 )
 from nodulebench.io.atomic import staged_folder
@@ -46,13 +42,6 @@ TEXTS = {
     "study_date": "study_date",
 }
 """Column of the cases, as designs name it -> the fact of a header."""
-DERIVED_BY = {
-    "vendor": VENDORS,
-    "kernel_class": kernels.KERNEL_TABLE,
-    "dose": dose.TABLE,
-    "scan_kind": scan_kinds.SCAN_KIND_TABLE,
-}
-"""Column -> the table by which it is derived from headers; written to curation.json."""
 _DERIVED_TEXTS = ("study_uid", "vendor", "scan_kind", "kernel_class", "dlp_source", "dose_class")
 
 
@@ -74,7 +63,7 @@ def cases_table(curation: Curation) -> pl.DataFrame:
         " ".join(str(series.facts.get(name, "")) for name in ("study_description", "description"))
         for series in curation.admitted
     ]
-    scan_kind = scan_kinds.scan_kinds(
+    scan_kind = scan_kinds(
         cases["patient_id"].to_list(), cases["study_date"].to_list(), descriptions
     )
     kinds_of_scan = pl.Series("scan_kind", scan_kind, dtype=pl.String)
@@ -126,15 +115,14 @@ def _dose(series: ExaminedSeries, age: float | None, reported: dict[str, Reporte
 
 
 def _years(age: str) -> float | None:
-    """A DICOM age in years; None where the text is not valid."""
     of_year = {"Y": 1.0, "M": 12.0, "W": 52.18, "D": 365.25}
     number, unit = age[:-1], age[-1:]
     return int(number) / of_year[unit] if number.isdigit() and unit in of_year else None
 
 
-def _number(text: Any) -> float | None:
+def _number(text: str | float | None) -> float | None:
     try:
-        return float(text)
+        return None if text is None else float(text)
     except (TypeError, ValueError):
         return None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -169,7 +169,6 @@ def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]
 
 
 def _counts(rule: CoverageRule, rows: pl.DataFrame) -> dict[str, int]:
-    """Rows of each wanted value or bin."""
     column = str(rule.column)
     if rule.bins:
         return {bin_.name: rows.filter(_is_between(column, bin_)).height for bin_ in rule.bins}
@@ -273,7 +272,7 @@ def write_coverage(document: JsonObject, folder: Path, name: LanguageName = "en"
     return [data, page]
 
 
-def _in_english(content: Any) -> Any:
+def _in_english(content: object) -> object:
     """A document with its notices as text; those of a tuple are one statement."""
     if isinstance(content, Notice) or (isinstance(content, tuple) and _are_notices(content)):
         return translator("en").messages(content)
@@ -282,7 +281,7 @@ def _in_english(content: Any) -> Any:
     return [_in_english(part) for part in content] if isinstance(content, list | tuple) else content
 
 
-def _are_notices(parts: tuple[Any, ...]) -> bool:
+def _are_notices(parts: tuple[object, ...]) -> bool:
     return all(isinstance(part, Notice) for part in parts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
@@ -58,7 +58,7 @@ def series_key(series: Series, limits: Limits) -> str:
 class Journal:
     """The series that were examined before, and a file to add to."""
 
-    def __init__(self, known: dict[str, ExaminedSeries], file: Any) -> None:
+    def __init__(self, known: dict[str, ExaminedSeries], file: TextIO) -> None:
         self.known = known
         self._file = file
 
@@ -128,7 +128,6 @@ class Curation:
 
     @property
     def admitted(self) -> list[ExaminedSeries]:
-        """The series without a reason to exclude them."""
         return [series for series in self.series if series.is_admitted]
 
 
@@ -251,7 +250,6 @@ def examine_task(task: tuple[Series, Limits]) -> ExaminedSeries:
 
 
 def _lost(series: Series, why: Notice) -> ExaminedSeries:
-    """A series that could not be examined at all."""
     return ExaminedSeries(
         uid=series.uid,
         name=series.name,

@@ -1,10 +1,8 @@
 """Series -> the result of all checks: reasons, digest, hash, pictures, facts."""
 
 import base64
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import inf
-from typing import Any
 
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice, read_notice, stated_notice
@@ -51,17 +49,15 @@ class ExaminedSeries:
     perceptual_hash: str
     pictures: tuple[str, ...]
     """PNG files, base64."""
-    geometry: Mapping[str, Any]
+    geometry: JsonObject
     """The columns of CASES that locate voxels; empty where the geometry is not known."""
-    facts: Mapping[str, Any]
+    facts: JsonObject
 
     @property
     def is_admitted(self) -> bool:
-        """Whether it has no reason to be excluded."""
         return not self.reasons
 
     def with_reason(self, reason: CodedReason, *, is_waived: bool = False) -> "ExaminedSeries":
-        """The series with one more reason to exclude it, or one more that the design waives."""
         if is_waived:
             return replace(self, waived=(*self.waived, reason))
         return replace(self, reasons=(*self.reasons, reason))
@@ -70,7 +66,7 @@ class ExaminedSeries:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "ExaminedSeries":
+    def from_json(cls, content: JsonObject) -> "ExaminedSeries":
         """Read a series from a journal.
 
         Raises:
@@ -164,7 +160,6 @@ def _facts(series: Series) -> JsonObject:
 
 
 def _positive(text: str) -> float | None:
-    """A number above 0; None for any other text."""
     try:
         number = float(text)
     except ValueError:

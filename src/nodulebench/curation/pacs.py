@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import (
     InputError,
@@ -23,11 +23,16 @@ from nodulebench.core.text import in_a_line
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.dicom.slices import UID
 
+if TYPE_CHECKING:
+    from dicomweb_client.api import DICOMwebClient
+    from pydicom.dataset import Dataset
+    from pynetdicom.events import Event
+
 LONGEST_UID = 64
 PURPOSE = "receiving from a PACS"
 
 
-def store_object(dataset: Any, folder: Path) -> Path:
+def store_object(dataset: "Dataset", folder: Path) -> Path:
     """Write a received object to ``folder/<series>/<object>.dcm``; returns the path.
 
     An object that exists already must have the same bytes; otherwise the new one is refused.
@@ -52,7 +57,7 @@ def store_object(dataset: Any, folder: Path) -> Path:
     return path
 
 
-def checked_uid(dataset: Any, keyword: str) -> str:
+def checked_uid(dataset: "Dataset", keyword: str) -> str:
     """A UID of an object.
 
     Raises:
@@ -128,8 +133,7 @@ def listening(
         server.shutdown()
 
 
-def _stored(event: Any, folder: Path, report: PacsProgress) -> int:
-    """Store one object; returns the status for the sender."""
+def _stored(event: "Event", folder: Path, report: PacsProgress) -> int:
     try:
         dataset = event.dataset
         dataset.file_meta = event.file_meta
@@ -164,7 +168,7 @@ class RemoteSeries:
     instances: int | None
 
 
-def connect(url: str, headers: dict[str, str] | None = None) -> Any:
+def connect(url: str, headers: dict[str, str] | None = None) -> "DICOMwebClient":
     """A client of the DICOMweb server at this address (https://host/dicom-web)."""
     with needs("pacs", PURPOSE):
         from dicomweb_client import api as package
@@ -176,7 +180,9 @@ def connect(url: str, headers: dict[str, str] | None = None) -> Any:
     return client
 
 
-def list_series(client: Any, filters: dict[str, str] | None = None) -> Iterator[RemoteSeries]:
+def list_series(
+    client: "DICOMwebClient", filters: dict[str, str] | None = None
+) -> Iterator[RemoteSeries]:
     """The CT series of a server, page by page.
 
     Args:
@@ -208,7 +214,7 @@ def list_series(client: Any, filters: dict[str, str] | None = None) -> Iterator[
         offset += len(answer)
 
 
-def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Path]:
+def fetch_series(client: "DICOMwebClient", series: RemoteSeries, folder: Path) -> Iterator[Path]:
     """Fetch a series object by object into ``folder/<series>/``, in the syntax it is stored in.
 
     Raises:
@@ -230,7 +236,7 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
 
 
 @contextmanager
-def _server_errors(client: Any) -> Iterator[None]:
+def _server_errors(client: "DICOMwebClient") -> Iterator[None]:
     with needs("pacs", PURPOSE):
         import requests
     try:
@@ -252,7 +258,7 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdigit() else None
 
 
-def client_of(url: str, token_file: Path | None) -> Any:
+def client_of(url: str, token_file: Path | None) -> "DICOMwebClient":
     """A client of a DICOMweb server, with the bearer token that a file holds.
 
     Raises:
@@ -263,7 +269,7 @@ def client_of(url: str, token_file: Path | None) -> Any:
 
 
 def wanted_series(
-    client: Any, url: str, filters: dict[str, str], uids: Collection[str]
+    client: "DICOMwebClient", url: str, filters: dict[str, str], uids: Collection[str]
 ) -> list[RemoteSeries]:
     """The CT series of a server that match filters and UIDs; without UIDs, all.
 

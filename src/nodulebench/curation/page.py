@@ -24,7 +24,6 @@ STEPS = {**CODES_OF_GROUP, "duplicates": tuple(DUPLICATE_CODES)}
 
 
 def curation_page(curation: Curation, name: LanguageName = "en") -> str:
-    """The page in a language, as one self-contained file."""
     translate = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
     flow: list[Block | Markup] = [_flow(curation, translate), *_codes(curation, translate)]
@@ -221,7 +220,6 @@ def _other_files(curation: Curation, translate: Translator) -> list[Section]:
 
 
 def _limits(curation: Curation, translate: Translator) -> Table:
-    """The limits of admission; those that the design changed are marked."""
     usual = Limits().model_dump()
     rows = [
         [

@@ -155,13 +155,6 @@ def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sam
 
     A sidecar file records how they were drawn, so that the draw can be reported and repeated.
 
-    Args:
-        pool: a table of cases, or a folder that holds one.
-        design: a published one, or a TOML file.
-        count: how many cases.
-        seed: the same seed draws the same cases.
-        out: the table of the drawn cases.
-
     Raises:
         InputError: if the table or the design cannot be used.
     """

@@ -13,7 +13,6 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.text import shown
 from nodulebench.curation.cases import (
     CASE_FILES,
-    DERIVED_BY,
     SUMMARY,
     cases_table,
     export_cases,
@@ -22,6 +21,7 @@ from nodulebench.curation.cases import (
 from nodulebench.curation.curate import Curation, curate
 from nodulebench.curation.design import load_design
 from nodulebench.curation.duplicates import read_known_set, write_known_set
+from nodulebench.curation.header_facts import DERIVED_BY
 from nodulebench.curation.page import curation_page, flow_svg
 from nodulebench.i18n.translator import LanguageName, in_english
 from nodulebench.io.atomic import staged_folder

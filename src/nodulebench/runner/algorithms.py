@@ -54,7 +54,6 @@ class Algorithm:
 
     @property
     def name(self) -> str:
-        """Name in the manifest."""
         return self.manifest.name
 
 
@@ -194,11 +193,7 @@ def _problems_of(path: Path, folder: Path) -> Iterator[Problem]:
 
 
 def _path_in(folder: Path, name: str, where: str) -> Path:
-    """Return the path of a file or folder in a manifest; whether it exists is not checked.
-
-    Raises:
-        InputError: if it is a link or behind one.
-    """
+    """Return the path of a file or folder in a manifest; whether it exists is not checked."""
     path = folder
     for part in PurePosixPath(name).parts:
         path /= part
@@ -394,7 +389,6 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
 
 
 def _files(weights: Sequence[Path]) -> list[tuple[Path, WeightFile]]:
-    """Return each given path with each of its files."""
     return [(path, file) for path in weights for file in given_weights([path])]
 
 

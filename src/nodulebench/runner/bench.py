@@ -161,7 +161,6 @@ def on_front(rows: Sequence[BenchRow]) -> list[BenchRow]:
 
 
 def _written(rows: Sequence[BenchRow], out: Path) -> list[Path]:
-    """Write the table, and for each rule charts of cost against accuracy."""
     translate = translator()
     table = pl.DataFrame([{name: getattr(row, name) for name in row.__slots__} for row in rows])
     write_csv(table, out / TABLE)

@@ -43,14 +43,7 @@ PROFILES: dict[RunProfile, Profile] = {
 
 
 def write_case(volume: Volume, name: str, folder: Path, run: RunContract) -> None:
-    """Write a case into an empty folder, readable by all users.
-
-    Args:
-        volume: its image.
-        name: pseudonym of the case for the algorithm.
-        folder: the input folder of the algorithm.
-        run: the contract, which states the layout.
-    """
+    """Write a case into an empty folder, readable by all users."""
     if run.profile == "grand-challenge":
         _write_sockets(volume, name, folder, run)
     else:

@@ -238,7 +238,6 @@ class SlotWorker:
     thread: ThreadPoolExecutor
 
     def do(self, work: Callable[[Slot], Result]) -> Result:
-        """Run work that uses the slot in its thread, and return the result."""
         return self.thread.submit(work, self.slot).result()
 
 
@@ -372,7 +371,6 @@ def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
 
 
 def clear_slot_workers() -> None:
-    """Close the slots of this process."""
     _SLOT_WORKERS.clear()
     _OPEN.close()
 

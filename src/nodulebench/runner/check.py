@@ -47,7 +47,6 @@ class AlgorithmCheck:
 
     @property
     def is_good(self) -> bool:
-        """Whether it ran on every case."""
         return all(case.run.state == "ok" for case in self.cases)
 
 
@@ -55,12 +54,6 @@ def check_algorithm(
     algorithm: Algorithm, isolation: str, cases: int, progress: Progress = no_progress
 ) -> AlgorithmCheck:
     """Run an algorithm on phantoms, on the first of them twice.
-
-    Args:
-        algorithm: the algorithm.
-        isolation: as for a run.
-        cases: number of phantoms.
-        progress: receives each phantom.
 
     Raises:
         InputError: if the isolation cannot be used.
@@ -79,7 +72,6 @@ def check_algorithm(
 
 
 def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
-    """Yield the limits that a run nearly reached."""
     resources, measured = algorithm.run.resources, run.measured
     used: dict[str, tuple[float | None, float]] = {
         "timeout_s": (measured.get("seconds"), resources.timeout_s),

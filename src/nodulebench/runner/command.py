@@ -36,7 +36,6 @@ SLOWEST_S = 1800.0
 
 
 def check_command(template: str) -> None:
-    """Require {case} and {out} in a command."""
     missing = [word for word in ("{case}", "{out}") if word not in template]
     if missing:
         raise InputError.at(

@@ -128,11 +128,7 @@ def pack(
 
 
 def _remove_unended(record: Path, out: Path) -> None:
-    """Remove what a stopped ``pack`` left; its note is last, so that this may be stopped, too.
-
-    Raises:
-        InputError: if the record is of an exchange that may have been sent.
-    """
+    """Remove what a stopped ``pack`` left; its note is last, so that this may be stopped, too."""
     begun = read_json(record)
     if not isinstance(begun, dict) or begun.get("has_ended", True):
         what = "already exists: it belongs to another exchange."
@@ -181,11 +177,6 @@ def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
 
 
 def read_recipient(path: Path) -> PublicKey:
-    """Read the public key of the recipient.
-
-    Raises:
-        InputError: if it is not a public key.
-    """
     return read_public_key(path)
 
 

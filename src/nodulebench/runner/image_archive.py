@@ -108,11 +108,7 @@ def mount_target(root: Path, target: str) -> str:
 
 
 def _make_places(root: Path) -> None:
-    """Create the mount points in a root, which is read-only afterwards.
-
-    Raises:
-        ValueError: if a link in the image leads to a path where nothing can be mounted.
-    """
+    """Create the mount points in a root, which is read-only afterwards."""
     for name in _COVERED:
         if (root / name).is_symlink() or not (root / name).is_dir():
             _erase(root, root / name)
@@ -147,12 +143,7 @@ def _started(config: JsonObject, digest: str, archive: Path) -> Image:
 
 @contextmanager
 def _plain(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file and decompress it if needed; a link is not followed.
-
-    Raises:
-        OSError: if it is a link.
-        ValueError: if it is not a regular file.
-    """
+    """Open a file and decompress it if needed; a link is not followed."""
     with open(os.open(path, _OPEN_FLAGS), "rb") as file:  # noqa: PTH123 - Path follows links
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError("it is not a regular file")
@@ -272,12 +263,7 @@ class _Hashing(io.RawIOBase):
 
 
 def _add_layer(layer: Path, root: Path, diff_id: str, archive: Path, most_bytes: int) -> int:
-    """Add the files of a layer over those of the layers below; return the bytes of its files.
-
-    Raises:
-        InputError: if the layer does not match its digest, or its files exceed ``most_bytes``.
-        ValueError: if an entry would change something outside of the root.
-    """
+    """Add the files of a layer over those of the layers below; return the bytes of its files."""
     written = 0
     with _plain(layer) as stream:
         hashing = _Hashing(stream)
@@ -295,11 +281,7 @@ def _add_layer(layer: Path, root: Path, diff_id: str, archive: Path, most_bytes:
 
 
 def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
-    """Add an entry of a layer, or remove what it deletes, always below the root.
-
-    Raises:
-        ValueError: if the entry names a path outside of the root.
-    """
+    """Add an entry of a layer, or remove what it deletes, always below the root."""
     path = PurePosixPath(member.name)
     folder, name = _inside(root, str(path.parent)), path.name
     if name == _ALL_ERASED:
@@ -335,22 +317,14 @@ def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
 
 
 def _file_name(name: str, member: tarfile.TarInfo) -> str:
-    """Check the name that an entry of a layer gives to a file.
-
-    Raises:
-        ValueError: if it names a folder itself or its parent, or is not a file name.
-    """
+    """Check the name that an entry of a layer gives to a file."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"the entry {member.name[:200]!r} of a layer does not name a file in it")
     return name
 
 
 def _erase(root: Path, path: Path) -> None:
-    """Remove a file, a link or a folder below a root.
-
-    Raises:
-        ValueError: if it is not below the root, also by way of links.
-    """
+    """Remove a file, a link or a folder below a root."""
     folder = path.parent.resolve()
     is_below = folder == root.resolve() or root.resolve() in folder.parents
     if not is_below or path.name in ("", ".", ".."):
@@ -362,11 +336,7 @@ def _erase(root: Path, path: Path) -> None:
 
 
 def _inside(root: Path, name: str) -> Path:
-    """Resolve a name within a root, following links as they would be followed inside.
-
-    Raises:
-        ValueError: if links lead in a circle.
-    """
+    """Resolve a name within a root, following links as they would be followed inside."""
     waiting = [part for part in PurePosixPath(name).parts if part != "/"][::-1]
     place, links = root, 0
     while waiting:

@@ -34,7 +34,6 @@ class RunJournal:
     _file: TextIO
 
     def add(self, case_id: str, run: CaseRun) -> None:
-        """Write the outcome of a case immediately."""
         self.known[case_id] = run
         self._file.write(json.dumps(_line(case_id, run), allow_nan=False) + "\n")
         self._file.flush()

@@ -225,7 +225,6 @@ def as_many(
 
 
 def _counted(names: Sequence[Notice], counts: Sequence[int]) -> list[Notice]:
-    """Return the name of each variant with a number."""
     pairs = zip(names, counts, strict=True)
     return [Notice("variant_counted", {"variant": name, "count": count}) for name, count in pairs]
 
@@ -264,7 +263,6 @@ class Bench:
     """One algorithm and one case; each variant is run once, when a relation needs it."""
 
     def __init__(self, algorithm: Algorithm, volume: Volume, choice: RobustnessChoice) -> None:
-        """Segment the lungs of the case."""
         self.choice = choice
         self.volume = to_patient_axes(volume, "case")
         self.lungs: Lungs = segment_lungs(self.volume, "case")
@@ -273,7 +271,6 @@ class Bench:
 
     @property
     def before(self) -> Marks:
-        """Marks of the unchanged case."""
         return self.run(AS_IT_IS, self.volume)
 
     @cached_property
@@ -284,7 +281,6 @@ class Bench:
 
     @cached_property
     def with_nodules(self) -> Volume:
-        """The case with inserted nodules."""
         return insert_nodules(self.volume, self.nodules, self.choice.nodule_hu)
 
     @property
@@ -299,7 +295,6 @@ class Bench:
         return self.marks[name]
 
     def moved(self, variant: Variant) -> tuple[Marks, Marks]:
-        """Return the expected and the observed marks of a variant."""
         before = self.before
         expected = Marks(variant.move(before.center_mm.copy()), before.score)
         return expected, self.run(variant.name, variant.volume)
@@ -336,7 +331,6 @@ class RobustnessOutcome:
 
     @property
     def word(self) -> str:
-        """Outcome: pass, FAIL or not tested."""
         return {True: "pass", False: "FAIL", None: "not tested"}[self.verdict.is_passed]
 
 

@@ -77,7 +77,6 @@ def run_record(
 
 
 def hardware() -> JsonObject:
-    """Return processor, cores, memory and graphics cards of the machine."""
     model = next((line for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
     memory = next((line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "")
     kilobytes = memory.split()[1] if memory else ""
@@ -90,7 +89,6 @@ def hardware() -> JsonObject:
 
 
 def graphics_cards() -> tuple[int, ...]:
-    """Return the numbers of the machine's graphics cards."""
     names = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
     return tuple(sorted(int(name) for name in names if name.isdigit()))
 
@@ -229,7 +227,6 @@ def run_algorithm(
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in a suitable unit."""
     minutes, hours = seconds / 60, seconds / 3600
     if minutes < 2:
         return f"{seconds:.0f} s"
@@ -331,11 +328,7 @@ def _problems(runs: dict[str, CaseRun]) -> Iterator[tuple[str, str, str]]:
 
 
 def _cards(algorithm: Algorithm, slots: int) -> Sequence[tuple[int, ...]]:
-    """Assign graphics cards to each slot.
-
-    Raises:
-        InputError: if there are not enough.
-    """
+    """Assign graphics cards to each slot."""
     each = algorithm.run.resources.gpus
     there = graphics_cards()
     if each * slots > len(there):

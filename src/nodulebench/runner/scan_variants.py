@@ -26,7 +26,6 @@ FLIPS = (
 
 
 def stay(point_mm: FloatArray) -> FloatArray:
-    """Return points unchanged."""
     return point_mm
 
 
@@ -178,7 +177,6 @@ class InsertedNodule:
 
     @property
     def center_mm(self) -> FloatArray:
-        """Its center as an array."""
         return np.array([self.x_mm, self.y_mm, self.z_mm])
 
 
@@ -241,7 +239,6 @@ def _first_clear(
 
 
 def _nearest_mm(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Return the distance of each point to the nearest of the others."""
     from scipy.spatial import cKDTree
 
     if not len(others):

@@ -150,7 +150,6 @@ class Slot:
         self._stay.close()
 
     def job(self) -> Job:
-        """Return the command to start in the sandbox."""
         run, profile = self.algorithm.run, PROFILES[self.algorithm.run.profile]
         image = self.algorithm.root
         mounts: tuple[Mount, ...] = (

@@ -69,18 +69,12 @@ class RunSet:
 
 
 def cases_digest(case_ids: Sequence[str]) -> str:
-    """Return the digest of case names in any order."""
     return bytes_digest("\n".join(sorted(case_ids)).encode())
 
 
 @contextmanager
 def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[RunSet]:
     """Open a folder with images, a bundle, a bag or a sealed set for a run.
-
-    Args:
-        folder: the test set.
-        secret: opens a sealed one.
-        person: who acts; not needed with a personal key.
 
     Raises:
         InputError: if it has no images, or the person may not run algorithms on it.

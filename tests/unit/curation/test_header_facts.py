@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from nodulebench.curation.design import load_design
 from nodulebench.curation.header_facts import (
-    ADULT_FACTOR,
+    DERIVED_BY,
     chest_factor,
     dose_class,
     dose_of,
@@ -50,4 +50,4 @@ def test_classes_are_those_of_the_design(dose_msv: float) -> None:
 
 
 def test_an_adult_is_taken_for_one() -> None:
-    assert chest_factor(30) == ADULT_FACTOR
+    assert chest_factor(30) == DERIVED_BY["dose"]["adult_factor"]

@@ -1,8 +1,7 @@
 import pytest
 
 from nodulebench.curation.design import load_design
-from nodulebench.curation.header_facts import FAMILIES, LETTERS, kernel_class_of
-from nodulebench.curation.header_facts import KERNEL_WORDS as WORDS
+from nodulebench.curation.header_facts import DERIVED_BY, kernel_class_of
 
 
 @pytest.mark.parametrize(
@@ -54,8 +53,8 @@ def test_kernels_have_the_classes_that_designs_name(
 
 def test_no_kernel_is_of_two_classes_and_every_class_is_one_that_designs_know() -> None:
     (rule,) = [rule for rule in load_design("fg-ai4h").rules if rule.name == "kernels"]
-    assert set(rule.values) == set(WORDS)
-    for family in FAMILIES.values():
+    assert set(rule.values) == set(DERIVED_BY["kernel_class"]["words"])
+    for family in DERIVED_BY["kernel_class"]["families"].values():
         named = [
             (letters, number)
             for prefixes, low, high, kind in family
@@ -65,6 +64,6 @@ def test_no_kernel_is_of_two_classes_and_every_class_is_one_that_designs_know() 
             if letters != "bl"
         ]
         assert len(named) == len(set(named))
-    for classes in LETTERS.values():
+    for classes in DERIVED_BY["kernel_class"]["letters"].values():
         letters = [letter for several in classes.values() for letter in several]
         assert len(letters) == len(set(letters))

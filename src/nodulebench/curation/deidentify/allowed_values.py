@@ -1,90 +1,23 @@
-"""Texts of a header -> whether each is known to be harmless: makers, models, kernels, codes.
+"""Texts and numbers of a header -> whether each is known to be harmless.
 
 Free text can name a person. So a text stays only if its attribute is listed here and every part of
-it is known: a word of a list, or a form that numbers and names of people do not have. One line adds
-a word.
+it is known: a word of ``allowed_values.toml``, or a form that numbers and names of people do not
+have. One line there adds a word.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 SEPARATORS = re.compile(r"[\s,;:_/\\()\[\]+&-]+")
 
-_DESCRIPTION = """
-    abd abdomen algorithm angio angiogram angiography apex arterial axial base body bone breath
-    cap chest cm contrast contrasted control cor coronal ct cta ctpa delayed detail diagnostic
-    dose enhanced exam examination exp expiration expiratory fine first follow followup helical
-    high hires hold hr hrct insp inspiration inspiratory iodinated iodine iodixanol iohexol
-    iomeprol iopamidol iopromide ioversol iv kernel kv kvp ld ldct legs liver low lower lung lungs
-    ma mas mediast mediastin mediastinal mediastinum mip mm mpr native neck no non noncontrast
-    nonionic normal omnipaque optiray oral parenchyma pe pelvis phase pitch plain portal post pre
-    prone protocol pulm pulmonary recon reconstruction reformat routine sag sagittal scan screen
-    screening second series sharp soft spiral staging standard std supine thick thin thk thoracic
-    thorax tissue tube ultra ultravist upper venous visipaque vol volume wb with without wo
-    xenetix
-"""
-_MAKERS = """
-    accuray acist anke arineta canon cardiograph carestream corporation curvebeam elscint ge
-    general electric gems healthcare healthineers hitachi imaging imatron inc koning ltd marconi
-    medical mediso minfound neurologica neusoft nms nodulebench philips picker samsung shanghai
-    shimadzu siemens sinovision systems toshiba uih united
-"""
-_MODELS = """
-    access activion alexion alpha apex aquilion as asteion astelion biograph bodytom brightspeed
-    brilliance category celesteion ceretom chronon cirrus class confidence ct ct750 ctl cv cx
-    definition discovery drive dual duo edge elite elx emotion essence evo excel flash force fx
-    gemini genesis go gt hd hd750 hdx hispeed i ict incisive infinity ingenuity insight iq iqon
-    jupiter large lb lightning lightspeed lite maxima mct micro mx mx8000 naeotom neuviz nm nx one
-    open optima origin pet phantom plus power precise precision premium pride prime pro promotion
-    prospeed pulse qx rt rxi scenaria scope select sense sensation serve signa sim smart somatom
-    speed spirit supria sx synergy tf toshiba tx uct ultra umi vct view vision volume vue wave
-    xact xpress xt xvision ze zoom all top up now x.cite x.ceed
-"""
-_KERNELS = """
-    a asa asir auto b bone boneplus body brain c chest chst cs d detail e edge ec eb ev ew f fine hd
-    head high idose l lung lungplus medium normal os p pl plus resolution s safire sharp shrp sm
-    smooth soft stand standard stnd ub ultra vsharp vsoft w y ya yb yc yd ye yf yl
-"""
-_SOFTWARE = "apps ct gmp hde lightspeed mars nodulebench re revo rev sles syngo vct via x"
-_CODE_WORDS = """
-    0 1 180 2 2d 3 360 3d 4 4d abdomen above accepted add adaptive adc afs all angio angular apex
-    apply ar arterial asir auto average averaged axial axl b band bar base baseline below biphasic
-    body bolus bone both breast cardiac ccw center chest code coll collimated color combined
-    compressed constant contrast cor coronal corrected csa ct cta cu cw data decubitus delayed
-    derived detector diastolic distorted dose double dual dynamic ecg edge energy enhanced
-    equidistant exp exposure extended fast ffdl ffdr ffp ffs filter filtered first fit fixed flat
-    flexible float flow foot frame free from full gated ge gr gsi gy hand head helical helix hfdl
-    hfdr hfp hfs hfv hi high horizontal hu hybrid i identity image increasing injection insp
-    intensity interlaced inverse iso iterative iv l last lateral left leg lin linear liver localizer
-    long low lung m m_so ma main map mas maximum mean med medium mean_ip min minimum minip mip
-    mixed mod mode mono monoenergetic monochrome1 monochrome2 monochromatic mosaic motion mpr
-    multi multienergy n native neck no none norm normal not o off on open optimized oral original
-    out outside p parallel partial patient pelvis perfusion phase pixel planar plane plus portal
-    position post pre primary projection prospective pulse quality r ramp range ratio raw recon
-    reconstructed rect reference reformat reformatted regular removed rescale research resampled
-    respiratory result retrospective right rotation rpm rt s sag sagittal sample sampled scan scout
-    secondary sequence sequenced shape sharp short single slab smooth snapshot soft som5 som7 som8
-    spectral spi spiral spine square sr standard start static stationary std step stepwise still
-    stnd stop straight structure subtracted subtraction sum super surface symmetric synchronized
-    systolic table target thick thin thorax tilt time top total transverse true tube type ultra
-    uncompressed undefined uniform unknown unspecified unused upper us vanish variable venous
-    vertical view virtual volume volumetric w walk water wedge whole wide wholebody with without x
-    xy xyz xyzec y yes z z_eff zero
-    air aluminum beryllium copper lead molybdenum tin titanium tungsten
-    filter_back_proj modified unmodified
-    arm shoulder hip knee ankle foot elbow wrist skull extremity heart kidney aorta tspine lspine
-    cspine tlspine chestabdomen chestabdpelvis chestabdpelv abdomenpelvis abdpelvis neckchest
-    neckchestabdomen neckchestabdpelv headneck wholelung lungs
-"""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_DESCRIPTION_WORDS = _words(_DESCRIPTION)
+_ALLOWED = tomllib.loads(files(__package__).joinpath("allowed_values.toml").read_text("utf-8"))
+_WORDS: dict[str, frozenset[str]] = {
+    name: frozenset(words.split()) for name, words in _ALLOWED["words"].items()
+}
 _KERNEL = re.compile(
     r"(?:a|b|bf|bl|br|bv|bz|c|d|f|fc|fl|h|hc|hf|hk|hp|hr|hv|i|ib|il|j|k|q|qr|sa|sb|t|u|ub|uf|ur|uv)"
     r"\d{2}[a-z]?"
@@ -127,22 +60,23 @@ def _character_sets() -> frozenset[str]:
 
 
 TEXTS: dict[str, Callable[[str], bool]] = {
-    "Manufacturer": _all_known(_words(_MAKERS)),
-    "ManufacturerModelName": _all_known(_words(_MODELS) | _words(_MAKERS), _SHORT_NUMBER),
-    "ConvolutionKernel": _all_known(_words(_KERNELS), _KERNEL, _STRENGTH),
-    "SoftwareVersions": _all_known(_words(_SOFTWARE), _VERSION),
-    "FilterType": _all_known(_words(_CODE_WORDS) | _words("bowtie small large body flat")),
+    "Manufacturer": _all_known(_WORDS["makers"]),
+    "ManufacturerModelName": _all_known(_WORDS["models"] | _WORDS["makers"], _SHORT_NUMBER),
+    "ConvolutionKernel": _all_known(_WORDS["kernels"], _KERNEL, _STRENGTH),
+    "SoftwareVersions": _all_known(_WORDS["software"], _VERSION),
+    "FilterType": _all_known(_WORDS["code"] | {"bowtie", "small", "large", "body", "flat"}),
     "PositionReferenceIndicator": _one_of("SN", "XY", "OM", "IC", "BB", "NA", "SM", "XP", "LM"),
     "RescaleType": _one_of("HU", "US", "HU_MOD", "PCT", "Z_EFF", "ED", "EDW", "MGML", "OD"),
     "WindowCenterWidthExplanation": _all_known(
-        _DESCRIPTION_WORDS | _words("window abdomen brain default"), re.compile(r"window\d")
+        _WORDS["description"] | {"window", "abdomen", "brain", "default"},
+        re.compile(r"window\d"),
     ),
     "LossyImageCompressionMethod": _matches(r"ISO_\d{4,5}_\d"),
     "StackID": _matches(r"\d{1,4}"),
 }
 """Keyword -> whether a text of this attribute may stay."""
 
-_CODE = _all_known(_words(_CODE_WORDS))
+_CODE = _all_known(_WORDS["code"])
 CODES: dict[str, Callable[[str], bool]] = {
     "SpecificCharacterSet": lambda text: text in _character_sets(),
     "Modality": _one_of("CT"),
@@ -169,76 +103,28 @@ def clean_description(text: str) -> str:
     words = []
     joined = re.sub(r"(?<=\d)\s+(?=(?:mm|cm|mas?|kvp?)\b)", "", text.casefold())
     for part in SEPARATORS.split(joined):
-        is_known = part in _DESCRIPTION_WORDS or _DESCRIBED_KERNEL.fullmatch(part)
+        is_known = part in _WORDS["description"] or _DESCRIBED_KERNEL.fullmatch(part)
         if is_known or _MEASURE.fullmatch(part):
             words.append(part.upper())
     return " ".join(words)
 
 
 def is_clean_description(text: str) -> bool:
-    """Whether a description holds nothing that would be removed."""
     return clean_description(text) == text
 
 
 NUMBER_KINDS = frozenset({"DS", "FD", "FL", "IS", "SL", "SS", "SV", "UL", "US", "UV"})
 """Value representations of numbers."""
 
-_LIMITS: dict[tuple[float, float], str] = {
-    # counts within a scan; numbers of a hospital are longer
-    (0, 9999): """
-        AcquisitionNumber DimensionIndexValues FrameAcquisitionNumber ImagesInAcquisition
-        InConcatenationNumber InConcatenationTotalNumber InStackPositionNumber InstanceNumber
-        NumberOfFrames ReferencedFrameNumber SeriesNumber TemporalPositionIndex
-    """,
-    # millimetres, degrees and directions
-    (-4000, 4000): """
-        DataCollectionCenterPatient DataCollectionDiameter DistanceSourceToDataCollectionCenter
-        DistanceSourceToDetector DistanceSourceToPatient GantryDetectorTilt ImageOrientationPatient
-        ImagePositionPatient PixelSpacing ReconstructionDiameter ReconstructionFieldOfView
-        ReconstructionPixelSpacing ReconstructionTargetCenterPatient ScanLength
-        SingleCollimationWidth SliceLocation SliceThickness SpacingBetweenSlices
-        TableFeedPerRotation TableHeight TableMotion TablePosition TableSpeed TablePitch
-        TotalCollimationWidth
-        RevolutionTime SpiralPitchFactor FocalSpots ReconstructionAngle TableTravel
-        TableVerticalIncrement TableLongitudinalIncrement
-    """,
-    # the tube: kilovolts, milliampere, milliseconds and their products
-    (0, 1000): """
-        KVP XRayTubeCurrentInmA CTDIvol EstimatedDoseSaving ContrastBolusVolume
-        ContrastBolusTotalDose ContrastFlowRate ContrastFlowDuration
-    """,
-    (0, 2000): "XRayTubeCurrent",
-    (0, 99_999): "Exposure ExposureInmAs ExposureTime ExposureTimeInms",
-    (0, 100): "ContrastBolusIngredientConcentration WaterEquivalentDiameter AcquisitionDuration",
-    # the image
-    (-70_000, 70_000): """
-        LargestImagePixelValue LargestPixelValueInSeries PixelPaddingRangeLimit PixelPaddingValue
-        SmallestImagePixelValue SmallestPixelValueInSeries RescaleIntercept WindowCenter WindowWidth
-        RescaleSlope
-    """,
-    (0, 4096): "BitsAllocated BitsStored Columns HighBit PixelRepresentation Rows SamplesPerPixel",
-    (0, 1e4): "LossyImageCompressionRatio PixelAspectRatio PlanarConfiguration",
-    # the patient's size and weight
-    (0, 3): "PatientSize",
-    (0, 500): "PatientWeight",
-}
 LIMITS: dict[str, tuple[float, float]] = {
-    keyword: limits for limits, keywords in _LIMITS.items() for keyword in keywords.split()
+    keyword: (limit["range"][0], limit["range"][1])
+    for limit in _ALLOWED["numbers"]["limits"]
+    for keyword in limit["attributes"].split()
 }
 """Keyword -> lowest and highest allowed value."""
-
-_NEEDED_WORDS = """
-    BitsAllocated BitsStored Columns HighBit ImageOrientationPatient ImagePositionPatient
-    NumberOfFrames PixelRepresentation PixelSpacing RescaleIntercept RescaleSlope Rows
-    SamplesPerPixel SliceThickness
-"""
-NEEDED = frozenset(_NEEDED_WORDS.split())
+NEEDED = frozenset(_ALLOWED["numbers"]["needed"].split())
 """An image needs these: a slice in which one of them is not allowed is refused."""
-_MOST_VALUES = {"DimensionIndexValues": 16, "ImageOrientationPatient": 6, "WindowCenter": 8}
-_MOST_VALUES |= {"WindowWidth": 8, "FocalSpots": 2, "PixelSpacing": 2, "ImagePositionPatient": 3}
-_MOST_VALUES |= {"DataCollectionCenterPatient": 3, "ReconstructionTargetCenterPatient": 3}
-_MOST_VALUES |= {"ReconstructionFieldOfView": 2, "ReconstructionPixelSpacing": 2}
-_MOST_VALUES |= {"LossyImageCompressionRatio": 4, "PixelAspectRatio": 2, "ReferencedFrameNumber": 8}
+_MOST_VALUES: dict[str, int] = _ALLOWED["numbers"]["most_values"]
 FEWEST_DIGITS = 6
 """Numbers of a patient with this many digits are searched for; shorter ones occur by chance."""
 _DIGITS = re.compile(r"\d+")

@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.core.arrays import StoredArray
 from nodulebench.curation.deidentify.allowed_values import is_known_code
 from nodulebench.curation.deidentify.codec import NotCleanableError
 from nodulebench.io.dicom.files import many_of, number_of, shared_item, text_of
@@ -134,13 +135,8 @@ SHARP_SHARE = 0.3
 _NOTHING = np.empty((0, 4), dtype=np.int64)
 
 
-def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
-    """First row, row after the last, first column, column after the last of drawn pieces.
-
-    Args:
-        stored: rows x columns, as stored.
-        slope: from stored values to HU.
-    """
+def drawn_boxes(stored: StoredArray, slope: float) -> Numbers:
+    """First row, row after the last, first column, column after the last of drawn pieces."""
     least, most = int(stored.min()), int(stored.max())
     if least == most:
         return _NOTHING
@@ -160,7 +156,7 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
     return _NOTHING
 
 
-def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
+def _equal_neighbours(stored: StoredArray, least: int) -> StoredArray:
     """The value of every pixel above the least that equals the pixel before or above it."""
     flat, width = stored.ravel(), stored.shape[1]
     same = np.zeros(len(flat), dtype=bool)
@@ -170,7 +166,7 @@ def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
     return np.asarray(flat[places_of(same)])
 
 
-def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
+def _outstanding(pairs: StoredArray, least: int) -> list[int]:
     """Values that are far more common among equal neighbours than values close to them.
 
     Args:
@@ -195,7 +191,7 @@ def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
     return list((common[own > TIMES_NEAR * near + MORE_PAIRS] + first).tolist())
 
 
-def _is_next(stored: npt.NDArray[Any], least: int, value: int) -> bool:
+def _is_next(stored: StoredArray, least: int, value: int) -> bool:
     """Whether an image has no value between its lowest value and another."""
     flat = stored.ravel()
     return not np.any((flat > least) & (flat < value))
@@ -205,13 +201,13 @@ class _Steps(NamedTuple):
     """Positions, row by row, that differ much from the previous one, also in the row above."""
 
     place: Numbers
-    before: npt.NDArray[Any]
+    before: StoredArray
     """The value before each."""
-    at: npt.NDArray[Any]
+    at: StoredArray
     """The value of each."""
 
 
-def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
+def _steps(stored: StoredArray, least: float, extent: int) -> _Steps:
     """Where an image steps up or down by at least this much from one pixel to the next.
 
     Args:
@@ -227,7 +223,7 @@ def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
     return _Steps(place, flat[place - 1], flat[place])
 
 
-def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: float) -> Runs:
+def _sharp_within(stored: StoredArray, steps: _Steps, value: int, least: float) -> Runs:
     """The runs of a value that begin and end with a step and touch neither border.
 
     Args:
@@ -254,9 +250,7 @@ def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: fl
     return runs.only(np.bincount(run, is_other, len(runs.start)) == 0)
 
 
-def _are_sharp(
-    stored: npt.NDArray[Any], runs: Runs, value: int, least: float
-) -> npt.NDArray[np.bool_]:
+def _are_sharp(stored: StoredArray, runs: Runs, value: int, least: float) -> npt.NDArray[np.bool_]:
     """For every run, whether the pixels before and after it differ much, or do not exist."""
     row, first = np.divmod(runs.start, runs.width)
     after = runs.stop - row * runs.width
@@ -295,11 +289,7 @@ SIGNATURES = tuple((what, name, re.compile(form, re.I | re.S)) for what, name, f
 
 
 def screen_of(dataset: "Dataset") -> str:
-    """Which screen of a scanner an image is; empty: not a known one.
-
-    Args:
-        dataset: the header of a slice.
-    """
+    """Which screen of a scanner an image is; empty: not a known one."""
     for what, keyword, form in SIGNATURES:
         text = text_of(dataset, keyword).replace("\\", " ")
         if text and form.fullmatch(text):
@@ -354,7 +344,7 @@ def check_header(dataset: "Dataset") -> None:
         raise NotCleanableError("device_screen", screen=screen)
 
 
-def _groups(dataset: "Dataset", name: str) -> Iterator[Any]:
+def _groups(dataset: "Dataset", name: str) -> Iterator["Dataset"]:
     """The items of one kind of functional group, of all frames."""
     for keyword in ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence"):
         for item in dataset.get(keyword) or []:
@@ -377,14 +367,8 @@ def _scale(group: "Dataset | None") -> tuple[float, float]:
     return (slope or 1.0, intercept or 0.0)
 
 
-def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> BurnedIn | None:
-    """Find text on one slice; None: no text was found.
-
-    Args:
-        stored: rows x columns, as stored.
-        slope: from stored values to HU.
-        intercept: from stored values to HU.
-    """
+def find_text(stored: StoredArray, slope: float, intercept: float) -> BurnedIn | None:
+    """Find text on one slice; None: no text was found."""
     drawn = drawn_boxes(stored, slope)
     if len(drawn):
         return BurnedIn(len(drawn), int(drawn[0, 0]), int(drawn[0, 2]))
@@ -396,13 +380,13 @@ def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> Burne
     return _line_of(letters) or _line_of(letters[:, [2, 3, 0, 1]], is_turned=True)
 
 
-def _above(stored: npt.NDArray[Any], limit: float) -> npt.NDArray[np.bool_]:
+def _above(stored: StoredArray, limit: float) -> npt.NDArray[np.bool_]:
     """Where an image is above a limit; whole numbers are compared as such, which is faster."""
     is_whole = np.issubdtype(stored.dtype, np.integer)
     return np.asarray(stored > (math.floor(limit) if is_whole else limit))
 
 
-def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
+def _bright_letters(stored: StoredArray, air: float) -> Numbers:
     """Boxes of small pieces outside of the body that are about as bright as anything in the image.
 
     Smoothed letters touch each other; at half their brightness they are separate.
@@ -425,7 +409,7 @@ def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
     return small[_lie_outside(small, stored, air)] if len(small) >= FEWEST_LETTERS else small[:0]
 
 
-def _may_lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:
+def _may_lie_outside(boxes: Numbers, stored: StoredArray, air: float) -> npt.NDArray[np.bool_]:
     """Whether boxes are surrounded by air: at most corners and sides of slightly larger boxes."""
     top, bottom, left, right = boxes.T
     rows = np.stack((top - 2, (top + bottom) // 2, bottom + 1)).clip(0, stored.shape[0] - 1)
@@ -435,7 +419,7 @@ def _may_lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> np
     return np.asarray(around.sum(axis=(0, 1)) <= MOST_DENSE_AROUND)
 
 
-def _lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:
+def _lie_outside(boxes: Numbers, stored: StoredArray, air: float) -> npt.NDArray[np.bool_]:
     """Whether no pixel of a box is in the body, which is the largest dense piece."""
     dense = runs_of(_above(stored, air))
     piece = pieces_of(dense, over_corners=True)

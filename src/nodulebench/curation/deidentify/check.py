@@ -9,7 +9,7 @@ import struct
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify import profile
@@ -26,6 +26,7 @@ from nodulebench.curation.deidentify.codec import (
     LARGEST_BYTES,
     LONG_KINDS,
     READ_BY,
+    HeaderElement,
     Memory,
     elements_of,
     keyword_of,
@@ -47,6 +48,7 @@ from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, SHIFTED
 from nodulebench.io.atomic import UNFINISHED
 
 if TYPE_CHECKING:
+    from pydicom.dataelem import DataElement
     from pydicom.dataset import Dataset
 
 
@@ -85,7 +87,7 @@ def leftovers(
     uids = identity.uids if identity else frozenset()
     notices: list[Notice] = []
 
-    def inspect(tag: int, element: Any) -> _Seen:
+    def inspect(tag: int, element: HeaderElement) -> _Seen:
         within = plain_uids(element) or uids_within(dataset, tag)
         own = frozenset(uid for uid in within if not is_registered(uid))
         return tuple(_inspect(dataset, tag, "", identity)), own
@@ -106,11 +108,7 @@ def leftovers(
 
 
 def name_leftovers(parts: Sequence[str]) -> list[Notice]:
-    """What the names of a file and of the folders above it could still reveal.
-
-    Args:
-        parts: the names of the folders, then of the file.
-    """
+    """What the names of a file and of the folders above it could still reveal."""
     notices = []
     if any(UNFINISHED.fullmatch(part) for part in parts):
         notices.append(Notice("left_unfinished"))
@@ -195,7 +193,7 @@ def _place(tag: int) -> str:
 
 
 def _wrong_with(
-    element: Any, dataset: "Dataset", identity: Identity | None, where: str
+    element: "DataElement", dataset: "Dataset", identity: Identity | None, where: str
 ) -> Notice | None:
     """Why an element is not allowed; None: it is allowed."""
     keyword, kind, texts = element.keyword, element.VR, texts_of(element)
@@ -246,7 +244,7 @@ def _wrong_text(
     return None
 
 
-def _is_dummy(element: Any, texts: list[str]) -> bool:
+def _is_dummy(element: "DataElement", texts: list[str]) -> bool:
     kind, value = element.VR, element.value
     if kind in _TEXT or kind in ("CS", "AS"):
         return not texts or texts == [profile.DUMMY]
@@ -260,13 +258,13 @@ def _is_date(kind: str, text: str) -> bool:
     return plain_time(text) == text if form is None else form.fullmatch(text) is not None
 
 
-def _has_original_date(element: Any, identity: Identity) -> bool:
+def _has_original_date(element: "DataElement", identity: Identity) -> bool:
     if element.VR not in ("DA", "DT"):
         return False
     return any((element.keyword, text[:8]) in identity.dates for text in texts_of(element))
 
 
-def _identifying_word(element: Any, identity: Identity) -> str:
+def _identifying_word(element: "DataElement", identity: Identity) -> str:
     texts = texts_of(element)
     if element.VR not in _TEXT and element.VR != "CS":
         return ""
@@ -285,8 +283,8 @@ def is_allowed_uid(uid: str) -> bool:
     return NEW_UID.fullmatch(uid) is not None or is_registered(uid)
 
 
-def _inspect_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[Notice]:
-    def inspect(tag: int, _: Any) -> list[str]:
+def _inspect_meta(meta: "Dataset", uids: frozenset[str], memory: Memory) -> Iterator[Notice]:
+    def inspect(tag: int, _: HeaderElement) -> list[str]:
         return texts_of(meta[tag])
 
     for tag, texts in memory.each(elements_of(meta), inspect, "file meta information"):
@@ -363,13 +361,7 @@ def _elements(header: bytes, place: int, end: int, *, is_implicit: bool) -> Iter
 
 
 def is_known_clean(elements: list[Element] | None, identity: Identity, memory: Memory) -> bool:
-    """Whether all elements of a header are known not to identify the patient.
-
-    Args:
-        elements: the elements of a header that was read back.
-        identity: what identified the patient before.
-        memory: results of earlier headers.
-    """
+    """Whether all elements of a header are known not to identify the patient."""
     if elements is None:
         return False
     known = memory.about(*_context(elements, identity))
@@ -387,14 +379,7 @@ def is_known_clean(elements: list[Element] | None, identity: Identity, memory: M
 def remember_clean(
     elements: list[Element] | None, dataset: "Dataset", identity: Identity, memory: Memory
 ) -> None:
-    """Remember that the elements of a header were checked without a finding.
-
-    Args:
-        elements: the elements of the header.
-        dataset: the same header, as read by pydicom.
-        identity: what identified the patient before.
-        memory: where this is stored.
-    """
+    """Remember that the elements of a header were checked without a finding."""
     if elements is None:
         return
     known = memory.about(*_context(elements, identity))

@@ -1,7 +1,7 @@
 """A slice's header + pseudonyms -> its elements without identities, by PS3.15 table E.1-1."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nodulebench.curation.deidentify import profile
 from nodulebench.curation.deidentify.allowed_values import (
@@ -15,6 +15,7 @@ from nodulebench.curation.deidentify.allowed_values import (
 )
 from nodulebench.curation.deidentify.codec import (
     MOMENTS,
+    HeaderElement,
     Memory,
     NotCleanableError,
     encoded,
@@ -39,6 +40,7 @@ from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, meaning
 from nodulebench.io.dicom.files import text_of
 
 if TYPE_CHECKING:
+    from pydicom.dataelem import DataElement
     from pydicom.dataset import Dataset
 
 
@@ -47,19 +49,12 @@ TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 
 def cleaned_elements(
     dataset: "Dataset",
-    elements: list[tuple[int, Any]],
+    elements: list[tuple[int, HeaderElement]],
     identity: Identity,
     pseudonyms: Pseudonyms,
     memory: Memory,
 ) -> dict[int, bytes]:
     """The elements that stay in a header or are added to it, by tag, each as bytes of a file.
-
-    Args:
-        dataset: the header of one slice; its elements are changed.
-        elements: its elements as they were read, without the pixels.
-        identity: what identifies the patient of the header.
-        pseudonyms: replace the identities.
-        memory: results of earlier slices.
 
     Raises:
         NotCleanableError: if an element that an image needs is not allowed.
@@ -68,7 +63,7 @@ def cleaned_elements(
     sop_class = text_of(dataset, "SOPClassUID")
     cleaner = _Cleaner(identity, pseudonyms, sop_class)
 
-    def clean(tag: int, element: Any) -> bytes:
+    def clean(tag: int, element: HeaderElement) -> bytes:
         read = element if dataset.original_encoding == encoding else dataset[tag]
         cleaned = cleaner.cleaned(dataset, tag, read)
         return b"" if cleaned is None else encoded(cleaned, encoding)
@@ -116,7 +111,7 @@ class _Cleaner:
         self.sop_class = sop_class
         self.days = pseudonyms.days(identity.patient)
 
-    def cleaned(self, dataset: "Dataset", tag: int, read: Any) -> Any | None:
+    def cleaned(self, dataset: "Dataset", tag: int, read: HeaderElement) -> HeaderElement | None:
         """An element without identities; None: it is removed.
 
         Args:
@@ -136,15 +131,16 @@ class _Cleaner:
             return None if ACTIONS.get(tag) == "X" else with_text(read, "\\".join(new))
         moment = plain_moment(read)
         if moment and keyword in profile.SHIFTED_DATES:
-            return with_text(read, self._moved(read.VR, moment))
+            return with_text(read, self._moved(str(read.VR), moment))
         element = dataset[tag]
         return element if self._stays(dataset, element) else None
 
-    def _stays(self, dataset: "Dataset", element: Any) -> bool:
+    def _stays(self, dataset: "Dataset", element: "DataElement") -> bool:
         """Change an element by the profile; returns whether it stays."""
         keyword, kind = element.keyword, element.VR
         if kind == "UI":
-            element.value = self._new_uids(element)
+            new = [self.pseudonyms.uid(text) for text in texts_of(element)]
+            element.value = new[0] if len(new) == 1 else new
             return ACTIONS.get(int(element.tag), "U") != "X"
         if keyword in profile.SHIFTED_DATES:
             return self._keep_dates(element)
@@ -165,14 +161,14 @@ class _Cleaner:
         words = clean_description(text).split()
         return " ".join(word for word in words if not word_in(word, self.identity.words))
 
-    def _required(self, element: Any) -> bool:
+    def _required(self, element: "DataElement") -> bool:
         """Put a dummy where an object must have a text; returns whether it must."""
         is_required = self.sop_class in profile.REQUIRED_TEXT.get(element.keyword, ())
         if is_required:
             element.value = profile.DUMMY
         return is_required
 
-    def _act(self, element: Any, action: str) -> bool:
+    def _act(self, element: "DataElement", action: str) -> bool:
         if self._required(element):
             return True
         if action == "X/Z/U*":
@@ -184,7 +180,7 @@ class _Cleaner:
         element.value = [] if element.VR == "SQ" else None
         return True
 
-    def _dummy(self, element: Any) -> bool:
+    def _dummy(self, element: "DataElement") -> bool:
         """Put a dummy where the profile requires one; an element without a harmless dummy goes."""
         if element.VR in ("DA", "DT"):
             return self._keep_dates(element)
@@ -196,11 +192,7 @@ class _Cleaner:
             return False
         return True
 
-    def _new_uids(self, element: Any) -> Any:
-        new = [self.pseudonyms.uid(text) for text in texts_of(element)]
-        return new[0] if len(new) == 1 else new
-
-    def _keep_dates(self, element: Any) -> bool:
+    def _keep_dates(self, element: "DataElement") -> bool:
         texts = texts_of(element)
         if element.VR not in MOMENTS or len(texts) > 1:
             return False
@@ -213,7 +205,7 @@ class _Cleaner:
             return plain_time(text)
         return (shifted_date if kind == "DA" else shifted_date_time)(text, self.days)
 
-    def _keep_characteristic(self, element: Any) -> bool:
+    def _keep_characteristic(self, element: "DataElement") -> bool:
         texts = texts_of(element)
         if element.VR in NUMBER_KINDS:
             return self._number_stays(element.keyword, written(element.value))
@@ -223,7 +215,7 @@ class _Cleaner:
             element.value = ""
         return len(texts) <= 1
 
-    def _keep_items(self, element: Any) -> bool:
+    def _keep_items(self, element: "DataElement") -> bool:
         if element.VR != "SQ":
             return False
         for item in element.value:
@@ -233,9 +225,9 @@ class _Cleaner:
                     del item[tag]
                 else:
                     item[tag] = cleaned
-        cleaned = [item for item in element.value if len(item)]
-        element.value = cleaned
-        return bool(cleaned)
+        left = [item for item in element.value if len(item)]
+        element.value = left
+        return bool(left)
 
     def _number_stays(self, keyword: str, values: list[str]) -> bool:
         stays = is_allowed_number(keyword, values, self.identity.numbers)
@@ -243,7 +235,7 @@ class _Cleaner:
             raise NotCleanableError("number_unlike", keyword=keyword)
         return stays
 
-    def _keep_unlisted(self, dataset: "Dataset", element: Any) -> bool:
+    def _keep_unlisted(self, dataset: "Dataset", element: "DataElement") -> bool:
         """Whether an element is known to be harmless, without an identifying word."""
         keyword, kind, texts = element.keyword, element.VR, texts_of(element)
         if kind in NUMBER_KINDS:
@@ -262,7 +254,7 @@ class _Cleaner:
         return is_known and not word_in(" ".join(texts), self.identity.words)
 
 
-def are_known_tags(element: Any) -> bool:
+def are_known_tags(element: "DataElement") -> bool:
     """Whether the attributes that an element points to are attributes of the standard."""
     value = element.value
     pointed = [value] if isinstance(value, int) else list(value or [])

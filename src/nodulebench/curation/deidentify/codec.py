@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.core.notices import Notice
@@ -14,6 +14,7 @@ from nodulebench.io.dicom.header import IMPLEMENTATION_UID
 from nodulebench.io.dicom.slices import EXPLICIT_LITTLE
 
 if TYPE_CHECKING:
+    from pydicom.dataelem import DataElement, RawDataElement
     from pydicom.dataset import Dataset
 
 
@@ -28,6 +29,19 @@ KINDS = LONG_KINDS | frozenset(
 )
 
 
+class HeaderElement(Protocol):
+    """An element of a header: as it was read (``is_raw``), or as pydicom converted it."""
+
+    @property
+    def tag(self) -> int: ...
+    @property
+    def VR(self) -> str | None: ...  # noqa: N802 - as pydicom calls it
+    @property
+    def value(self) -> Any: ...
+    @property
+    def is_raw(self) -> bool: ...
+
+
 def encoding_of(dataset: "Dataset") -> tuple[bool, bool]:
     """Whether the elements of a file are written as implicit VR, and little endian.
 
@@ -38,7 +52,7 @@ def encoding_of(dataset: "Dataset") -> tuple[bool, bool]:
     return syntax.is_implicit_VR, syntax.is_little_endian
 
 
-def encoded(element: Any, encoding: tuple[bool, bool]) -> bytes:
+def encoded(element: HeaderElement, encoding: tuple[bool, bool]) -> bytes:
     """The bytes of an element in a file.
 
     Args:
@@ -50,21 +64,15 @@ def encoded(element: Any, encoding: tuple[bool, bool]) -> bytes:
 
     if element.is_raw:
         value = element.value or b""
-        return _head(element.tag, element.VR, len(value), encoding) + value
+        return _head(element.tag, cast("str", element.VR), len(value), encoding) + value
     target = DicomBytesIO()
     target.is_implicit_VR, target.is_little_endian = encoding
-    write_data_element(target, element)
+    write_data_element(target, cast("DataElement", element))
     return target.getvalue()
 
 
 def picture_of(content: bytes, kind: str, encoding: tuple[bool, bool]) -> list[bytes]:
-    """The pixel element of a slice in a file, in pieces because it is large.
-
-    Args:
-        content: the content of Pixel Data, uncompressed.
-        kind: its value representation, OB or OW.
-        encoding: as returned by ``encoding_of``.
-    """
+    """The pixel element of a slice in a file, in pieces because it is large."""
     tail = bytes(len(content) % 2)
     return [_head(PIXEL_DATA, kind, len(content) + len(tail), encoding), content, tail]
 
@@ -143,8 +151,8 @@ class Memory:
 
     def each(
         self,
-        elements: Iterable[tuple[int, Any]],
-        inspect: Callable[[int, Any], Finding],
+        elements: Iterable[tuple[int, HeaderElement]],
+        inspect: Callable[[int, HeaderElement], Finding],
         *context: Hashable,
     ) -> Iterator[tuple[int, Finding]]:
         """The tag of every element with the result for it.
@@ -175,17 +183,17 @@ class Memory:
         return known
 
 
-def key_of(tag: int, element: Any) -> Hashable | None:
+def key_of(tag: int, element: HeaderElement) -> Hashable | None:
     """What distinguishes an element from all others; None: it is not remembered."""
     value = element.value
     if not element.is_raw:  # only the character set, which is always converted
         return (tag, element.VR, str(value)) if tag == CHARACTER_SET else None
-    if element.length == UNDEFINED_LENGTH or tag >> 16 == 0x7FE0:
+    if cast("RawDataElement", element).length == UNDEFINED_LENGTH or tag >> 16 == 0x7FE0:
         return None
     return None if value and len(value) > LARGEST_BYTES else (tag, element.VR, value)
 
 
-def elements_of(dataset: "Dataset") -> list[tuple[int, Any]]:
+def elements_of(dataset: "Dataset") -> list[tuple[int, HeaderElement]]:
     """Tags and elements in order, as they were read; converting one does not change these."""
     return sorted(((int(tag), element) for tag, element in dataset.items()), key=_tag)
 
@@ -200,14 +208,14 @@ def reading_of(dataset: "Dataset") -> Hashable:
     return (dataset.original_encoding, tuple(read_by))
 
 
-def _tag(pair: tuple[int, Any]) -> int:
+def _tag(pair: tuple[int, HeaderElement]) -> int:
     return pair[0]
 
 
 class NotCleanableError(NoduleBenchError):
     """Raised for a slice of which it cannot be shown that it holds no identities."""
 
-    def __init__(self, code: str, **values: Any) -> None:
+    def __init__(self, code: str, **values: object) -> None:
         super().__init__(code)
         self.notice = Notice(code, values)
 
@@ -216,7 +224,7 @@ class NotCleanableError(NoduleBenchError):
         return cls(notice.code, **notice.values)
 
 
-def leftover(code: str, where: str, **values: Any) -> Notice:
+def leftover(code: str, where: str, **values: object) -> Notice:
     """Something that could still identify, at a position in a header."""
     return Notice(code, {"where": where, **values})
 
@@ -270,11 +278,7 @@ def _plainly_written(path: Path) -> "Dataset | None":
 
 
 def _elements(head: bytes) -> dict[Any, Any]:
-    """Elements by their tags, the pixels last and without value; none: not in plain form.
-
-    Args:
-        head: the beginning of a file.
-    """
+    """Elements by their tags, the pixels last and without value; none: not in plain form."""
     from pydicom.dataelem import RawDataElement, empty_value_for_VR
     from pydicom.tag import BaseTag
 
@@ -316,18 +320,14 @@ MOMENTS = frozenset({"DA", "DT", "TM"})
 _UIDS = re.compile(rb"[0-9.]+(?:\\[0-9.]+)*\0?")
 
 
-def plain_numbers(element: Any) -> list[str] | None:
-    """The numbers in an element that is not converted yet; None: it must be converted.
-
-    Args:
-        element: as returned by ``dataset.get_item``.
-    """
+def plain_numbers(element: HeaderElement) -> list[str] | None:
+    """The numbers in an element that is not converted yet; None: it must be converted."""
     if not element.is_raw:
         return None
     value = element.value or b""
     if element.VR in _WRITTEN:
         return str(value, "ascii").split("\\") if _DIGITS.fullmatch(value) else None
-    form = _BINARY.get(element.VR)
+    form = _BINARY.get(element.VR or "")
     if form is None:
         return None
     order = "<" if getattr(element, "is_little_endian", True) else ">"
@@ -337,39 +337,31 @@ def plain_numbers(element: Any) -> list[str] | None:
     return [repr(number) for number in struct.unpack(f"{order}{len(value) // size}{form}", value)]
 
 
-def plain_uids(element: Any) -> list[str]:
-    """The UIDs in an element that is not converted yet; none: it must be converted.
-
-    Args:
-        element: as returned by ``dataset.get_item``.
-    """
+def plain_uids(element: HeaderElement) -> list[str]:
+    """The UIDs in an element that is not converted yet; none: it must be converted."""
     if not element.is_raw or element.VR != "UI" or not _UIDS.fullmatch(element.value or b""):
         return []
     return str(element.value, "ascii").rstrip("\0").split("\\")
 
 
-def plain_moment(element: Any) -> str:
-    """The date or time in an element that is not converted yet; empty: it must be converted.
-
-    Args:
-        element: as returned by ``dataset.get_item``.
-    """
+def plain_moment(element: HeaderElement) -> str:
+    """The date or time in an element that is not converted yet; empty: it must be converted."""
     is_moment = element.is_raw and element.VR in MOMENTS
     if not is_moment or not _MOMENT.fullmatch(element.value or b""):
         return ""
     return str(element.value, "ascii").rstrip(" ")
 
 
-def with_text(element: Any, text: str) -> Any:
+def with_text(element: HeaderElement, text: str) -> HeaderElement:
     """The same element, not converted, with another ASCII text (PS3.5 6.2)."""
     value = text.encode("ascii")
     if len(value) % 2:
         value += b"\0" if element.VR == "UI" else b" "
-    return element._replace(value=value, length=len(value))
+    return cast("RawDataElement", element)._replace(value=value, length=len(value))
 
 
 @lru_cache(maxsize=8192)
-def keyword_of(tag: Any) -> str:
+def keyword_of(tag: int) -> str:
     """The standard's keyword of an attribute; empty: not an attribute of the standard."""
     from pydicom.datadict import keyword_for_tag
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nodulebench.curation.deidentify.allowed_values import digits_of
 from nodulebench.curation.deidentify.codec import (
+    HeaderElement,
     Memory,
     elements_of,
     keyword_of,
@@ -22,6 +23,7 @@ from nodulebench.curation.deidentify.codec import (
 from nodulebench.io.dicom.header import uid_of_digest
 
 if TYPE_CHECKING:
+    from pydicom.dataelem import DataElement
     from pydicom.dataset import Dataset
 
 
@@ -62,7 +64,6 @@ class Identity:
 
     @property
     def numbers(self) -> frozenset[str]:
-        """The long numbers among its words."""
         return _numbers(self.words)
 
 
@@ -84,7 +85,9 @@ _NOTHING = _Identifiers()
 
 
 def identity_of(
-    dataset: "Dataset", elements: list[tuple[int, Any]] | None = None, memory: Memory | None = None
+    dataset: "Dataset",
+    elements: list[tuple[int, HeaderElement]] | None = None,
+    memory: Memory | None = None,
 ) -> Identity:
     """What identifies the patient in a header, sequences included.
 
@@ -97,7 +100,7 @@ def identity_of(
     issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
     study = str(dataset.get("StudyInstanceUID", "") or "")
 
-    def inspect(tag: int, element: Any) -> _Identifiers:
+    def inspect(tag: int, element: HeaderElement) -> _Identifiers:
         uids = plain_uids(element)
         if uids:
             return _Identifiers(uids=frozenset(uids))
@@ -140,7 +143,7 @@ def _identifiers_in(dataset: "Dataset", tag: int) -> _Identifiers:
     return _Identifiers(frozenset(words), frozenset(uids), frozenset(dates))
 
 
-def elements_within(dataset: "Dataset", tag: int) -> Iterator[Any]:
+def elements_within(dataset: "Dataset", tag: int) -> Iterator["DataElement"]:
     """An element that is not a number, and the elements of its items if it is a sequence."""
     if plain_numbers(dataset.get_item(tag)) is not None:
         return
@@ -152,7 +155,7 @@ def elements_within(dataset: "Dataset", tag: int) -> Iterator[Any]:
                 yield from elements_within(item, inner)
 
 
-def texts_of(element: Any) -> list[str]:
+def texts_of(element: "DataElement") -> list[str]:
     """The values of an element that are text, one by one."""
     value = element.value
     if value is None or isinstance(value, bytes | int | float) or element.VR == "SQ":

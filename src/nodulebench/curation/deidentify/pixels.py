@@ -7,12 +7,12 @@ of the value, so that nothing can be drawn there.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from nodulebench.curation.deidentify.codec import NotCleanableError
+from nodulebench.core.arrays import StoredArray
+from nodulebench.curation.deidentify.codec import HeaderElement, NotCleanableError
 from nodulebench.io.dicom.files import whole_of
 from nodulebench.io.dicom.pixels import LARGEST_SIDE, PixelsError, stored_values
 from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, MOST_FRAMES, NoSlices, read_slices
@@ -29,7 +29,6 @@ UNCOMPRESSED = {
     "1.2.840.10008.1.2.2": ">",
 }
 """Transfer syntaxes with uncompressed pixels, and their byte order."""
-Pixels = npt.NDArray[Any]
 _FORM_WORDS = "Rows Columns BitsAllocated BitsStored HighBit PixelRepresentation"
 
 
@@ -37,7 +36,7 @@ _FORM_WORDS = "Rows Columns BitsAllocated BitsStored HighBit PixelRepresentation
 class Picture:
     """The image of a slice."""
 
-    frames: Pixels
+    frames: StoredArray
     """Frames x rows x columns, as stored."""
     content: bytes
     """The new content of Pixel Data."""
@@ -49,13 +48,8 @@ class Picture:
         return "OB" if self.frames.dtype.itemsize == 1 else "OW"
 
 
-def picture_in(dataset: "Dataset", element: Any, path: Path) -> Picture:
+def picture_in(dataset: "Dataset", element: HeaderElement, path: Path) -> Picture:
     """The image of a slice.
-
-    Args:
-        dataset: the header of the slice.
-        element: Pixel Data as it was read.
-        path: the file, which is read again if pixels are compressed.
 
     Raises:
         NotCleanableError: if it is not a CT image, or cannot be decoded.
@@ -137,7 +131,7 @@ class _Form:
             raise NotCleanableError("pixels_unknown")
         return cls(rows, columns, frames, allocated // 8, high + 1 - stored, stored, sign == 1)
 
-    def within_bits(self, frames: Pixels) -> Pixels:
+    def within_bits(self, frames: StoredArray) -> StoredArray:
         """The same values with unused bits cleared."""
         above = 8 * self.size - self.low - self.stored
         if above == self.low == 0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import polars as pl
 
@@ -38,6 +38,7 @@ from nodulebench.curation.deidentify.check import (
 from nodulebench.curation.deidentify.clean import cleaned_elements
 from nodulebench.curation.deidentify.codec import (
     PIXEL_DATA,
+    HeaderElement,
     Memory,
     NotCleanableError,
     elements_of,
@@ -63,6 +64,7 @@ from nodulebench.io.folders import files_below
 from nodulebench.security.vault import Secret
 
 if TYPE_CHECKING:
+    from pydicom.dataelem import RawDataElement
     from pydicom.dataset import Dataset
 
 
@@ -190,7 +192,7 @@ def quarantine_text(dataset: "Dataset", picture: Picture) -> None:
 
 def _cleaned(
     dataset: "Dataset",
-    elements: list[tuple[int, Any]],
+    elements: list[tuple[int, HeaderElement]],
     picture: Picture,
     identity: Identity,
     pseudonyms: Pseudonyms,
@@ -229,17 +231,11 @@ def quarantine_identities(header: bytes, identity: Identity, memory: Memory) -> 
 def check_file(
     path: Path, memory: Memory | None = None, *, has_pixel_check: bool = True
 ) -> list[Notice]:
-    """What in a file could still identify, without knowledge of the original.
-
-    Args:
-        path: the file.
-        memory: results of earlier files.
-        has_pixel_check: whether text is searched for in the image.
-    """
+    """What in a file could still identify, without knowledge of the original."""
     notices: list[Notice] = []
     try:
         dataset = read_dataset(path)
-        pixels = dict(elements_of(dataset)).get(PIXEL_DATA)
+        pixels = cast("RawDataElement", dict(elements_of(dataset)).get(PIXEL_DATA))
         notices = leftovers(dataset, memory=memory)
         _quarantine(dataset)
         picture = picture_in(dataset, pixels, path)
@@ -256,7 +252,7 @@ def check_file(
     return notices
 
 
-def _has_only_pixels(path: Path, pixels: Any, picture: Picture) -> bool:
+def _has_only_pixels(path: Path, pixels: "RawDataElement", picture: Picture) -> bool:
     """Whether Pixel Data holds only the image and a padding byte, and the file ends there."""
     value = pixels.value or b""
     is_only_picture = value == picture.content + bytes(len(picture.content) % 2)
@@ -275,11 +271,6 @@ def list_quarantine(
     path: Path, files: Iterable[str], left_out: Iterable[tuple[str, Notice]]
 ) -> None:
     """Update the list of refused files by the outcome of a run.
-
-    Args:
-        path: the list; it is removed if no file is refused.
-        files: the files of the run.
-        left_out: the refused ones of these, and why.
 
     Raises:
         InputError: if the list cannot be written.
@@ -402,7 +393,7 @@ def deidentify_folder(
     by_number: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
         clean = partial(
-            _deidentified,
+            deidentify_file,
             out=out,
             pseudonyms=pseudonyms,
             has_pixel_check=options.has_pixel_check,
@@ -410,7 +401,7 @@ def deidentify_folder(
             within=unfinished,
         )
         try:
-            for number, outcome in _each(clean, paths, executor):
+            for number, outcome in _each(partial(_deidentified, clean), paths, executor):
                 if isinstance(outcome, InputError):
                     raise outcome
                 if isinstance(outcome, FailedTask):
@@ -429,10 +420,10 @@ def deidentify_folder(
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started, quarantine)
 
 
-def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
+def _deidentified(clean: Callable[[Path], FileOutcome], path: Path) -> FileOutcome | InputError:
     """The outcome for a file, or an error of writing, which ends the run in any executor."""
     try:
-        return deidentify_file(path, **how)
+        return clean(path)
     except InputError as error:
         return error
 
@@ -449,11 +440,6 @@ def check_folder(
     folder: Path, *, has_pixel_check: bool = True, executor: Executor = IN_PROCESS
 ) -> list[Leftover]:
     """Everything below a folder that could still identify a person; all files must be DICOM files.
-
-    Args:
-        folder: searched with its subfolders.
-        has_pixel_check: whether text is searched for in the images.
-        executor: reads the files.
 
     Raises:
         InputError: if it is not a folder.

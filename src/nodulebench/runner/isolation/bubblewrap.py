@@ -3,13 +3,11 @@
 Inside, only ``/usr`` or an unpacked image and the mounts of the job are visible.
 """
 
-import errno
 import json
 import os
 import platform
 import select
 import shutil
-import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.json_types import JsonObject
 from nodulebench.runner.isolation.cgroups import Group, make_group
 from nodulebench.runner.isolation.sandbox import (
     SERVICE_ID,
@@ -29,106 +26,7 @@ from nodulebench.runner.isolation.sandbox import (
     machine_links,
     machine_parts,
 )
-
-MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""Machine -> its identifier in the kernel (AUDIT_ARCH)."""
-DENIED = {
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "ptrace": (101, 117),
-    "keyctl": (250, 219),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "reboot": (169, 142),
-    "swapon": (167, 224),
-    "swapoff": (168, 225),
-    "acct": (163, 89),
-    "syslog": (103, 116),
-    "quotactl": (179, 60),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "pidfd_getfd": (438, 438),
-    "mount_setattr": (442, 442),
-    "quotactl_fd": (443, 443),
-}
-"""System call -> its number on each of the machines."""
-CLONE, CLONE3 = (56, 220), (435, 435)
-NEW_SPACES = 0x7E020000
-"""Flags of ``clone`` for namespaces; ``clone3`` hides its flags, and programs work without it."""
-_LOAD, _IS, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
-_OTHER_CALLS = 0x40000000
-"""System calls of the x32 variant of x86_64 begin here."""
-ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
-
-
-def filter_of(machine: str = "") -> bytes | None:
-    """Return the filter for the kernel; None: the machine's call numbers are not known."""
-    machine = machine or platform.machine()
-    if machine not in MACHINES:
-        return None
-    column = list(MACHINES).index(machine)
-    denied = sorted(numbers[column] for numbers in DENIED.values())
-    return b"".join(_instructions(MACHINES[machine], denied, CLONE[column], CLONE3[column]))
-
-
-def _instructions(machine: int, denied: list[int], clone: int, clone3: int) -> Iterator[bytes]:
-    def instruction(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
-        return struct.pack("=HBBI", code, if_so, if_not, value)
-
-    count = len(denied)
-    yield instruction(_LOAD, _MACHINE_AT)
-    yield instruction(_IS, machine, 1)
-    yield instruction(_RETURN, KILL)
-    yield instruction(_LOAD, _NUMBER_AT)
-    yield instruction(_AT_LEAST, _OTHER_CALLS, count + 5)  # refused
-    yield instruction(_IS, clone3, count + 5)  # unknown
-    for passed, number in enumerate(denied):
-        yield instruction(_IS, number, count + 3 - passed)  # refused
-    yield instruction(_IS, clone, 0, 2)  # allowed, unless it requests namespaces
-    yield instruction(_LOAD, _FIRST_ARGUMENT_AT)
-    yield instruction(_HAS, NEW_SPACES, 1)  # refused
-    yield instruction(_RETURN, ALLOW)
-    yield instruction(_RETURN, REFUSE | errno.EPERM)
-    yield instruction(_RETURN, REFUSE | errno.ENOSYS)
-
-
-def profile_of(usual: JsonObject) -> JsonObject:
-    """Return the engine's default profile without the calls that are refused here."""
-    taken, rules = {*DENIED, "clone", "clone3"}, []
-    for rule in usual["syscalls"]:
-        names = [name for name in rule["names"] if name not in taken]
-        rules += [{**rule, "names": names}] if names else []
-    refused = {"action": "SCMP_ACT_ERRNO"}
-    has_none = {"index": 0, "value": NEW_SPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
-    own = [
-        {"names": sorted(DENIED), "errnoRet": errno.EPERM, **refused},
-        {"names": ["clone3"], "errnoRet": errno.ENOSYS, **refused},
-        {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [has_none]},
-    ]
-    return {**usual, "syscalls": [*rules, *own]}
-
+from nodulebench.runner.isolation.system_calls import filter_of
 
 INSIDE_ID = 65534
 _ENTER = (
@@ -152,17 +50,14 @@ class BubblewrapRunning:
     """The first process inside, by its number outside."""
 
     def usage(self) -> Usage:
-        """Resources that the group has used."""
         return self.group.usage()
 
     def kill(self) -> None:
-        """Kill bwrap and all processes inside."""
         self.process.kill()
         self.group.kill()
         self.process.wait()
 
     def network_of(self) -> tuple[str, ...]:
-        """Return the command prefix that enters the network of the sandbox."""
         user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
         return ("nsenter", f"--target={self.child}", "--net", *user, "--")
 
@@ -174,7 +69,6 @@ class Bubblewrap:
     sees_our_mounts = True
 
     def version(self) -> str:
-        """Return the version of bwrap."""
         program = shutil.which("bwrap")
         if program is None:
             raise InputError.at(self.name, "is not installed.", "Install the package bubblewrap.")
@@ -189,7 +83,6 @@ class Bubblewrap:
 
     @contextmanager
     def start(self, job: Job) -> Iterator[BubblewrapRunning]:
-        """Start a program in new namespaces."""
         group = make_group(replace(job.limits, pids=job.limits.pids + _OWN_PROCESSES))
         status, tell = os.pipe()
         calls, options = _filter(), os.memfd_create("options")
@@ -251,11 +144,7 @@ def _without_root() -> list[str]:
 
 
 def _program(name: str) -> str:
-    """Return the path of a program, since the sandbox is started without PATH.
-
-    Raises:
-        OSError: if it is not installed.
-    """
+    """Return the path of a program, since the sandbox is started without PATH."""
     path = shutil.which(name)
     if path is None:
         raise OSError(f"{name} is not installed")
@@ -263,11 +152,7 @@ def _program(name: str) -> str:
 
 
 def _from_file(words: list[str], command_length: int, options: int) -> list[str]:
-    """Move the options of bwrap into an open file, since its arguments are readable inside.
-
-    Raises:
-        ValueError: if an option contains the null character, which separates options there.
-    """
+    """Move the options of bwrap into an open file, since its arguments are readable inside."""
     end = len(words) - command_length - 1  # the options end with "--"
     if any("\0" in word for word in words):
         raise ValueError("an option of bubblewrap contains a null character")
@@ -277,11 +162,7 @@ def _from_file(words: list[str], command_length: int, options: int) -> list[str]
 
 
 def _filter() -> int:
-    """Return an open file with the filter of system calls.
-
-    Raises:
-        OSError: if this machine has no filter.
-    """
+    """Return an open file with the filter of system calls."""
     content = filter_of()
     if content is None:
         raise OSError(f"there is no filter of system calls for {platform.machine()}")

@@ -39,7 +39,6 @@ class Group:
         return tuple(str(folder / "cgroup.procs") for folder in self.folders)
 
     def usage(self) -> Usage:
-        """Return what all processes have used so far."""
         if self.is_second:
             (folder,) = self.folders
             events, forks = _fields(folder / "memory.events"), _fields(folder / "pids.events")
@@ -82,7 +81,6 @@ class Group:
         return {}
 
     def kill(self) -> None:
-        """Kill every process of the group, and wait until none is left."""
         deadline = time.monotonic() + _ENDING_S
         while pids := self.pids():
             for folder in self.folders:
@@ -109,7 +107,6 @@ class Group:
                     time.sleep(0.001)
 
     def pids(self) -> set[int]:
-        """Return the numbers of all its processes."""
         numbers: set[int] = set()
         for folder in self.folders:
             with suppress(OSError):
@@ -259,7 +256,6 @@ def _second_parent(own: Path) -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the groups of killed runs, with their processes."""
     for folder in parent.glob("nodulebench-*-*-*"):
         known = _OLD.fullmatch(folder.name)
         if known and not is_alive(known[1]):

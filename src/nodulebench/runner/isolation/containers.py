@@ -24,7 +24,6 @@ from pathlib import Path
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.io.folders import is_alive, owner
-from nodulebench.runner.isolation.bubblewrap import profile_of
 from nodulebench.runner.isolation.cgroups import (
     Group,
     kill_count,
@@ -43,6 +42,7 @@ from nodulebench.runner.isolation.sandbox import (
     machine_links,
     machine_parts,
 )
+from nodulebench.runner.isolation.system_calls import profile_of
 
 LABEL = "nodulebench"
 _MORE_MEMORY, _MORE_PROCESSES = 64 * MIB, 16
@@ -88,7 +88,6 @@ class Container:
     _problem: str = ""
 
     def usage(self) -> Usage:
-        """Return what the container has used."""
         whole = self.group.usage()
         for group in self._inside():  # kernels without a peak count refused processes there
             self._refused_forks = max(self._refused_forks, group.usage().refused_forks)
@@ -124,7 +123,6 @@ class Container:
             raise OSError(f"{self.words[0]}: {problem}")
 
     def network_of(self) -> tuple[str, ...]:
-        """Return the command prefix that enters the network of the container."""
         return ("nsenter", f"--target={self.child}", "--net", "--")
 
     def wait_until_started(self) -> None:
@@ -199,7 +197,6 @@ class Engine(ABC):
 
     @contextmanager
     def start(self, job: Job) -> Iterator[Container]:
-        """Start a program in a container."""
         ready, name = self.prepared(job), f"{LABEL}-{owner()}-{secrets.token_hex(4)}"
         limits = job.limits
         # one more process, so that exceeding the limit is visible
@@ -309,11 +306,7 @@ def _is_program(pid: int) -> bool:
 
 
 def _call(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[bytes]":
-    """Call an engine and wait for the answer.
-
-    Raises:
-        OSError: if it does not answer in time.
-    """
+    """Call an engine and wait for the answer."""
     try:
         return subprocess.run(  # noqa: S603
             words,
@@ -380,11 +373,7 @@ class Docker(Engine):
         return Prepared([self.name], client_environment(), [*own, self._image(links)])
 
     def _image(self, links: dict[str, str]) -> str:
-        """Return the image with these links; before the first one, remove leftover containers.
-
-        Raises:
-            OSError: if the service does not accept it.
-        """
+        """Return the image with these links; before the first one, remove leftover containers."""
         content = _archive(links)
         with self._lock:
             if not self._images:

@@ -106,7 +106,6 @@ def _seen_of_others(allowed: "list[str]", folder: str) -> "list[str]":
 
 
 def _entries(path: str) -> "list[str]":
-    """Return the entries of a file, which null characters end; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return os.fsdecode(file.read()).split("\0")

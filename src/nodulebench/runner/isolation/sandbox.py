@@ -46,7 +46,6 @@ class Limits:
 
 
 def limits_of(resources: RunResources, gpus: tuple[int, ...] = ()) -> Limits:
-    """Return the limits in a manifest."""
     return Limits(
         cpus=resources.cpus,
         memory_bytes=int(resources.memory_gb * (1 << 30)),
@@ -205,7 +204,6 @@ class Bare:
     sees_our_mounts = True
 
     def version(self) -> str:
-        """Return nothing."""
         return ""
 
     def fault(self, exit_code: int | None, output: str) -> str:  # noqa: ARG002

@@ -50,7 +50,6 @@ class Scratch:
 
     @property
     def output(self) -> Path:
-        """Output of the program."""
         return self.folder / "output"
 
     @property
@@ -200,11 +199,7 @@ def _mount_again(source: Path, target: Path, name: Path) -> None:
 
 @contextmanager
 def _opened(mount: Mount) -> Iterator[int]:
-    """Open the source of a mount without following a link below its folder.
-
-    Raises:
-        OSError: if it does not exist, or is a link or behind one.
-    """
+    """Open the source of a mount without following a link below its folder."""
     folder = mount.below or mount.source
     source = os.open(folder, os.O_PATH)
     try:

@@ -70,12 +70,10 @@ class SelfTest:
 
     @property
     def is_passed(self) -> bool:
-        """Whether all protections work."""
         return not self.problem and all(self.holds.get(name, False) for name in PROTECTIONS)
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Protections that do not work."""
         return tuple(name for name in PROTECTIONS if not self.holds.get(name, False))
 
     def require_passed(self) -> None:

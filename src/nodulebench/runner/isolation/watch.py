@@ -31,7 +31,6 @@ class ProgramOutput:
 
     @property
     def text(self) -> str:
-        """The output decoded as UTF-8, with replacement characters."""
         return bytes(self.content).decode("utf-8", "replace")
 
 
@@ -55,14 +54,7 @@ def watch(
     output: ProgramOutput,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Wait for a program until its time limit; then it is killed.
-
-    Args:
-        running: the program.
-        seconds: time limit.
-        output: receives its output.
-        is_over: returns whether it has written more than permitted.
-    """
+    """Wait for a program until its time limit; then it is killed."""
     process, start = running.process, time.monotonic()
     if process.stdin is not None:
         with suppress(OSError):

@@ -9,7 +9,9 @@ import pytest
 
 from builders.algorithms import algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.runner.algorithms import read_algorithm
-from nodulebench.runner.isolation.bubblewrap import (
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.system_calls import (
     ALLOW,
     CLONE,
     CLONE3,
@@ -17,11 +19,9 @@ from nodulebench.runner.isolation.bubblewrap import (
     KILL,
     MACHINES,
     REFUSE,
-    Bubblewrap,
     filter_of,
     profile_of,
 )
-from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.runner.slot import CaseRun, open_slot
 
 HEADERS = {
