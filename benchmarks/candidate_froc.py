@@ -19,7 +19,7 @@ from benchmarks.proposals import findings_of, stored_proposals
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.labels import DUPLICATE, HIT
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.results import Curve
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.detection.candidates import NAMES

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.measure import DATA, cpu_of_call
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.io.marks.luna16 import read_marks, read_reference
 from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import cpm_exact

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_command
 from nodulebench.core.cohort import labelled_cohort
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.results import Estimate
 from nodulebench.evaluation.froc import estimate_froc
 from nodulebench.io.marks.luna16 import read_marks, read_reference

@@ -3,8 +3,7 @@
 import time
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
 

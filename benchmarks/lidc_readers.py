@@ -3,7 +3,7 @@
 import time
 
 from benchmarks.measure import DATA
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.evaluation.service import with_options
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.io.readings import read_readings

@@ -21,7 +21,7 @@ from benchmarks.candidate_froc import DRAWS, RATES, best_on_nodules, labelled, o
 from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.tables import MARKS, Reference, Submission
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.marks.luna16 import write_reference

@@ -1,7 +1,6 @@
 """TestProtocol and the published protocols -> two pages."""
 
 import json
-from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,7 +8,7 @@ from pydantic import BaseModel
 from generate.markdown import allowed, code, docstring_body, fence, field_meanings, table
 from nodulebench import TestProtocol, load_protocol
 from nodulebench.core import protocol
-from nodulebench.core.protocols import NAMES
+from nodulebench.core.protocol import PROTOCOL_NAMES, protocol_text
 
 
 def protocol_fields_page() -> str:
@@ -64,7 +63,7 @@ def published_protocols_page() -> str:
             "They come with the package and are never edited after release. Name one with "
             "`--protocol`, or copy its text into a file of your own and change it there. What a "
             "file does not say has the default of [the field](protocol-fields.md).",
-            *(_published(name) for name in NAMES),
+            *(_published(name) for name in PROTOCOL_NAMES),
             "",
         ]
     )
@@ -72,7 +71,7 @@ def published_protocols_page() -> str:
 
 def _published(name: str) -> str:
     protocol = load_protocol(name)
-    text = files("nodulebench.core.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    text = protocol_text(name)
     return "\n\n".join(
         [
             f"## {name}",

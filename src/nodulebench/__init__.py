@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from nodulebench.api.results import Picture, Result
     from nodulebench.core.errors import InputError, NoduleBenchError, Problem, UndefinedError
     from nodulebench.core.labels import Labels
-    from nodulebench.core.protocol import RuleChoice, TestProtocol
-    from nodulebench.core.protocols import load_protocol
+    from nodulebench.core.protocol import RuleChoice, TestProtocol, load_protocol
     from nodulebench.core.results import Curve, Estimate, Evaluation
     from nodulebench.core.tables import Reference, Submission
     from nodulebench.evaluation.conformance import run_conformance
@@ -85,7 +84,7 @@ _MODULES = {
     "evaluate_files": "api.evaluate",
     "froc": "api.froc",
     "label_marks": "matching",
-    "load_protocol": "core.protocols",
+    "load_protocol": "core.protocol",
     "read_cases": "io.formats",
     "read_reference": "io.formats",
     "read_submission": "io.formats",

@@ -22,8 +22,7 @@ from nodulebench.core.executor import (
     no_progress,
 )
 from nodulebench.core.executors.local import LocalExecutor
-from nodulebench.core.protocol import RuleChoice, TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import RuleChoice, TestProtocol, load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submission
 from nodulebench.detection.detectors import candidates_of, merge_detectors

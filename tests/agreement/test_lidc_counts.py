@@ -19,7 +19,7 @@ import pytest
 
 from builders.places import ROOT, TEST_DATA
 from builders.words import sentences
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference
 from nodulebench.evaluation.evaluate import evaluate

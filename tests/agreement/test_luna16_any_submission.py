@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from builders import plain_luna16
-from nodulebench.core.protocol import IntervalChoice
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import IntervalChoice, load_protocol
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate

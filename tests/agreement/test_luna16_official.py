@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import Estimate, RuleResult
 from nodulebench.core.tables import Reference
 from nodulebench.evaluation.evaluate import evaluate

@@ -72,7 +72,7 @@ def _keep_scans() -> None:
 
 def _make_small_demo() -> None:
     import nodulebench.demo as module
-    from nodulebench.core.protocols import load_protocol
+    from nodulebench.core.protocol import load_protocol
 
     _keep_scans()
     for name in ("_make", "_read"):

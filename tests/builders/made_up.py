@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import (
     CASES,

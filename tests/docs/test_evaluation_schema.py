@@ -14,7 +14,7 @@ from builders.report import comparison, group_content, plan, rule_effects
 from nodulebench import Evaluation, evaluate, load_protocol
 from nodulebench.core.documents.evaluation import evaluation_document, read_evaluation
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
-from nodulebench.core.protocols import NAMES
+from nodulebench.core.protocol import PROTOCOL_NAMES
 from nodulebench.evaluation.plans import evaluated_under, freeze_plan
 from nodulebench.evaluation.service import with_options
 
@@ -32,7 +32,7 @@ def documents() -> Iterator[dict[str, Any]]:
     """Small evaluations under every published protocol and under one of several rules."""
     reference = made_up_reference(12, 60, 1)
     submission = made_up_submission(reference, SKILLS[0], 1)
-    for protocol in (*(load_protocol(name) for name in NAMES), made_up_protocol()):
+    for protocol in (*(load_protocol(name) for name in PROTOCOL_NAMES), made_up_protocol()):
         evaluation = evaluate(reference, [submission], with_options(protocol, bootstraps=5))
         yield evaluation_document(evaluation).to_json()
     criterion = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0.5)

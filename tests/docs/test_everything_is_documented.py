@@ -16,7 +16,7 @@ import nodulebench
 from builders.commands import parsed
 from builders.places import ROOT
 from nodulebench.cli import COMMANDS
-from nodulebench.core.protocols import NAMES, load_protocol
+from nodulebench.core.protocol import PROTOCOL_NAMES, load_protocol
 from nodulebench.core.tables import TABLES
 
 DOCS = ROOT / "docs"
@@ -49,7 +49,7 @@ def rows(page: str) -> Iterator[list[str]]:
         ("mark-rules.md", RULES),
         ("metrics.md", METRICS),
         ("formats.md", FORMATS),
-        ("published-protocols.md", NAMES),
+        ("published-protocols.md", PROTOCOL_NAMES),
         ("command-line.md", tuple(f"nodulebench {name}" for name in COMMANDS)),
         ("tables.md", tuple(schema.name for schema in TABLES)),
         ("public-names.md", tuple(nodulebench.__all__)),
@@ -154,7 +154,7 @@ def test_the_index_of_rules_shows_a_picture_of_each() -> None:
 
 
 def test_published_protocols_name_what_exists() -> None:
-    for name in NAMES:
+    for name in PROTOCOL_NAMES:
         protocol = load_protocol(name)
         assert [rule.name for rule in protocol.rules if rule.name not in RULES] == []
         assert [metric for metric in protocol.metrics if metric not in METRICS] == []

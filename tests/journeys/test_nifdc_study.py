@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.evaluate import evaluate

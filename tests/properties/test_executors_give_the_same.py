@@ -10,8 +10,7 @@ pytest.importorskip("distributed")
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.documents.records import as_json
-from nodulebench.core.executor import IN_PROCESS, Executor, ExecutorChoice
-from nodulebench.core.executors import open_executor
+from nodulebench.core.executor import IN_PROCESS, Executor, ExecutorChoice, open_executor
 from nodulebench.evaluation.evaluate import evaluate
 
 

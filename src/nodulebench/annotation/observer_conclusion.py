@@ -33,8 +33,7 @@ from nodulebench.annotation.observer_study import (
 )
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.notices import Notice
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import NODULES, Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate

@@ -18,8 +18,7 @@ from nodulebench.annotation.observer_study import (
 from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.labels import FALSE_POSITIVE
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.check import keep_listed
 from nodulebench.evaluation.recompute import load_evaluated

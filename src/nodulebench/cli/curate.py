@@ -39,7 +39,7 @@ def command(
     nodulebench curate archive/ --out curated/ --export cases/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
     from nodulebench.curation.service import curate_files, summary
 
     with ProgressLine() as line, open_executor(executor, 2, is_guarded=True) as workers:

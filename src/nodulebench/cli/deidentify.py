@@ -59,7 +59,7 @@ def command(
     nodulebench deidentify --conformance
     nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
     from nodulebench.core.notices import Notice
     from nodulebench.curation.deidentify.service import (
         DeidentifyOptions,

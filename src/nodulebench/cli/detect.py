@@ -81,7 +81,7 @@ def command(
     nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
     from nodulebench.custody import require_local_workers
     from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.detection import detect

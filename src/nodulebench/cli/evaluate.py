@@ -98,7 +98,7 @@ def command(
         )
     if checkpoints:
         raise click.UsageError("--checkpoint needs a sealed set, --key (or --as) and --developer")
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
 
     with ProgressLine("evaluating") as line, open_executor(executor, 1) as workers:
         evaluation, written = evaluate_files(options, executor=workers, progress=line.tell)

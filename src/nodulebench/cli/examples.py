@@ -45,7 +45,7 @@ def command(
     nodulebench examples scans/ --images scans/ --reference luna16/ --candidates candidates.csv \
       --folds folds.csv
     """
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
     from nodulebench.detection.examples import CandidateSource, block_examples, scan_examples
 
     if (blocks is None) == (images is None):

@@ -60,7 +60,7 @@ def command(out: Path, executor: ExecutorChoice, **given: Any) -> None:
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
     from nodulebench.phantom.test_set import PhantomOptions, make_phantoms
 
     with open_executor(executor, 1) as workers:

@@ -77,7 +77,7 @@ def command(
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.core.executors import open_executor
+    from nodulebench.core.executor import open_executor
     from nodulebench.custody import require_local_workers
     from nodulebench.runner.algorithms import named_algorithm
     from nodulebench.runner.check import needs_of

@@ -12,7 +12,7 @@ from pydantic import (
 )
 
 from nodulebench.core.config_model import ConfigModel, parse_config
-from nodulebench.core.errors import InputError
+from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
 
 
 def _from_word(value: object) -> object:
@@ -179,3 +179,32 @@ def read_protocol(path: Path) -> TestProtocol:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.at(path, f"cannot be read as text: {error}.") from error
     return parse_protocol(text, str(path))
+
+
+PROTOCOL_NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fg-ai4h-2", "fotin-2008")
+"""Published test protocols, one TOML file each; a released one is never edited."""
+
+
+def load_protocol(name_or_file: str) -> TestProtocol:
+    """A published protocol by its name, or one's own from a TOML file."""
+    if name_or_file in PROTOCOL_NAMES:
+        return parse_protocol(_published(name_or_file), f"protocol {name_or_file}")
+    if name_or_file.endswith(".toml") or Path(name_or_file).exists():
+        return read_protocol(Path(name_or_file))
+    hint = did_you_mean(name_or_file, PROTOCOL_NAMES)
+    raise UnknownNameError(
+        f"there is no protocol '{name_or_file}'.{hint} Published protocols: "
+        f"{', '.join(PROTOCOL_NAMES)}; or name a TOML file."
+    )
+
+
+def protocol_text(name_or_file: str) -> str:
+    """The TOML text of a protocol that can be loaded."""
+    load_protocol(name_or_file)
+    if name_or_file in PROTOCOL_NAMES:
+        return _published(name_or_file)
+    return Path(name_or_file).read_text(encoding="utf-8")
+
+
+def _published(name: str) -> str:
+    return (Path(__file__).parent / "protocols" / f"{name}.toml").read_text(encoding="utf-8")

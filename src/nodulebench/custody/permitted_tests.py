@@ -10,8 +10,7 @@ from itertools import combinations
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import TestPlan
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import NAMES, load_protocol
+from nodulebench.core.protocol import PROTOCOL_NAMES, TestProtocol, load_protocol
 from nodulebench.custody.budget import require_one_developer, same_developer
 from nodulebench.custody.policy import Reuse
 
@@ -59,7 +58,7 @@ def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reus
             f"protocol '{protocol.name}'",
             "is neither published nor named in the policy; custom strata would disclose single "
             "nodules.",
-            f"Use one of {', '.join(NAMES)}, or name it in 'protocols' before sealing.",
+            f"Use one of {', '.join(PROTOCOL_NAMES)}, or name it in 'protocols' before sealing.",
         )
 
 
@@ -127,7 +126,7 @@ def differing_protocols(reuse: Reuse) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def _differing(first: str, second: str) -> tuple[str, ...]:
-    if not {first, second} <= set(NAMES):
+    if not {first, second} <= set(PROTOCOL_NAMES):
         return ("digest",)
     left, right = (_choosing(load_protocol(name)) for name in (first, second))
     return tuple(field for field in left if left[field] != right[field])
@@ -174,12 +173,12 @@ def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> NotP
 
 def _digest(named: str) -> str:
     """Return the digest of a protocol in a policy: the name of a published one, or a digest."""
-    return load_protocol(named).digest if named in NAMES else named
+    return load_protocol(named).digest if named in PROTOCOL_NAMES else named
 
 
 def _is_published(protocol: TestProtocol) -> bool:
     """Whether a protocol is published, ignoring options that select no nodules."""
-    if protocol.name not in NAMES:
+    if protocol.name not in PROTOCOL_NAMES:
         return False
     published = load_protocol(protocol.name)
     interval = protocol.interval.model_copy(update={"bootstraps": published.interval.bootstraps})

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Digest
-from nodulebench.core.protocols import NAMES
+from nodulebench.core.protocol import PROTOCOL_NAMES
 from nodulebench.security.keys import parse_public_key
 
 Role = Literal["collector", "curator", "reader", "operator", "auditor", "key_custodian", "reporter"]
@@ -119,7 +119,7 @@ FEEDBACK: dict[FeedbackLevel, str] = {
 }
 
 ProtocolName = Annotated[
-    str, StringConstraints(pattern=rf"^(sha256:[0-9a-f]{{64}}|{'|'.join(NAMES)})$")
+    str, StringConstraints(pattern=rf"^(sha256:[0-9a-f]{{64}}|{'|'.join(PROTOCOL_NAMES)})$")
 ]
 """A published protocol by its name, or any by its digest."""
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]

@@ -12,8 +12,7 @@ from polars.exceptions import PanicException
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, Problem, UndefinedError
 from nodulebench.core.notices import Notice
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.evaluation.coordinate_errors import coordinate_notices
 from nodulebench.io.bundle import is_sealed

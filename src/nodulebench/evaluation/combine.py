@@ -11,8 +11,7 @@ import polars as pl
 from nodulebench.core.errors import InputError
 from nodulebench.core.labels import DUPLICATE, HIT, Labels
 from nodulebench.core.notices import Notice
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.tables import MARKS, Reference, Submission
 from nodulebench.evaluation.check import keep_listed
 from nodulebench.io.cases import algorithm_name

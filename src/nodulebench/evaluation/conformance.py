@@ -15,8 +15,13 @@ import polars as pl
 
 from nodulebench.core.errors import NoduleBenchError, UnknownNameError, did_you_mean
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import (
+    IntervalChoice,
+    RuleChoice,
+    SizeLimit,
+    TestProtocol,
+    load_protocol,
+)
 from nodulebench.core.results import Estimate, RuleResult
 from nodulebench.core.tables import (
     CASES,

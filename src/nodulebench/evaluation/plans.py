@@ -32,8 +32,7 @@ from nodulebench.core.plans import (
     PlanOutcome,
     TestPlan,
 )
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
 from nodulebench.core.tables import MARK_SLICES, MARKS, Reference, Submission
 from nodulebench.evaluation.estimates import (

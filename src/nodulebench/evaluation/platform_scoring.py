@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from nodulebench.core.documents.evaluation import evaluation_document, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.protocols import load_protocol, protocol_text
+from nodulebench.core.protocol import load_protocol, protocol_text
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import MARK_SLICES, MARKS, Submission, without_images
 from nodulebench.evaluation.check import check_without_reference

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import IN_PROCESS, Executor, Progress, no_progress
 from nodulebench.core.notices import Notice
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import Reference, Submission, without_images
 from nodulebench.evaluation.evaluate import evaluate

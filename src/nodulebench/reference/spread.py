@@ -12,8 +12,7 @@ from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.notices import Notice
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.readings import Readings
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import Reference, Submission

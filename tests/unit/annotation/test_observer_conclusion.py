@@ -10,7 +10,7 @@ from nodulebench.annotation.observer_selection import SelectOptions, false_posit
 from nodulebench.annotation.observer_study import EARLIER_CALLS, PRESCREEN, READER_CALLS, SUSPECTS
 from nodulebench.cli.annotate.observer import select as select_command
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.evaluation.service import with_options
 
 FOUR = ("r1", "r2", "r3", "r4")

@@ -5,21 +5,22 @@ import pytest
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.core.protocol import (
+    PROTOCOL_NAMES,
     TestProtocol,
+    load_protocol,
     parse_protocol,
 )
-from nodulebench.core.protocols import NAMES, load_protocol
 
 SMALL = 'name = "own"\nmetrics = ["recall"]\n[[rules]]\nname = "luna16"\n'
 
 
 def test_every_published_protocol_loads_under_its_name() -> None:
-    assert [load_protocol(name).name for name in NAMES] == list(NAMES)
+    assert [load_protocol(name).name for name in PROTOCOL_NAMES] == list(PROTOCOL_NAMES)
 
 
 def test_digests_differ_between_protocols_and_are_stable() -> None:
-    digests = {load_protocol(name).digest for name in NAMES}
-    assert len(digests) == len(NAMES)
+    digests = {load_protocol(name).digest for name in PROTOCOL_NAMES}
+    assert len(digests) == len(PROTOCOL_NAMES)
     assert load_protocol("luna16").digest in digests
 
 
@@ -71,7 +72,7 @@ def test_a_missing_protocol_file_is_named(tmp_path) -> None:
 def test_a_protocol_survives_json_with_its_digest() -> None:
     text = SMALL + "parameters = { most_mm = inf, least = 1, size = 1.0, way = true }\n"
     text += "[size_limit]\nminimum_mm = 4\nsweep_mm = [0, 1, inf]\n"
-    for protocol in (parse_protocol(text, "own.toml"), *map(load_protocol, NAMES)):
+    for protocol in (parse_protocol(text, "own.toml"), *map(load_protocol, PROTOCOL_NAMES)):
         written = json.dumps(as_json(protocol.model_dump()), allow_nan=False)
         again = TestProtocol.model_validate(json.loads(written))
         assert again == protocol

@@ -8,7 +8,7 @@ from builders.sentences import sentence
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary, ReferenceSummary, RuleSummary
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.results import Estimate, GuardedInterval
 from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.feedback import (

@@ -9,7 +9,7 @@ import pytest
 from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Criterion, TestPlan
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.evaluation.plans import FreezeOptions, freeze_files, read_plan, write_plan

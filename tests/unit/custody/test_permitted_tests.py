@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.custody import permitted_tests as asking
 from nodulebench.custody.permitted_tests import (
     FewError,

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.custody import layout
 from nodulebench.custody import stored_results as results_module
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed

@@ -13,8 +13,7 @@ from nodulebench.core.cohort import labelled_cohort
 from nodulebench.core.errors import InputError
 from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.plans import AcceptanceCriteria, Criterion
-from nodulebench.core.protocol import SizeLimit
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import SizeLimit, load_protocol
 from nodulebench.core.results import Estimate, OperatingPoint
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder

@@ -9,8 +9,7 @@ from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import sentences
 from nodulebench import evaluate
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocol import parse_protocol
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol, parse_protocol
 from nodulebench.evaluation.strata import estimate_strata
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 

@@ -6,8 +6,7 @@ from builders.tables import case, false_mark, mark, nodule, protocol, reference,
 from builders.words import sentences
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.plans import AcceptanceCriteria, Criterion
-from nodulebench.core.protocol import IntervalChoice
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import IntervalChoice, load_protocol
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans import (
     criterion_outcome,

@@ -16,7 +16,7 @@ import yaml
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocols import protocol_text
+from nodulebench.core.protocol import protocol_text
 from nodulebench.core.tables import Submission
 from nodulebench.evaluation.platform_scoring import marks_in, pack_for, score_as
 from nodulebench.evaluation.platforms import PLATFORMS

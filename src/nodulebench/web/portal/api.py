@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.evaluation.check import Checked
 from nodulebench.i18n.translator import in_english
 from nodulebench.web.client import (

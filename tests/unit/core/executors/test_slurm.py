@@ -10,8 +10,7 @@ pytest.importorskip("dask_jobqueue")
 
 from builders.worker_tasks import slow_double
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import ExecutorChoice
-from nodulebench.core.executors import open_executor
+from nodulebench.core.executor import ExecutorChoice, open_executor
 
 
 def _answers() -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.evaluation.comparison.compare import ComparisonChoice, compare_algorithms
 from nodulebench.evaluation.comparison.service import comparison_document, recompute_comparisons

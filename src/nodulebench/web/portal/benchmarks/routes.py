@@ -12,7 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem
-from nodulebench.core.protocols import NAMES
+from nodulebench.core.protocol import PROTOCOL_NAMES
 from nodulebench.curation.coverage import cover_files
 from nodulebench.curation.design import NAMES as DESIGNS
 from nodulebench.i18n.translator import portal_translator
@@ -151,7 +151,7 @@ def rescore(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
 
 
 def _form(request: Request, site: Site, status: int = 200, **values: object) -> Response:
-    choices = {"sets": test_sets(site), "protocols": NAMES, "folders": scan_folders(site)}
+    choices = {"sets": test_sets(site), "protocols": PROTOCOL_NAMES, "folders": scan_folders(site)}
     return render_page(
         request, "new_benchmark.html", status, **{"wrong": "", "given": {}, **choices, **values}
     )

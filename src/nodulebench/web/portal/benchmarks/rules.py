@@ -10,7 +10,7 @@ from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.plans import TestPlan
-from nodulebench.core.protocols import load_protocol
+from nodulebench.core.protocol import load_protocol
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.custody.sealed_set import read_note
 from nodulebench.evaluation.folds import fold_problems, read_folds

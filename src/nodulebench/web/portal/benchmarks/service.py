@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import NoduleBenchError
-from nodulebench.core.protocols import NAMES, load_protocol
+from nodulebench.core.protocol import PROTOCOL_NAMES, load_protocol
 from nodulebench.core.tables import without_images
 from nodulebench.io.atomic import make_folder
 from nodulebench.io.bundle import is_sealed
@@ -113,7 +113,7 @@ def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
     title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
     if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise DeniedError("title_form")
-    if test_set not in test_sets(site) or protocol not in NAMES:
+    if test_set not in test_sets(site) or protocol not in PROTOCOL_NAMES:
         raise DeniedError("not_found", 404)
     place, benchmark = site.settings.sets / test_set, new_id()
     sealed = is_sealed(place)

@@ -3,8 +3,7 @@
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import IN_PROCESS, ExecutorChoice
-from nodulebench.core.executors import open_executor
+from nodulebench.core.executor import IN_PROCESS, ExecutorChoice, open_executor
 from nodulebench.core.executors.local import LocalExecutor
 
 
