@@ -28,5 +28,4 @@ def scoring_networks() -> list[str]:
 
 
 def known_networks() -> list[str]:
-    """The names of all networks, those that find nodules last."""
     return [*NETWORKS, *DETECTION_NETWORKS]

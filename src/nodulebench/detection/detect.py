@@ -70,7 +70,6 @@ def require_known_fold(system: System, fold: Fold) -> None:
 def training_provenance(
     system: System, fold: Fold, series: Sequence[str]
 ) -> tuple[TrainingProvenance, ...]:
-    """The training data of the weights that scored a scan, each kind once."""
     provenance = [*_provenance_of_classifiers(system, held_out_fold(fold, series))]
     for name in (*system.detection_networks, *system.scoring_networks):
         network = trained_network(name, system.weights)
@@ -155,9 +154,7 @@ class ImageSource(Protocol):
     @property
     def case_ids(self) -> list[str]: ...
 
-    def take(self, case_id: str) -> Path:
-        """Make the image of a case available, and return its path."""
-        ...
+    def take(self, case_id: str) -> Path: ...
 
     def give_back(self, case_id: str) -> None: ...
 
@@ -406,7 +403,6 @@ def _detect_or_report(task: DetectionTask) -> Detection:
 
 
 def _read(path: Path) -> tuple[Volume, str]:
-    """A case in any form, and its own name or its name in the test set."""
     image = read_case_image(path)
     is_named = path.is_dir() and case_table_of(path.parent.parent) is not None
     return image.volume, path.name if is_named else image.name

@@ -164,7 +164,6 @@ def _labelled(
     candidates: LabelledCandidates,
     findings: pl.DataFrame,
 ) -> CaseExamples:
-    """Candidates and the nodules themselves, labelled as LUNA16 does."""
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
     with_nodules = LabelledCandidates(
         np.concatenate([candidates.place_mm, nodules]),
@@ -391,7 +390,6 @@ def _write(
 
 
 def _candidate_table(cases: Sequence[CaseExamples]) -> pl.DataFrame:
-    """The candidates to be scored, as LUNA16 lists them, with the detectors' score."""
     parts = []
     for case in cases:
         place = case.candidates.place_mm[case.candidates.is_scored]

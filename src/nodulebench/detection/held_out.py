@@ -38,7 +38,6 @@ class Choice:
 
 
 def series_digest(series: str) -> str:
-    """The digest of a series UID, as cards hold it."""
     return hashlib.sha256(series.strip().encode()).hexdigest()[:DIGITS]
 
 
@@ -61,7 +60,6 @@ def seen_series(card: "ModelCard") -> frozenset[str]:
 
 
 def training_series(card: "ModelCard") -> frozenset[str]:
-    """Digests of the series of its own training, without those of earlier weights."""
     folds = (*card.folds, *card.held_back)
     return frozenset[str]().union(*(card.series.get(fold, (UNKNOWN,)) for fold in folds))
 

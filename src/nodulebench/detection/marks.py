@@ -109,7 +109,6 @@ def cut_out(chest: Chest, index: FloatArray, diameter_mm: float) -> Outline:
 
 
 def _seed(hu: Float32Array, away_mm: Float32Array) -> tuple[tuple[int, ...], float]:
-    """The densest voxel near the centre, and the density half-way between it and the lung."""
     near = away_mm <= max(SEED_MM, float(away_mm.min()))
     seed = np.unravel_index(int(np.argmax(np.where(near, hu, -np.inf))), hu.shape)
     # a high percentile of the near voxels, because their maximum is noise
@@ -142,7 +141,6 @@ def _without_vessels(
 
 
 def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> float:
-    """How much larger one region's radius is than another's, on the slice of its maximum."""
     slices = int(np.argmax(narrow.sum(axis=(1, 2))))
     pixel_mm2 = float(spacing_mm[1] * spacing_mm[2])
     areas = [float(np.count_nonzero(region[slices])) * pixel_mm2 for region in (wide, narrow)]

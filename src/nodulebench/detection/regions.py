@@ -52,7 +52,6 @@ class Regions:
         return result
 
     def of(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        """An image's value at each voxel."""
         values: npt.NDArray[np.generic] = image[tuple(self.place.T)]
         return values
 
@@ -122,7 +121,6 @@ def compactness(regions: Regions) -> FloatArray:
 
 
 def ball_diameter(voxels: FloatArray) -> FloatArray:
-    """Diameter of the ball with as many voxels."""
     return np.cbrt(6.0 * voxels / np.pi)
 
 
@@ -238,7 +236,6 @@ def roundness(
 def _center_of_mass(
     weight: npt.NDArray[np.floating], place: FloatArray, radius: float
 ) -> FloatArray:
-    """Of the weight within a ball; the position itself where there is none."""
     axes, box = _around(place, radius, weight.shape)
     inside = _within(weight[box], axes, place, radius)
     total = float(inside.sum())

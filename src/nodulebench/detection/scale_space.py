@@ -89,12 +89,10 @@ def find_peaks(
 
 
 def halved(image: npt.NDArray[np.generic]) -> Float32Array:
-    """Means over 2 x 2 x 2 voxels."""
     return block_mean(image, np.full(3, 2))
 
 
 def smoothed(image: Float32Array, sigma: float) -> Float32Array:
-    """The image convolved with a Gaussian of ``sigma`` voxels."""
     from scipy import ndimage
 
     if sigma < 1e-3:
@@ -185,7 +183,6 @@ class Grid:
         self._strides = (padded.shape[1] * padded.shape[2], padded.shape[2], 1)
 
     def flat(self, place: IntArray) -> IntArray:
-        """Flat indices of voxels (n x 3)."""
         index: IntArray = (place * np.array(self._strides)).sum(axis=1)
         return index
 

@@ -65,7 +65,6 @@ class Chest:
 
     @property
     def spacing_mm(self) -> FloatArray:
-        """Voxel size along slice, row, column."""
         return self.volume.spacing_mm
 
     def to_world(self, index: FloatArray) -> FloatArray:
@@ -211,7 +210,6 @@ class Candidates(Columns):
 
 
 def no_candidates() -> Candidates:
-    """A detector that found nothing."""
     return Candidates(np.empty((0, 3)), np.empty(0), np.empty(0))
 
 

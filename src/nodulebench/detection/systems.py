@@ -219,7 +219,6 @@ def _classical(
     stage: Stage,
     own: Mapping[str, WeightFile],
 ) -> Candidates:
-    """The candidates of detectors, scored by the reduction; some classifiers are given ones."""
     weights = {name: file.path for name, file in own.items()}
     by_detector = propose_each(names, chest, fold, stage=stage, weights=weights)
     with stage("reduction"):
@@ -243,7 +242,6 @@ def with_network_positions(candidates: Candidates, others: Candidates) -> Candid
 
 
 def scores_by(others: Candidates, candidates: Candidates) -> FloatArray:
-    """The score of a detection network at each candidate."""
     near = _apart_mm(candidates, others) < MERGE_MM
     scores: FloatArray = np.where(near, others.score[None], NOT_SEEN).max(axis=1, initial=NOT_SEEN)
     return scores

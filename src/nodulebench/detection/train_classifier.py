@@ -99,7 +99,6 @@ def collect_examples(
 def examples_of(
     findings: pl.DataFrame, measured: Measured, *, fold: int, is_whole: bool
 ) -> Examples:
-    """The candidates of one block or scan, without those on ignored findings."""
     place = measured.candidates.center_mm
     nodule = nodules_hit(place, findings)
     _, on_ignored = hits(place, findings)

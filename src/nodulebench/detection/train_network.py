@@ -89,7 +89,6 @@ class Training:
 
     @property
     def candidates(self) -> tuple[int, int]:
-        """The number of training candidates, and of nodules among them."""
         examples = self.course.examples
         chosen = examples.training_candidates(self.folds)
         return len(chosen), int(examples.is_nodule[chosen].sum())

@@ -45,7 +45,6 @@ class NetworkScores:
 
     @property
     def is_unseen(self) -> bool:
-        """Whether no network was trained on the scan."""
         return all(choice.is_unseen for choice in self.choices)
 
 
@@ -85,7 +84,6 @@ class TrainedNetwork:
         return choice
 
     def module(self, choice: Choice) -> Any:
-        """The network with the chosen weights, read once."""
         from nodulebench.detection.networks.inference import best_device, fold_layers
         from nodulebench.detection.networks.weights import read_weights
 
@@ -129,7 +127,6 @@ class ClassifierPanel:
 
     @cached_property
     def name(self) -> str:
-        """Names of all networks, joined by ``+``."""
         return "+".join(network.name for network in self.networks)
 
     def score(
@@ -222,12 +219,10 @@ def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
 
 
 def saw_scan(name: str) -> tuple[Notice, ...]:
-    """The warning that all given weights were trained on a scan."""
     return (Notice(SAW_SCANS, {"count": 1, "cases": 1, "names": [name]}),)
 
 
 def weight_files(path: Path) -> list[Path]:
-    """A file of weights, or those of a folder."""
     files = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
     if not files:
         raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
@@ -278,7 +273,6 @@ def network_candidates(
 
 
 def _corners(chest: Chest) -> FloatArray:
-    """The corners of the lungs' box with the slack around it, in millimetres."""
     ends = []
     for axis in range(3):
         others = tuple(other for other in range(3) if other != axis)

@@ -135,7 +135,6 @@ def _listed(path: Path, card: "ModelCard") -> WeightsInfo:
 
 
 def _recipe_of(card: "ModelCard") -> str:
-    """How a recipe differs from the network's own."""
     from nodulebench.detection.networks.cards import differences, recipe_facts
 
     try:
@@ -234,7 +233,6 @@ def _of_network(path: Path) -> WeightFile:
 
 
 def _of_classifier(path: Path) -> WeightFile:
-    """A classifier by the name in the file, or by the name of the file."""
     origin = read_origin(path)
     name = origin.name or path.stem
     if name not in TRAINED:
@@ -254,7 +252,6 @@ def takes(names: Sequence[str], file: WeightFile) -> bool:
 
 
 def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None:
-    """Refuse classifiers that would change nothing."""
     for file in classifiers:
         if not takes(names, file):
             what = f"is the classifier of {file.part}, which {'+'.join(names)} does not have."

@@ -78,7 +78,6 @@ class Geometry:
         return extent
 
     def extent_to_voxels(self, extent_mm: FloatArray) -> FloatArray:
-        """Extents in millimetres along x, y, z -> voxels along the image axes."""
         return extent_mm[:, self._axis] / self.spacing_mm
 
     @property
@@ -110,7 +109,6 @@ class Geometry:
         return turned
 
     def slice_of(self, point_mm: FloatArray) -> FloatArray:
-        """The (fractional) slice number from the feet at points in millimetres."""
         return self.slice_number(self.to_index(point_mm)[:, 2])
 
     def height_on(self, slice_index: FloatArray, xy_mm: FloatArray) -> FloatArray:
@@ -262,7 +260,6 @@ def geometries(cases: pl.DataFrame | None) -> dict[str, Geometry]:
 
 
 def _direction(text: str | None, where: str) -> FloatArray:
-    """Nine cosines as a matrix; an empty text means an axial image."""
     if not text:
         return np.eye(3)
     try:

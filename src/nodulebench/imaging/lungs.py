@@ -192,7 +192,6 @@ class _Blocks:
     lead: IntArray
 
     def spread(self, mask: BoolArray, shape: tuple[int, ...]) -> BoolArray:
-        """Convert a mask of blocks to the voxels of the image."""
         return repeated(mask, self.factors, shape, self.lead)
 
 
@@ -429,7 +428,6 @@ def lung_density(hu: VoxelArray, lungs: Lungs) -> LungDensity:
 
 
 def _noise(hu: VoxelArray, inner: BoolArray) -> float:
-    """The median local standard deviation in windows of lung without vessels."""
     parts = [
         _local_deviations(hu[number].astype(np.float64), inner[number])
         for number in np.flatnonzero(inner.any(axis=(1, 2)))
@@ -498,14 +496,12 @@ def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
 def _box_below(
     hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray
 ) -> tuple[slice, ...]:
-    """The box that can contain trachea and main bronchi, from a seed in the trachea."""
     low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
     high = np.minimum(hu.shape, seed + np.ceil(REACH_UP_MM / spacing_mm) + 1).astype(int)
     return tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
 
 
 def _grown(hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray) -> BoolArray:
-    """The largest region around the seed before it leaks into the lung."""
     from scipy import ndimage
 
     voxel_ml = float(np.prod(spacing_mm)) / 1000.0
@@ -546,7 +542,6 @@ def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] |
 
 
 def _body_center(hu: Float32Array) -> float:
-    """The middle column of all voxels denser than fat."""
     columns = np.flatnonzero((hu > -200).any(axis=(0, 1)))
     return float(columns.mean()) if len(columns) else hu.shape[2] / 2
 
@@ -580,7 +575,6 @@ def _round_sections(
 def _is_near(
     last: tuple[int, float, float], here: tuple[int, float, float], spacing_mm: FloatArray
 ) -> bool:
-    """Whether a section continues a track on the slice above."""
     shift = np.hypot((last[1] - here[1]) * spacing_mm[1], (last[2] - here[2]) * spacing_mm[2])
     return last[0] == here[0] and bool(shift <= 4.0 + 0.5 * spacing_mm[0])
 

@@ -121,7 +121,6 @@ def _widened(mask: BoolArray, reach: int) -> list[BoolArray]:
 
 
 def _join_shifted(target: BoolArray, mask: BoolArray, shift: int, axis: int) -> None:
-    """Add the mask, shifted along an axis, to the target."""
     length = mask.shape[axis]
     if abs(shift) >= length:
         return

@@ -35,7 +35,6 @@ class Outlines:
 
     @cached_property
     def owner(self) -> IntArray:
-        """The outline of each corner, ascending."""
         return np.repeat(np.arange(len(self.corners)), self.corners)
 
     @property
@@ -44,7 +43,6 @@ class Outlines:
 
 
 def no_outlines(count: int) -> Outlines:
-    """``count`` outlines without corners."""
     return Outlines(np.zeros(count, dtype=np.int64), np.empty(0), np.empty(0))
 
 
@@ -145,7 +143,6 @@ def joined_outline(rings: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def area_mm2(outline: FloatArray) -> float:
-    """The area of one outline with at least one corner."""
     x, y = outline.T
     return float(areas_mm2(Outlines(np.array([len(outline)]), x, y))[0])
 

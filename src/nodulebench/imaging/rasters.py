@@ -59,7 +59,6 @@ def voxels_of(drawn: Iterable[DrawnOutline], grid: Geometry) -> IntArray:
 
 
 def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:
-    """Columns and rows inside the outlines of one slice, without repetition."""
     held: set[tuple[int, int]] = set()
     cut: set[tuple[int, int]] = set()
     for outline in outlines:

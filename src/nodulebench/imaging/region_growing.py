@@ -79,13 +79,11 @@ def grow_nodule(volume: Volume, place_mm: FloatArray, level: int = 0) -> GrownRe
 
 
 def _threshold(core_hu: float, diameter_mm: float) -> float:
-    """The edge threshold of a nodule of this density and approximate diameter."""
     share = float(np.interp(diameter_mm, SHARE_MM, SHARES))
     return max(LUNG_HU + share * (min(core_hu, SOFT_HU) - LUNG_HU), LOWEST_HU)
 
 
 def _diameter_mm(region: BoolArray, spacing: FloatArray) -> float:
-    """Diameter of the ball of equal volume."""
     return float(np.cbrt(6 / np.pi * region.sum() * spacing.prod()))
 
 
@@ -124,7 +122,6 @@ def _box(mask: BoolArray) -> tuple[list[int], tuple[slice, ...]]:
 
 
 def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray, IntArray]:
-    """The voxels around a position, their lowest indices, and the position in them."""
     shape = np.array(volume.shape)
     index = volume.geometry.to_index(place_mm[None])[0][::-1]
     place = np.clip(np.rint(index).astype(np.int64), 0, shape - 1)

@@ -27,7 +27,6 @@ class Volume:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Slices, rows, columns."""
         slices, rows, columns = self.hu.shape
         return slices, rows, columns
 
@@ -76,7 +75,6 @@ def make_volume(
 
 
 def _as_voxels(hu: VoxelArray) -> VoxelArray:
-    """Whole numbers within 16 bits as int16, everything else as float32."""
     limits = np.iinfo(np.int16)
     if np.issubdtype(hu.dtype, np.integer) and limits.min <= hu.min() and hu.max() <= limits.max:
         return hu.astype(np.int16, copy=False)
@@ -192,7 +190,6 @@ def _is_along_axes(direction: FloatArray) -> bool:
 
 
 def _grid_around(grid: Geometry, size: FloatArray) -> Geometry:
-    """The upright grid around all voxel centres, with the steps of the nearest image axes."""
     corners = grid.to_world(_CORNERS * (size - 1))
     low, high = corners.min(axis=0), corners.max(axis=0)
     spacing = grid.extent_to_world(np.ones((1, 3)))[0]

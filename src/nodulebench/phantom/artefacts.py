@@ -84,7 +84,6 @@ def subclavian_vein(chest: Chest, side: int) -> Tubes:
 
 
 def draw_streaks(chest: Chest, canvas: Canvas, side: int, random: np.random.Generator) -> None:
-    """Draw the vein, then dark and bright rays around its sections."""
     from scipy import ndimage
 
     vein = subclavian_vein(chest, side)

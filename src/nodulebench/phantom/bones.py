@@ -41,7 +41,6 @@ class Skeleton:
 
 
 def build_skeleton(chest: Chest) -> Skeleton:
-    """Ribs with their cartilages, clavicles and the heads of the arm bones."""
     ribs, cartilages, long_bones = [], [], []
     for side in SIDES:
         for number in range(12):
@@ -82,7 +81,6 @@ def _rib(chest: Chest, number: int, side: int) -> tuple[Tubes, Tubes | None]:
 
 
 def paint_spine(chest: Chest, plane: Plane) -> None:
-    """Draw the vertebra or disc of one slice: body, arch, processes and canal."""
     middle = chest.spine_y + 28.0
     near = plane.box((-58.0, 58.0), (middle - 70.0, middle + 70.0))
     if near is None:
@@ -172,7 +170,6 @@ def paint_scapulae(chest: Chest, plane: Plane) -> None:
 def _segment(
     x: Field, y: Field, start: tuple[float, ...], end: tuple[float, ...], radius: float
 ) -> Field:
-    """Distance to a rounded line in the plane."""
     ax, ay = np.float32(end[0] - start[0]), np.float32(end[1] - start[1])
     px, py = x - np.float32(start[0]), y - np.float32(start[1])
     place = np.clip((px * ax + py * ay) / max(ax * ax + ay * ay, np.float32(1e-6)), 0, 1)

@@ -55,7 +55,6 @@ KINDS = {
 def grow_bulges(
     around: Surroundings, nodules: Sequence[Nodule], random: np.random.Generator
 ) -> Tubes:
-    """All that bulges into the lungs of one person."""
     feet = _feet(around, random)
     outward = around.outward(feet)
     place = _places(around.chest, feet)
@@ -68,7 +67,6 @@ def grow_bulges(
 
 
 def _feet(around: Surroundings, random: np.random.Generator) -> FloatArray:
-    """Points all over the pleura."""
     chest = around.chest
     low = np.array([-chest.half_width, chest.center_y - chest.half_depth, chest.lowest_z])
     high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])
@@ -81,7 +79,6 @@ def _feet(around: Surroundings, random: np.random.Generator) -> FloatArray:
 
 
 def _places(chest: Chest, feet: FloatArray) -> FloatArray:
-    """The name of the place of each point of the pleura, as in ``KINDS``."""
     x, y, z = feet.T
     side = np.sign(x)
     ribs = np.minimum(*(np.abs(costal_surface(chest, x, y, z, side)) for side in SIDES))
@@ -109,7 +106,6 @@ def _balls(
 
 
 def _rib_bulges(around: Surroundings, random: np.random.Generator) -> Tubes:
-    """Ribs with the tissue on them, more or less."""
     ribs = build_skeleton(around.chest).ribs.cut()
     ends = []
     for end in (ribs.start, ribs.end):
@@ -124,7 +120,6 @@ def _rib_bulges(around: Surroundings, random: np.random.Generator) -> Tubes:
 
 
 def _is_apart(bulges: Tubes, nodules: Sequence[Nodule]) -> BoolArray:
-    """Which bulges keep clear of every nodule."""
     apart = np.ones(len(bulges), dtype=np.bool_)
     reach = np.maximum(bulges.start_radius, bulges.end_radius) + TO_NODULE_MM
     for nodule in nodules:

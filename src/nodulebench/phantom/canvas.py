@@ -32,7 +32,6 @@ class Canvas:
 
     @property
     def steps_mm(self) -> tuple[float, float, float]:
-        """Voxel size along z, y, x."""
         return _step(self.z_mm), _step(self.y_mm), _step(self.x_mm)
 
     def box(self, low_mm: FloatArray, high_mm: FloatArray) -> Part | None:

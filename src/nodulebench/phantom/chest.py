@@ -71,12 +71,10 @@ class Chest:
 
     @property
     def lowest_z(self) -> float:
-        """Where the lungs end."""
         return min(self.right_dome_z, self.left_dome_z) - 62.0
 
 
 def random_chest(random: np.random.Generator) -> Chest:
-    """One person: sizes and densities as they vary among adults."""
     is_female = bool(random.random() < 0.5)
     size = float(np.clip(random.normal(0.88 if is_female else 0.95, 0.04), 0.8, 1.03))
     dome = -95.0 * size + float(random.uniform(-10, 10))
@@ -174,7 +172,6 @@ def costal_point(chest: Chest, angle: Field, z: Field, side: int, outside_mm: fl
 
 
 def cavity_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
-    """Distance to the chest cavity of both sides."""
     return join((costal_surface(chest, x, y, z, side) for side in SIDES), 24.0)
 
 
@@ -261,7 +258,6 @@ def lobe_of(chest: Chest, point: Field, side: int) -> IntArray:
 
 
 def fissure_surfaces(chest: Chest, x: Field, y: Field, z: Field) -> tuple[Field, Field]:
-    """Distances above the oblique and above the horizontal fissure."""
     tilt = chest.fissure_tilt
     bend = 8.0 * np.cos(x / 40.0) + 0.0006 * (y - 20.0) ** 2 * 4
     oblique = (z - tilt * y - chest.fissure_z - bend) / np.hypot(1, tilt)

@@ -24,7 +24,6 @@ class Condition:
     """The side of the vein that dense contrast medium still fills, where it does."""
 
     def columns(self) -> dict[str, float | bool]:
-        """What a table of cases says of it."""
         return {
             "emphysema": round(self.emphysema, 2),
             "fibrosis": round(self.fibrosis, 2),

@@ -90,7 +90,6 @@ class NoduleShape:
 
     @cached_property
     def centroid_mm(self) -> FloatArray:
-        """The centre of mass."""
         direction, weight = _sphere()
         moment = (self.reach_mm(direction) ** 4 * weight) @ direction / 4
         return self.center_mm + moment / self.volume_mm3
@@ -103,7 +102,6 @@ class NoduleShape:
 
     @cached_property
     def extent_z_mm(self) -> tuple[float, float]:
-        """The lowest and the highest z of the nodule."""
         direction, _ = _sphere()
         height = self.reach_mm(direction) * direction[:, 2]
         return float(self.center_mm[2] + height.min()), float(self.center_mm[2] + height.max())
@@ -254,7 +252,6 @@ class Nodule:
         shaped: Callable[[NoduleShape], NoduleShape],
         placed: Callable[[FloatArray], FloatArray],
     ) -> "Nodule":
-        """The nodule with its shapes changed, and its spicules between other places."""
         core, spicules = self.core, self.spicules
         if spicules is not None:
             ends = placed(spicules.start), placed(spicules.end)
@@ -310,7 +307,6 @@ def _cover(
 
 
 def _divided(centers: Field, step: float, parts: int) -> Field:
-    """The centres of the equal parts of each voxel."""
     offset = ((np.arange(parts) + 0.5) / parts - 0.5) * step
     return (centers[:, None] + offset.astype(np.float32)).ravel()
 
@@ -406,7 +402,6 @@ def _within_limit(shape: NoduleShape) -> NoduleShape:
 
 
 def _pleura_height(is_pleural: bool, radius: float) -> float:
-    """How far inside the pleura the centre is."""
     return (0.1 if is_pleural else CONTACT) * radius
 
 
@@ -469,7 +464,6 @@ def _random_core(shape: NoduleShape, random: np.random.Generator) -> NoduleShape
 
 
 def _random_spicules(shape: NoduleShape, random: np.random.Generator) -> Tubes:
-    """Thin strands that run from the surface into the lung."""
     direction = _random_directions(int(random.integers(80, 120)), random)
     if shape.plane_normal is not None:
         direction = direction[direction @ shape.plane_normal < 0.2]
@@ -482,7 +476,6 @@ def _random_spicules(shape: NoduleShape, random: np.random.Generator) -> Tubes:
 
 
 def _random_directions(count: int, random: np.random.Generator) -> FloatArray:
-    """Directions that keep away from each other."""
     chosen: list[FloatArray] = []
     while len(chosen) < count:
         tries = random.standard_normal((12, 3))

@@ -40,7 +40,6 @@ class Surroundings:
     """Centres and radii of the nodules that are placed already."""
 
     def with_nodule(self, center_mm: FloatArray, radius_mm: float) -> "Surroundings":
-        """The surroundings of the next nodule."""
         return Surroundings(self.chest, self.vessels, (*self.taken, (center_mm, radius_mm)))
 
     def pleura_mm(self, point: FloatArray) -> FloatArray:
@@ -78,7 +77,6 @@ class Surroundings:
         return is_inside
 
     def is_free(self, point: FloatArray, radius_mm: float) -> BoolArray:
-        """Whether points are far enough from nodules that are placed already."""
         free = np.ones(len(point), dtype=np.bool_)
         for center, radius in self.taken:
             apart = np.linalg.norm(point - center, axis=1)
@@ -104,7 +102,6 @@ def place_isolated(
 def place_juxtavascular(
     around: Surroundings, radius_mm: float, random: np.random.Generator
 ) -> NodulePosition:
-    """Touching a vessel of middle size."""
     vessels = around.vessels
     low, high = VESSEL_RADIUS_MM
     has_size = (vessels.end_radius > low) & (vessels.end_radius < high)
@@ -145,7 +142,6 @@ def place_on_pleura(
 
 
 def _random_points(around: Surroundings, random: np.random.Generator) -> FloatArray:
-    """Points anywhere in the lungs, also near the pleura."""
     chest = around.chest
     low = np.array([-chest.half_width, chest.center_y - chest.half_depth, chest.lowest_z])
     high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])

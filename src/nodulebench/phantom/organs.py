@@ -81,7 +81,6 @@ def _fat_planes(plane: Plane) -> Field:
 
 
 def _draw_armpits(chest: Chest, plane: Plane) -> None:
-    """Fat between the muscles of chest and shoulder blade."""
     low, high = ARMPIT_Z
     height = (2 * plane.z_mm - low - high) / (high - low)
     if abs(height) >= 1:
@@ -98,7 +97,6 @@ def _draw_armpits(chest: Chest, plane: Plane) -> None:
 
 
 def _draw_glands(chest: Chest, plane: Plane) -> None:
-    """Strands of gland in the fat of the breasts."""
     height = (plane.z_mm + 45.0) / 46.0
     if abs(height) >= 1:
         return
@@ -169,7 +167,6 @@ def _below(top_z: float, z_mm: float) -> float:
 
 
 def _draw_stomach(chest: Chest, plane: Plane, left: Field) -> None:
-    """Wall with folds, food, and air in front."""
     scale = chest.half_width / 134.0
     size = max(_below(chest.left_dome_z + 4.0, plane.z_mm), 0.15)
     x, y = plane.surfaces.x, plane.surfaces.y
@@ -182,7 +179,6 @@ def _draw_stomach(chest: Chest, plane: Plane, left: Field) -> None:
 
 
 def _draw_spleen(chest: Chest, plane: Plane, enhancement: Enhancement, left: Field) -> None:
-    """A crescent along the ribs, hollow towards the stomach."""
     size = _below(chest.left_dome_z - 8.0, plane.z_mm)
     if size == 0:
         return
@@ -283,7 +279,6 @@ def draw_heart(chest: Chest, plane: Plane, enhancement: Enhancement) -> None:
 
 
 def draw_left_atrium(chest: Chest, plane: Plane, enhancement: Enhancement) -> None:
-    """The chamber between heart and spine, which the veins of the lungs enter."""
     wide, deep, high = LEFT_ATRIUM_MM
     height = (plane.z_mm - LEFT_ATRIUM_Z) / high
     middle = chest.spine_y - 42.0

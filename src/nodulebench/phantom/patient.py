@@ -104,7 +104,6 @@ def make_patient(
 
 
 def _with_condition(patient: Patient, random: np.random.Generator) -> Patient:
-    """The patient with other clinical findings than nodules."""
     chest, tubes = patient.chest, patient.tubes
     condition = random_condition(chest, random)
     vessels = Tubes.joined(tubes.vessels, hilar_vessels(chest, random))

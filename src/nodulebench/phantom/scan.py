@@ -148,7 +148,6 @@ def _draw_between_lungs(
     enhancement: Enhancement,
     random: np.random.Generator,
 ) -> None:
-    """Lymph nodes, great vessels, oesophagus and thyroid, later ones over earlier ones."""
     chest = patient.chest
     great = vessels.great_vessels(chest)
     aorta = bend.bent(chest, great.aorta)
@@ -212,7 +211,6 @@ def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
 
 
 def _disturb(patient: Patient, canvas: Canvas, repeat: int) -> None:
-    """What dense contrast medium and motion do to the image of a patient."""
     condition, chest = patient.condition, patient.chest
     if condition is None:
         return
@@ -225,7 +223,6 @@ def _disturb(patient: Patient, canvas: Canvas, repeat: int) -> None:
 def _without_airways(
     patient: Patient, inside: BoolArray, canvas: Canvas, middle: int, parts: int
 ) -> npt.NDArray[np.uint8]:
-    """Both lungs without trachea and main bronchi, and without what bulges into them."""
     empty = np.zeros(inside.shape, dtype=np.float32)
     airways = Canvas(empty, canvas.x_mm, canvas.y_mm, canvas.z_mm[middle::parts])
     paint_tubes(airways, patient.tubes.central_airways.thinner(-AIRWAY_WALL_MM), 1.0)

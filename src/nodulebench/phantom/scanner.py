@@ -38,7 +38,6 @@ class Kernel:
     """Above 1 edges are overshot."""
 
     def transfer(self, square_per_mm2: Field) -> Field:
-        """Contrast that is left at squared spatial frequencies."""
         relative = square_per_mm2 * np.float32(1 / self.half_per_mm**2)
         decay = np.float32(np.log(2 * (1 + self.boost)))
         left: Field = (1 + np.float32(self.boost) * relative) * np.exp(-decay * relative)
@@ -89,7 +88,6 @@ class Scanner:
 
     @property
     def parts_per_slice(self) -> int:
-        """How many planes are drawn for each slice."""
         return int(np.ceil(self.slice_spacing_mm / FINEST_STEP_MM))
 
 
@@ -194,7 +192,6 @@ def _local_share(plain: Field) -> Field:
 
 
 def _stretched(values: Field, length: int) -> Field:
-    """Linear interpolation of the rows of an array to another number of rows."""
     place = np.linspace(0, len(values) - 1, length)
     low = np.minimum(place.astype(int), len(values) - 2)
     share = (place - low).astype(np.float32)[:, None]
@@ -203,7 +200,6 @@ def _stretched(values: Field, length: int) -> Field:
 
 
 def _mark_padding(scan: npt.NDArray[np.int16], scanner: Scanner) -> None:
-    """Set the pixels outside the round field of view to the padding value."""
     if scanner.padding_hu is None:
         return
     offset = np.arange(scanner.matrix) - (scanner.matrix - 1) / 2

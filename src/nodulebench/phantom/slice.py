@@ -51,7 +51,6 @@ class Bend:
         return x + loose * along_x, y + loose * along_y
 
     def bent(self, chest: Chest, tubes: Tubes) -> Tubes:
-        """Tubes shifted with the tissue around them, as far as the pleura allows."""
         pieces = tubes.cut()
         return Tubes(
             self._shifted(chest, pieces.start, pieces.start_radius),
@@ -162,7 +161,6 @@ class Textures:
 
 
 def random_textures(random: np.random.Generator) -> Textures:
-    """Fine grain for parenchyma, patches for regions, broad waves for layers of muscle."""
     return Textures(
         fine=random_texture(random, 1.1, 0.75, roughness=0.3),
         coarse=random_texture(random, 3.1, 7.0),

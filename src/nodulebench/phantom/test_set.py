@@ -68,7 +68,6 @@ class ScanPlan:
     exposure_mas: float | None = None
 
     def applied(self, scanner: Scanner) -> Scanner:
-        """The scanner with what is planned; slices as far apart as they are thick, if given."""
         thickness = self.slice_thickness_mm
         return replace(
             scanner,
@@ -137,7 +136,6 @@ def make_case(
     plans: Sequence[NodulePlan] | None = None,
     scan_plan: ScanPlan = ScanPlan(),
 ) -> PhantomCase:
-    """The scan of one patient, with the nodules planned or some of every type in turn."""
     return _make_case(make_patient(seed, number, plans), 0, 0, (), matrix, scan_plan)
 
 

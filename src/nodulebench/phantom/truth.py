@@ -32,7 +32,6 @@ CONTOUR_CORNERS = 72
 
 
 def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[JsonObject]:
-    """One row of NODULES for each nodule; its centre is the centre of mass."""
     rows = []
     for nodule in nodules:
         shape = nodule.shape

@@ -109,7 +109,6 @@ def paint_in_lung(
 
 
 def _covers(canvas: Canvas, tubes: Tubes, metric: FloatArray) -> Iterator[tuple[Field, Field]]:
-    """For each segment a view of the canvas around it, and the share of each voxel it takes."""
     pieces = tubes.cut()
     edge = canvas.voxel_mm
     for start, end, *radii in zip(
@@ -157,7 +156,6 @@ def _add_thin(canvas: Canvas, tubes: Tubes, contrast_hu: float) -> None:
 def _cover(
     x: Field, y: Field, z: Field, along: FloatArray, radii: tuple[float, float], edge: float
 ) -> Field:
-    """The share of each voxel in a segment that begins at the origin."""
     ax, ay, az = (np.float32(value) for value in along)
     square = np.float32(max(float(along @ along), 1e-9))
     place = np.clip((x * ax + y * ay + z * az) / square, 0, 1)

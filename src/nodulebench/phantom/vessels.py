@@ -70,7 +70,6 @@ def hilum(chest: Chest, side: int) -> FloatArray:
 def grow_lung_tubes(
     chest: Chest, random: np.random.Generator, branching: Branching = USUAL
 ) -> LungTubes:
-    """All vessels and airways of both lungs."""
     arteries, veins, bronchi, lumens = [], [], [], []
     for side in SIDES:
         lobes = _ends_by_lobe(chest, side, branching, random)
@@ -107,7 +106,6 @@ def _tree(
 def _ends_by_lobe(
     chest: Chest, side: int, branching: Branching, random: np.random.Generator
 ) -> list[FloatArray]:
-    """Evenly scattered ends in each lobe of a lung."""
     points = _random_points(chest, side, branching.ends_per_litre, random)
     lobe = lobe_of(chest, points, side)
     return [points[lobe == number] for number in np.unique(lobe)]
@@ -126,7 +124,6 @@ def _random_points(
 
 
 def _twigs(vessels: Tubes, branching: Branching, random: np.random.Generator) -> Tubes:
-    """Two generations of short side branches along all small vessels."""
     small = vessels.chosen(vessels.end_radius < TWIG_PARENT_RADIUS_MM)
     first = _side_branches(small, branching.twigs_per_vessel, random)
     return Tubes.joined(first, _side_branches(first, 2, random))
@@ -274,7 +271,6 @@ def azygos(chest: Chest) -> Tubes:
 
 
 def _neck_arteries(back: float) -> list[Tubes]:
-    """Branches of the arch, up to the neck."""
     tubes = []
     for x, turn, radius in ((-6.0, -6.0, 6.0), (5.0, 4.0, 4.2), (14.0, 16.0, 4.8)):
         arch, neck = (x, back - 56.0 + turn, 42.0), (3.2 * x, back - 56.0, 150.0)
@@ -305,7 +301,6 @@ def arm_vessels(chest: Chest) -> Tubes:
 
 
 def liver_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
-    """Hepatic veins and branches of the portal vein."""
     top = chest.right_dome_z
     trees = []
     for root in ((-20.0, chest.spine_y - 50.0, top - 14.0), (-12.0, -12.0, top - 62.0)):
@@ -323,7 +318,6 @@ def mammary_vessels(chest: Chest) -> Tubes:
 
 
 def oesophagus(chest: Chest) -> Tubes:
-    """A collapsed tube in front of the spine."""
     back = chest.spine_y
     points = [
         (3.0, back - 22.0, 170.0),
@@ -335,7 +329,6 @@ def oesophagus(chest: Chest) -> Tubes:
 
 
 def swallowed_air(gullet: Tubes, random: np.random.Generator) -> Tubes:
-    """Bubbles in some stretches of the oesophagus."""
     pieces = gullet.cut()
     has_air = random.random(len(pieces)) < 0.3
     radius = random.uniform(0.6, 2.0, len(pieces))
@@ -350,7 +343,6 @@ def thyroid(chest: Chest) -> Tubes:
 
 
 def _on_both_sides(points: list[tuple[float, float, float]], radius: float) -> Tubes:
-    """A tube through points of the left side, and its mirror image."""
     lines = ([(side * x, y, z) for x, y, z in points] for side in SIDES)
     return Tubes.joined(*(path(line, radius) for line in lines))
 

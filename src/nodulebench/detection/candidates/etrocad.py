@@ -109,7 +109,6 @@ def kinds(peaks: Peaks, lungs: BoolArray, settings: Settings) -> IntArray:
 
 
 def _touches_border(index: FloatArray, radius: FloatArray, lungs: BoolArray) -> BoolArray:
-    """Whether any of 26 points on a sphere around a position is outside the lungs."""
     directions = NEIGHBOURS / np.linalg.norm(NEIGHBOURS, axis=1, keepdims=True)
     points = np.rint(index[:, None] + radius[:, None, None] * directions).astype(np.int64)
     points = np.clip(points, 0, np.array(lungs.shape) - 1)

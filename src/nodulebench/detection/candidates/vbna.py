@@ -116,7 +116,6 @@ def mean_depth(depth: Float32Array, count: FloatArray, place: IntArray) -> Float
 
 
 def _surface(smooth: Float32Array, lungs: BoolArray, settings: Settings) -> IntArray:
-    """Air voxels of the lung near its border that are next to tissue."""
     factors = np.array([2, 2, 2])
     coarse = block_mean(lungs, factors) > 0
     inner = eroded(coarse, settings.pleura_mm, 2.0 * np.full(3, STEP_MM))
@@ -138,7 +137,6 @@ def _slopes(smooth: Float32Array, place: IntArray) -> FloatArray:
 
 
 def _maxima(count: Float32Array, least: float) -> IntArray:
-    """Voxels with at least so many normals and no neighbour with more."""
     from scipy import ndimage
 
     place = np.argwhere(count >= least)

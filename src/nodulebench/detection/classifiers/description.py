@@ -70,7 +70,6 @@ def describe_voxels(hu: Float32Array, lungs: BoolArray, index: FloatArray) -> Fl
 
 
 def _views(image: Float32Array, lungs: BoolArray, index: FloatArray) -> Float32Array:
-    """The features of cubes around voxels; beyond the image its border is repeated."""
     even = np.round(index, 6)  # half-way stays half-way, wherever the patient is
     # equal cubes are seen once: elsewhere in a matrix product their last digits would differ
     place, which = np.unique(np.rint(even).astype(np.int64), axis=0, return_inverse=True)
@@ -144,7 +143,6 @@ def _lower_quartile(values: Float32Array) -> Float32Array:
 
 @cache
 def _offsets() -> IntArray:
-    """Every voxel of a cube, n x 3, from its middle."""
     axis = np.arange(-REACH, REACH + 1)
     return np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
 

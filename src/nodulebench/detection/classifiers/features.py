@@ -121,7 +121,6 @@ def _density(outlined: Outlined) -> tuple[float, ...]:
 
 
 def _surroundings(outlined: Outlined) -> tuple[float, ...]:
-    """Of the shell around the region: contrast, slope at the edge, what is dense or outside."""
     from scipy import ndimage
 
     wide = ndimage.binary_dilation(outlined.inside, iterations=SHELL)
@@ -150,7 +149,6 @@ def skewness(values: FloatArray) -> float:
 
 
 def entropy_bits(hu: FloatArray) -> float:
-    """Entropy of the densities in bins of ``ENTROPY_BIN_HU``."""
     _, count = np.unique(np.floor(hu / ENTROPY_BIN_HU), return_counts=True)
     share = count / count.sum()
     return float(-(share * np.log2(share)).sum()) + 0.0

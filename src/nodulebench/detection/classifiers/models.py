@@ -241,7 +241,6 @@ def calibration(odds: FloatArray, examples: Examples) -> FloatArray:
 
 
 def _held_out_from(case: IntArray, seed: int) -> IntArray:
-    """For each candidate the network that never sees its case."""
     name, number = np.unique(case, return_inverse=True)
     member = np.random.default_rng(seed).permutation(len(name)) % MEMBERS
     chosen: IntArray = member[number]

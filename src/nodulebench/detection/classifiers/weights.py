@@ -59,7 +59,6 @@ def write_weights(
     name: str = "",
     folds: Sequence[int] = (),
 ) -> None:
-    """Write a classifier with the names of its features and its detector, and its folds."""
     kind = next(name for name, class_ in KINDS.items() if isinstance(classifier, class_))
     arrays: JsonObject = {
         field.name: _stored(getattr(classifier, field.name)) for field in fields(classifier)
@@ -124,7 +123,6 @@ def _read(path: Path) -> tuple[type[Classifier], JsonObject]:
 def classifier_of(
     name: str, path: Path | None, features: tuple[str, ...], fold: int | None = None
 ) -> Classifier:
-    """The classifier in a file, or a packaged one: of all folds, or of all but one."""
     if path is not None:
         return read_weights(path, features)
     with as_file(_PACKAGED / packaged_name(name, fold)) as packaged:
@@ -132,12 +130,10 @@ def classifier_of(
 
 
 def packaged_name(name: str, fold: int | None) -> str:
-    """The file of the weights that never saw a fold."""
     return f"{name}-all.npz" if fold is None else f"{name}-without-{fold}.npz"
 
 
 def write_seen(path: Path, folds: Mapping[str, int]) -> None:
-    """Write which series were used, as digests, fold by fold."""
     seen = digests_by_fold((series_digest(series), fold) for series, fold in folds.items())
     with staged_file(path) as stage:
         stage.write_text(json.dumps(seen, indent=0) + "\n", encoding="utf-8")

@@ -190,13 +190,11 @@ def _sibling(stem: Path, end: str) -> Path:
 
 
 def _in_what(stored: ModelCard, card: ModelCard) -> str:
-    """How stored weights were trained differently, as far as their card states it."""
     was, now = run_facts(stored), run_facts(card)
     return differences(was, {name: now[name] for name in now if name in was or stored.recipe})
 
 
 def _seen_problems(card: ModelCard, fold: int | None) -> list[Problem]:
-    """Reasons why weights may have seen the series that they leave out."""
     called = "scans of no fold" if fold is None else f"fold {fold}"
     if fold in card.held_back:
         remedy = "Let others decide, or leave others out."
@@ -225,7 +223,6 @@ def _score_held_out(
     stem: Path,
     tries: int,
 ) -> dict[str, float]:
-    """Store the probabilities of all candidates of scans that were not trained on."""
     chosen = examples.scored_candidates([NO_FOLD] if fold is None else [fold, NO_FOLD])
     score = score_candidates(module, network, examples, chosen, tries=tries)
     path = stem.with_name(f"{stem.name}.npz")
@@ -328,7 +325,6 @@ def seconds_left(name: str, folds: Sequence[int | None], course: Course) -> floa
 
 
 def pace_of(name: str, folds: Sequence[int], course: Course, timed: int = TIMED) -> Pace:
-    """How long steps, and scoring or searching, take on this machine."""
     network, examples = network_named(name), course.examples
     how = course.recipe or network.recipe
     step = seconds_of_a_step(network, examples, folds, how, timed)

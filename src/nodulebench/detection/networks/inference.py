@@ -128,7 +128,6 @@ def fold_layers(module: nn.Module) -> nn.Module:
 
 
 def _joined(first: nn.Module, second: nn.Module) -> nn.Module | None:
-    """Two layers as one convolution; None if they cannot be joined."""
     if isinstance(first, Convolution) and isinstance(second, nn.BatchNorm2d | nn.BatchNorm3d):
         return fuse_conv_bn_eval(first, second)
     if isinstance(first, nn.AvgPool3d) and isinstance(second, nn.Conv3d):
@@ -157,7 +156,6 @@ RETAINED_BYTES, LARGEST_PIECE = 1 << 30, 1 << 25
 
 
 def best_device() -> torch.device:
-    """A GPU if there is one, or the CPU."""
     if torch.cuda.is_available():
         return torch.device("cuda")
     keep_freed_memory()

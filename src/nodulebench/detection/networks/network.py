@@ -124,7 +124,6 @@ class Network:
 
 
 def scaled(patches: Tensor) -> Tensor:
-    """Hounsfield units -> 0..1."""
     return ((patches - LOWEST_HU) / (HIGHEST_HU - LOWEST_HU)).clamp(0.0, 1.0)
 
 

@@ -259,7 +259,6 @@ def turns(augment: Augment, count: int, random: torch.Generator) -> Tensor:
 
 
 def shifts_mm(augment: Augment, count: int, random: torch.Generator) -> Tensor:
-    """For each patch, how far it is moved."""
     drawn = torch.rand(count, 3, generator=random, device=random.device) * 2 - 1
     return drawn * augment.shift_mm
 

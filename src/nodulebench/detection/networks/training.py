@@ -213,7 +213,6 @@ def train(
     options: LearningOptions = DEFAULT,
     progress: TrainingProgress = lambda _: None,
 ) -> nn.Module:
-    """A trained network, ready to score; parameters as of ``learn``."""
     return learn(network, examples, folds, options, progress).average
 
 
@@ -357,7 +356,6 @@ def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
 def _learn(
     learner: Learner, training: TrainingBatch, batch: Any, how: Recipe, device: torch.device
 ) -> Tensor:
-    """Update the weights for a batch; return its loss."""
     for group in learner.optimizer.param_groups:
         group["lr"] = rate_at(how, learner.step)
     learner.module.train()

@@ -212,7 +212,6 @@ def _about(path: Path) -> object:
 
 
 def _reject_classifier(path: Path) -> None:
-    """Give a clear message for the file of a detector's classifier."""
     from nodulebench.detection.classifiers.weights import holds_classifier, read_origin
 
     if holds_classifier(path):

@@ -174,7 +174,6 @@ def components(pixels: Tensor, step_mm: float) -> Tensor:
 
 
 def _labels(at: Indices) -> Indices:
-    """The component of each pixel, numbered from 0."""
     size = at.max(axis=0) + 2
     key = (at[:, 0] * size[1] + at[:, 1]) * size[2] + at[:, 2]
     order = np.argsort(key, kind="stable")
