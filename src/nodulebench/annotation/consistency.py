@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import Field
 
-from nodulebench.annotation.readings import Reading
+from nodulebench.annotation.readings import Box, Reading
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, linked
 from nodulebench.core.config_model import ConfigModel
 
@@ -26,17 +26,6 @@ class ConsistencyRule(ConfigModel):
     disputes_slices: bool = True
     """Whether one inconsistent slice makes a nodule disputed; else only a reader who has not drawn
     it at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A box on one slice, in mm."""
-
-    slice_index: int
-    center_x_mm: float
-    center_y_mm: float
-    length_mm: float
-    width_mm: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,12 @@ Readers stay anonymous: they are shown as letters, in an order that depends on t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
 from nodulebench.annotation.batch import Batch, Key
-from nodulebench.annotation.consistency import Box
-from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.readings import Box, DrawnFinding, DrawnSlice, Reading, drawn_slice
 from nodulebench.annotation.release import accepted_of, unite
 from nodulebench.annotation.tasks import waiting
 from nodulebench.annotation.workflow import SeenCandidate, Workflow, letter_of
@@ -188,16 +187,7 @@ def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
     largest: dict[int, Box] = {}
     for box in sorted(boxes, key=lambda box_: box_.length_mm * box_.width_mm):
         largest[box.slice_index] = box
-    return tuple(
-        DrawnSlice(
-            slice_index=number,
-            center_x_mm=box.center_x_mm,
-            center_y_mm=box.center_y_mm,
-            length_mm=box.length_mm,
-            width_mm=box.width_mm,
-        )
-        for number, box in sorted(largest.items())
-    )
+    return tuple(DrawnSlice(**asdict(box)) for _, box in sorted(largest.items()))
 
 
 def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...]:
@@ -207,8 +197,4 @@ def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...
     slices = unite("", cases, drawn, [accepted_of(batch, key)]).slices
     if slices is None:
         return ()
-    columns = [name for name in DrawnSlice.model_fields if name in slices.columns]
-    return tuple(
-        DrawnSlice(**{**row, "contour": row["contour"] or ""})
-        for row in slices.select(columns).sort("slice_index").iter_rows(named=True)
-    )
+    return tuple(map(drawn_slice, slices.sort("slice_index").to_dicts()))

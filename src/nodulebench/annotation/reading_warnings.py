@@ -99,12 +99,12 @@ def _shape(
 ) -> Iterator[Notice]:
     for drawn in finding.slices:
         long = max(drawn.length_mm, drawn.width_mm)
-        if drawn.contour:
-            long, _ = long_and_short_mm(drawn.outline)
+        if drawn.outline:
+            long, _ = long_and_short_mm(drawn.corners)
         if long > limits.longest_mm:
             values = {"long_mm": long, "slice": drawn.slice_index, "longest_mm": limits.longest_mm}
             yield Notice("long_diameter", values)
-        if crosses_itself(drawn.outline):
+        if crosses_itself(drawn.corners):
             yield Notice("crossing_outline", {"slice": drawn.slice_index})
     if place is not None and len({drawn.slice_index for drawn in finding.slices}) == 1:
         spacing = float(place.spacing_mm[2])

@@ -1,6 +1,7 @@
 """The reading of one case by one reader: boxes and outlines per slice, checked with the image."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,17 @@ from nodulebench.imaging.outlines import box_outline, outline_text, read_outline
 from nodulebench.imaging.rasters import DrawnOutline
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box on one slice, in mm."""
+
+    slice_index: int
+    center_x_mm: float
+    center_y_mm: float
+    length_mm: float
+    width_mm: float
+
+
 class DrawnSlice(ConfigModel):
     """What a reader drew on one slice: a box, and an outline where there is one."""
 
@@ -29,20 +41,25 @@ class DrawnSlice(ConfigModel):
     center_y_mm: float
     length_mm: float = Field(ge=0)
     width_mm: float = Field(ge=0)
-    contour: str = ""
-    """'x y;x y;...' in mm, or empty."""
+    outline: tuple[tuple[float, float], ...] = ()
+    """Corners x, y in mm, the last joins the first; empty: only a box was drawn."""
 
     @property
-    def outline(self) -> FloatArray:
+    def box(self) -> Box:
+        center = (self.center_x_mm, self.center_y_mm)
+        return Box(self.slice_index, *center, self.length_mm, self.width_mm)
+
+    @property
+    def corners(self) -> FloatArray:
         """The corners of the outline; of the box where no outline was drawn."""
-        if self.contour:
-            return read_outline(self.contour, f"slice {self.slice_index}")
+        if self.outline:
+            return np.array(self.outline, dtype=np.float64)
         return box_outline(self.center_x_mm, self.center_y_mm, self.length_mm, self.width_mm)
 
     @property
     def as_drawn(self) -> DrawnOutline:
         """The outline and its slice, in the form that ``imaging.rasters`` takes."""
-        return DrawnOutline(self.slice_index, self.outline)
+        return DrawnOutline(self.slice_index, self.corners)
 
 
 class DrawnFinding(ConfigModel):
@@ -117,7 +134,12 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
                 DrawnFinding(
                     finding_id=row["mark_id"],
                     type=row["type"],
-                    slices=tuple(_drawn(slices[case_id, row["mark_id"]])),
+                    slices=tuple(
+                        map(
+                            drawn_slice,
+                            slices[case_id, row["mark_id"]].sort("slice_index").to_dicts(),
+                        )
+                    ),
                 )
                 for row in marks.get((case_id,), empty).iter_rows(named=True)
             ),
@@ -126,12 +148,16 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
     ]
 
 
-def _drawn(rows: pl.DataFrame) -> Iterator[DrawnSlice]:
-    wanted = rows.select(name for name in DrawnSlice.model_fields).with_columns(
-        pl.col("contour").fill_null("")
-    )
-    for row in wanted.sort("slice_index").iter_rows(named=True):
-        yield DrawnSlice(**row)
+def drawn_slice(row: JsonObject) -> DrawnSlice:
+    """A row of NODULE_SLICES or MARK_SLICES, whose outline is text.
+
+    Raises:
+        InputError: if the outline cannot be read.
+    """
+    text = row["contour"]
+    outline = read_outline(text, f"slice {row['slice_index']}").tolist() if text else ()
+    fields = {name: row[name] for name in DrawnSlice.model_fields if name != "outline"}
+    return DrawnSlice(**fields, outline=outline)
 
 
 def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
@@ -169,7 +195,7 @@ def _slice_problems(
         if drawn.slice_index in seen:
             yield Problem(here, "occurs more than once.", "Draw one outline per finding and slice.")
         seen.add(drawn.slice_index)
-        outline = drawn.outline
+        outline = drawn.corners
         if not np.isfinite(outline).all():
             yield Problem(here, "has a coordinate that is not a finite number.")
         elif isinstance(size_z, int) and drawn.slice_index >= size_z:
@@ -234,7 +260,7 @@ def _finding_rows(reading: Reading) -> Iterator[JsonObject]:
 
 
 def _has_outline(finding: DrawnFinding) -> bool:
-    return any(drawn.contour for drawn in finding.slices)
+    return any(drawn.outline for drawn in finding.slices)
 
 
 def _slice_rows(reading: Reading) -> Iterator[JsonObject]:
@@ -247,8 +273,8 @@ def _slice_rows(reading: Reading) -> Iterator[JsonObject]:
                 "outline_index": 0,
                 "z_mm": drawn.z_mm,
                 "is_hole": False,
-                "convention": "boundary" if drawn.contour else "box",
-                "contour": outline_text(drawn.outline.tolist()),
+                "convention": "boundary" if drawn.outline else "box",
+                "contour": outline_text(drawn.corners.tolist()),
             }
 
 

@@ -16,9 +16,9 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.annotation.actions import steps_of
 from nodulebench.annotation.batch import Batch, Key
-from nodulebench.annotation.consistency import Box, Candidate, CaseCheck
+from nodulebench.annotation.consistency import Candidate, CaseCheck
 from nodulebench.annotation.project import ProjectHandle, step_problems
-from nodulebench.annotation.readings import DrawnSlice, Reading, finding_name, findings_of
+from nodulebench.annotation.readings import Box, DrawnSlice, Reading, finding_name, findings_of
 from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDINGS, Readings
@@ -128,12 +128,10 @@ def _rows(
 ) -> Iterable[dict[str, object]]:
     candidate = accepted.candidate
     on_slice = _members(accepted, drawn)
-    is_boxed = not any(member.contour for members in on_slice.values() for member in members)
+    is_boxed = not any(member.outline for members in on_slice.values() for member in members)
     for number, members in on_slice.items():
-        boxes = (
-            map(_box, accepted.corrected_slices) if accepted.corrected_slices else candidate.boxes
-        )
-        box = _hull([box for box in boxes if box.slice_index == number])
+        drawn_boxes = [member.box for member in accepted.corrected_slices] or candidate.boxes
+        box = _hull([box for box in drawn_boxes if box.slice_index == number])
         heights = [member.z_mm for member in members if member.z_mm is not None]
         yield {
             "case_id": accepted.case_id,
@@ -173,11 +171,6 @@ def _members(
     }
 
 
-def _box(drawn: DrawnSlice) -> Box:
-    center = (drawn.center_x_mm, drawn.center_y_mm)
-    return Box(drawn.slice_index, *center, drawn.length_mm, drawn.width_mm)
-
-
 def _sides(box: Box) -> dict[str, object]:
     """The axes of a nodule that was drawn as boxes: their sides, as in every reference rule."""
     short, long = sorted((box.length_mm, box.width_mm))
@@ -186,7 +179,7 @@ def _sides(box: Box) -> dict[str, object]:
 
 def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> dict[str, object]:
     """Outline and axes of all pixels of any member; empty where none was outlined."""
-    if place is None or not any(member.contour for member in members):
+    if place is None or not any(member.outline for member in members):
         return {}
     pixels = voxels_of([member.as_drawn for member in members], place)
     if not len(pixels):

@@ -28,10 +28,10 @@ from nodulebench.annotation.actions import (
     taken_by,
 )
 from nodulebench.annotation.batch import Batch, after, batches_of
-from nodulebench.annotation.consistency import Box, Candidate, CaseCheck, check_consistency
+from nodulebench.annotation.consistency import Candidate, CaseCheck, check_consistency
 from nodulebench.annotation.people import Roster, check_roster, random_reviewer
 from nodulebench.annotation.permissions import Permissions, known_batch
-from nodulebench.annotation.readings import Reading
+from nodulebench.annotation.readings import Box, Reading
 from nodulebench.core.errors import InputError
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -220,9 +220,7 @@ def _boxes_of_reader(
 ) -> tuple[Box, ...]:
     own = {name for reader, name in candidate.findings if reader == reader_id}
     return tuple(
-        Box(
-            drawn.slice_index, drawn.center_x_mm, drawn.center_y_mm, drawn.length_mm, drawn.width_mm
-        )
+        drawn.box
         for finding in batch.last_readings[case_id, reader_id].findings
         if finding.finding_id in own
         for drawn in finding.slices

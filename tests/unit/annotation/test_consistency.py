@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading
-from nodulebench.annotation.consistency import Box, ConsistencyRule, check_consistency
+from nodulebench.annotation.consistency import ConsistencyRule, check_consistency
+from nodulebench.annotation.readings import Box
 
 
 def three(*findings):

@@ -6,6 +6,7 @@ import pytest
 from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotation.readings import DrawnFinding, findings_of
 from nodulebench.core.errors import InputError
+from nodulebench.imaging.outlines import read_outline
 from nodulebench.io.readings import read_findings, write_findings
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.panel import measure_findings
@@ -16,7 +17,8 @@ BOX = drawn("f", (3, 50, 50, 8), (4, 50, 50, 10), type="solid")
 
 def outlined(name: str, contour: str) -> DrawnFinding:
     (box,) = drawn(name, (3, 48.5, 48.5, 4)).slices
-    return DrawnFinding(finding_id=name, slices=(box.model_copy(update={"contour": contour}),))
+    outline = tuple(map(tuple, read_outline(contour, "here").tolist()))
+    return DrawnFinding(finding_id=name, slices=(box.model_copy(update={"outline": outline}),))
 
 
 def test_everyone_who_read_has_a_session_and_findings_are_named_after_them() -> None:

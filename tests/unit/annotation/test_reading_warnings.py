@@ -8,7 +8,7 @@ from nodulebench.annotation.reading_warnings import WarningLimits, warn
 from nodulebench.annotation.readings import DrawnFinding, DrawnSlice
 from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.geometry import geometries
-from nodulebench.imaging.outlines import crosses_itself
+from nodulebench.imaging.outlines import crosses_itself, read_outline
 from nodulebench.imaging.rasters import voxels_of
 
 PLACE = geometries(small_cases("a"))["a"]
@@ -23,7 +23,7 @@ def outlined(contour: str, *levels: int, **more) -> DrawnFinding:
             center_y_mm=0,
             length_mm=1,
             width_mm=1,
-            contour=contour,
+            outline=read_outline(contour, "here").tolist(),
         )
         for level in levels
     )

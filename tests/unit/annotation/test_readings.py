@@ -16,7 +16,7 @@ def test_a_submission_becomes_a_reading_for_every_case() -> None:
     )
     first, second = readings_of(marks_file, CASES, "r1")
     assert (first.case_id, first.findings[0].type) == ("a", "solid")
-    assert first.findings[0].slices[0].outline.tolist() == [[3, 3], [7, 3], [7, 7]]
+    assert first.findings[0].slices[0].outline == ((3, 3), (7, 3), (7, 7))
     assert (second.case_id, second.findings) == ("b", ())
 
 

@@ -56,7 +56,8 @@ def test_outlines_without_known_pixels_are_not_boxes() -> None:
 
 def outlined(name: str, contour: str, box: tuple[int, float, float, float]):
     (slice_,) = drawn(name, box).slices
-    return DrawnFinding(finding_id=name, slices=(slice_.model_copy(update={"contour": contour}),))
+    outline = tuple(map(tuple, read_outline(contour, "here").tolist()))
+    return DrawnFinding(finding_id=name, slices=(slice_.model_copy(update={"outline": outline}),))
 
 
 def test_the_union_of_outlines_holds_every_pixel_of_either() -> None:

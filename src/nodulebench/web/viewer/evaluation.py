@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from nodulebench.annotation.readings import DrawnSlice, drawn_slice
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import PLACE
 from nodulebench.evaluation.recompute import Evaluated
-from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.metrics.score_order import threshold_at
 from nodulebench.web.viewer.findings import DIGITS
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_in
@@ -208,14 +208,14 @@ def _other_labels(marks: pl.DataFrame, labels: pl.DataFrame) -> npt.NDArray[np.o
     return label
 
 
-def _by_owner(slices: pl.DataFrame | None, case_id: str, key: str) -> dict[str, list[JsonObject]]:
-    by_owner: dict[str, list[JsonObject]] = {}
+def _by_owner(slices: pl.DataFrame | None, case_id: str, key: str) -> dict[str, list[DrawnSlice]]:
+    by_owner: dict[str, list[DrawnSlice]] = {}
     for row in () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True):
-        by_owner.setdefault(row[key], []).append(row)
+        by_owner.setdefault(row[key], []).append(drawn_slice(row))
     return by_owner
 
 
-def _drawn(row: JsonObject, slices: list[JsonObject] | None, tiles: Tiles) -> Iterator[JsonObject]:
+def _drawn(row: JsonObject, slices: list[DrawnSlice] | None, tiles: Tiles) -> Iterator[JsonObject]:
     """Outlines on the slices shown; none if only a position is known."""
     if slices is None:
         yield from _circles(row, tiles)
@@ -223,38 +223,30 @@ def _drawn(row: JsonObject, slices: list[JsonObject] | None, tiles: Tiles) -> It
     yield from shown_outlines(slices, tiles)
 
 
-def shown_outlines(slices: Iterable[JsonObject], tiles: Tiles) -> Iterator[JsonObject]:
-    """Outlines on the slices shown, from rows with contours or else boxes.
+def shown_outlines(slices: Iterable[DrawnSlice], tiles: Tiles) -> Iterator[JsonObject]:
+    """Outlines, or else boxes, on the slices shown.
 
     If two fall on the same slice, the first one is used.
     """
     seen: set[int] = set()
-    for slice_ in slices:
-        outline = (
-            read_outline(slice_["contour"], "contour")
-            if slice_["contour"]
-            else box_outline(*(slice_[name] for name in _BOX))
-        )
-        number = shown_slice(slice_, tiles)
+    for drawn in slices:
+        number = shown_slice(drawn, tiles)
         if number not in seen and 0 <= number < tiles.volume.shape[0]:
             seen.add(number)
-            yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
+            yield {"slice_index": number, "outline": drawn.corners.round(DIGITS).tolist()}
 
 
-_BOX = ("center_x_mm", "center_y_mm", "length_mm", "width_mm")
-
-
-def shown_slice(box: JsonObject, tiles: Tiles) -> int:
+def shown_slice(drawn: DrawnSlice, tiles: Tiles) -> int:
     """The slice shown that is nearest to the centre of a box."""
-    return round(float(shown_position(box, tiles)[2]))
+    return round(float(shown_position(drawn, tiles)[2]))
 
 
-def shown_position(box: JsonObject, tiles: Tiles) -> FloatArray:
+def shown_position(drawn: DrawnSlice, tiles: Tiles) -> FloatArray:
     """The centre of a box in voxels of the grid shown: column, row, slice."""
-    middle = np.array([[box["center_x_mm"], box["center_y_mm"]]])
-    height = box["z_mm"]
+    middle = np.array([[drawn.center_x_mm, drawn.center_y_mm]])
+    height = drawn.z_mm
     if height is None:
-        height = tiles.original.height_on(np.array([float(box["slice_index"])]), middle)[0]
+        height = tiles.original.height_on(np.array([float(drawn.slice_index)]), middle)[0]
     position: FloatArray = tiles.grid.to_index(np.array([[*middle[0], height]]))[0]
     return position
 

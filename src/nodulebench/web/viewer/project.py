@@ -4,7 +4,7 @@ The log of the project decides: submitted readings cannot be changed here, and t
 follows from the log. Drafts are private until they are submitted.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -30,7 +30,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import ConflictError, Draft, Drafts, open_drafts
 from nodulebench.web.viewer.evaluation import shown_outlines, shown_slice
 from nodulebench.web.viewer.export import slice_rows, to_original_grid
-from nodulebench.web.viewer.findings import Finding, OutlinedSlice
+from nodulebench.web.viewer.findings import Finding
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import ReadingSession, ScanContext, Voxels
 
@@ -99,17 +99,21 @@ def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice
         what = "holds a nodule without an outline."
         remedy = "Draw it, make it a point below 3 mm, or remove it."
         raise InputError.at(f"case '{task.name}'", what, remedy)
+    original = to_original_grid(finding, tiles)
     return tuple(
-        DrawnSlice(**{name: row[name] for name in DrawnSlice.model_fields})
-        for row in slice_rows(task.case_id, "", to_original_grid(finding, tiles), tiles)
+        DrawnSlice(
+            outline=slice_.outline,
+            **{name: row[name] for name in DrawnSlice.model_fields if name != "outline"},
+        )
+        for slice_, row in zip(
+            original.slices, slice_rows(task.case_id, "", original, tiles), strict=True
+        )
     )
 
 
 def finding_of(shown: ShownCandidate, tiles: Tiles) -> Finding:
     """A candidate as a finding that the person can answer, and change if that is allowed."""
-    slices = tuple(
-        OutlinedSlice.model_validate(row) for row in shown_outlines(_rows(shown.slices), tiles)
-    )
+    slices = list(shown_outlines(shown.slices, tiles))
     return Finding.model_validate(
         {"position_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
     )
@@ -117,7 +121,8 @@ def finding_of(shown: ShownCandidate, tiles: Tiles) -> Finding:
 
 def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
     """What is known of a candidate; ``why`` holds notices that the route translates."""
-    at = {slice_.slice_index: shown_slice(row, tiles) for slice_, row in _with_rows(shown)}
+    every = chain(shown.slices, *shown.readers.values())
+    at = {slice_.slice_index: shown_slice(slice_, tiles) for slice_ in every}
     return {
         "is_asked": shown.is_asked,
         "inconsistent": sorted(
@@ -128,7 +133,7 @@ def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
             }
         ),
         "readers": [
-            {"letter": letter, "slices": list(shown_outlines(_rows(slices), tiles))}
+            {"letter": letter, "slices": list(shown_outlines(slices, tiles))}
             for letter, slices in shown.readers.items()
         ],
         "reader_count": shown.reader_count,
@@ -140,20 +145,11 @@ def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
     }
 
 
-def _with_rows(shown: ShownCandidate) -> list[tuple[DrawnSlice, JsonObject]]:
-    slices = [*shown.slices, *chain.from_iterable(shown.readers.values())]
-    return list(zip(slices, _rows(slices), strict=True))
-
-
-def _rows(slices: Iterable[DrawnSlice]) -> list[JsonObject]:
-    return [slice_.model_dump() for slice_ in slices]
-
-
 def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
     """The centre of the largest box, on the slice where it is shown."""
     largest = max(slices, key=lambda slice_: slice_.length_mm * slice_.width_mm)
     center = np.array([[largest.center_x_mm, largest.center_y_mm]])
-    number = shown_slice(largest.model_dump(), tiles)
+    number = shown_slice(largest, tiles)
     height = float(tiles.grid.height_on(np.array([float(number)]), center)[0])
     return [largest.center_x_mm, largest.center_y_mm, height]
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.exam import ExamRules
+from nodulebench.annotation.readings import drawn_slice
 from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import staged_folder
@@ -81,7 +82,7 @@ def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Pro
 
 
 def _is_inside(nodule: JsonObject, tiles: Tiles) -> bool:
-    place, size = shown_position(nodule, tiles), np.array(tiles.volume.shape[::-1])
+    place, size = shown_position(drawn_slice(nodule), tiles), np.array(tiles.volume.shape[::-1])
     return bool(np.all((place >= -0.5) & (place <= size - 0.5)))
 
 
