@@ -171,9 +171,7 @@ def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path
         InputError: if the batch or the person is not known, or the file exists.
     """
     if path.exists():
-        raise InputError.at(
-            path, "already exists.", "Submit it with 'import-answers', or remove it."
-        )
+        raise InputError.at(path, "already exists.", "Submit it, or remove it.")
     asked = request_answers(handle, batch_id, actor_id)
     if asked.height:
         write_csv(asked, path)

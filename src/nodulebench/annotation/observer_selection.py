@@ -237,13 +237,15 @@ def _read_marks(options: SelectOptions) -> tuple[Reference, Submission, TestProt
     protocol, algorithm = options.protocol, options.algorithm
     if not (marks / EVALUATION).is_file():
         if reference is None or algorithm is not None:
-            what = "is not an evaluation: it needs --reference and does not take --algorithm."
+            what = (
+                "is not an evaluation: it needs a reference, and has no algorithms to choose from."
+            )
             raise InputError.at(marks, what)
         truth = read_reference(reference)
         return truth, read_submission(marks, truth.cases), load_protocol(protocol or "luna16")
     if reference is not None:
         what = "is an evaluation, which has its own reference."
-        raise InputError.at(marks, what, "Leave out --reference.")
+        raise InputError.at(marks, what, "Give no other reference.")
     evaluated = load_evaluated(marks)
     name = algorithm if algorithm is not None else next(iter(evaluated.submissions), "")
     if name not in evaluated.submissions or (algorithm is None and len(evaluated.submissions) > 1):
@@ -251,6 +253,6 @@ def _read_marks(options: SelectOptions) -> tuple[Reference, Submission, TestProt
         what = (
             "has several algorithms." if algorithm is None else f"has no algorithm '{algorithm}'."
         )
-        raise InputError.at(marks, what, f"Choose one with --algorithm: {known}.")
+        raise InputError.at(marks, what, f"Choose one of these: {known}.")
     rules = evaluated.protocol if protocol is None else load_protocol(protocol)
     return evaluated.reference, evaluated.submissions[name], rules

@@ -243,7 +243,7 @@ def begin_study(
     """
     if not (folder / TO_READ).is_file():
         what = "holds no places to classify."
-        raise InputError.at(folder, what, "Choose them with 'annotate observer select'.")
+        raise InputError.at(folder, what, "Select them from an algorithm's false positives first.")
     if (folder / STUDY).exists():
         raise InputError.at(
             folder / STUDY, "already exists.", "The readers of a study cannot be changed."
@@ -264,7 +264,7 @@ def open_study(folder: Path) -> OpenStudy:
     """
     if not (folder / STUDY).is_file():
         what = "is not a study that was opened for readers."
-        raise InputError.at(folder, what, "Open it with 'annotate observer open'.")
+        raise InputError.at(folder, what, "Open it for its readers first.")
     try:
         study = Study.model_validate(read_json(folder / STUDY))
     except ValidationError as error:
@@ -279,9 +279,7 @@ def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
         InputError: if the person is not a reader of the study, or the file exists.
     """
     if path.exists():
-        raise InputError.at(
-            path, "already exists.", "Submit it with 'import-answers', or remove it."
-        )
+        raise InputError.at(path, "already exists.", "Submit it, or remove it.")
     done = study.calls(reader_id)
     left = [place for place in study.places(reader_id) if place not in done]
     rows = [(*place, *study.middle_mm(place), None, None) for place in left]

@@ -28,7 +28,7 @@ def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None
         return Problem(
             where,
             "is not approved by the commission.",
-            "The commission inspects the batch and approves it with 'approve'.",
+            "A member of the commission has to inspect and approve it first.",
         )
     return _dispute_refusal(batch)
 
@@ -482,5 +482,7 @@ def draw_refusal(
         return Problem(where, "is not read by all.", "Draw when all have read.")
     if not action.redraw_reason and commitment_of(action.seed) != order.commitment:
         what = "has a commitment that the seed does not match."
-        return Problem(where, what, "Give the file that 'open' wrote.")
+        return Problem(
+            where, what, "Give the commitment file that was written when the batch was opened."
+        )
     return None

@@ -113,7 +113,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
     """
     file = folder / PROJECT
     if not file.is_file():
-        raise InputError.at(str(folder), "holds no annotation project.", "Start one with 'start'.")
+        raise InputError.at(str(folder), "holds no annotation project.", "Start a project first.")
     try:
         project = Project.model_validate(read_json(file))
     except ValidationError as error:
@@ -126,7 +126,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
         seal = PersonSigner(keys, own, key_change(project.roster))
     elif key is not None:
         raise InputError.at(
-            str(file), "names no keys, so that steps are not signed.", "Leave out --key."
+            str(file), "names no keys, so that steps are not signed.", "Act without a key."
         )
     root = project_digest(folder)
     log = annotation_log(FolderStore(folder / EVENTS), root, seal, folder / INDEX)
@@ -205,7 +205,7 @@ def start_project(options: StartProjectOptions) -> ProjectHandle:
     people, rules = _read_roster(options)
     passed = None if options.exam is None else who_passed(options.exam)
     if passed is None and rules.requires_exam and not options.is_examined_later:
-        remedy = "Give what 'annotate exam' wrote: exam.json."
+        remedy = "Give the result of the exam: exam.json."
         raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
     if options.seed is not None:
         people = _with_drawn_teams(people, rules, options.seed, passed)

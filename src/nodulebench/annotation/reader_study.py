@@ -113,7 +113,7 @@ def _of_ratings(path: Path, choice: StudyChoice) -> StudyReadings:
         raise InputError.at(
             str(path),
             f"holds ratings of cases, which give {AREA} and not '{choice.metric}'.",
-            "For other metrics give an evaluation of the readers' marks, and --readers.",
+            "For other metrics give an evaluation of the readers' marks, and a table of readers.",
         )
     table = read_table(path, RATINGS).sort("case_id")
     groups = table.partition_by("treatment", "reader_id", as_dict=True, maintain_order=True)

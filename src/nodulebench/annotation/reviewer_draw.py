@@ -26,7 +26,7 @@ from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.keys import PrivateKey, read_private_key
 from nodulebench.security.vault import decrypted_by, encrypted_for
 
-REDRAW_HINT = "If it is lost, an arbitrator draws again: 'draw --redraw REASON'."
+REDRAW_HINT = "If it is lost, an arbitrator draws again and gives a reason."
 
 
 class CommitmentFile(ConfigModel):
@@ -72,7 +72,7 @@ def open_batch(
     if reviewer_id is not None or not handle.workflow.rules.has_review:
         if commitment is not None:
             what = "is not needed: the batch has no draw of a reviewer."
-            raise InputError.at(str(commitment), what, "Leave out --commitment.")
+            raise InputError.at(str(commitment), what, "Give no file for a commitment.")
         return handle.act(actor_id, order(reviewer_id=reviewer_id))
     seed = new_seed()
     step = order(commitment=commitment_of(seed))
@@ -191,12 +191,14 @@ def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
     """Decrypt the seed with the key of an organiser."""
     where = f"commitment of batch '{order.batch_id}'"
     if key is None:
-        raise InputError.at(where, "is encrypted for organisers.", "Give your key with --key.")
+        raise InputError.at(
+            where, "is encrypted for organisers.", "Open the project with your private key."
+        )
     try:
         return decrypted_by(base64.b64decode(order.sealed), key, where).decode("ascii")
     except (InputError, binascii.Error, UnicodeDecodeError) as error:
-        what = "cannot be decrypted with this key: it needs a key that an organiser had at 'open'."
-        remedy = f"Give your key of that time with --old-key. {REDRAW_HINT}"
+        what = "cannot be decrypted with this key: no organiser had it when the batch was opened."
+        remedy = f"Give your key of that time. {REDRAW_HINT}"
         raise InputError.at(where, what, remedy) from error
 
 

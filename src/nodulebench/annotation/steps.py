@@ -88,7 +88,7 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
         ]
     if not drawn:
         what = f"has no case that '{reader_id}' can revise now."
-        raise InputError.at(f"batch '{batch_id}'", what, "See 'annotate review status'.")
+        raise InputError.at(f"batch '{batch_id}'", what, "See the status of the batch.")
     return revise_readings(handle, batch_id, reader_id, drawn)
 
 

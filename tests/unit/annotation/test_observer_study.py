@@ -174,7 +174,7 @@ def test_a_study_needs_places_and_keeps_its_readers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no place to classify"):
         begin_study(selected(tmp_path / "none", []), ["ann"])
     folder = selected(tmp_path / "study")
-    with pytest.raises(InputError, match="observer open"):
+    with pytest.raises(InputError, match="Open it for its readers"):
         open_study(folder)
     with pytest.raises(InputError, match="named twice"):
         begin_study(folder, ["ann", "ann"])

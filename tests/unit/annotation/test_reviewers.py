@@ -260,7 +260,7 @@ def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_pat
     read_by(panel, "r1", "r2", "r3")
     with pytest.raises(
         InputError,
-        match=r"that an organiser had at 'open'. Give your key of that time with --old-key. If it",
+        match=r"no organiser had it when the batch was opened. Give your key of that time. If it",
     ):
         panel.draws()
     with pytest.raises(InputError, match=r"is encrypted for organisers. Give your key"):

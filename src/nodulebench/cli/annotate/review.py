@@ -16,6 +16,7 @@ from nodulebench.cli.annotate.options import (
     tell_batch,
 )
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
+from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import in_english
@@ -73,7 +74,11 @@ def draw(
     from nodulebench.annotation.reviewer_draw import draw_again, draw_reviewer
 
     if redraw is None:
-        draw_reviewer(handle, actor_id, batch_id, **_opening(**given))
+        try:
+            draw_reviewer(handle, actor_id, batch_id, **_opening(**given))
+        except InputError:
+            click.echo("options for a draw: --key, --commitment, --old-key, --redraw", err=True)
+            raise
     elif any(given.values()):
         raise click.UsageError("--redraw draws without the commitment: give only one of them.")
     else:
