@@ -268,16 +268,7 @@ def event_of(
     at: datetime,
     seal: EventSigner | None = None,
 ) -> Event:
-    """Build the event of an allowed action.
-
-    Args:
-        number: the number of the event.
-        previous: digest of the event before.
-        actor_id: who acts.
-        action: the allowed action.
-        at: the time.
-        seal: makes the code of the event; None: without a code.
-    """
+    """Build the event of an allowed action."""
     case_id, change = _words(action)
     event = Event(
         number=number,

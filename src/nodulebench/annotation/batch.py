@@ -240,14 +240,7 @@ def batches_of(
     rules: WorkflowRules,
     before: Mapping[str, Batch] | None = None,
 ) -> dict[str, Batch]:
-    """The state of all batches after some events.
-
-    Args:
-        events: the log.
-        teams: the readers of each team.
-        rules: the workflow.
-        before: the batches as they were before these events.
-    """
+    """The state of all batches after some events."""
     batches: dict[str, Batch] = dict(before or {})
     for event in events:
         action = actions.ACTIONS.validate_python(event.payload)

@@ -99,9 +99,7 @@ _RULE = ConsistencyRule()
 def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE) -> CaseCheck:
     """Compare the readings of one case.
 
-    Args:
-        readings: one per reader, all of the same case.
-        rule: when boxes count as the same finding.
+    There is one reading per reader.
 
     Returns:
         The candidates from the feet upwards, named ``candidate-1``, ``candidate-2``, ...
@@ -160,12 +158,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
 
 
 def lone_candidate(reading: Reading, candidate_id: str) -> Candidate:
-    """The candidate of a finding that only one person drew: disputed on every slice.
-
-    Args:
-        reading: a reading with one finding.
-        candidate_id: the name of the candidate.
-    """
+    """The candidate of a finding that only one person drew: disputed on every slice."""
     (lone,) = check_consistency([reading]).candidates
     clusters = tuple(replace(cluster, is_consistent=False) for cluster in lone.clusters)
     return Candidate(candidate_id, lone.findings, clusters, is_disputed=True)

@@ -118,14 +118,8 @@ def conclude(
 ) -> Conclusion:
     """Add what enough readers call a nodule; the result has both versions of the reference.
 
-    Args:
-        reference: the test set as it was.
-        suspects: the false positives that were read.
-        calls: what each reader called each of them.
-        readers: how many have called each.
-        minimum_agreement: how many make it a nodule.
-        ignores_others: whether what fewer call a nodule, or a small one, is ignored from now on;
-            else it stays a false positive.
+    With ``ignores_others``, what fewer readers call a nodule, or a small one, is ignored from now
+    on; else it stays a false positive.
 
     Raises:
         InputError: if calls are incomplete or contradict themselves, or nothing could be added.
@@ -237,15 +231,8 @@ def conclude_files(
 ) -> tuple[Conclusion, pl.DataFrame]:
     """Add what the readers call nodules; write both references and the effect on algorithms.
 
-    Args:
-        study: folder of the study.
-        calls: tables of calls; calls in the study itself count, too.
-        reference: the test set.
-        out: folder for both references, the additional nodules and the effect.
-        marks: submissions to be scored before and after.
-        protocol: how they are scored.
-        readers: how many called each place; None: as many as the study has, else 4.
-        minimum_agreement: how many make it a nodule.
+    Calls in the study itself count, too. By default each place was called by as many ``readers`` as
+    the study has, else by 4. The submissions ``marks`` are scored before and after.
 
     Raises:
         InputError: if a call is missing or contradicts itself.

@@ -84,14 +84,8 @@ def select(
 ) -> Selection:
     """Leave out what need not be read.
 
-    Args:
-        suspects: false positives at the chosen rate.
-        reference: the test set.
-        prescreen: which of them are obviously no nodules.
-        annotated: NODULES of all lesions in the source data, also those that were rejected.
-        earlier: what readers called places before.
-        same_place_mm: a mark closer than this to an annotated lesion or an earlier place is on it;
-            for a lesion its radius, where larger.
+    ``annotated`` holds all lesions of the source data, also rejected ones. A mark closer than
+    ``same_place_mm`` to one of them (its radius, where larger), or to an earlier place, is on it.
     """
     flow = {"false_positives": suspects.height}
     if prescreen is not None:

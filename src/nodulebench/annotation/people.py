@@ -152,12 +152,6 @@ def check_roster(
 ) -> None:
     """Refuse a roster that contradicts itself or gives roles to people who may not have them.
 
-    Args:
-        roster: people and teams.
-        requires_seniority: whether titles and years have to suffice for each role.
-        least_years: fewest years of reading for everyone who reads, reviews or arbitrates.
-        requires_training: whether these need a training on record.
-
     Raises:
         InputError: with one problem per repeated name, unmet requirement, and unknown, repeated or
             unsuitable member of a team.
@@ -255,11 +249,7 @@ def random_teams(
 ) -> tuple[Team, ...]:
     """Draw teams of equal size; the same people and seed give the same teams in any order.
 
-    Args:
-        reader_ids: everyone who reads.
-        leader_ids: those who can lead; none, or at least one per team.
-        size: readers in a team.
-        seed: of the draw.
+    There are no leaders, or at least one per team.
 
     Raises:
         InputError: if the readers cannot be divided evenly, or leaders are too few.
@@ -298,12 +288,6 @@ def random_reviewer(
     repeat the draw. The office commits to its seed first and reveals it when all have read, so that
     no one can choose the outcome: the readers do not know the seed, and the office cannot change
     it. If the seed were known at once, the last reader could try seeds of their own.
-
-    Args:
-        teams: all teams.
-        team_id: the team that reads.
-        batch_id: the batch.
-        seeds: of the office and the readers, in the order of the log.
 
     Raises:
         InputError: if no other team has a leader outside this team.

@@ -462,15 +462,7 @@ def draw_refusal(
     *,
     may_arbitrate: bool,
 ) -> Problem | None:
-    """Why a person may not draw the reviewer of a batch now.
-
-    Args:
-        roster: who takes part.
-        batch: its current state.
-        actor_id: the person who draws.
-        action: the revealed seed, or the reason for another one.
-        may_arbitrate: whether that person may settle disputes of the batch.
-    """
+    """Why a person may not draw the reviewer of a batch now."""
     where, order = f"batch '{batch.order.batch_id}'", batch.order
     is_office = actor_id != PROGRAM and roster.has_role(actor_id, "organiser")
     if not (may_arbitrate if action.redraw_reason else is_office):

@@ -103,10 +103,7 @@ class ProjectHandle:
 def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> ProjectHandle:
     """Open the project of a folder.
 
-    Args:
-        folder: made by ``start_project``.
-        key: private OpenSSH key of the person who acts, if the roster names keys.
-        passphrase: of the key, if it has one.
+    ``key`` is the private OpenSSH key of the person who acts, if the roster names keys.
 
     Raises:
         InputError: if the folder holds none, or the key cannot be used.
@@ -143,12 +140,8 @@ def change_key(
 ) -> Event:
     """Replace or revoke a person's key; what was signed with the old key stays valid.
 
-    Args:
-        handle: the project, opened with the key of the person who acts.
-        actor_id: an organiser; or the person, with the key that is to be replaced.
-        person_id: the owner of the key.
-        new_key: file of the new public key; None: the key is revoked.
-        reason: written to the log.
+    The actor is an organiser, or the person with the key that is to be replaced. Without a new key
+    the person's key is revoked.
 
     Raises:
         InputError: if the actor may not do this, or the key belongs to another person.
@@ -309,10 +302,7 @@ def audit_project(
 ) -> ProjectAudit:
     """Read and check the whole log, and check again whether every step was allowed.
 
-    Args:
-        handle: the project.
-        checkpoints: checkpoint files that were stored elsewhere.
-        public_key: of the person who signed the checkpoints.
+    ``public_key`` is that of the person who signed the checkpoints.
     """
     log = handle.log.log
     checked_log = log.check()

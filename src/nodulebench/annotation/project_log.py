@@ -18,11 +18,8 @@ def annotation_log(
 ) -> IndexedLog[Event]:
     """Open the log of a project.
 
-    Args:
-        store: stores the events.
-        root: digest of who takes part, the rules and the cases.
-        seal: makes and checks the codes of events; None: the project has no keys.
-        index: file that caches what was read before.
+    ``root`` is the digest of who takes part, the rules and the cases; ``index`` is a file that
+    caches what was read before.
     """
     log = EventLog(store, root, "the project", Event, seal, headed_from=1)
     return IndexedLog(log, lambda event: event.batch_id, index, KEYS)
@@ -59,13 +56,8 @@ def act(
 ) -> Event:
     """Take one step and store it; a step that is not allowed changes nothing.
 
-    Args:
-        workflow: people, rules and cases.
-        log: the events so far.
-        actor_id: who takes the step.
-        action: the step, or a function that builds it from the current batches; it is called again
-            if another event was stored meanwhile.
-        clock: the time.
+    ``action`` can be a function that builds the step from the current batches; it is called again
+    if another event was stored meanwhile.
 
     Raises:
         InputError: with the reason, if the step is not allowed.

@@ -181,9 +181,7 @@ class ReaderSkill:
 def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
     """Compare each reader with the others.
 
-    Args:
-        checks: the cases.
-        others_needed: how many others must have drawn a candidate; 0: more than half of them.
+    A candidate counts if ``others_needed`` of the others drew it; 0: more than half of them.
     """
     readers = sorted({reader for check in checks for reader in check.reader_ids})
     reader_skills = []
@@ -310,13 +308,7 @@ def compare_readings(
     Without a table of cases, the cases are those that any file names. With ``out``, writes
     inconsistent.csv, union.csv, warnings.csv, detections.csv and quality.json.
 
-    Args:
-        files: one per reader.
-        cases: table of cases.
-        rule: when boxes count as the same finding.
-        images: folder of images, named after their cases: for warnings that need them.
-        out: folder for the files.
-        findings: folder for what each reader drew, as tables.
+    ``images`` is a folder of images, named after their cases, for warnings that need them.
 
     Raises:
         InputError: if there are fewer than two readers, or with the problems of their files.

@@ -36,10 +36,6 @@ def repeat_agreement(
 ) -> PairAgreement:
     """One reader's agreement with their earlier readings of the same cases.
 
-    Args:
-        pairs: first and repeated reading of each case that was shown twice.
-        rule: when boxes count as the same finding.
-
     Raises:
         InputError: if a pair has two different cases or readers.
     """
@@ -81,9 +77,7 @@ class Drift:
 def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
     """Whether a reader finds fewer, or more, of what the others find, over time.
 
-    Args:
-        periods: the cases in the order they were read, in groups.
-        reader_id: the reader.
+    ``periods`` holds the cases in the order they were read, in groups.
 
     Raises:
         UndefinedError: if a trend cannot be tested: nothing or everything was found, or all
@@ -110,9 +104,7 @@ def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
 
     Cases that were shown twice count once, by their first reading, except in ``repeats``.
 
-    Args:
-        handle: the project.
-        periods: into how many parts, of equally many cases, a reader's time is divided.
+    A reader's time is divided into ``periods`` parts of equally many cases.
     """
     events = handle.log.read()
     steps = [step for event in events for step in steps_of(event)]

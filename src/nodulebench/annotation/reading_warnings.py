@@ -158,12 +158,6 @@ def warn_of(
     With images, each is read once, its lungs are segmented, and the readings are compared with
     both.
 
-    Args:
-        readings: what was drawn.
-        cases: CASES, with geometry where it is known.
-        images: folder of the images, named after their cases.
-        limits: beyond which a finding is unusual.
-
     Raises:
         InputError: for each case whose image is missing, cannot be read, shows no lung or does not
             match the table of cases.

@@ -216,10 +216,7 @@ def _is_inside(place: Geometry, slice_index: int, outline: FloatArray) -> bool:
 def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> Readings:
     """Readings as tables; every finding counts as a nodule.
 
-    Args:
-        name: the name of the readings.
-        cases: CASES; readings of other cases are left out.
-        readings: one per case and reader, also where nothing was drawn.
+    Readings of other cases are left out.
 
     Raises:
         InputError: if a reader has read a case twice.

@@ -83,12 +83,6 @@ def unite(
     names of the findings that were merged, ``added_by``, ``corrected_by``, and ``size_definition``:
     ``average`` of long and short axis, or ``box_average`` of the sides of a box, on the slice where
     it is largest.
-
-    Args:
-        name: the name of the reference.
-        cases: CASES, in order.
-        readings: what the readers drew.
-        accepted: the candidates that are nodules.
     """
     drawn = {
         (reading.case_id, reading.reader_id, finding.finding_id, slice_.slice_index): slice_
@@ -248,12 +242,8 @@ def export_released(
     Nothing is written if a batch is not released. The whole log is read and every step is checked
     again, because an index or a step could have been forged.
 
-    Args:
-        handle: the project.
-        target: folder of the bundle, with who did what and when in ``provenance.json``.
-        batch_ids: the batches; empty: all that are released.
-        findings: folder for the readers' findings, as tables.
-        blind_findings: folder for the findings of the blind phase, where there was a second phase.
+    Without names, all released batches are written. ``findings`` and ``blind_findings`` (of the
+    phase before readers saw what others drew) are folders for tables.
 
     Raises:
         InputError: if a batch is not released, none is, or the log holds a step that was not

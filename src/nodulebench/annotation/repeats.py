@@ -13,10 +13,7 @@ from nodulebench.core.errors import InputError
 def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
     """Draw cases to be shown again: the name under which each is shown -> the case.
 
-    Args:
-        case_ids: all cases.
-        share: the share of them, above 0 and up to 1; rounded to at least one case.
-        seed: of the draw and of the names.
+    The share is above 0 and up to 1, and is rounded to at least one case.
 
     Raises:
         InputError: if the share is out of range.
@@ -43,10 +40,7 @@ def in_turn(
     Between a case and its repeat there are at least all others that are shown twice, once each, and
     about half of the cases that are shown once. Repeats are spread among these, not at the end.
 
-    Args:
-        case_ids: what is to be read.
-        repeats: the name under which a case is shown the second time -> the case.
-        key: at least eight pseudo-random bytes for each name.
+    ``key`` gives at least eight pseudo-random bytes for each name.
     """
     given = set(case_ids)
     again = {case: name for name, case in repeats.items() if name in given and case in given}

@@ -50,15 +50,8 @@ def open_batch(
 ) -> Event:
     """Give cases to a team; without a named reviewer, commit to a draw of one.
 
-    Args:
-        handle: the project.
-        actor_id: an organiser.
-        batch_id: the name of the batch.
-        team_id: the team that reads.
-        case_ids: the cases.
-        reviewer_id: who reviews; None: the reviewer is drawn when all have read.
-        commitment: file for the office's seed; None: the log, encrypted for the
-            organisers, or without keys ``commitment_file``.
+    ``commitment`` is a file for the office's seed; None: the log, encrypted for the organisers, or
+    without keys ``commitment_file``.
 
     Raises:
         InputError: if the actor may not do this, or the file holds another commitment.
@@ -123,13 +116,8 @@ def draw_reviewer(
 ) -> Event:
     """Draw the reviewer of a batch that all have read, with the seed that was committed to.
 
-    Args:
-        handle: the project, opened with the key of an organiser where people have keys.
-        actor_id: an organiser.
-        batch_id: the batch.
-        commitment: file of the seed, if it is not the default file.
-        old_key: private key that the organiser had when the batch was opened; None: unchanged.
-        passphrase: of the old key, if it has one.
+    ``old_key`` is the private key that the organiser had when the batch was opened, if it was
+    replaced since.
 
     Raises:
         InputError: if the actor may not do this, or the seed does not match the commitment.
@@ -148,12 +136,6 @@ def draw_reviewer(
 
 def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
     """Draw the reviewer of a batch whose seed is lost or withheld; the audit reports this.
-
-    Args:
-        handle: the project.
-        actor_id: an arbitrator without a part in the batch.
-        batch_id: the batch, which all have read.
-        reason: written to the log.
 
     Raises:
         InputError: if the actor may not do this.
@@ -191,9 +173,7 @@ def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
     """Decrypt the seed with the key of an organiser."""
     where = f"commitment of batch '{order.batch_id}'"
     if key is None:
-        raise InputError.at(
-            where, "is encrypted for organisers.", "Open the project with your private key."
-        )
+        raise InputError.at(where, "is encrypted for organisers.", "Give your private key.")
     try:
         return decrypted_by(base64.b64decode(order.sealed), key, where).decode("ascii")
     except (InputError, binascii.Error, UnicodeDecodeError) as error:

@@ -63,11 +63,7 @@ def submit_readings(
 def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
     """Submit a reader's revised file, for all cases that they can revise; see ``Batch``.
 
-    Args:
-        handle: the project.
-        batch_id: the batch.
-        reader_id: who revises.
-        path: the revised readings of all these cases; None: the first readings, unchanged.
+    Without a file, the first readings are submitted unchanged.
 
     Raises:
         InputError: if there is nothing to revise, or the file has marks in another case.

@@ -67,12 +67,7 @@ def readers_against_others(
     ``minimum_agreement`` others drew; found is what the reader drew of it; lone is what only this
     reader drew.
 
-    Args:
-        panel: the findings of all readers.
-        reader_count: only cases that exactly so many have read.
-        minimum_agreement: how many of the other readers make a nodule.
-        grouping: how findings are merged into nodules.
-        same_reader: whether two findings of one reader can be one nodule by themselves.
+    Only cases count that exactly ``reader_count`` have read.
 
     Returns:
         One row per reader: reader_id, cases, reference, found, sensitivity (null without
@@ -177,11 +172,6 @@ def size_error(
 
     Several findings of one reader on a nodule count with their mean. Variances are pooled over
     nodules, those with more readers counting for more.
-
-    Args:
-        panel: the findings of all readers, measured.
-        grouping: how findings are merged into nodules.
-        same_reader: whether two findings of one reader can be one nodule by themselves.
     """
     sizes = []
     for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader):

@@ -152,11 +152,7 @@ def finding_regions(
     On each slice the outlines of a finding are joined, and its holes, with their rims, are taken
     out.
 
-    Args:
-        readings: what was drawn.
-        outlines: the same, as arrays.
-        places: the geometry of each case.
-        includes_rim: whether outside pixels count as part of the nodule, against LIDC's rule.
+    With ``includes_rim``, outside pixels count as part of the nodule, against LIDC's rule.
 
     Raises:
         InputError: for each outlined finding that encloses no pixel.

@@ -140,13 +140,8 @@ def readers_of_files(
 ) -> ReadersOfPanel:
     """Score each reader against what enough of the others drew.
 
-    Args:
-        source: anything that ``read_readings`` takes.
-        reader_count: only cases that exactly this many readers have read.
-        minimum_agreement: how many of the others make a nodule.
-        series: list of cases; restricts and orders them.
-        cases: table of cases or LIDC scans with their geometry.
-        out: CSV for the table of readers.
+    Only cases count that exactly ``reader_count`` have read. ``source`` is anything that
+    ``read_readings`` takes.
     """
     listed = None if series is None else read_case_list(series)
     panel = measure_findings(read_readings(source, cases=cases, series=listed))

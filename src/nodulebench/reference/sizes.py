@@ -112,10 +112,6 @@ def box_axes_mm(boxes: Sequence[FloatArray]) -> tuple[float, float]:
 def region_sizes(slices: pl.DataFrame, slice_spacing_mm: FloatArray) -> pl.DataFrame:
     """Sizes of whole regions from those on their slices, under every definition.
 
-    Args:
-        slices: what ``slice_sizes`` gives.
-        slice_spacing_mm: distance of slices of each region.
-
     Returns:
         One row per region: owner, long_mm and short_mm on the slice with the largest area, and a
         column for each definition for which a region is enough.

@@ -263,7 +263,7 @@ def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_pat
         match=r"no organiser had it when the batch was opened. Give your key of that time. If it",
     ):
         panel.draws()
-    with pytest.raises(InputError, match=r"is encrypted for organisers. Give your key"):
+    with pytest.raises(InputError, match=r"is encrypted for organisers. Give your private key"):
         draw_reviewer(panel.handle(), "office", "b1")
     draw_reviewer(panel.handle("office"), "office", "b1", old_key=tmp_path / "old")
     assert notices_of(panel) == {}

@@ -184,12 +184,8 @@ def workbench_app(
 ) -> FastAPI:
     """The viewer as a web application.
 
-    Args:
-        session: scans and drafts; None: ``access`` puts the session of each user into the request.
-        access: decides who may open the viewer.
-        language: of the page.
-        home: kind ("entry" or "projects") and address of the page to go back to; None: there is
-            none.
+    Without ``session``, ``access`` puts the session of each user into the request. ``home`` is the
+    kind ("entry" or "projects") and the address of the page to go back to.
     """
     translate = translator(language)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
@@ -223,11 +219,6 @@ class ServeOptions:
 
 def serve_folder(images: Path, options: ServeOptions, exam: Exam | None = None) -> None:
     """Serve a folder of scans until the server is stopped.
-
-    Args:
-        images: the scans.
-        options: how to serve them.
-        exam: the exam that the reader takes with these scans.
 
     Raises:
         InputError: if the folder holds no scan, another process has the readings open, or the port
@@ -273,11 +264,6 @@ def serve_study(study: Path, images: Path, options: ServeOptions) -> None:
 
 def serve_evaluation(result: Path, images: Path, options: ServeOptions) -> None:
     """Serve the cases of an evaluation with their images until the server is stopped.
-
-    Args:
-        result: the folder that ``evaluate --out`` wrote.
-        images: the scans of its cases.
-        options: how to serve them.
 
     Raises:
         InputError: if the result cannot be read, no case has a scan, or the port is taken.

@@ -289,13 +289,7 @@ class EvaluationSession(ReadingSession):
 def open_evaluation_session(
     images: Path, evaluation: EvaluationLayer, folder: Path | None = None
 ) -> Iterator[EvaluationSession]:
-    """A read-only session with the scans of an evaluation.
-
-    Args:
-        images: the scans.
-        evaluation: the evaluation.
-        folder: the folder of the cached voxels; None: next to the scans.
-    """
+    """A read-only session with the scans of an evaluation."""
     scans = evaluated_scans(images, evaluation)
     with closing(
         EvaluationSession(folder or readings_folder(images), scans, evaluation)

@@ -95,10 +95,7 @@ def readings_of(
 ) -> Readings:
     """The findings of a reader in some cases, with the grid of each case.
 
-    Args:
-        reader: the name of the reader.
-        tiles: the cases that were read.
-        drawn: case, name and finding of each, as ``to_original_grid`` returns it.
+    ``drawn`` holds case, name and finding of each, as ``to_original_grid`` returns it.
     """
     rows = [{"case_id": name, **geometry_columns(grid_of(tile))} for name, tile in tiles.items()]
     return Readings(

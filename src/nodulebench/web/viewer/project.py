@@ -44,12 +44,7 @@ def reading_of(
 ) -> Reading:
     """The nodules that a reader drew in a case; without points below 3 mm and non-nodules.
 
-    Args:
-        task: the case.
-        reader_id: the reader.
-        findings: the findings that were drawn or changed.
-        tiles: the voxels of the scan.
-        unchanged: findings of an earlier reading, passed on with all their digits.
+    ``unchanged`` findings of an earlier reading are passed on with all their digits.
 
     Raises:
         InputError: if a nodule has no outline.
@@ -66,14 +61,7 @@ def reading_of(
 def answers_of(
     task: Task, findings: Mapping[str, Finding], candidates: Mapping[str, Finding], tiles: Tiles
 ) -> Iterator[Answer]:
-    """The answers of a person to candidates, and the nodules that they added.
-
-    Args:
-        task: the case.
-        findings: the current findings.
-        candidates: the candidates before the person answered.
-        tiles: the voxels of the scan.
-    """
+    """The answers of a person to candidates, and the nodules that they added."""
     for name, finding in findings.items():
         before = candidates.get(name)
         is_redrawn = before is None or finding.slices != before.slices
@@ -348,13 +336,7 @@ def open_project_session(
 ) -> Iterator[ProjectSession]:
     """The session of a person who has a part in an annotation project.
 
-    Args:
-        project: the folder that ``annotate review start`` made.
-        images: the scans of its cases.
-        reader: the name of the person.
-        folder: the folder of their drafts; None: next to the project.
-        key: their private OpenSSH key, where the roster names keys.
-        passphrase: of the key, if it has one.
+    ``folder`` holds their drafts; None: next to the project.
 
     Raises:
         InputError: if the project has no such person, an image is missing, or another process has

@@ -212,10 +212,7 @@ class ReadingSession:
 def open_session(images: Path, reader: str, folder: Path | None = None) -> Iterator[ReadingSession]:
     """The session of a reader with a folder of scans, or with one scan.
 
-    Args:
-        images: the scans.
-        reader: the name of the reader.
-        folder: the folder of readings and voxels; None: next to the scans.
+    ``folder`` holds readings and voxels; None: next to the scans.
 
     Raises:
         InputError: if the folder holds no scan, or another process has the readings open.

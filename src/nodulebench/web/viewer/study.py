@@ -136,11 +136,7 @@ def open_study_session(
 ) -> Iterator[StudySession]:
     """The session of a reader of an observer study.
 
-    Args:
-        folder: the study, which ``annotate observer open`` made for its readers.
-        images: the scans of its cases.
-        reader: the name of the reader.
-        drafts_folder: the folder of their drafts; None: next to the study.
+    ``drafts_folder`` holds their drafts; None: next to the study.
 
     Raises:
         InputError: if the reader has no part in it, an image is missing, or another process has the
