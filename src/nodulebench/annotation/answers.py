@@ -53,11 +53,7 @@ class Answer:
 def submit_answers(
     handle: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Event:
-    """Submit a person's answers on all candidates of a case that wait for them.
-
-    Raises:
-        InputError: for every candidate without an answer, or if a step is not allowed.
-    """
+    """Submit a person's answers on all candidates of a case that wait for them."""
 
     def made(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, task.batch_id)
@@ -147,9 +143,6 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
     """The candidates of a batch that wait for a person, with empty columns for the answers.
 
     The table shows no more of a candidate than ``ProjectHandle.visible``.
-
-    Raises:
-        InputError: if the batch or the person is not known.
     """
     batch = handle.batch(batch_id)
     asked = set(waiting(handle.workflow, batch, actor_id))
@@ -165,11 +158,7 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
 
 
 def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
-    """Write a person's open questions as CSV; returns how many. It never overwrites answers.
-
-    Raises:
-        InputError: if the batch or the person is not known, or the file exists.
-    """
+    """Write a person's open questions as CSV; returns how many. It never overwrites answers."""
     if path.exists():
         raise InputError.at(path, "already exists.", "Submit it, or remove it.")
     asked = request_answers(handle, batch_id, actor_id)

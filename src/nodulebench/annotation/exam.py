@@ -200,11 +200,7 @@ def write_sheets(sheets: Sequence[ExamSheet], out: Path) -> None:
 
 
 def who_passed(path: Path) -> frozenset[str]:
-    """The candidates who have passed, from ``exam.json``.
-
-    Raises:
-        InputError: if it is not the result of an exam.
-    """
+    """The candidates who have passed, from ``exam.json``."""
     sheets = read_json(path)
     if not isinstance(sheets, list) or not all(
         isinstance(sheet, dict) and {"candidate", "has_passed"} <= set(sheet) for sheet in sheets

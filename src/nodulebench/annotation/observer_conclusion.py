@@ -233,9 +233,6 @@ def conclude_files(
 
     Calls in the study itself count, too. By default each place was called by as many ``readers`` as
     the study has, else by 4. The submissions ``marks`` are scored before and after.
-
-    Raises:
-        InputError: if a call is missing or contradicts itself.
     """
     truth = read_reference(reference)
     opened = open_study(study) if (study / STUDY).exists() or not calls else None

@@ -199,11 +199,7 @@ class SelectOptions:
 
 
 def select_files(options: SelectOptions) -> Selection:
-    """Choose the false positives that readers classify, and write their list.
-
-    Raises:
-        InputError: if readers have already got the study, or an input cannot be used.
-    """
+    """Choose the false positives that readers classify, and write their list."""
     out = options.out
     if (out / STUDY).exists():
         what = "is a study that readers have already got."

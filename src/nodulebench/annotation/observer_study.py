@@ -183,11 +183,7 @@ class OpenStudy:
     """SUSPECTS that each reader classifies."""
 
     def places(self, reader_id: str) -> list[Place]:
-        """What a reader classifies, in their own order.
-
-        Raises:
-            InputError: if the person is not one of the readers.
-        """
+        """What a reader classifies, in their own order."""
         if reader_id not in self.study.reader_ids:
             names = ", ".join(self.study.reader_ids)
             raise InputError.at(f"reader '{reader_id}'", "has no part in it.", f"Readers: {names}.")
@@ -204,11 +200,7 @@ class OpenStudy:
         return EventLog(store, root, "the study", CallEvent, headed_from=1)
 
     def calls(self, reader_id: str) -> dict[Place, CallEvent]:
-        """A reader's calls so far.
-
-        Raises:
-            InputError: if the log was changed or cut off.
-        """
+        """A reader's calls so far."""
         return {event.place: event for event in self.log(reader_id).read()}
 
     def call(
@@ -219,11 +211,7 @@ class OpenStudy:
         diameter_mm: float | None = None,
         seconds: float = 0.0,
     ) -> CallEvent:
-        """Store a reader's call of a place.
-
-        Raises:
-            InputError: if the place is not theirs, or they called it before; nothing is stored.
-        """
+        """Store a reader's call of a place."""
         if place not in self.places(reader_id):
             where = f"case '{place[0]}' mark '{place[1]}'"
             raise InputError.at(where, "is not among the places of the study.")
@@ -236,11 +224,7 @@ class OpenStudy:
 def begin_study(
     folder: Path, reader_ids: Sequence[str], *, seed: int = 0, patch_mm: float = 80.0
 ) -> OpenStudy:
-    """Give the places that were selected to readers.
-
-    Raises:
-        InputError: if there are no places, a name is not valid, or the study has readers already.
-    """
+    """Give the places that were selected to readers."""
     if not (folder / TO_READ).is_file():
         what = "holds no places to classify."
         raise InputError.at(folder, what, "Select them from an algorithm's false positives first.")
@@ -257,11 +241,7 @@ def begin_study(
 
 
 def open_study(folder: Path) -> OpenStudy:
-    """The study of a folder.
-
-    Raises:
-        InputError: if it was not opened for readers yet, or is damaged.
-    """
+    """The study of a folder."""
     if not (folder / STUDY).is_file():
         what = "is not a study that was opened for readers."
         raise InputError.at(folder, what, "Open it for its readers first.")
@@ -273,11 +253,7 @@ def open_study(folder: Path) -> OpenStudy:
 
 
 def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
-    """Write a reader's open places as CSV, in their order; returns how many there are.
-
-    Raises:
-        InputError: if the person is not a reader of the study, or the file exists.
-    """
+    """Write a reader's open places as CSV, in their order; returns how many there are."""
     if path.exists():
         raise InputError.at(path, "already exists.", "Submit it, or remove it.")
     done = study.calls(reader_id)

@@ -102,19 +102,11 @@ class Roster(ConfigModel):
     teams: tuple[Team, ...] = ()
 
     def person(self, person_id: str) -> Person:
-        """A person by name.
-
-        Raises:
-            InputError: if no person has that name.
-        """
+        """A person by name."""
         return _named({person.person_id: person for person in self.people}, "person", person_id)
 
     def team(self, team_id: str) -> Team:
-        """A team by name.
-
-        Raises:
-            InputError: if no team has that name.
-        """
+        """A team by name."""
         return _named({team.team_id: team for team in self.teams}, "team", team_id)
 
     @property
@@ -288,9 +280,6 @@ def random_reviewer(
     repeat the draw. The office commits to its seed first and reveals it when all have read, so that
     no one can choose the outcome: the readers do not know the seed, and the office cannot change
     it. If the seed were known at once, the last reader could try seeds of their own.
-
-    Raises:
-        InputError: if no other team has a leader outside this team.
     """
     others = possible_reviewers(teams, team_id)
     drawn = hashlib.sha256(" ".join((batch_id, *seeds)).encode()).digest()
@@ -298,11 +287,7 @@ def random_reviewer(
 
 
 def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
-    """The leaders of other teams who can review a team's batches, by name.
-
-    Raises:
-        InputError: if no other team has a leader outside this team.
-    """
+    """The leaders of other teams who can review a team's batches, by name."""
     own = frozenset[str]().union(*(team.member_ids for team in teams if team.team_id == team_id))
     others = sorted(
         team.leader_id

@@ -387,11 +387,7 @@ def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str
 
 
 def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
-    """A batch by name.
-
-    Raises:
-        InputError: if it was not opened.
-    """
+    """A batch by name."""
     if batch_id not in batches:
         known = ", ".join(batches) or "none"
         raise InputError.at(f"batch '{batch_id}'", "is not open.", f"Open: {known}.")
@@ -427,11 +423,7 @@ def _not_reviewer(batch: Batch, actor_id: str) -> Problem:
 def reviewer_problems(
     roster: Roster, actor_id: str, action: actions.OpenBatch
 ) -> Iterator[Problem]:
-    """What is wrong with the reviewer, or with the commitment to draw one, of a new batch.
-
-    Raises:
-        InputError: if no reviewer can be drawn, or the team is not known.
-    """
+    """What is wrong with the reviewer, or with the commitment to draw one, of a new batch."""
     where, members = f"batch '{action.batch_id}'", roster.team(action.team_id).member_ids
     given = [action.reviewer_id, action.commitment]
     if given.count(None) == 2:

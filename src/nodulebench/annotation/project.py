@@ -74,19 +74,11 @@ class ProjectHandle:
     """Who passed the exam; None: none was required."""
 
     def act(self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]) -> Event:
-        """Take one step; see ``log.act``.
-
-        Raises:
-            InputError: with the reason, if it is not allowed; nothing changes.
-        """
+        """Take one step; see ``log.act``."""
         return act(self.workflow, self.log, actor_id, action)
 
     def batch(self, batch_id: str) -> Batch:
-        """The current state of a batch.
-
-        Raises:
-            InputError: if it was not opened.
-        """
+        """The current state of a batch."""
         return known_batch(self.batches(), batch_id)
 
     def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
@@ -104,9 +96,6 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
     """Open the project of a folder.
 
     ``key`` is the private OpenSSH key of the person who acts, if the roster names keys.
-
-    Raises:
-        InputError: if the folder holds none, or the key cannot be used.
     """
     file = folder / PROJECT
     if not file.is_file():
@@ -142,9 +131,6 @@ def change_key(
 
     The actor is an organiser, or the person with the key that is to be replaced. Without a new key
     the person's key is revoked.
-
-    Raises:
-        InputError: if the actor may not do this, or the key belongs to another person.
     """
     line = "" if new_key is None else read_public_key(new_key).line
     fields = {"person_id": person_id, "key": line, "reason": reason.strip()}

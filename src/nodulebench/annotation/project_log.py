@@ -58,9 +58,6 @@ def act(
 
     ``action`` can be a function that builds the step from the current batches; it is called again
     if another event was stored meanwhile.
-
-    Raises:
-        InputError: with the reason, if the step is not allowed.
     """
 
     def make(view: View[Event]) -> Event:

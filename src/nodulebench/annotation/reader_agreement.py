@@ -66,11 +66,7 @@ def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
 
 
 def positive_agreement(both: int, first_only: int, second_only: int) -> float:
-    """Twice what both drew, divided by all that each drew.
-
-    Raises:
-        UndefinedError: if neither drew anything.
-    """
+    """Twice what both drew, divided by all that each drew."""
     total = 2 * both + first_only + second_only
     if not total:
         raise UndefinedError("nothing_drawn_by_two")
@@ -237,11 +233,7 @@ class ReadingComparison:
         return sorted({reading.reader_id for reading in self.readings})
 
     def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:
-        """Candidates x readers: a number for each finding, NaN where a reader did not draw it.
-
-        Raises:
-            UndefinedError: if no reader drew anything.
-        """
+        """Candidates x readers: a number for each finding, NaN where a reader did not draw it."""
         numbers = {
             (reading.case_id, reading.reader_id, finding.finding_id): number(finding)
             for reading in self.readings

@@ -149,11 +149,7 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
 
 
 def drawn_slice(row: JsonObject) -> DrawnSlice:
-    """A row of NODULE_SLICES or MARK_SLICES, whose outline is text.
-
-    Raises:
-        InputError: if the outline cannot be read.
-    """
+    """A row of NODULE_SLICES or MARK_SLICES, whose outline is text."""
     text = row["contour"]
     outline = read_outline(text, f"slice {row['slice_index']}").tolist() if text else ()
     fields = {name: row[name] for name in DrawnSlice.model_fields if name != "outline"}

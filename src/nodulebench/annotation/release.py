@@ -294,9 +294,6 @@ def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> 
     """The nodules of released batches: the union of what their readers drew, with types.
 
     Cases that were shown a second time are left out.
-
-    Raises:
-        InputError: if a batch is not released, or none is.
     """
     chosen = list(released_batches(handle, batch_ids).values())
     accepted = [
@@ -328,9 +325,6 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
     SESSIONS states whether a reading was ``blind`` or ``unblinded``, after seeing what others drew.
     FINDINGS gets two additional columns: ``candidate_id``, and ``is_nodule``, the decision of the
     workflow. Nodules that the reviewer added are no reader's findings; only the bundle has them.
-
-    Raises:
-        InputError: if a batch is not released, or none is.
     """
     chosen = list(released_batches(handle, batch_ids).values())
     cases = _listed(handle, chosen)
@@ -357,11 +351,7 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
 
 
 def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
-    """The readings of released batches from before readers saw what others drew.
-
-    Raises:
-        InputError: if a batch is not released, or none is.
-    """
+    """The readings of released batches from before readers saw what others drew."""
     chosen = list(released_batches(handle, batch_ids).values())
     drawn = [reading for batch in chosen for reading in batch.readings.values()]
     readings = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)

@@ -14,9 +14,6 @@ def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dic
     """Draw cases to be shown again: the name under which each is shown -> the case.
 
     The share is above 0 and up to 1, and is rounded to at least one case.
-
-    Raises:
-        InputError: if the share is out of range.
     """
     if not 0 < share <= 1:
         raise InputError.at(

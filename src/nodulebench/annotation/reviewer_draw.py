@@ -52,9 +52,6 @@ def open_batch(
 
     ``commitment`` is a file for the office's seed; None: the log, encrypted for the organisers, or
     without keys ``commitment_file``.
-
-    Raises:
-        InputError: if the actor may not do this, or the file holds another commitment.
     """
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
     raise_problems(_apart(handle, batch_id, fields["case_ids"]))
@@ -118,9 +115,6 @@ def draw_reviewer(
 
     ``old_key`` is the private key that the organiser had when the batch was opened, if it was
     replaced since.
-
-    Raises:
-        InputError: if the actor may not do this, or the seed does not match the commitment.
     """
     order = handle.batch(batch_id).order
     if order.commitment is None or order.reviewer_id is not None:
@@ -135,11 +129,7 @@ def draw_reviewer(
 
 
 def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
-    """Draw the reviewer of a batch whose seed is lost or withheld; the audit reports this.
-
-    Raises:
-        InputError: if the actor may not do this.
-    """
+    """Draw the reviewer of a batch whose seed is lost or withheld; the audit reports this."""
     if not reason.strip():
         raise InputError.at(f"batch '{batch_id}'", "is drawn again without a reason.", "Give one.")
     fields = {

@@ -64,9 +64,6 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
     """Submit a reader's revised file, for all cases that they can revise; see ``Batch``.
 
     Without a file, the first readings are submitted unchanged.
-
-    Raises:
-        InputError: if there is nothing to revise, or the file has marks in another case.
     """
     batch = handle.batch(batch_id)
     open_cases = [
@@ -160,11 +157,7 @@ def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> 
 
 
 def step_of(fields: JsonObject) -> Action:
-    """Build an action from its fields.
-
-    Raises:
-        InputError: for each field that is not valid.
-    """
+    """Build an action from its fields."""
     try:
         return ACTIONS.validate_python(fields)
     except ValidationError as error:

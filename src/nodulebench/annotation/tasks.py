@@ -102,11 +102,7 @@ def _in_order(handle: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[st
 
 
 def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
-    """The cases in which a person has a part now, by number.
-
-    Raises:
-        InputError: if no person has that name.
-    """
+    """The cases in which a person has a part now, by number."""
     handle.workflow.roster.person(actor_id)
     within: dict[str, int] = {}
     tasks = []

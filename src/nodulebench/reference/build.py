@@ -64,11 +64,7 @@ def build_reference(
 
 
 def rule_parameters(decide: Rule, rule: str, given: Mapping[str, object]) -> JsonObject:
-    """Check the keyword arguments of a reference rule.
-
-    Raises:
-        InputError: for each parameter that is unknown, not valid or missing.
-    """
+    """Check the keyword arguments of a reference rule."""
     return checked_parameters(decide, given, f"reference rule '{rule}'")
 
 

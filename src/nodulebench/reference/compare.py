@@ -86,9 +86,5 @@ def _nearest_first(close: pl.DataFrame, left: int, right: int) -> list[int]:
 
 
 def compare_reference_files(first: Path, second: Path) -> ReferenceComparison:
-    """Pair the nodules of two references.
-
-    Raises:
-        InputError: if one cannot be read, or they have no case in common.
-    """
+    """Pair the nodules of two references."""
     return compare_references(read_reference(first), read_reference(second))

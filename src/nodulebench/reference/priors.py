@@ -159,11 +159,7 @@ _ADDED = ("change", "growth_mm", "prior_days")
 
 
 def classify_changes(source: Path, priors: Path, out: Path, cases: Path | None = None) -> Reference:
-    """Read a reference and its priors, classify the changes and write a bundle.
-
-    Raises:
-        InputError: if a file cannot be read, or the table contradicts the reference.
-    """
+    """Read a reference and its priors, classify the changes and write a bundle."""
     classified = with_priors(read_reference(source, cases=cases), read_table(priors, PRIORS))
     write_reference(classified, out)
     return classified

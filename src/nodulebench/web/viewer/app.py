@@ -218,12 +218,7 @@ class ServeOptions:
 
 
 def serve_folder(images: Path, options: ServeOptions, exam: Exam | None = None) -> None:
-    """Serve a folder of scans until the server is stopped.
-
-    Raises:
-        InputError: if the folder holds no scan, another process has the readings open, or the port
-            is taken.
-    """
+    """Serve a folder of scans until the server is stopped."""
     opening = (
         open_session(images, options.reader, options.folder)
         if exam is None
@@ -241,11 +236,7 @@ def serve_project(
     key: Path | None = None,
     passphrase: str = "",
 ) -> None:
-    """Serve one person's part of an annotation project; see ``open_project_session``.
-
-    Raises:
-        InputError: if the person has no part in it, an image is missing, or the port is taken.
-    """
+    """Serve one person's part of an annotation project; see ``open_project_session``."""
     with open_project_session(
         project, images, options.reader, options.folder, key, passphrase
     ) as session:
@@ -253,21 +244,13 @@ def serve_project(
 
 
 def serve_study(study: Path, images: Path, options: ServeOptions) -> None:
-    """Serve the locations of an observer study to a reader until the server is stopped.
-
-    Raises:
-        InputError: if the person has no part in it, an image is missing, or the port is taken.
-    """
+    """Serve the locations of an observer study to a reader until the server is stopped."""
     with open_study_session(study, images, options.reader, options.folder) as session:
         _serve(session, options)
 
 
 def serve_evaluation(result: Path, images: Path, options: ServeOptions) -> None:
-    """Serve the cases of an evaluation with their images until the server is stopped.
-
-    Raises:
-        InputError: if the result cannot be read, no case has a scan, or the port is taken.
-    """
+    """Serve the cases of an evaluation with their images until the server is stopped."""
     layer = EvaluationLayer(load_evaluated(result))
     with open_evaluation_session(images, layer, options.folder) as session:
         _serve(session, options)

@@ -298,11 +298,7 @@ def open_evaluation_session(
 
 
 def evaluated_scans(images: Path, evaluation: EvaluationLayer) -> list[Scan]:
-    """The scans of an evaluation in the order of its cases; cases without a scan are left out.
-
-    Raises:
-        InputError: if none of the cases has a scan.
-    """
+    """The scans of an evaluation in the order of its cases; cases without a scan are left out."""
     by_case = {scan.case_id: scan for scan in scans_in(images)}
     scans = [by_case[case_id] for case_id in evaluation.case_ids if case_id in by_case]
     if not scans:

@@ -110,11 +110,7 @@ class ExamSession(ReadingSession):
 def open_exam_session(
     images: Path, reader: str, exam: Exam, folder: Path | None = None
 ) -> Iterator[ExamSession]:
-    """The session of a reader who takes an exam on their own machine.
-
-    Raises:
-        InputError: if a scan is missing, or another process has the readings open.
-    """
+    """The session of a reader who takes an exam on their own machine."""
     scans, folder = scans_of(images, exam.case_ids), folder or readings_folder(images)
     with (
         open_drafts(folder, reader) as drafts,

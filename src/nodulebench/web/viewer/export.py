@@ -268,11 +268,7 @@ def read_file(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Fin
 
 
 def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
-    """Unpack the label map of a zip and its table into a folder, under the name of a case.
-
-    Raises:
-        InputError: if the zip does not hold exactly one map, or a part is too large.
-    """
+    """Unpack the label map of a zip and its table into a folder, under the name of a case."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = {part.filename: part for part in archive.infolist()}

@@ -45,9 +45,6 @@ def reading_of(
     """The nodules that a reader drew in a case; without points below 3 mm and non-nodules.
 
     ``unchanged`` findings of an earlier reading are passed on with all their digits.
-
-    Raises:
-        InputError: if a nodule has no outline.
     """
     nodules = {name: finding for name, finding in findings.items() if finding.kind == "nodule"}
     drawn = tuple(
@@ -337,10 +334,6 @@ def open_project_session(
     """The session of a person who has a part in an annotation project.
 
     ``folder`` holds their drafts; None: next to the project.
-
-    Raises:
-        InputError: if the project has no such person, an image is missing, or another process has
-            the drafts open.
     """
     handle, lock = open_project(project, key, passphrase), RLock()
     handle.workflow.roster.person(reader)

@@ -393,11 +393,7 @@ MOST_BYTES = 64 << 20
 
 
 async def _content(request: Request) -> bytes:
-    """The body of the request.
-
-    Raises:
-        InputError: if it is too large.
-    """
+    """The body of the request."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)

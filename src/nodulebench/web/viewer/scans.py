@@ -98,11 +98,7 @@ def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
 
 
 def scans_of(images: Path, wanted: Iterable[str]) -> dict[str, Scan]:
-    """All scans of a folder by case.
-
-    Raises:
-        InputError: if a wanted scan is missing.
-    """
+    """All scans of a folder by case."""
     scans = {scan.case_id: scan for scan in scans_in(images)}
     raise_problems(
         Problem(f"folder '{images.name}'", f"holds no scan of '{name}', which is needed.")
@@ -150,20 +146,12 @@ def patch_of(tiles: Tiles, middle_mm: FloatArray, width_mm: float) -> Tiles:
 
 
 def tiles_of(scan: Scan, cache: Path) -> Tiles:
-    """The voxels of a scan from the cache; a scan that is not cached is read and cached.
-
-    Raises:
-        InputError: if the scan cannot be read as a volume.
-    """
+    """The voxels of a scan from the cache; a scan that is not cached is read and cached."""
     return cached_tiles(read_tiles(scan, cache), scan, cache)
 
 
 def read_tiles(scan: Scan, cache: Path) -> Tiles:
-    """The voxels of a scan from the cache or from its files, without caching them.
-
-    Raises:
-        InputError: if the scan cannot be read as a volume.
-    """
+    """The voxels of a scan from the cache or from its files, without caching them."""
     folder = cache / _cache_key(scan)
     if (folder / GRID).is_file():
         return _load_cached(folder)

@@ -114,11 +114,7 @@ class ReadingSession:
         """The folder in which voxels are cached."""
 
     def tiles(self, number: int, *, waits_s: float) -> Tiles | None:
-        """The voxels of a scan; None if they are still being read after that time.
-
-        Raises:
-            InputError: if the scan cannot be read.
-        """
+        """The voxels of a scan; None if they are still being read after that time."""
         try:
             tiles = self._request(number).result(timeout=waits_s)
         except TimeoutError:
@@ -213,9 +209,6 @@ def open_session(images: Path, reader: str, folder: Path | None = None) -> Itera
     """The session of a reader with a folder of scans, or with one scan.
 
     ``folder`` holds readings and voxels; None: next to the scans.
-
-    Raises:
-        InputError: if the folder holds no scan, or another process has the readings open.
     """
     scans, folder = scans_in(images), folder or readings_folder(images)
     with (

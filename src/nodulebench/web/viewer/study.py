@@ -137,10 +137,6 @@ def open_study_session(
     """The session of a reader of an observer study.
 
     ``drafts_folder`` holds their drafts; None: next to the study.
-
-    Raises:
-        InputError: if the reader has no part in it, an image is missing, or another process has the
-            drafts open.
     """
     study = open_study(folder)
     scans = scans_of(images, sorted({case_id for case_id, _ in study.places(reader)}))
