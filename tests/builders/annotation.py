@@ -184,11 +184,11 @@ class WorkflowDriver:
         self.act(actor, actions.ReleaseBatch(batch_id="b1"))
 
     def sees(self, actor: str) -> list[str]:
-        readings = self.workflow.visible_readings(self.store.read(), actor, "b1")
+        readings = self.workflow.seen_readings(self.batch, actor)
         return [reading.reader_id for reading in readings]
 
     def is_shown(self, actor: str) -> list[tuple[str, int, tuple[int, ...]]]:
-        candidates = self.workflow.visible_candidates(self.store.read(), actor, "b1")
+        candidates = self.workflow.seen_candidates(self.batch, actor)
         return [
             (candidate.candidate_id, len(candidate.boxes), candidate.inconsistent_slices)
             for candidate in candidates

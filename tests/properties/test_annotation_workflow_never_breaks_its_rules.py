@@ -328,12 +328,9 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     @invariant()
     def nobody_of_the_team_sees_anothers_marks_before_release(self) -> None:
         events = self.store.read()
-        for batch_id, batch in self.workflow.batches(events).items():
+        for batch in self.workflow.batches(events).values():
             for person in PEOPLE:
-                seen = {
-                    reading.reader_id
-                    for reading in self.workflow.visible_readings(events, person, batch_id)
-                }
+                seen = {reading.reader_id for reading in self.workflow.seen_readings(batch, person)}
                 if batch.state == "released":
                     continue
                 if person in TEAMS[batch.order.team_id].member_ids or person == "office":
@@ -344,7 +341,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     @invariant()
     def readers_are_shown_the_own_boxes_of_candidates_only(self) -> None:
         events = self.store.read()
-        for batch_id, batch in self.workflow.batches(events).items():
+        for batch in self.workflow.batches(events).values():
             if batch.state == "released":
                 continue
             for person in TEAMS[batch.order.team_id].member_ids:
@@ -361,7 +358,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
                     for finding in read.findings
                     for slice_ in finding.slices
                 }
-                for seen in self.workflow.visible_candidates(events, person, batch_id):
+                for seen in self.workflow.seen_candidates(batch, person):
                     assert seen.inconsistent_slices == ()
                     for box in seen.boxes:
                         place = (box.slice_index, box.center_x_mm, box.center_y_mm, box.length_mm)

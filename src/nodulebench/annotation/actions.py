@@ -23,11 +23,28 @@ NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
 Seed = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class OpenBatch(ConfigModel):
+class BatchStep(ConfigModel):
+    """A step in a batch."""
+
+    batch_id: Name
+
+
+class CaseStep(BatchStep):
+    """A step in a case of a batch."""
+
+    case_id: str
+
+
+class CandidateStep(CaseStep):
+    """A step about a candidate of a case."""
+
+    candidate_id: str
+
+
+class OpenBatch(BatchStep):
     """Give cases to a team."""
 
     step: Literal["open"] = "open"
-    batch_id: Name
     team_id: Name
     case_ids: tuple[str, ...] = Field(min_length=1)
     reviewer_id: Name | None = None
@@ -38,39 +55,35 @@ class OpenBatch(ConfigModel):
     """The seed in an age file for the organisers, as base64; empty: it is stored elsewhere."""
 
 
-class SubmitReading(ConfigModel):
+class SubmitReading(BatchStep):
     """Submit a reading of one case."""
 
     step: Literal["read"] = "read"
-    batch_id: Name
     reading: Reading
     seed: Seed | None = None
     """The reader's seed for the draw of the reviewer."""
 
 
-class ReviseReading(ConfigModel):
+class ReviseReading(BatchStep):
     """Submit a revised reading, after seeing what others drew; the log keeps both readings."""
 
     step: Literal["revise"] = "revise"
-    batch_id: Name
     reading: Reading
     """The complete revised reading, not only its changes."""
 
 
-class CheckBatch(ConfigModel):
+class CheckBatch(BatchStep):
     """Compare the readings; a step of the program."""
 
     step: Literal["check"] = "check"
-    batch_id: Name
     checks: tuple[CaseCheck, ...] = ()
     """The outcome; filled in by the program."""
 
 
-class DrawReviewer(ConfigModel):
+class DrawReviewer(BatchStep):
     """Reveal the seed of the office and draw the reviewer, when all have read."""
 
     step: Literal["draw"] = "draw"
-    batch_id: Name
     seed: Seed
     redraw_reason: str = ""
     """Why the seed does not match the commitment (it is lost or withheld); empty: it matches."""
@@ -78,66 +91,50 @@ class DrawReviewer(ConfigModel):
     """Who was drawn; filled in by the program."""
 
 
-class TypeNodule(ConfigModel):
+class TypeNodule(CandidateStep):
     """Give the type of a nodule, as one of the readers who drew it."""
 
     step: Literal["type"] = "type"
-    batch_id: Name
-    case_id: str
-    candidate_id: str
     type: NoduleType
 
 
-class ReviewNodule(ConfigModel):
+class ReviewNodule(CandidateStep):
     """Agree with a nodule and its type, or object."""
 
     step: Literal["review"] = "review"
-    batch_id: Name
-    case_id: str
-    candidate_id: str
     agrees: bool
     comment: str = ""
 
 
-class AddNodule(ConfigModel):
+class AddNodule(CaseStep):
     """Draw a nodule that every reader missed, as reviewer."""
 
     step: Literal["add"] = "add"
-    batch_id: Name
-    case_id: str
     finding: DrawnFinding
     comment: str = ""
     candidate_id: str = ""
     """The candidate that it becomes; filled in by the program."""
 
 
-class CorrectOutline(ConfigModel):
+class CorrectOutline(CandidateStep):
     """Correct a wrong outline; the log keeps the earlier one."""
 
     step: Literal["correct"] = "correct"
-    batch_id: Name
-    case_id: str
-    candidate_id: str
     slices: tuple[DrawnSlice, ...] = Field(min_length=1)
     """The complete corrected nodule, not only its changes."""
     comment: str = ""
 
 
-class FinishCase(ConfigModel):
+class FinishCase(CaseStep):
     """Finish the review of a case: all candidates are reviewed and missed nodules added."""
 
     step: Literal["finish"] = "finish"
-    batch_id: Name
-    case_id: str
 
 
-class ArbitrateNodule(ConfigModel):
+class ArbitrateNodule(CandidateStep):
     """Settle a dispute."""
 
     step: Literal["arbitrate"] = "arbitrate"
-    batch_id: Name
-    case_id: str
-    candidate_id: str
     is_nodule: bool
     type: NoduleType | None = None
     comment: str = ""
@@ -149,21 +146,19 @@ ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 """What a commission inspects: enough cases, many kinds, good labels, lawful origin (ITU)."""
 
 
-class ApproveBatch(ConfigModel):
+class ApproveBatch(BatchStep):
     """Approve a batch for release, as commission, or reject it with a reason."""
 
     step: Literal["approve"] = "approve"
-    batch_id: Name
     approves: bool = True
     inspected: tuple[Aspect, ...] = ()
     comment: str = ""
 
 
-class ReleaseBatch(ConfigModel):
+class ReleaseBatch(BatchStep):
     """Release the batch; after this it cannot change."""
 
     step: Literal["release"] = "release"
-    batch_id: Name
 
 
 KEYS: Final = ".keys"
@@ -181,7 +176,7 @@ class ChangeKey(ConfigModel):
     reason: str = Field(min_length=1)
 
 
-SingleStep = Annotated[
+SingleStep = (
     SubmitReading
     | ReviseReading
     | CheckBatch
@@ -192,17 +187,15 @@ SingleStep = Annotated[
     | FinishCase
     | ArbitrateNodule
     | ApproveBatch
-    | ReleaseBatch,
-    Field(discriminator="step"),
-]
+    | ReleaseBatch
+)
 
 
-class Several(ConfigModel):
+class Several(BatchStep):
     """Steps in one batch that are taken together: all of them or none."""
 
     step: Literal["several"] = "several"
-    batch_id: Name
-    steps: tuple[SingleStep, ...] = Field(min_length=1)
+    steps: tuple[Annotated[SingleStep, Field(discriminator="step")], ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _has_same_batch(self) -> Self:
@@ -211,23 +204,7 @@ class Several(ConfigModel):
         return self
 
 
-Action = (
-    OpenBatch
-    | SubmitReading
-    | ReviseReading
-    | CheckBatch
-    | DrawReviewer
-    | TypeNodule
-    | ReviewNodule
-    | AddNodule
-    | CorrectOutline
-    | FinishCase
-    | ArbitrateNodule
-    | ApproveBatch
-    | ReleaseBatch
-    | ChangeKey
-    | Several
-)
+Action = SingleStep | OpenBatch | DrawReviewer | ChangeKey | Several
 ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="step")])
 
 

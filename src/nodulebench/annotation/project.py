@@ -88,6 +88,12 @@ class ProjectHandle:
         others = self.workflow.seen_of_others(batch, actor_id)
         return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
 
+    @property
+    def signer(self) -> PersonSigner | None:
+        """Signs for the person who acts; None: the project has no keys."""
+        signer = self.log.log.signer
+        return signer if isinstance(signer, PersonSigner) else None
+
     def batches(self) -> Mapping[str, Batch]:
         return Batches(self.workflow, self.log.view())
 
@@ -137,8 +143,7 @@ def change_key(
     step = checked(ChangeKey, fields, f"key of '{person_id}'")
 
     def made(_: Mapping[str, Batch]) -> Action:
-        seal = handle.log.log.signer
-        known = seal.keys_now() if isinstance(seal, PersonSigner) else {}
+        known = handle.signer.keys_now() if handle.signer else {}
         owner = next((name for name, public_key in known.items() if public_key.line == line), "")
         if owner:
             raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")

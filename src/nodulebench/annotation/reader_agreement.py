@@ -173,6 +173,10 @@ class ReaderSkill:
         """Candidates per case that no other reader drew."""
         return self.lone / self.cases
 
+    def to_json(self) -> JsonObject:
+        rates = {"sensitivity": self.sensitivity, "lone_per_case": self.lone_per_case}
+        return asdict(self) | rates
+
 
 def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
     """Compare each reader with the others.
@@ -221,11 +225,7 @@ class ReadingComparison:
                 lambda: krippendorff_alpha(self.by_reader(type_number)).to_json()
             ),
             "pairs": [asdict(pair) for pair in self.pairs],
-            "readers": [
-                asdict(skill)
-                | {"sensitivity": skill.sensitivity, "lone_per_case": skill.lone_per_case}
-                for skill in self.skills
-            ],
+            "readers": [skill.to_json() for skill in self.skills],
         }
 
     @property

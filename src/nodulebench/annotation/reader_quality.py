@@ -124,12 +124,7 @@ def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
         "group": or_reason(lambda: asdict(group_agreement(checks))),
         "pairs": [asdict(pair) for pair in pairwise_agreement(checks)],
         "readers": [
-            asdict(skill)
-            | {
-                "sensitivity": skill.sensitivity,
-                "lone_per_case": skill.lone_per_case,
-                "drift": _drift(skill.reader_id, checks, steps, periods),
-            }
+            skill.to_json() | {"drift": _drift(skill.reader_id, checks, steps, periods)}
             for skill in skills(checks)
         ],
         "repeats": [

@@ -4,7 +4,7 @@ Readers stay anonymous: they are shown as letters, in an order that depends on t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import polars as pl
 
@@ -24,21 +24,21 @@ class ShownCandidate:
     """The candidate's name; for a reader, a name that reveals nothing about other candidates."""
     slices: tuple[DrawnSlice, ...]
     """The current outline: the readers' union, or its correction; for a reader, their own."""
-    readers: Mapping[str, tuple[DrawnSlice, ...]]
-    """Letter -> what that reader drew; empty where the person may not see this."""
-    reader_count: int
-    """How many readers could have drawn it; 0: not disclosed."""
-    inconsistent_slices: tuple[int, ...]
     type: str | None
     """The current type; for a reader, the type that they gave when they drew it."""
-    types: tuple[str, ...]
-    """All types that readers gave, where they differ."""
-    why: tuple[Notice, ...]
-    """Why it is in dispute."""
-    comment: str
-    """The reviewer's comment."""
-    is_asked: bool
+    is_asked: bool = False
     """Whether it waits for an answer of the person."""
+    readers: Mapping[str, tuple[DrawnSlice, ...]] = field(default_factory=dict)
+    """Letter -> what that reader drew; empty where the person may not see this."""
+    reader_count: int = 0
+    """How many readers could have drawn it; 0: not disclosed."""
+    inconsistent_slices: tuple[int, ...] = ()
+    types: tuple[str, ...] = ()
+    """All types that readers gave, where they differ."""
+    why: tuple[Notice, ...] = ()
+    """Why it is in dispute."""
+    comment: str = ""
+    """The reviewer's comment."""
     is_nodule: bool | None = None
     """The decision; None: not decided yet, or not disclosed."""
     note: str = ""
@@ -54,7 +54,7 @@ def shown_candidates(
     """
     if batch.checks is None:
         own = batch.last_readings.get((case_id, actor_id))
-        return [_as_drawn(finding) for finding in ([] if own is None else own.findings)]
+        return [] if own is None else _as_drawn(own)
     seen = [
         candidate
         for candidate in workflow.seen_candidates(batch, actor_id)
@@ -107,10 +107,11 @@ def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -
     }
 
 
-def _as_drawn(finding: DrawnFinding) -> ShownCandidate:
-    return ShownCandidate(
-        finding.finding_id, finding.slices, {}, 0, (), finding.type, (), (), "", is_asked=False
-    )
+def _as_drawn(reading: Reading) -> list[ShownCandidate]:
+    return [
+        ShownCandidate(finding.finding_id, finding.slices, finding.type)
+        for finding in reading.findings
+    ]
 
 
 def drawn_by_others(
@@ -118,7 +119,7 @@ def drawn_by_others(
 ) -> dict[str, list[ShownCandidate]]:
     """Letter -> what that reader drew in a case, where the revising reader may see it."""
     return {
-        reading.reader_id: [_as_drawn(finding) for finding in reading.findings]
+        reading.reader_id: _as_drawn(reading)
         for reading in workflow.seen_of_others(batch, actor_id)
         if reading.case_id == case_id
     }
@@ -141,30 +142,28 @@ def _shown(
         ]
         slices = tuple(slice_ for each in own for slice_ in each.slices)
         own_type = next((finding.type for finding in own if finding.type), None)
-        return ShownCandidate(name, slices, {}, 0, (), own_type, (), (), "", key in asked)
+        return ShownCandidate(name, slices, own_type, key in asked)
     review = batch.reviews.get(key)
     types = sorted(set(batch.typings.get(key, {}).values()))
     sees_readers = {who for who, _ in members if who in batch.reader_ids} <= drawn.keys()
+    ruling = batch.rulings.get(key)
+    is_nodule = None if ruling is None else ruling.is_nodule
+    if batch.is_released:
+        is_nodule = key in batch.nodules
     return ShownCandidate(
         name,
         _united(workflow, batch, key) if sees_readers else _boxed(seen.boxes),
-        _by_letter(batch, members, drawn) if sees_readers else {},
-        len(batch.reader_ids) if sees_readers else 0,
-        seen.inconsistent_slices,
         batch.nodule_type(key),
-        tuple(types) if len(types) > 1 else (),
-        batch.dispute(key),
-        "" if review is None else review.comment,
         key in asked,
-        _outcome(batch, key),
-        batch.rulings[key].comment if key in batch.rulings else "",
+        readers=_by_letter(batch, members, drawn) if sees_readers else {},
+        reader_count=len(batch.reader_ids) if sees_readers else 0,
+        inconsistent_slices=seen.inconsistent_slices,
+        types=tuple(types) if len(types) > 1 else (),
+        why=batch.dispute(key),
+        comment="" if review is None else review.comment,
+        is_nodule=is_nodule,
+        note="" if ruling is None else ruling.comment,
     )
-
-
-def _outcome(batch: Batch, key: Key) -> bool | None:
-    if batch.is_released:
-        return key in batch.nodules
-    return batch.rulings[key].is_nodule if key in batch.rulings else None
 
 
 def _by_letter(

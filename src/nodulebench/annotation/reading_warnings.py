@@ -143,15 +143,13 @@ BLIND_STATES: tuple[State, ...] = ("reading", "checking", "typing")
 SPACING_TOLERANCE = 1e-3
 """How far the voxel size of a table may be from that of the image: tables round it."""
 
-_READING_WARNINGS_LIMITS = WarningLimits()
-
 
 def warn_of(
     readings: Sequence[Reading],
     cases: pl.DataFrame,
     images: Path | None = None,
     *,
-    limits: WarningLimits = _READING_WARNINGS_LIMITS,
+    limits: WarningLimits = _LIMITS,
 ) -> list[ReadingWarning]:
     """What is unusual about readings, case by case.
 

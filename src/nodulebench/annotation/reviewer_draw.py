@@ -22,7 +22,6 @@ from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import locked, make_folder, replace_whole
 from nodulebench.io.json_files import read_json
-from nodulebench.security.event_log.signers import PersonSigner
 from nodulebench.security.keys import PrivateKey, read_private_key
 from nodulebench.security.vault import decrypted_by, encrypted_for
 
@@ -120,9 +119,8 @@ def draw_reviewer(
     if order.commitment is None or order.reviewer_id is not None:
         raise InputError.at(f"batch '{batch_id}'", "does not wait for the draw of a reviewer.")
     if commitment is None and order.sealed:
-        seed = _opened(
-            order, _own(handle) if old_key is None else read_private_key(old_key, passphrase)
-        )
+        own = handle.signer.own if handle.signer else None
+        seed = _opened(order, own if old_key is None else read_private_key(old_key, passphrase))
     else:
         seed = _read(commitment or commitment_file(handle.folder, batch_id)).seed
     return handle.act(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
@@ -143,8 +141,8 @@ def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str)
 
 def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
     """A seed, encrypted for the organisers, except members of the team that reads."""
-    seal, roster = handle.log.log.signer, handle.workflow.roster
-    known = seal.keys_now() if isinstance(seal, PersonSigner) else {}
+    roster = handle.workflow.roster
+    known = handle.signer.keys_now() if handle.signer else {}
     members = roster.team(team_id).member_ids
     keys = [
         key
@@ -152,11 +150,6 @@ def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
         if roster.has_role(person, "organiser") and person not in members
     ]
     return base64.b64encode(encrypted_for(seed.encode(), *keys)).decode() if keys else ""
-
-
-def _own(handle: ProjectHandle) -> PrivateKey | None:
-    seal = handle.log.log.signer
-    return seal.own if isinstance(seal, PersonSigner) else None
 
 
 def _opened(order: OpenBatch, key: PrivateKey | None) -> str:

@@ -60,37 +60,24 @@ class KnownBatches:
     def of(self, handle: ProjectHandle) -> dict[str, Batch]:
         """All batches of a project, in the order in which they were opened."""
         with self._lock:
-            return self._read(handle)
-
-    def _read(self, handle: ProjectHandle) -> dict[str, Batch]:
-        self._view = view = handle.log.view(self._view)
-        batches = Batches(handle.workflow, view)
-        for batch_id in batches:
-            count = len(view.labels[batch_id])
-            if self._made.get(batch_id, (0,))[0] != count:
-                self._made[batch_id] = (count, batches[batch_id])
-            if self._made[batch_id][1].is_released:  # it gets no event any more
-                for number in view.labels[batch_id][:-1]:
-                    view.read.pop(number, None)
-        return {batch_id: self._made[batch_id][1] for batch_id in batches}
-
-
-def numbered_cases(
-    handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str
-) -> list[tuple[str, str]]:
-    """Batch and case of each task number of a person.
-
-    Where cases are shown a second time, each person has a different random order within a batch,
-    with the second time long after the first.
-    """
-    return [
-        (batch_id, case_id)
-        for batch_id, batch in batches.items()
-        for case_id in _in_order(handle, batch, actor_id)
-    ]
+            self._view = view = handle.log.view(self._view)
+            batches = Batches(handle.workflow, view)
+            for batch_id in batches:
+                count = len(view.labels[batch_id])
+                if self._made.get(batch_id, (0,))[0] != count:
+                    self._made[batch_id] = (count, batches[batch_id])
+                if self._made[batch_id][1].is_released:  # it gets no event any more
+                    for number in view.labels[batch_id][:-1]:
+                        view.read.pop(number, None)
+            return {batch_id: self._made[batch_id][1] for batch_id in batches}
 
 
 def _in_order(handle: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[str]:
+    """The cases of a batch as a person sees them.
+
+    Where cases are shown a second time, each person has a different random order, with the second
+    time long after the first.
+    """
     order = batch.order
     if not handle.repeats:
         return order.case_ids
@@ -104,32 +91,25 @@ def _in_order(handle: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[st
 def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
     """The cases in which a person has a part now, by number."""
     handle.workflow.roster.person(actor_id)
-    within: dict[str, int] = {}
-    tasks = []
-    for number, (batch_id, case_id) in enumerate(numbered_cases(handle, batches, actor_id)):
-        batch = batches[batch_id]
-        within[batch_id] = within.get(batch_id, 0) + 1
-        if has_part(handle.workflow, batch, actor_id, case_id):
-            name = str(within[batch_id]) if handle.repeats else case_id
-            mode = mode_of(handle.workflow, batch, actor_id, case_id)
-            tasks.append(Task(number, batch_id, case_id, name, mode))
+    tasks, number = [], 0
+    for batch_id, batch in batches.items():
+        for place, case_id in enumerate(_in_order(handle, batch, actor_id), start=1):
+            if has_part(handle.workflow, batch, actor_id, case_id):
+                name = str(place) if handle.repeats else case_id
+                mode = mode_of(handle.workflow, batch, actor_id, case_id)
+                tasks.append(Task(number, batch_id, case_id, name, mode))
+            number += 1
     return tasks
 
 
 def statuses_of(
     handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
-) -> list[BatchStatus]:
-    """The progress of each batch in which a person has a part."""
-    return list(_status(handle.workflow, batches, actor_id, tasks))
-
-
-def _status(
-    workflow: Workflow, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
 ) -> Iterator[BatchStatus]:
+    """The progress of each batch in which a person has a part."""
     for batch_id, batch in batches.items():
         own = [task for task in tasks if task.batch_id == batch_id]
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
-        may_release = is_ready and workflow.may_release(batch, actor_id)
+        may_release = is_ready and handle.workflow.may_release(batch, actor_id)
         if own or may_release:
             done = sum(task.mode == "done" for task in own)
             yield BatchStatus(batch_id, batch.state, done, len(own), may_release)

@@ -137,18 +137,12 @@ class Workflow:
         order, seeds = batch.order, (seed, *batch.seeds)
         return random_reviewer(self.roster.teams, order.team_id, order.batch_id, seeds)
 
-    def visible_readings(
-        self, events: Sequence[Event], actor_id: str, batch_id: str
-    ) -> list[Reading]:
-        """The readings that a person may see now.
+    def seen_readings(self, batch: Batch, actor_id: str) -> list[Reading]:
+        """The readings of a batch that a person may see now.
 
         Readers see only theirs until the batch is released; the reviewer sees all from the
         review on, an arbitrator who has not read from the arbitration on.
         """
-        return self.seen_readings(known_batch(self.batches(events), batch_id), actor_id)
-
-    def seen_readings(self, batch: Batch, actor_id: str) -> list[Reading]:
-        """The readings of a batch that a person may see now; see ``visible_readings``."""
         self.roster.person(actor_id)
         sees_all = batch.state == "released" or (
             actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
@@ -171,19 +165,13 @@ class Workflow:
         ]
         return sorted(readings, key=lambda reading: (reading.case_id, reading.reader_id))
 
-    def visible_candidates(
-        self, events: Sequence[Event], actor_id: str, batch_id: str
-    ) -> list[SeenCandidate]:
-        """The candidates that a person may see now, without who drew them.
+    def seen_candidates(self, batch: Batch, actor_id: str) -> list[SeenCandidate]:
+        """The candidates of a batch that a person may see now, without who drew them.
 
         Readers see the candidates that they drew, with their boxes. The reviewer and arbitrators
         see all candidates in their states, with the inconsistent slices; an arbitrator who has read
         sees others' candidates only where they are in dispute.
         """
-        return self.seen_candidates(known_batch(self.batches(events), batch_id), actor_id)
-
-    def seen_candidates(self, batch: Batch, actor_id: str) -> list[SeenCandidate]:
-        """The candidates of a batch that a person may see now; see ``visible_candidates``."""
         self.roster.person(actor_id)
         is_senior = self._is_senior(batch, actor_id)
         is_reader = actor_id in batch.reader_ids

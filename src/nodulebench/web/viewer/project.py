@@ -225,7 +225,7 @@ class ProjectSession(ReadingSession):
         with self._handles() as handle:
             batches = self._known.of(handle)
             tasks = list(self._tasks(handle, batches).values())
-            statuses = statuses_of(handle, batches, self.reader, tasks)
+            statuses = list(statuses_of(handle, batches, self.reader, tasks))
         return [
             {
                 "batch": status.batch_id,
