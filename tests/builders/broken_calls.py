@@ -19,12 +19,10 @@ from typing import Any
 from builders.broken_folders import SCORED
 from builders.broken_jobs import CARELESS, OPEN, SENT
 from nodulebench.cli import main as nodulebench_main
-from nodulebench.core.errors import InputError
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.io.atomic import UNFINISHED
 from nodulebench.security.keys import read_private_key
-from nodulebench.security.vault import person_secret, read_key_file
 
 ARCHIVE, RECEIVED = Path("archive"), Path("received")
 ORIGINALS: dict[str, Callable[..., Any]] = {}
@@ -137,15 +135,9 @@ class ArchiveClient:
 
 
 def open_set() -> int:
-    """Open a sealed set, with a key of one's own or with the secret of all, and verify it."""
+    """Open a sealed set and verify it."""
     sealed = Path("sealed")
-    secret = read_key_file(Path("vault.key")) if Path("vault.key").exists() else None
-    try:
-        open_sealed(sealed, person_secret(read_private_key(Path("cem.key"))), "", None)
-    except InputError:
-        if secret is None:
-            raise
-        open_sealed(sealed, secret, "Cem", None)
+    open_sealed(sealed, read_private_key(Path("cem.key")), None)
     problems = verify_sealed(sealed).problems
     sys.stdout.write("\n".join(map(str, problems)))
     return int(bool(problems))

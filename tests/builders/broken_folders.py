@@ -43,10 +43,10 @@ def make_workdir(folder: Path) -> None:
 
 def make_set(folder: Path) -> None:
     """A bundle of two cases, a policy that names keys, and a roster of two."""
-    from builders.keyed import make_keyed_lab, new_person
+    from builders.sealed import make_lab, new_person
 
     folder.mkdir(parents=True)
-    workdir = make_keyed_lab(folder, cases=2)
+    workdir = make_lab(folder, cases=2)
     for person in ("Bo2", "Dee", "Rep"):
         new_person(workdir, person)
     aliases = '\n[roster]\naliases = ["A1", "A2"]\n'

@@ -134,7 +134,6 @@ def use(command: str, out: str, *before: str) -> Job:
 CUSTODY = {
     "seal": Job(SEAL, "sealed", (), VERIFY, make_set),
     "seal --encrypt-images": Job(f"{SEAL} --encrypt-images", "sealed", (), VERIFY, make_set),
-    "seal --new-vault-key": Job("seal --new-vault-key vault.key", "vault.key"),
     "unseal": use("unseal sealed --key ada.key --reason new --out plain", "plain sealed"),
     "unseal --result": use("unseal sealed --key cem.key --result 2", "sealed", ROSTER),
     "audit --checkpoint": use(
@@ -165,12 +164,12 @@ CUSTODY = {
     ),
 }
 CURATE = "curate archive --out curated --processes 1"
-DEIDENTIFY = "deidentify in --out clean --key-table who.keys --vault-key vault.key"
-VAULT_KEY = "seal --new-vault-key vault.key"
+DEIDENTIFY = "deidentify in --out clean --key-table who.keys --key me.key"
+OWN_KEY = "custody new-key me.key"
 CLEAN = (
     "clean who.keys who.keys.quarantine.csv",
-    (VAULT_KEY,),
-    "deidentify --show-keys --key-table who.keys --vault-key vault.key",
+    (OWN_KEY,),
+    "deidentify --show-keys --key-table who.keys --key me.key",
     make_readings,
 )
 PACK, SENT = "exchange pack set --out disk --record exchange.json --to dev.pub", "send marks back"
@@ -237,8 +236,8 @@ REFERENCE = {
         make_readings,
     ),
     "reference rename": Job(
-        "reference rename luna16 --key-table who.keys --vault-key vault.key --out renamed",
-        *("renamed", (VAULT_KEY, f"{DEIDENTIFY} --jobs 1"), "", make_readings),
+        "reference rename luna16 --key-table who.keys --key me.key --out renamed",
+        *("renamed", (OWN_KEY, f"{DEIDENTIFY} --jobs 1"), "", make_readings),
     ),
     "reference priors": Job(
         "reference priors truth.csv priors.csv --out priors", "priors", (), "", make_readings

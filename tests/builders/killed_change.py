@@ -12,28 +12,26 @@ from typing import Any
 
 import pyrage  # noqa: F401 - imported here, so that the forks need not
 
-from builders.keyed import KeyedLab
 from builders.killed_sealing import in_child, is_killed_at
+from builders.sealed import SealedLab
 from nodulebench.custody.keys import rotate
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 
 JOBS = {
-    "rotate": lambda lab: rotate(lab.sealed, lab.secret("Bo"), "", key=lab.folder / "bo2.key.pub"),
-    "withdraw": lambda lab: withdraw(
-        lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x"
-    ),
+    "rotate": lambda lab: rotate(lab.sealed, lab.key("Bo"), key=lab.folder / "bo2.key.pub"),
+    "withdraw": lambda lab: withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x"),
 }
 
 
-def outcome(lab: KeyedLab) -> dict[str, Any]:
+def outcome(lab: SealedLab) -> dict[str, Any]:
     """Open what a killed change left, as the auditor would, verify it, and say what it is."""
     answer = lab.folder / "answer.json"
 
     def work() -> None:
-        opened = open_sealed(lab.sealed, lab.secret("Cem"), "", "inspect")
-        verification = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+        opened = open_sealed(lab.sealed, lab.key("Cem"), "inspect")
+        verification = verify_sealed(lab.sealed, own_key=lab.key("Safe"))
         report = {
             "problems": [str(problem) for problem in verification.problems],
             "changes": len(opened.changes),
@@ -49,7 +47,7 @@ def outcome(lab: KeyedLab) -> dict[str, Any]:
 
 def main(folder: str, job: str, step: str) -> None:
     """Run as a program."""
-    lab = KeyedLab(Path(folder))
+    lab = SealedLab(Path(folder))
     fresh = lab.folder / "fresh"
     shutil.copytree(lab.sealed, fresh)
     outcomes: list[dict[str, Any]] = []

@@ -24,6 +24,7 @@ import pydicom.pixels  # noqa: F401
 import scipy.sparse.csgraph  # noqa: F401
 
 from builders.killed_sealing import WATCHED, in_child
+from builders.people import person_key
 from nodulebench.core.errors import InputError
 from nodulebench.curation.deidentify.key_table import read_key_table
 from nodulebench.curation.deidentify.service import (
@@ -32,9 +33,8 @@ from nodulebench.curation.deidentify.service import (
     deidentify_folder,
 )
 from nodulebench.io.folders import files_below
-from nodulebench.security.vault import Secret
 
-SECRET = Secret("key file", bytes(range(32)))
+KEY = person_key("Ada")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -44,7 +44,7 @@ def run(folder: Path) -> None:
         DeidentifyOptions(
             folder=folder / "in", out=folder / "lab" / "out", key_table=folder / "lab" / "keys"
         ),
-        SECRET,
+        KEY,
     )
 
 
@@ -99,7 +99,7 @@ def main(name: str, how: str, step: str) -> None:
         report = {
             "stopped": after["slices"],
             **seen(folder),
-            "patients": [row["patient"] for row in read_key_table(folder / "lab/keys", SECRET)],
+            "patients": [row["patient"] for row in read_key_table(folder / "lab/keys", KEY)],
             "left": [path.name for path in (folder / "lab").rglob(".*")],
         }
         answer.write_text(json.dumps(report))

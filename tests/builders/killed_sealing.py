@@ -25,7 +25,8 @@ import cryptography.hazmat.primitives.asymmetric.ed25519
 import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
-from builders.sealed import SECRET, SealedLab
+from builders.people import person_key
+from builders.sealed import SealedLab
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import verify_sealed
 
@@ -75,7 +76,7 @@ def complete(lab: SealedLab) -> dict[str, Any]:
 
     def work() -> None:
         report = lab.seal()
-        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
         files = sorted(
             path.relative_to(lab.sealed).as_posix()
             for path in lab.sealed.rglob("*")
@@ -98,7 +99,7 @@ def complete(lab: SealedLab) -> dict[str, Any]:
 def score(lab: SealedLab) -> dict[str, Any]:
     """Score mine.csv on the sealed set; return the feedback."""
     order = SealedEvaluateOptions(
-        lab.folder / "mine.csv", lab.sealed, SECRET, "Bo", "Example", bootstraps=0
+        lab.folder / "mine.csv", lab.sealed, person_key("Bo"), "Example", bootstraps=0
     )
     return evaluate_sealed(order)[0]
 
@@ -108,9 +109,9 @@ def score_again(lab: SealedLab) -> dict[str, Any]:
     answer = lab.folder / "answer.json"
 
     def work() -> None:
-        left = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        left = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
         used = score(lab)["budget"]["used"]
-        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
         problems = [str(problem) for problem in (*left.problems, *verified.problems)]
         answer.write_text(json.dumps({"problems": problems, "used": used}))
 

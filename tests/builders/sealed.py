@@ -1,44 +1,39 @@
 """A small sealed test set on the disk, and everything that is needed to work with it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from builders.people import person_entry, person_key, write_key
 from nodulebench.core.tables import CASES, NODULES, Reference
+from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.seal import SealOptions, SealReport, seal_bundle
 from nodulebench.io.bundle import write_reference
-from nodulebench.security.signatures import new_key
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
-PEOPLE = """
-key_custodian = "Test laboratory"
-
-[[people]]
-name = "Ada"
-roles = ["curator"]
-
-[[people]]
-name = "Bo"
-roles = ["operator"]
-
-[[people]]
-name = "Cem"
-roles = ["auditor"]
-"""
+ROLES = {
+    "Ada": "curator",
+    "Bo": "operator",
+    "Cem": "auditor",
+    "Ria": "reader",
+    "Safe": "key_custodian",
+}
+PEOPLE = 'key_custodian = "Test laboratory"\n\n' + "".join(
+    person_entry(name, role) for name, role in ROLES.items()
+)
 POLICY = f"""{PEOPLE}
 [reuse]
 evaluations_per_developer = 2
 feedback = "rounded"
 metrics = ["luna16.recall"]
 """
-SECRET = Secret("key file", bytes(range(32)))
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 
 
 @dataclass(frozen=True)
 class SealedLab:
-    """The folder in which a test works."""
+    """The folder in which a test works; with all keys under the names of their owners."""
 
     folder: Path
 
@@ -52,21 +47,36 @@ class SealedLab:
 
     @property
     def public_key(self) -> Path:
-        return self.folder / "key.pub.pem"
+        """The key of the person who seals."""
+        return self.folder / "ada.key.pub"
+
+    def key_file(self, person: str) -> Path:
+        return self.folder / f"{person.lower()}.key"
+
+    def key(self, person: str) -> PrivateKey:
+        return person_key(person)
+
+    def line(self, person: str) -> str:
+        return person_key(person).public.line
 
     def order(self) -> SealOptions:
-        folder = self.folder
         return SealOptions(
             bundle=self.bundle,
             out=self.sealed,
-            key=folder / "key.pem",
-            secret=SECRET,
-            policy=folder / "policy.toml",
-            person="Ada",
+            own_key=self.key("Ada"),
+            policy=self.folder / "policy.toml",
         )
 
-    def seal(self) -> SealReport:
-        return seal_bundle(self.order())
+    def seal(self, **more: object) -> SealReport:
+        return seal_bundle(replace(self.order(), **more))  # type: ignore[arg-type]
+
+    def evaluate_options(
+        self, name: str, *hits: str, person: str = "Bo", **more: object
+    ) -> SealedEvaluateOptions:
+        order = SealedEvaluateOptions(
+            self.marks(name, *hits), self.sealed, self.key(person), "Example", bootstraps=0
+        )
+        return replace(order, **more)  # type: ignore[arg-type]
 
     def marks(self, name: str, *hits: str) -> Path:
         """A submission that finds the nodules of these cases."""
@@ -75,8 +85,14 @@ class SealedLab:
         return path
 
 
+def new_person(lab: SealedLab, person: str) -> str:
+    """Make a key for one more person; its public line."""
+    write_key(person, lab.folder)
+    return lab.line(person)
+
+
 def make_lab(folder: Path, policy: str = POLICY, cases: int = 4) -> SealedLab:
-    """A bundle of a few cases with a nodule each, two image files, a key and a policy."""
+    """A bundle of a few cases with a nodule each, two image files, keys and a policy."""
     lab = SealedLab(folder)
     names = [f"scan{number}" for number in range(cases)]
     table = pl.DataFrame({"case_id": names, "has_nodules": [True] * cases})
@@ -98,6 +114,7 @@ def make_lab(folder: Path, policy: str = POLICY, cases: int = 4) -> SealedLab:
         image = lab.bundle / "images" / name / "0001.dcm"
         image.parent.mkdir(parents=True)
         image.write_bytes(name.encode() * 50)
-    new_key(folder / "key.pem")
+    for name in (*ROLES, "Dee"):  # Dee: where a policy names a reporter
+        write_key(name, folder)
     (folder / "policy.toml").write_text(policy)
     return lab

@@ -4,20 +4,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from builders.sealed import PEOPLE, SECRET, SealedLab
+from builders.people import person_entry, person_key, write_key
+from builders.sealed import PEOPLE, ROLES, SealedLab
 from nodulebench.core.tables import Reference
 from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.study_reports import StudyOptions
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.marks.submission_folder import write_marks
-from nodulebench.security.signatures import new_key
 
-REPORTER = """
-[[people]]
-name = "Dee"
-roles = ["reporter"]
-"""
+REPORTER = person_entry("Dee", "reporter")
 DEVELOPERS = ("Alphacorp", "Betamed", "Gammalung", "Deltascan")
 
 
@@ -38,10 +34,10 @@ class StudyLab(SealedLab):
             "out": self.folder / "feedback",
             **more,
         }
-        return SealedEvaluateOptions(Path(), self.sealed, SECRET, "Bo", "", **options)  # type: ignore[arg-type]
+        return SealedEvaluateOptions(Path(), self.sealed, person_key("Bo"), "", **options)  # type: ignore[arg-type]
 
     def study_options(self, *evaluations: str, person: str = "Dee") -> StudyOptions:
-        return StudyOptions(self.sealed, SECRET, person, evaluations)
+        return StudyOptions(self.sealed, person_key(person), evaluations)
 
 
 def made_up_study(
@@ -57,7 +53,8 @@ def made_up_study(
     reference = made_up_reference(cases, nodules, seed=7)
     lab = StudyLab(folder, reference)
     write_reference(reference, lab.bundle)
-    new_key(folder / "key.pem")
+    for name in (*ROLES, "Dee"):
+        write_key(name, folder)
     (folder / "policy.toml").write_text(PEOPLE + REPORTER + reuse)
     lab.seal()
     lines = ["file,developer,alias,intended_use"]

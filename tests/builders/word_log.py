@@ -1,6 +1,7 @@
 """A log whose events say a word each."""
 
 import hmac
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,6 @@ from pydantic import AwareDatetime
 
 from nodulebench.security.event_log.events import LogEvent
 from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.signers import SharedSecretSigner
 from nodulebench.security.event_log.store import FolderStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,13 +22,23 @@ class Word(LogEvent):
     text: str = "word"
 
 
+@dataclass(frozen=True)
+class SecretSigner:
+    """Signs with one secret: who does not have it cannot write."""
+
+    secret: bytes
+
+    def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
+        return hmac.digest(self.secret, content, "sha256").hex()
+
+    def wrong(self, content: bytes, code: str, person: str) -> str:
+        is_same = hmac.compare_digest(code.encode(), self.make(content, person).encode())
+        return "" if is_same else "was changed, or its author cannot open the vault."
+
+
 def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> EventLog[Word]:
     """The log in a folder."""
-    seal = (
-        None
-        if key is None
-        else SharedSecretSigner(lambda text: hmac.digest(key, text, "sha256").hex())
-    )
+    seal = None if key is None else SecretSigner(key)
     return EventLog(FolderStore(folder), root, "the root", Word, seal)
 
 

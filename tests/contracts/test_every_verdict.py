@@ -9,9 +9,9 @@ import pytest
 
 import nodulebench as nb
 from builders.commands import run
-from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import PEOPLE, SealedLab, make_lab
 from builders.sealed_study import REPORTER
-from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
 from nodulebench.core.documents.records import Verdict
 from nodulebench.custody.lifecycle import open_result
@@ -130,14 +130,19 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     tmp_path: Path,
     expected: Expected,
     level: str,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lab = make_test(tmp_path, expected, REUSE[level])
     lab.seal()
-    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     verdict, is_open = expected.verdict, expected.verdict == "undecided"
-    plan = ("--plan", tmp_path / "plan.json", "--reference", lab.sealed, "--as", "Bo")
+    plan = (
+        "--plan",
+        tmp_path / "plan.json",
+        "--reference",
+        lab.sealed,
+        "--key",
+        lab.key_file("Bo"),
+    )
     options = ("--developer", "Example", "--out", tmp_path / "feedback")
     assert run("evaluate", tmp_path / "mine.csv", *plan, *options) == expected.status
     shown = capsys.readouterr().out
@@ -153,12 +158,12 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     if level in ("verdict", "rounded"):
         assert "not_assessable" not in json.dumps(document)  # says how many patients the set has
 
-    event = read_audit(lab.sealed, SECRET).events[-1]
+    event = read_audit(lab.sealed).events[-1]
     assert (event.step, event.facts["verdict"]) == ("evaluated", verdict)
     assert (REASON in str(event.facts.get("verdict_reason"))) == is_open
     assert run("audit", lab.sealed) == 0
     assert f"verdict {verdict}" in capsys.readouterr().out
-    stored = open_result(lab.sealed, SECRET, "Cem", 2)
+    stored = open_result(lab.sealed, person_key("Cem"), 2)
     assert stored["evaluation"]["plan"]["verdict"] == stored["disclosed"]["verdict"] == verdict
 
     for audience in ("lab", "developer"):
@@ -166,7 +171,7 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
             made, translate = tmp_path / f"{audience}-{name}", translator(name)
             more = ("--for", audience, "--language", name, "--out", made)
             mine = ("--algorithm", "mine") if audience == "developer" else ()
-            assert run("report", lab.sealed, "--as", "Dee", *more, *mine) == 0
+            assert run("report", lab.sealed, "--key", lab.key_file("Dee"), *more, *mine) == 0
             (page,) = made.glob("*.html")
             content = page.read_text(encoding="utf-8")
             if audience == "developer" and level in ("verdict", "rounded"):
@@ -189,22 +194,28 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     ("hits", "status"), [((4, 4), UNDECIDED), ((0, 4), NOT_MET)], ids=["undecided", "one failed"]
 )
 def test_a_roster_with_several_verdicts_exits_with_the_worst(
-    tmp_path: Path, hits: tuple[int, int], status: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, hits: tuple[int, int], status: int
 ) -> None:
     lab = make_test(tmp_path, EXPECTED[-1])
     lab.seal()
-    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     lines = ["file,developer,alias"]
     for number, count in enumerate(hits):
         lab.marks(f"m{number}.csv", *(f"scan{case}" for case in range(count)))
         lines.append(f"m{number}.csv,Developer {number},A{number}")
     (tmp_path / "roster.csv").write_text("\n".join(lines) + "\n")
-    plan = ("--plan", tmp_path / "plan.json", "--reference", lab.sealed, "--as", "Bo")
+    plan = (
+        "--plan",
+        tmp_path / "plan.json",
+        "--reference",
+        lab.sealed,
+        "--key",
+        lab.key_file("Bo"),
+    )
     assert run("evaluate", "--roster", tmp_path / "roster.csv", *plan) == status
 
 
 def test_a_plan_for_another_set_is_undecided_with_that_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The other set has as many cases, so only the digests of the plan differ."""
     lab = make_test(tmp_path, EXPECTED[0])
@@ -214,8 +225,14 @@ def test_a_plan_for_another_set_is_undecided_with_that_reason(
     (tmp_path / "plan.json").unlink()
     write_plan(other, tmp_path / "plan.json")
     lab.seal()
-    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
-    given = ("--reference", lab.sealed, "--plan", tmp_path / "plan.json", "--as", "Bo")
+    given = (
+        "--reference",
+        lab.sealed,
+        "--plan",
+        tmp_path / "plan.json",
+        "--key",
+        lab.key_file("Bo"),
+    )
     assert run("evaluate", tmp_path / "mine.csv", *given, "--developer", "Example") == UNDECIDED
     shown = capsys.readouterr().out
     assert "plan accept: undecided (the test was not the planned one)" in shown

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import make_keyed_lab
 from builders.sealed import SealedLab, make_lab
 from nodulebench.cli import main
+from nodulebench.security.keys import read_public_key
 
 pytest.importorskip("cryptography")
 
@@ -14,9 +14,7 @@ pytest.importorskip("cryptography")
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SealedLab:
     monkeypatch.chdir(tmp_path)
-    made = make_lab(tmp_path)
-    (tmp_path / "passphrase").write_text("correct horse\n")
-    return made
+    return make_lab(tmp_path)
 
 
 def run(*words: str) -> int:
@@ -25,7 +23,7 @@ def run(*words: str) -> int:
     return int(stopped.value.code or 0)
 
 
-SEAL = ["seal", "bundle", "--key", "key.pem", "--policy", "policy.toml", "--as", "Ada"]
+SEAL = ["seal", "bundle", "--key", "ada.key", "--policy", "policy.toml"]
 OUT = ["--out", "sealed"]
 SEAL += OUT
 
@@ -36,41 +34,46 @@ def test_protocols_that_divide_differently_are_reported(
     policy = lab.folder / "policy.toml"
     named = '[reuse]\nprotocols = ["luna16", "fotin-2008"]'
     policy.write_text(policy.read_text().replace("[reuse]", named))
-    assert run("seal", "--new-vault-key", "vault.key") == 0
-    assert run(*SEAL, "--vault-key", "vault.key") == 0
+    assert run(*SEAL) == 0
     shown = capsys.readouterr().err
     assert "protocols luna16 and fotin-2008 of the policy differ in size_limit" in shown
 
 
 def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture[str]) -> None:
-    key = ["--vault-key", "vault.key"]
-    assert run("seal", "--new-vault-key", "vault.key") == 0
-    assert run(*SEAL, *key) == 0
+    assert run(*SEAL) == 0
     shown = capsys.readouterr()
     assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
-    assert "one shared secret opens this set" in shown.err
     assert "the policy names neither plans nor protocols" in shown.err
-    assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
+    assert run("verify", "sealed", "--public-key", "ada.key.pub", "--key", "cem.key") == 0
     out = capsys.readouterr().out
-    assert "log         1 events, chain and codes" in out
+    assert "log         1 events, chain and all signatures" in out
     assert "sealed: verified" in out
 
     lab.marks("mine.csv", "scan0", "scan1")
-    score = ["evaluate", "mine.csv", "--reference", "sealed", "--as", "Bo", "--bootstraps", "20"]
-    assert run(*score, "--developer", "Example", *key, "--out", "feedback") == 0
+    score = [
+        "evaluate",
+        "mine.csv",
+        "--reference",
+        "sealed",
+        "--key",
+        "bo.key",
+        "--bootstraps",
+        "20",
+    ]
+    assert run(*score, "--developer", "Example", "--out", "feedback") == 0
     out = capsys.readouterr().out
     assert "luna16.recall 0.5, at least" in out
     assert "evaluation 1 of 2" in out
-    assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
+    assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
     out = capsys.readouterr().out
     assert "evaluated           Bo (operator)" in out
     assert "developer example: 1 of 2 evaluations" in out
     assert "wrote small.checkpoint: 3 events" in out
 
-    assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
+    assert run("unseal", "sealed", "--key", "bo.key", "--out", "plain", "--reason", "x") == 1
     assert "'Bo' is operator and may not export" in capsys.readouterr().err
-    assert run("unseal", "sealed", "--as", "Ada", *key, "--out", "plain", "--reason", "x") == 0
-    assert run("unseal", "sealed", "--as", "Cem", *key, "--result", "2") == 0
+    assert run("unseal", "sealed", "--key", "ada.key", "--out", "plain", "--reason", "x") == 0
+    assert run("unseal", "sealed", "--key", "cem.key", "--result", "2") == 0
     assert '"corrected"' in capsys.readouterr().out
 
     for event in sorted(Path("sealed/audit").glob("0*.json"))[2:]:
@@ -81,61 +84,49 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run("audit", "sealed") == 1
 
 
-def test_the_same_with_a_key_for_each_person(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_key_is_named_by_the_environment_and_may_have_a_passphrase(
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("pyrage")
-    monkeypatch.chdir(tmp_path)
-    lab = make_keyed_lab(tmp_path)
-    assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
-    shown = capsys.readouterr()
-    assert "sealed small: 15 files" in shown.out
-    assert "one secret" not in shown.err
+    Path("right").write_text("correct horse\n")
+    Path("wrong").write_text("other\n")
+    assert run("custody", "new-key", "dan.key", "--passphrase-file", "right") == 0
+    policy = lab.folder / "policy.toml"
+    new = read_public_key(Path("dan.key.pub")).line
+    policy.write_text(policy.read_text().replace(lab.line("Bo"), new))
+    assert run(*SEAL) == 0
     lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
-    assert run(*score, "--bootstraps", "20", "--key", "bo.key", "--as", "Cem") == 1
-    assert "belongs to 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
-    monkeypatch.setenv("NODULEBENCH_KEY", "bo.key")
-    assert run(*score, "--bootstraps", "20") == 0
-    assert "evaluation 1 of 2" in capsys.readouterr().out
-    monkeypatch.delenv("NODULEBENCH_KEY")
-    assert run("unseal", "sealed", "--key", "bo.key", "--out", "plain", "--reason", "x") == 1
-    assert run("unseal", "sealed", "--key", "ada.key", "--out", "plain", "--reason", "x") == 0
-    assert run("unseal", "sealed", "--key", "cem.key", "--result", "3") == 0
+    monkeypatch.setenv("NODULEBENCH_KEY", "dan.key")
     capsys.readouterr()
-    assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
-    out = capsys.readouterr().out
-    assert "evaluated           Bo (operator)" in out
-    assert "one secret" not in out
-    verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
-    assert run(*verify, "--public-key", "ada.key.pub") == 0
-    assert "7 events, chain and all signatures" in capsys.readouterr().out
+    assert run(*score, "--bootstraps", "20") == 1
+    assert "dan.key: has a passphrase, but none was given" in capsys.readouterr().err
+    assert run(*score, "--bootstraps", "20", "--key-passphrase-file", "wrong") == 1
+    assert "does not open with this passphrase" in capsys.readouterr().err
+    assert run(*score, "--bootstraps", "20", "--key-passphrase-file", "right") == 0
+    assert "evaluation 1 of 2" in capsys.readouterr().out
 
 
 def test_no_name_passes_for_an_event_of_the_log(
     lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = ["--vault-key", "vault.key"]
-    assert run("seal", "--new-vault-key", "vault.key") == 0
-    assert run(*SEAL, *key) == 0
+    assert run(*SEAL) == 0
     marks = lab.marks("mine\n   9  forged\x1b[2K.csv", "scan0")
-    score = ["evaluate", str(marks), "--reference", "sealed", "--as", "Bo", "--bootstraps", "20"]
-    assert run(*score, "--developer", "Example", *key) == 0
+    score = [
+        "evaluate",
+        str(marks),
+        "--reference",
+        "sealed",
+        "--key",
+        "bo.key",
+        "--bootstraps",
+        "20",
+    ]
+    assert run(*score, "--developer", "Example") == 0
     capsys.readouterr()
     assert run("audit", "sealed") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["1", "2", "3", "developer", "one"]
+    assert [line.split()[0] for line in lines] == ["1", "2", "3", "developer"]
     assert r"algorithm mine\n   9  forged\x1b[2K" in lines[1]
-
-
-def test_a_passphrase_comes_from_a_file(lab: SealedLab, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*SEAL, "--passphrase-file", "passphrase") == 0
-    lab.marks("mine.csv", "scan0")
-    score = ["evaluate", "mine.csv", "--reference", "sealed", "--as", "Bo", "--bootstraps", "0"]
-    (lab.folder / "wrong").write_text("other\n")
-    assert run(*score, "--developer", "Example", "--passphrase-file", "wrong") == 1
-    assert "does not open with this passphrase" in capsys.readouterr().err
-    assert run(*score, "--developer", "Example", "--passphrase-file", "passphrase") == 0
 
 
 def test_a_sealed_set_needs_a_key_and_a_developer(
@@ -150,13 +141,14 @@ def test_a_sealed_set_needs_a_key_and_a_developer(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (SEAL, "give --key, or --vault-key or --passphrase-file"),
-        (["seal"], "give BUNDLE, --key, --policy and --out, or --new-vault-key"),
+        (["seal", "bundle", *SEAL[4:]], "give --key: your private OpenSSH key"),
+        (["seal"], "Missing argument 'BUNDLE'"),
+        ([*SEAL, "--vault-key", "vault.key"], "No such option '--vault-key'"),
         (
-            ["evaluate", "a", "b", "--reference", "sealed", "--as", "Bo", "--developer", "x"],
+            ["evaluate", "a", "b", "--reference", "sealed", "--key", "bo.key", "--developer", "x"],
             "a sealed set takes one submission",
         ),
-        (["unseal", "sealed", "--as", "Ada"], "give --out, or --result"),
+        (["unseal", "sealed", "--key", "ada.key"], "give --out, or --result"),
     ],
 )
 @pytest.mark.usefixtures("lab")
@@ -189,7 +181,7 @@ def test_keys_come_are_replaced_and_go(
 ) -> None:
     pytest.importorskip("pyrage")
     monkeypatch.chdir(tmp_path)
-    make_keyed_lab(tmp_path)
+    make_lab(tmp_path)
     assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
     for name in ("bo2", "dee"):
         assert run("custody", "new-key", name, "--comment", name) == 0
@@ -233,7 +225,7 @@ def test_a_set_loses_a_patient(
 ) -> None:
     pytest.importorskip("pyrage")
     monkeypatch.chdir(tmp_path)
-    lab = make_keyed_lab(tmp_path)
+    lab = make_lab(tmp_path)
     assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
     lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
@@ -249,5 +241,4 @@ def test_a_set_loses_a_patient(
     assert "withdrawn           Ada (curator)  cases scan1, change sha256:" in out
     assert "erased_evaluations 1, files 1, reason consent ended" in out
     assert "evaluation 2 was made with scan1, withdrawn since" in out
-    assert "one secret" not in out
     assert run("verify", "sealed", "--key", "safe.key") == 0

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders.identified_slice import identified_slice, write_slice
+from builders.people import write_key
 from nodulebench.cli import main
 
 pytest.importorskip("cryptography")
@@ -15,7 +16,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for number in (1, 2):
         write_slice(identified_slice(number), tmp_path / "in" / f"{number}.dcm")
-    (tmp_path / "passphrase").write_text("correct horse\n")
+    write_key("Ada", tmp_path)
+    write_key("Bo", tmp_path)
 
 
 def run(*words: str) -> int:
@@ -25,7 +27,7 @@ def run(*words: str) -> int:
 
 
 CLEAN = ["deidentify", "in", "--out", "out", "--key-table", "keys", "--jobs", "1"]
-CLEAN += ["--passphrase-file", "passphrase"]
+CLEAN += ["--key", "ada.key"]
 
 
 def test_slices_are_cleaned_and_pass_the_check(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,20 +73,26 @@ def test_omitted_parts_are_named_and_change_the_exit_status(
 def test_the_key_table_is_shown_to_who_can_open_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*CLEAN, "--prefix", "SITE7") == 0
     capsys.readouterr()
-    show = ("deidentify", "--show-keys", "--key-table", "keys", "--passphrase-file")
-    assert run(*show, "passphrase") == 0
+    show = ("deidentify", "--show-keys", "--key-table", "keys", "--key")
+    assert run(*show, "ada.key") == 0
     head, row = capsys.readouterr().out.splitlines()
     assert head == "patient,issuer,pseudonym,days,study,new_study,series,new_series"
     assert row.split(",")[0] == str(identified_slice(1).PatientID)
     assert row.split(",")[2].startswith("SITE7")
-    Path("other").write_text("another horse\n")
-    assert run(*show, "other") == 1
+    assert run(*show, "bo.key", "--colleague", "ada.key.pub") == 1
     shown = capsys.readouterr()
     assert shown.out == ""
+    assert "Ask its writer to run deidentify with --colleague YOUR_PUBLIC_KEY" in shown.err
     assert str(identified_slice(1).PatientID) not in shown.err
+    assert run(*CLEAN, "--prefix", "SITE7", "--colleague", "bo.key.pub") == 0
+    capsys.readouterr()
+    assert run(*show, "bo.key", "--colleague", "ada.key.pub") == 0
+    assert capsys.readouterr().out.splitlines() == [head, row]
+    assert run(*show, "bo.key") == 1
+    assert "Give the writer's public key with --colleague" in capsys.readouterr().err
     assert run("deidentify", "--show-keys") == 2
     assert "give --key-table with --show-keys" in capsys.readouterr().err
-    assert run("deidentify", "--show-keys", "--key-table", "none", *show[-1:], "passphrase") == 1
+    assert run("deidentify", "--show-keys", "--key-table", "none", *show[-1:], "ada.key") == 1
     assert "none: does not exist." in capsys.readouterr().err
 
 
@@ -128,7 +136,7 @@ def test_no_slice_commands_the_terminal_or_a_spreadsheet(
     shown = capsys.readouterr()
     assert run("deidentify", "in", "--check") == 1
     checked = capsys.readouterr()
-    show = ("deidentify", "--show-keys", "--key-table", "keys", "--passphrase-file", "passphrase")
+    show = ("deidentify", "--show-keys", "--key-table", "keys", "--key", "ada.key")
     assert run(*show) == 0
     keys = capsys.readouterr().out
     for text in (shown.out, shown.err, checked.out, checked.err, keys):

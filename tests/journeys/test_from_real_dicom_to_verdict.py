@@ -8,8 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.people import write_key
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
+from builders.sealed import PEOPLE
+from builders.sealed_study import REPORTER
 from nodulebench.cli import main
 from nodulebench.io.formats import read_reference
 
@@ -17,21 +20,13 @@ pytest.importorskip("cryptography")
 
 SCANS = ("LIDC-IDRI-0001", "LIDC-IDRI-0407")
 LUNA16 = TEST_DATA / "luna16"
-POLICY = """
-key_custodian = "Test laboratory"
-people = [
-  { name = "Ada", roles = ["curator"] },
-  { name = "Bo", roles = ["operator"] },
-  { name = "Rea", roles = ["reporter"] },
-]
-
+POLICY = f"""{PEOPLE}{REPORTER}
 [reuse]
 feedback = "rounded"
 metrics = ["luna16.recall"]
 protocols = ["luna16"]
 minimum_stratum = 1
 """
-OPEN = ("--vault-key", "vault.key")
 
 
 def run(words: str) -> int:
@@ -53,10 +48,10 @@ def test_commands_make_a_report_of_ten_algorithms_from_real_scans(
     for scan in SCANS:
         original = plain_scan(tmp_path_factory, scan)
         shutil.copytree(original, f"incoming/{scan}", copy_function=os.link)
-    vault = "--vault-key vault.key"
-    assert run("seal --new-vault-key vault.key") == 0
+    for name in ("Ada", "Bo", "Dee"):
+        write_key(name, tmp_path)
     assert run("curate incoming --out first") == 0
-    table = f"--key-table who.keys {vault}"
+    table = "--key-table who.keys --key ada.key"
     assert run(f"deidentify --curated first --out clean {table} --no-pixel-check --jobs 2") == 0
     assert run("curate clean --out curated --against first/fingerprints.csv") == 0
     assert "listed_pixels" in capsys.readouterr().out  # the same scans under other names
@@ -82,14 +77,13 @@ def test_commands_make_a_report_of_ten_algorithms_from_real_scans(
         rows.append(f"m{number}.csv,Company {number},A{number + 1}")
     Path("roster.csv").write_text("\n".join(rows))
     Path("policy.toml").write_text(POLICY)
-    assert run("sign --new-key key.pem") == 0
-    assert run(f"seal bag --key key.pem {vault} --policy policy.toml --as Ada --out sealed") == 0
+    assert run("seal bag --key ada.key --policy policy.toml --out sealed") == 0
     score = "evaluate --roster roster.csv --reference sealed --protocol luna16"
-    assert run(f"{score} --as Bo {vault} --out feedback") == 0
-    assert run(f"report sealed --as Rea {vault} --baseline A1 --out study") == 0
-    assert run("sign study --key key.pem") == 0
-    assert run(f"verify sealed {vault} --public-key key.pub.pem") == 0
-    assert run("verify study --public-key key.pub.pem") == 0
+    assert run(f"{score} --key bo.key --out feedback") == 0
+    assert run("report sealed --key dee.key --baseline A1 --out study") == 0
+    assert run("sign study --key ada.key") == 0
+    assert run("verify sealed --key ada.key --public-key ada.key.pub") == 0
+    assert run("verify study --public-key ada.key.pub") == 0
     named = json.loads(Path("study/evaluation.json").read_text("utf-8"))["algorithms"]
     assert [entry["name"] for entry in named] == [f"A{number}" for number in range(1, 11)]
     assert "6279.6001" not in Path("study/report.html").read_text("utf-8")

@@ -13,6 +13,7 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.identified_slice import identified_slice
+from builders.people import write_key
 from builders.tables import Slice, case, mark, nodule, reference, submission
 from nodulebench.cli import main
 from nodulebench.curation import pacs as receive
@@ -211,8 +212,7 @@ def test_a_server_that_gives_hostile_series(
     whole = hostile_slice()
     served(str(whole.SeriesInstanceUID), whole)
     output_of(*fetch, "--out", out)
-    (tmp_path / "passphrase").write_text("correct horse\n")
-    keys = ("--key-table", tmp_path / "keys", "--passphrase-file", tmp_path / "passphrase")
+    keys = ("--key-table", tmp_path / "keys", "--key", write_key("Ada", tmp_path))
     output_of("deidentify", out, "--out", tmp_path / "clean", *keys, "--jobs", 1)
     table = output_of("deidentify", "--show-keys", *keys)
     cells = [cell for row in csv.reader(table.splitlines()) for cell in row]

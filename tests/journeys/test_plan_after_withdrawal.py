@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.commands import run
-from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
+from builders.sealed import PEOPLE, SealedLab, make_lab
 from nodulebench.core.tables import CASES
 from nodulebench.io.bundle import read_reference, write_reference
 
@@ -18,8 +18,7 @@ CRITERIA = (
     'comparison = ">="\nlimit = 0.9\n'
 )
 HITS = tuple(f"scan{number}" for number in range(10))
-OPEN = ("--vault-key", "vault.key")
-EVALUATE = ("evaluate", "all.csv", "--as", "Bo", *OPEN, "--developer", "Example")
+EVALUATE = ("evaluate", "all.csv", "--key", "bo.key", "--developer", "Example")
 
 
 @pytest.fixture
@@ -31,9 +30,6 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SealedLab:
     cases = pl.concat([plain.cases, CASES.conform(healthy, "cases")], how="diagonal_relaxed")
     write_reference(replace(plain, cases=cases), made.bundle)
     (tmp_path / "criteria.toml").write_text(CRITERIA)
-    vault_key = tmp_path / "vault.key"
-    vault_key.write_text(f"nodulebench-vault-key-1 {SECRET.value.hex()}\n")
-    vault_key.chmod(0o600)
     made.marks("all.csv", *HITS)
     monkeypatch.chdir(tmp_path)
     return made
@@ -50,17 +46,17 @@ def freeze(reference: str, plan: str) -> str:
 def seal(bundle: str, out: str, reuse: str) -> None:
     """Seal a bundle by the command under a policy."""
     Path("policy.toml").write_text(f"{PEOPLE}[reuse]\n{reuse}\n")
-    given = ("--key", "key.pem", "--policy", "policy.toml", "--as", "Ada", "--out", out)
-    assert run("seal", bundle, *given, *OPEN) == 0
+    given = ("--key", "ada.key", "--policy", "policy.toml", "--out", out)
+    assert run("seal", bundle, *given) == 0
 
 
 def withdraw() -> None:
-    given = ("--as", "Ada", *OPEN, "--case", "healthy", "--reason", "consent withdrawn")
+    given = ("--key", "ada.key", "--case", "healthy", "--reason", "consent withdrawn")
     assert run("custody", "withdraw", "sealed", *given) == 0
 
 
 def export() -> None:
-    given = ("--as", "Ada", *OPEN, "--reason", "new plan", "--out", "plain")
+    given = ("--key", "ada.key", "--reason", "new plan", "--out", "plain")
     assert run("unseal", "sealed", *given) == 0
 
 
@@ -130,7 +126,7 @@ def test_a_roster_with_the_old_plan_is_refused_before_anything_is_charged(
     seal("bundle", "sealed", "evaluations_per_developer = 1")
     withdraw()
     (lab.folder / "roster.csv").write_text("file,developer,alias\nall.csv,Example,A1\n")
-    given = ("--roster", "roster.csv", "--as", "Bo", *OPEN, "--plan", "old.json")
+    given = ("--roster", "roster.csv", "--key", "bo.key", "--plan", "old.json")
     assert run("evaluate", *given, "--reference", "sealed", "--out", "feedback") == 1
     assert "was frozen for 11 cases" in capsys.readouterr().err
     assert "evaluation_charged" not in steps("sealed")

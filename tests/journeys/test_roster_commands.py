@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import SECRET
 from builders.sealed_study import StudyLab, made_up_study
 from nodulebench.cli import main
 
@@ -19,18 +18,14 @@ feedback = "metrics"
 aliases = ["A1", "A2", "A3"]
 shows_others = true
 """
-OPEN = ("--vault-key", "vault.key")
-EVALUATE = ("evaluate", "--roster", "roster.csv", "--reference", "sealed", "--as", "Bo", *OPEN)
+EVALUATE = ("evaluate", "--roster", "roster.csv", "--reference", "sealed", "--key", "bo.key")
 PROTOCOL = ("--protocol", "nifdc-2022", "--bootstraps", "20", "--out", "feedback")
-REPORT = ("report", "sealed", "--as", "Dee", *OPEN)
+REPORT = ("report", "sealed", "--key", "dee.key")
 
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyLab:
     lab = made_up_study(tmp_path, REUSE, cases=30, nodules=120)
-    key = tmp_path / "vault.key"
-    key.write_text(f"nodulebench-vault-key-1 {SECRET.value.hex()}\n")
-    key.chmod(0o600)
     monkeypatch.chdir(tmp_path)
     return lab
 
@@ -52,23 +47,23 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
     assert run(*EVALUATE, *PROTOCOL) == 0
     assert capsys.readouterr().out.count("done before, and charged once") == 2
 
-    compare = ("compare", "sealed", "--as", "Dee", *OPEN, "--baseline", "A1", "--metric", "recall")
+    compare = ("compare", "sealed", "--key", "dee.key", "--baseline", "A1", "--metric", "recall")
     assert run(*compare, "--bootstraps", "40", "--permutations", "0") == 0
     assert "A3" in capsys.readouterr().out
     assert run(*REPORT, "--baseline", "A1", "--out", "study") == 0
-    assert run("sign", "study", "--key", "key.pem", "--by", "SealedLab") == 0
+    assert run("sign", "study", "--key", "ada.key", "--by", "SealedLab") == 0
     capsys.readouterr()
-    check = ("verify", "study", "--public-key", "key.pub.pem")
+    check = ("verify", "study", "--public-key", "ada.key.pub")
     assert run(*check) == 0
     assert "nothing: made from evaluations 2, 8, 6 of the sealed set" in capsys.readouterr().out
-    assert run(*check, "--reference", "sealed", "--as", "Cem", *OPEN) == 0
+    assert run(*check, "--reference", "sealed", "--key", "cem.key") == 0
     assert "all agree" in capsys.readouterr().out
 
     assert run(*REPORT, "--for", "developer", "--algorithm", "A2", "--out", "copy") == 0
     named = json.loads(Path("copy/evaluation.json").read_text())["algorithms"]
     assert [algorithm["name"] for algorithm in named] == ["Betamed-finder-1", "A1", "A3"]
 
-    assert run("audit", "sealed", *OPEN) == 0
+    assert run("audit", "sealed") == 0
     output = capsys.readouterr().out
     for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 evaluations"):
         assert word in output
@@ -77,10 +72,10 @@ def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["evaluate", "--reference", "sealed", "--as", "Bo"], "Missing argument 'MARKS...'"),
+        (["evaluate", "--reference", "sealed", "--key", "bo.key"], "Missing argument 'MARKS...'"),
         ([*EVALUATE, "--name", "x"], "and neither tables of cases"),
         ([*REPORT], "a sealed set needs --out"),
-        (["compare", "sealed", "study", "--as", "Dee"], "needs --baseline instead of OLD"),
+        (["compare", "sealed", "study", "--key", "dee.key"], "needs --baseline instead of OLD"),
     ],
 )
 @pytest.mark.usefixtures("lab")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import verify_sealed, write_checkpoint
 
@@ -20,10 +21,10 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
     for name, hits in (("one.csv", ("scan0",)), ("two.csv", ("scan0", "scan1"))):
         evaluate_sealed(
             SealedEvaluateOptions(
-                lab.marks(name, *hits), lab.sealed, SECRET, "Bo", "Example", bootstraps=10
+                lab.marks(name, *hits), lab.sealed, person_key("Bo"), "Example", bootstraps=10
             )
         )
-    write_checkpoint(lab.sealed, lab.folder / "checkpoint.json", key=lab.folder / "key.pem")
+    write_checkpoint(lab.sealed, lab.folder / "checkpoint.json", key=lab.key_file("Ada"))
     return lab
 
 
@@ -38,7 +39,7 @@ def test_an_untouched_set_verifies(used: SealedLab) -> None:
     verification = verify_sealed(
         used.sealed,
         public_key=used.public_key,
-        secret=SECRET,
+        own_key=person_key("Safe"),
         checkpoints=[used.folder / "checkpoint.json"],
     )
     assert verification.is_good, verification.problems
@@ -112,19 +113,17 @@ def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
     events = sorted((folder / "audit").glob("0*.json"))
     for path in (folder / "results").glob("00000004*"):
         path.unlink()
-    from nodulebench.custody.audit import log_of
-    from nodulebench.custody.state import vault_seal
-    from nodulebench.io.json_files import read_json
+    from nodulebench.custody.audit import PolicySeal, log_of
+    from nodulebench.custody.policy import parse_policy
     from nodulebench.io.manifests import file_digest
-    from nodulebench.security.vault import open_vault
 
-    vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
-    log = log_of(folder, file_digest(folder / "manifest.json"), vault_seal(vault))
-    log.write_head(log.check().events, "Bo")  # as whoever keeps the secret could
+    seal = PolicySeal(parse_policy(POLICY, "policy.toml"), person_key("Bo"))
+    log = log_of(folder, file_digest(folder / "manifest.json"), seal)
+    log.write_head(log.check().events, "Bo")  # as Bo could
     assert len(events) == 3
-    assert verify_sealed(folder, secret=SECRET).is_good
+    assert verify_sealed(folder, own_key=person_key("Safe")).is_good
     verification = verify_sealed(
-        folder, secret=SECRET, checkpoints=[used.folder / "checkpoint.json"]
+        folder, own_key=person_key("Safe"), checkpoints=[used.folder / "checkpoint.json"]
     )
     assert [str(problem) for problem in verification.problems] == [
         f"{used.folder / 'checkpoint.json'}: says that the log has 5 events, but it ends with 3: "
@@ -132,17 +131,22 @@ def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
     ]
 
 
-def test_an_event_forged_without_the_secret_is_found_with_it(
+def test_an_event_forged_without_the_key_of_its_person_is_found(
     used: SealedLab, tmp_path: Path
 ) -> None:
-    from nodulebench.custody.audit import log_of, next_event
+    from nodulebench.custody.audit import PolicySeal, log_of, next_event
+    from nodulebench.custody.policy import parse_policy
     from nodulebench.io.manifests import file_digest
-    from nodulebench.security.event_log.signers import SharedSecretSigner
+    from nodulebench.security.signatures import signature_code
+
+    class Forger(PolicySeal):
+        def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
+            return signature_code(content, person_key("Cem"))
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)
     bundle = file_digest(folder / "manifest.json")
-    seal = SharedSecretSigner(lambda _: "hmac-sha256:" + "0" * 64)
+    seal = Forger(parse_policy(POLICY, "policy.toml"))
     log = log_of(folder, bundle, seal)
     events = log.check().events
     forged = next_event(
@@ -157,9 +161,8 @@ def test_an_event_forged_without_the_secret_is_found_with_it(
     )
     (folder / "audit" / "00000006.json").write_bytes(forged.to_bytes())
     log.write_head([*events, forged], "Bo")
-    assert verify_sealed(folder).is_good  # the chain alone cannot tell
-    named = [str(problem) for problem in verify_sealed(folder, secret=SECRET).problems]
-    assert any("00000006.json: was changed, or its author cannot open" in text for text in named)
+    named = [str(problem) for problem in verify_sealed(folder).problems]
+    assert any("00000006.json: was changed, or was not signed with" in text for text in named)
     assert any("head.json: was changed" in text for text in named)
 
 
@@ -179,10 +182,7 @@ def test_a_checkpoint_that_was_changed_or_is_anothers_is_named(
     assert "belongs to another log than that of the manifest" in str(verification.problems[0])
 
 
-def test_a_wrong_secret_is_said(used: SealedLab) -> None:
-    from nodulebench.security.vault import Secret
-
-    verification = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
-    assert any(
-        "does not open with this key file" in str(problem) for problem in verification.problems
-    )
+def test_a_strangers_key_is_reported(used: SealedLab) -> None:
+    verification = verify_sealed(used.sealed, own_key=person_key("Eve"))
+    named = [str(problem) for problem in verification.problems]
+    assert any("wraps nothing for the key" in text for text in named)

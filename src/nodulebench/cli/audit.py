@@ -7,9 +7,8 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
-    Opening,
-    secret_from,
-    secret_options,
+    OwnKey,
+    own_key_options,
     signing_passphrase,
 )
 from nodulebench.cli.terminal import ProgressLine
@@ -20,19 +19,16 @@ if TYPE_CHECKING:
 
 @click.command("audit")
 @click.argument("sealed", type=FILE)
-@secret_options
+@own_key_options("Private key, PEM or OpenSSH, that signs the checkpoint.")
 @click.option(
     "--checkpoint", type=FILE, help="Write a checkpoint of the log, to be stored elsewhere."
 )
 def command(
     sealed: Path,
-    opening: Opening,
+    own_key: OwnKey,
     checkpoint: Path | None,
 ) -> int:
     r"""Show the log of the sealed set SEALED, and check its chain and signatures.
-
-    If people have keys, their signatures are checked; else codes, which need the secret. The
-    key, PEM or OpenSSH, signs the checkpoint.
 
     \b
     nodulebench audit sealed/
@@ -41,9 +37,8 @@ def command(
     from nodulebench.core.text import in_a_line
     from nodulebench.custody.verify import read_audit, write_checkpoint
 
-    secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):
-        report = read_audit(sealed, secret)
+        report = read_audit(sealed)
     # who submits names files and developers: no name may pass for an event
     for event in report.events:
         click.echo(in_a_line(_line(event)))
@@ -52,15 +47,13 @@ def command(
         click.echo(in_a_line(f"developer {use.developer}: {used}"))
     for number, cases in report.outdated.items():
         click.echo(in_a_line(f"evaluation {number} was made with {cases}, withdrawn since"))
-    if not report.has_keys:
-        click.echo("one shared secret: the names are not verified")
     for problem in (*report.problems, *report.dates):
         click.echo(f"error: {problem}", err=True)
     if report.problems:
         return 1
     if checkpoint is not None:
-        passphrase = signing_passphrase(opening.key, opening.key_passphrase_file)
-        made = write_checkpoint(sealed, checkpoint, key=opening.key, passphrase=passphrase)
+        passphrase = signing_passphrase(own_key.path, own_key.passphrase_file)
+        made = write_checkpoint(sealed, checkpoint, key=own_key.path, passphrase=passphrase)
         click.echo(f"wrote {checkpoint}: {made.events} events, {made.digest}")
     return 1 if report.dates else 0
 

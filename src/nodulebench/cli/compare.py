@@ -10,9 +10,9 @@ from nodulebench.cli.options import (
     FILE,
     POSITIVE,
     WHOLE,
-    Opening,
-    opening_options,
+    OwnKey,
     option,
+    own_key_options,
     print_written,
 )
 from nodulebench.cli.output.comparison import print_comparison, print_gate
@@ -56,7 +56,7 @@ from nodulebench.cli.terminal import ProgressLine
     is_flag=True,
     help="Print every difference, rank and nodule, not only the answer.",
 )
-@opening_options
+@own_key_options()
 @evaluation_option
 @click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
 def command(
@@ -64,7 +64,7 @@ def command(
     old: Path | None,
     gate: float | None,
     is_all: bool,
-    opening: Opening,
+    own_key: OwnKey,
     evaluations: tuple[str, ...],
     out: Path | None,
     **options: Any,
@@ -97,7 +97,7 @@ def command(
     if is_sealed_set(folder):
         if old is not None:
             raise click.UsageError("a sealed set needs --baseline instead of OLD")
-        order = study_options(folder, opening, evaluations)
+        order = study_options(folder, own_key, evaluations)
         comparison, written = compare_on_sealed(order, choice, out)
         print_comparison(comparison, is_all=is_all)
         print_written(*written)

@@ -7,12 +7,11 @@ import click
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import (
     FILE,
-    Opening,
+    OwnKey,
     first_line,
-    opening_options,
     option,
+    own_key_options,
     print_next,
-    secret_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 
@@ -72,12 +71,12 @@ def keys(sealed: Path, allowed_signers: bool) -> None:
 
 @command.command("admit")
 @click.argument("sealed", type=FILE)
-@opening_options
+@own_key_options()
 @click.option("--person", "subject", required=True, help="The person to admit.")
 @click.option("--role", "roles", multiple=True, required=True, help="Their role; repeat.")
 @click.option("--new-key", type=FILE, required=True, help="Their public key, a .pub file.")
 def admit(
-    sealed: Path, opening: Opening, subject: str, roles: tuple[str, ...], new_key: Path
+    sealed: Path, own_key: OwnKey, subject: str, roles: tuple[str, ...], new_key: Path
 ) -> None:
     r"""Admit a person to the sequestered test set SEALED, or change a person's roles.
 
@@ -87,17 +86,16 @@ def admit(
     """
     from nodulebench.custody import keys as key_changes
 
-    secret, person = opening.required(), opening.person
-    event = key_changes.admit(sealed, secret, person, subject=subject, roles=roles, key=new_key)
+    event = key_changes.admit(sealed, own_key.required(), subject=subject, roles=roles, key=new_key)
     click.echo(f"event {event.number}: '{subject}' was admitted as {', '.join(roles)}")
 
 
 @command.command("rotate")
 @click.argument("sealed", type=FILE)
-@opening_options
+@own_key_options()
 @click.option("--new-key", type=FILE, required=True, help="The new public key, .pub.")
 @click.option("--person", "subject", help="Owner of the key, for the key custodian; default: you.")
-def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -> None:
+def rotate(sealed: Path, own_key: OwnKey, new_key: Path, subject: str | None) -> None:
     r"""Replace your own key in the set SEALED, or a key that was lost.
 
     Signatures with the old key stay valid.
@@ -108,18 +106,17 @@ def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -
     """
     from nodulebench.custody import keys as key_changes
 
-    secret = opening.required()
-    event = key_changes.rotate(sealed, secret, opening.person, key=new_key, subject=subject or "")
+    event = key_changes.rotate(sealed, own_key.required(), key=new_key, subject=subject or "")
     whose = event.facts["subject"]
     click.echo(f"event {event.number}: the key of '{whose}' was replaced")
 
 
 @command.command("revoke")
 @click.argument("sealed", type=FILE)
-@opening_options
+@own_key_options()
 @click.option("--person", "subject", required=True, help="Owner of the key.")
 @option("--reason", str, "", "Reason for the log.")
-def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
+def revoke(sealed: Path, own_key: OwnKey, subject: str, reason: str) -> None:
     r"""Revoke a key in the set SEALED from now on; for the key custodian.
 
     Its signatures are no longer valid, and it opens nothing new. Copies that its owner made before
@@ -130,15 +127,14 @@ def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
     """
     from nodulebench.custody import keys as key_changes
 
-    secret, person = opening.required(), opening.person
-    event = key_changes.revoke(sealed, secret, person, subject=subject, reason=reason)
+    event = key_changes.revoke(sealed, own_key.required(), subject=subject, reason=reason)
     click.echo(f"event {event.number}: the key of '{subject}' was revoked")
 
 
 @command.command("rekey")
 @click.argument("sealed", type=FILE)
-@opening_options
-def rekey(sealed: Path, opening: Opening) -> None:
+@own_key_options()
+def rekey(sealed: Path, own_key: OwnKey) -> None:
     r"""Encrypt the set SEALED again with new data keys; for the key custodian.
 
     Use this after a revocation: data keys that the former owner may still have then open only older
@@ -149,17 +145,17 @@ def rekey(sealed: Path, opening: Opening) -> None:
     """
     from nodulebench.custody import keys as key_changes
 
-    secret = opening.required()
+    key = own_key.required()
     with ProgressLine() as line:
-        event = key_changes.rekey(sealed, secret, opening.person, line.tell)
+        event = key_changes.rekey(sealed, key, line.tell)
     click.echo(f"event {event.number}: encrypted again for {event.facts['people']} people")
 
 
 @command.command("retire")
 @click.argument("sealed", type=FILE)
-@opening_options
+@own_key_options()
 @option("--reason", str, "", "Reason for the log, shown to all.")
-def retire(sealed: Path, opening: Opening, reason: str) -> None:
+def retire(sealed: Path, own_key: OwnKey, reason: str) -> None:
     r"""End the use of the set SEALED: no further evaluations. For curators.
 
     \b
@@ -167,18 +163,18 @@ def retire(sealed: Path, opening: Opening, reason: str) -> None:
     """
     from nodulebench.custody import lifecycle as ending
 
-    event = ending.retire(sealed, opening.required(), opening.person, reason)
+    event = ending.retire(sealed, own_key.required(), reason)
     click.echo(f"event {event.number}: the set is retired; no further evaluations")
 
 
 @command.command("withdraw")
 @click.argument("sealed", type=FILE)
-@opening_options
+@own_key_options()
 @click.option("--case", "cases", multiple=True, help="A case by its name; repeat.")
 @option("--patient", str, "", "All cases of a patient, by the name in the table of cases.")
 @option("--reason", str, "", "Reason for the log.")
 def withdraw(
-    sealed: Path, opening: Opening, cases: tuple[str, ...], patient: str, reason: str
+    sealed: Path, own_key: OwnKey, cases: tuple[str, ...], patient: str, reason: str
 ) -> None:
     r"""Remove a patient from the set SEALED: encrypt tables again, delete images. For curators.
 
@@ -189,9 +185,9 @@ def withdraw(
     """
     from nodulebench.custody.withdrawal import withdraw as take_out
 
-    secret = opening.required()
+    key = own_key.required()
     with ProgressLine("encrypting again"):
-        done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
+        done = take_out(sealed, key, cases=cases, patient=patient, reason=reason)
     counts = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
     click.echo(f"event {done.event.number}: {counts}, {done.evaluations} stored result(s) deleted")
     print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
@@ -199,11 +195,11 @@ def withdraw(
 
 @command.command("check-copy")
 @click.argument("copy", type=FILE)
-@secret_options
+@own_key_options()
 @click.option(
     "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Stored elsewhere; repeat."
 )
-def check_copy(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
+def check_copy(copy: Path, own_key: OwnKey, checkpoints: tuple[Path, ...]) -> int:
     r"""Check whether COPY of a sealed set could replace it, and what would be lost.
 
     Nothing is written. Without a checkpoint the true end of the log is unknown.
@@ -214,13 +210,13 @@ def check_copy(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> i
     """
     from nodulebench.custody import lifecycle as ending
 
-    secret = opening.secret()
+    key = own_key.read()
     with ProgressLine("reading the copy"):
-        check = ending.check_copy(copy, checkpoints, secret)
+        check = ending.check_copy(copy, checkpoints, key)
     for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
     click.echo(f"log         {check.events} events, {check.evaluations} evaluations")
-    click.echo(f"opens       {'yes' if check.opens else 'not tried: give --key or the secret'}")
+    click.echo(f"opens       {'yes' if check.opens else 'not tried: give --key'}")
     if not check.expected:
         click.echo("lost        not known: no checkpoint was given")
     elif check.lost:

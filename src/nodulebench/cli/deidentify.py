@@ -1,4 +1,4 @@
-"""nodulebench deidentify: CT slices without identities, checked, and a sealed key table."""
+"""nodulebench deidentify: CT slices without identities, checked, and an encrypted key table."""
 
 import os
 import re
@@ -10,11 +10,11 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
+    OwnKey,
     executor_options,
+    key_table_options,
     option,
     print_next,
-    required_secret,
-    vault_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
@@ -27,7 +27,7 @@ from nodulebench.core.executor import ExecutorChoice
 @click.option(
     "--key-table", type=FILE, help="Encrypted key table; store it apart from both folders."
 )
-@vault_options
+@key_table_options
 @option("--prefix", str, "P", "Begins every pseudonym.")
 @option(
     "--pixel-check/--no-pixel-check", bool, True, "Search images for text.", to="has_pixel_check"
@@ -43,8 +43,7 @@ def command(
     conformance: bool,
     show_keys: bool,
     executor: ExecutorChoice,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
+    own_key: OwnKey,
     **given: Any,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
@@ -53,20 +52,23 @@ def command(
     exit status is then 1.
 
     \b
-    nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
-    nodulebench deidentify --curated curated/ --out clean/ --key-table who.keys --vault-key v.key
+    nodulebench deidentify incoming/ --out clean/ --key-table who.keys --key ~/.ssh/ada
+    nodulebench deidentify --curated curated/ --out clean/ --key-table who.keys --key ~/.ssh/ada \
+        --colleague bo.pub
     nodulebench deidentify clean/ --check
     nodulebench deidentify --conformance
-    nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
+    nodulebench deidentify --show-keys --key-table who.keys --key ~/.ssh/ada
     """
     from nodulebench.core.executor import open_executor
     from nodulebench.core.notices import Notice
+    from nodulebench.curation.deidentify.key_table import key_table_csv
     from nodulebench.curation.deidentify.service import (
         DeidentifyOptions,
         check_folder,
         deidentify_folder,
     )
     from nodulebench.i18n.translator import in_english
+    from nodulebench.security.keys import read_public_key
 
     if conformance:
         _show_conformance()
@@ -75,7 +77,8 @@ def command(
     if show_keys:
         if key_table is None:
             raise click.UsageError("give --key-table with --show-keys")
-        _show_keys(key_table, required_secret(vault_key, passphrase_file, is_new=False))
+        colleagues = [read_public_key(path) for path in given["colleagues"]]
+        click.echo(key_table_csv(key_table, own_key.required(), colleagues), nl=False)
         return 0
     if curated is not None:
         from nodulebench.curation.cases import read_case_files
@@ -99,9 +102,9 @@ def command(
         raise click.UsageError("give --out and --key-table, or --check")
     options = DeidentifyOptions(**given)
     out = options.out
-    secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
+    key = own_key.required()
     with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:
-        made = deidentify_folder(options, secret, executor=workers, progress=line.tell)
+        made = deidentify_folder(options, key, executor=workers, progress=line.tell)
     reasons = {file.source: in_english(file.refused) for file in made.refused}
     for source, reason in reasons.items():
         click.echo(f"left out: {source}: {reason}", err=True)
@@ -113,7 +116,7 @@ def command(
     rate = f"{len(made.outcomes) / made.seconds:.0f} files/s, {made.bytes_read / 1e6:.0f} MB"
     click.echo(f"wrote       {made.written} slices of {made.patients} patients to {out}")
     click.echo(f"took        {made.seconds:.1f} s: {rate}")
-    click.echo(f"key table   {key_table}: keep it, and what opens it, apart from the slices")
+    click.echo(f"key table   {key_table}: keep it, and your key, apart from the slices")
     if made.refused:
         click.echo(f"quarantine  {made.quarantine}: what was left out, with its code")
     print_next(f"nodulebench deidentify {out} --check", f"nodulebench curate {out} --out CURATED")
@@ -129,9 +132,3 @@ def _show_conformance() -> None:
         rows = f", {claim.rows} attributes" if claim.is_claimed else ""
         word = "claimed    " if claim.is_claimed else "not claimed"
         click.echo(f"{word} {claim.code} {claim.name}{rows}")
-
-
-def _show_keys(key_table: Path, secret: Any) -> None:
-    from nodulebench.curation.deidentify.key_table import key_table_csv
-
-    click.echo(key_table_csv(key_table, secret), nl=False)

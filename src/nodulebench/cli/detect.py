@@ -8,10 +8,10 @@ import click
 
 from nodulebench.cli.options import (
     COUNT,
-    Opening,
+    OwnKey,
     executor_options,
-    opening_options,
     option,
+    own_key_options,
     weights_option,
 )
 from nodulebench.cli.terminal import ProgressLine
@@ -57,9 +57,9 @@ class _ListsDetectors(click.Command):
     "the weights were trained on something of it; none: weights of all folds.",
 )
 @executor_options("2", "Scans of a test set at the same time.", before="--processes")
-@opening_options
+@own_key_options()
 def command(
-    name: str, case: Path, out: Path, opening: Opening, executor: ExecutorChoice, **given: Any
+    name: str, case: Path, out: Path, own_key: OwnKey, executor: ExecutorChoice, **given: Any
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
@@ -107,11 +107,7 @@ def command(
             raise click.UsageError("--case-id names one case; a test set has its own names.")
         if is_encrypted:
             require_local_workers(case, is_ours=executor.is_ours)
-        source = (
-            sealed_images(case, opening.required(), opening.person)
-            if is_encrypted
-            else nullcontext(None)
-        )
+        source = sealed_images(case, own_key.required()) if is_encrypted else nullcontext(None)
         opened = open_executor(executor, 2, is_guarded=True)
         with source as images, ProgressLine() as shown, opened as workers:
             detections = detect.detect_set(

@@ -8,10 +8,10 @@ import click
 from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import (
     FILE,
-    Opening,
+    OwnKey,
     executor_options,
     nodules_option,
-    opening_options,
+    own_key_options,
     print_next,
     print_written,
 )
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
-@opening_options
+@own_key_options()
 @click.option(
     "--developer", help="On a sealed set: the algorithm's developer; evaluations are counted."
 )
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 )
 @executor_options("1", "Rules that are estimated at the same time.")
 def command(
-    opening: Opening,
+    own_key: OwnKey,
     developer: str | None,
     roster: Path | None,
     checkpoints: tuple[Path, ...],
@@ -83,21 +83,21 @@ def command(
     options = EvaluateOptions(**fields)
     if not options.marks and roster is None:
         raise click.UsageError("Missing argument 'MARKS...'.")
-    if opening.person or developer is not None or roster is not None:
+    if developer is not None or roster is not None:
         if executor != ExecutorChoice():
             raise click.UsageError("a sealed set is evaluated by this process only")
         is_single = len(options.marks) == 1 and bool(developer)
         has_others = any(getattr(options, name) for name in NOT_ON_SEALED)
-        if has_others or not opening.is_named or (is_single if roster else not is_single):
+        if has_others or not own_key.is_given or (is_single if roster else not is_single):
             raise click.UsageError(
-                "a sealed set takes one submission, --key (or --as) and --developer, or --key and "
+                "a sealed set takes one submission, --key and --developer, or --key and "
                 "--roster, and neither tables of cases and nodules nor --name and --columns"
             )
         return evaluate_on_sealed(
-            options, opening, developer=developer or "", roster=roster, checkpoints=checkpoints
+            options, own_key, developer=developer or "", roster=roster, checkpoints=checkpoints
         )
     if checkpoints:
-        raise click.UsageError("--checkpoint needs a sealed set, --key (or --as) and --developer")
+        raise click.UsageError("--checkpoint needs a sealed set, --key and --developer")
     from nodulebench.core.executor import open_executor
 
     with ProgressLine("evaluating") as line, open_executor(executor, 1) as workers:
@@ -116,7 +116,7 @@ ON_SEALED = ("protocol", "plan", "bootstraps", "seed", "at_fp", "out", "force")
 
 def evaluate_on_sealed(
     options: "EvaluateOptions",
-    opening: Opening,
+    own_key: OwnKey,
     *,
     developer: str,
     roster: Path | None,
@@ -131,8 +131,7 @@ def evaluate_on_sealed(
     order = SealedEvaluateOptions(
         marks=Path() if roster else options.marks[0],
         sealed=options.reference,
-        secret=opening.required(),
-        person=opening.person,
+        own_key=own_key.required(),
         developer=developer,
         checkpoints=checkpoints,
         **{name: getattr(options, name) for name in ON_SEALED},

@@ -6,9 +6,9 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
-    Opening,
-    opening_options,
+    OwnKey,
     option,
+    own_key_options,
     print_next,
     print_written,
 )
@@ -26,9 +26,9 @@ def command() -> None:
 @click.option("--record", required=True, type=FILE, help="New file that stays here.")
 @click.option("--to", "recipient", required=True, type=FILE, help="Public OpenSSH key.")
 @option("--image", ["metaimage", "nifti", "dicom"], "metaimage", "Form of the scans.")
-@opening_options
+@own_key_options()
 def pack(
-    test_set: Path, out: Path, record: Path, recipient: Path, image: str, opening: Opening
+    test_set: Path, out: Path, record: Path, recipient: Path, image: str, own_key: OwnKey
 ) -> None:
     r"""Write the images of TEST_SET, encrypted for one key, under names that say nothing.
 
@@ -41,7 +41,7 @@ def pack(
     from nodulebench.runner.exchange import pack as pack_cases
     from nodulebench.runner.exchange import read_recipient
 
-    secret = opening.required() if opening.is_named else opening.secret()
+    key = own_key.read()
     with ProgressLine("packing") as line:
         packed = pack_cases(
             test_set,
@@ -49,8 +49,7 @@ def pack(
             record,
             read_recipient(recipient),
             image_format=image,  # type: ignore[arg-type]
-            secret=secret,
-            person=opening.person,
+            own_key=key,
             progress=line.tell,
         )
     click.echo(f"{packed.cases} cases of exchange {packed.identity}")

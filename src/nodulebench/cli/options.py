@@ -15,7 +15,7 @@ from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from nodulebench.core.notices import Notice
-    from nodulebench.security.vault import Secret
+    from nodulebench.security.keys import PrivateKey
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -166,123 +166,64 @@ KEY_VARIABLE = "NODULEBENCH_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """How a person opens a sealed set, and the person's stated name."""
+class OwnKey:
+    """The file of a person's own key, which opens what is encrypted for that person."""
 
-    key: Path | None
-    key_passphrase_file: Path | None
-    vault_key: Path | None
+    path: Path | None
     passphrase_file: Path | None
-    person: str
 
     @property
-    def is_named(self) -> bool:
-        """Whether the person is known by a personal key or a name."""
-        return bool(self.person) or self.key is not None
+    def is_given(self) -> bool:
+        return self.path is not None
 
-    def secret(self) -> "Secret | None":
-        """The given secret; only the passphrase of a key is asked for.
+    def read(self) -> "PrivateKey | None":
+        """The key, or None; its passphrase is asked for on a terminal.
 
         Raises:
-            InputError: if a file cannot be used.
+            InputError: if the key cannot be used.
         """
-        shared = secret_from(self.vault_key, self.passphrase_file)
-        if shared is not None or self.key is None:
-            return shared
-        return key_secret(self.key, self.key_passphrase_file)
+        from nodulebench.security.keys import read_private_key
 
-    def required(self) -> "Secret":
-        """The given secret; without one it is asked for on a terminal."""
-        if self.key is not None and self.vault_key is None and self.passphrase_file is None:
-            return key_secret(self.key, self.key_passphrase_file)
-        return required_secret(self.vault_key, self.passphrase_file)
+        if self.path is None:
+            return None
+        return read_private_key(self.path, signing_passphrase(self.path, self.passphrase_file))
+
+    def required(self) -> "PrivateKey":
+        """The key; without one the command ends."""
+        key = self.read()
+        if key is None:
+            raise click.UsageError("give --key: your private OpenSSH key")
+        return key
 
 
-def secret_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that open a sealed set; the command gets them as ``opening``."""
+OPENS_SET = "Your private OpenSSH key: opens a sealed set, and identifies you."
 
-    @wraps(command)
-    def with_opening(
-        key: Path | None,
-        key_passphrase_file: Path | None,
-        vault_key: Path | None,
-        passphrase_file: Path | None,
-        person: str | None = None,
-        **given: Any,
-    ) -> Any:
-        opening = Opening(key, key_passphrase_file, vault_key, passphrase_file, person or "")
-        return command(**given, opening=opening)
 
-    return key_options(
-        vault_options(with_opening),
-        "Your private OpenSSH key: opens a sealed set, and identifies you.",
+def own_key_options(words: str = OPENS_SET) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --key and --key-passphrase-file; the command gets them as ``own_key``."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_key(key: Path | None, key_passphrase_file: Path | None, **given: Any) -> Any:
+            return command(**given, own_key=OwnKey(key, key_passphrase_file))
+
+        with_passphrase = click.option(
+            "--key-passphrase-file", type=FILE, help="File whose first line opens that key."
+        )(with_key)
+        return click.option("--key", type=FILE, envvar=KEY_VARIABLE, help=words)(with_passphrase)
+
+    return add
+
+
+def key_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that open a key table: the own key, and colleagues' public keys."""
+    words = "Public key of a person who also reads and writes the key table, .pub; repeat."
+    with_colleagues = click.option(
+        "--colleague", "colleagues", type=FILE, multiple=True, help=words
     )
-
-
-def opening_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that open a sealed set, and --as for the person's name."""
-    words = "Your name in the policy of a sealed set; not needed with a personal key."
-    return click.option("--as", "person", help=words)(secret_options(command))
-
-
-def key_options(command: Command, words: str) -> Command:
-    """Add --key and --key-passphrase-file."""
-    command = click.option(
-        "--key-passphrase-file", type=FILE, help="File whose first line opens that key."
-    )(command)
-    return click.option("--key", type=FILE, envvar=KEY_VARIABLE, help=words)(command)
-
-
-def vault_options(command: Command) -> Command:
-    """Add --vault-key and --passphrase-file; a secret is never an argument itself."""
-    command = click.option("--vault-key", type=FILE, help="Key file that opens the vault.")(command)
-    return click.option(
-        "--passphrase-file", type=FILE, help="File whose first line opens the vault."
-    )(command)
-
-
-def key_secret(key: Path, passphrase_file: Path | None) -> "Secret":
-    """A person's own key as a secret; its passphrase is asked for on a terminal.
-
-    Raises:
-        InputError: if the key cannot be used.
-    """
-    from nodulebench.security.keys import read_private_key
-    from nodulebench.security.vault import person_secret
-
-    return person_secret(read_private_key(key, signing_passphrase(key, passphrase_file)))
-
-
-def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret | None":
-    """The given secret, or None; nothing is asked for on a terminal.
-
-    Raises:
-        InputError: if a file cannot be used.
-    """
-    from nodulebench.security.vault import passphrase_secret, read_key_file
-
-    if vault_key is not None and passphrase_file is not None:
-        raise click.UsageError("give --vault-key or --passphrase-file, not both")
-    if vault_key is not None:
-        return read_key_file(vault_key)
-    if passphrase_file is not None:
-        return passphrase_secret(first_line(passphrase_file))
-    return None
-
-
-def required_secret(
-    vault_key: Path | None, passphrase_file: Path | None, *, is_new: bool = False
-) -> "Secret":
-    """The given secret; without one it is asked for on a terminal."""
-    from nodulebench.security.vault import passphrase_secret
-
-    secret = secret_from(vault_key, passphrase_file)
-    if secret is not None:
-        return secret
-    if not sys.stdin.isatty():
-        raise click.UsageError("give --key, or --vault-key or --passphrase-file")
-    asked = click.prompt("Passphrase of the vault", hide_input=True, confirmation_prompt=is_new)
-    return passphrase_secret(asked)
+    return own_key_options("Your private OpenSSH key: opens the key table, and signs it.")(
+        with_colleagues(command)
+    )
 
 
 def signing_passphrase(key: Path | None, passphrase_file: Path | None) -> str:

@@ -14,9 +14,9 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
-    Opening,
-    opening_options,
+    OwnKey,
     option,
+    own_key_options,
     print_next,
     print_written,
 )
@@ -103,13 +103,13 @@ def command(
 
 @command.command("worker")
 @places
-@opening_options
+@own_key_options()
 @click.option("--until-empty", is_flag=True, help="Stop when no job is waiting.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 def worker(
     storage: Path,
     database: str | None,
-    opening: Opening,
+    own_key: OwnKey,
     until_empty: bool,
     until_parent_ends: bool,
 ) -> None:
@@ -121,16 +121,14 @@ def worker(
     nodulebench portal worker --storage portal/ --key portal_key
     """
     from nodulebench.web.portal.site import Site
-    from nodulebench.web.portal.submissions.scoring import SealedAccess
     from nodulebench.web.portal.submissions.worker import work
 
-    secret = opening.secret()
-    opened = None if secret is None else SealedAccess(secret, opening.person)
+    key = own_key.read()
     stop = _parent_ended() if until_parent_ends else threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     site = Site.open(_settings(storage, database), DATABASE_WAIT_S)
-    work(site, opened, stop, until_empty=until_empty)
+    work(site, key, stop, until_empty=until_empty)
 
 
 @command.command("backup")

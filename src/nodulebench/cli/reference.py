@@ -8,12 +8,12 @@ import click
 from nodulebench.cli.options import (
     COUNT,
     FILE,
+    OwnKey,
+    key_table_options,
     option,
     print_next,
     print_notices,
     print_written,
-    required_secret,
-    vault_options,
 )
 from nodulebench.cli.terminal import ProgressLine
 
@@ -198,30 +198,39 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
 
 @command.command("rename")
 @click.argument("source", type=FILE)
-@click.option("--key-table", required=True, type=FILE, help="Who is who, as 'deidentify' seals it.")
-@vault_options
+@click.option(
+    "--key-table", required=True, type=FILE, help="Who is who, as 'deidentify' writes it."
+)
+@key_table_options
 @click.option("--cases", type=FILE, help="Table of cases, if SOURCE does not name all.")
 @click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
 def rename(
     source: Path,
     key_table: Path,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
+    own_key: OwnKey,
+    colleagues: tuple[Path, ...],
     cases: Path | None,
     out: Path,
 ) -> None:
     r"""Give the cases of a reference SOURCE the names that de-identification gave their slices.
 
     Series, studies and patients get their new names; dates are shifted like those of the slices.
-    This needs the secret of the key table.
+    This needs a key that opens the key table.
 
     \b
-    nodulebench reference rename luna16/ --key-table who.keys --vault-key vault.key --out clean/
+    nodulebench reference rename luna16/ --key-table who.keys --key ~/.ssh/ada --out clean/
     """
     from nodulebench.curation.deidentify.key_table import rename_files
+    from nodulebench.security.keys import read_public_key
 
-    secret = required_secret(vault_key, passphrase_file)
-    renamed = rename_files(source, out, key_table, secret, cases)
+    renamed = rename_files(
+        source,
+        out,
+        key_table,
+        own_key.required(),
+        colleagues=[read_public_key(path) for path in colleagues],
+        cases=cases,
+    )
     made = renamed.reference
     if renamed.left_out:
         click.echo(f"left out    {renamed.left_out} case(s) that the key table does not know")

@@ -8,9 +8,9 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
-    Opening,
-    opening_options,
+    OwnKey,
     option,
+    own_key_options,
     print_next,
     print_written,
 )
@@ -65,7 +65,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.option("--number", default="", help="Number of the report; adds a signature block.")
 @click.option("--operator", default="", help="The operator of the test.")
 @click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
-@opening_options
+@own_key_options()
 @evaluation_option
 @click.option(
     "--baseline",
@@ -77,7 +77,7 @@ def command(
     folder: Path,
     out: Path | None,
     date: datetime | None,
-    opening: Opening,
+    own_key: OwnKey,
     evaluations: tuple[str, ...],
     baselines: tuple[str, ...],
     **options: Any,
@@ -103,7 +103,7 @@ def command(
     issued = f"{day:%Y-%m-%d}" if day else ""
     choice = ReportChoice(date=issued, **options)
     if is_sealed_set(folder):
-        order = study_options(folder, opening, evaluations)
+        order = study_options(folder, own_key, evaluations)
         written = report_on_sealed(order, choice, out, baselines)
     else:
         with ProgressLine("writing the report"):

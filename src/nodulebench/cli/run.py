@@ -8,10 +8,10 @@ import click
 
 from nodulebench.cli.options import (
     COUNT,
-    Opening,
+    OwnKey,
     executor_options,
-    opening_options,
     option,
+    own_key_options,
     print_next,
     print_written,
     weights_option,
@@ -51,13 +51,13 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
     "--only-failed", "is_only_failed", is_flag=True, help="Run cases again that did not end well."
 )
 @click.option("--dry-run", is_flag=True, help="Print what a run would need, and run nothing.")
-@opening_options
+@own_key_options()
 def command(
     algorithm: str,
     test_set: Path,
     out: Path,
     dry_run: bool,
-    opening: Opening,
+    own_key: OwnKey,
     executor: ExecutorChoice,
     **options: Any,
 ) -> int:
@@ -85,9 +85,9 @@ def command(
 
     chosen = named_algorithm(algorithm, options.pop("profile"), options.pop("weights"))
     choice = RunChoice(slots=executor.workers or 1, **options)
-    secret = opening.required() if opening.is_named else opening.secret()
+    key = own_key.read()
     if dry_run:
-        needs = needs_of(chosen, test_set, choice, secret, opening.person)
+        needs = needs_of(chosen, test_set, choice, key)
         for name, text in needs.lines:
             click.echo(f"  {name:<12} {text}")
         return 0 if needs.is_met else 1
@@ -101,8 +101,7 @@ def command(
                 test_set,
                 out,
                 choice,
-                secret=secret,
-                person=opening.person,
+                own_key=key,
                 executor=workers,
                 progress=line.tell,
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodulebench.cli.options import Opening
+from nodulebench.cli.options import OwnKey
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def is_sealed_set(folder: Path) -> bool:
     return is_sealed(folder)
 
 
-def study_options(sealed: Path, opening: Opening, evaluations: tuple[str, ...]) -> "StudyOptions":
-    """The stored results to use, and the secret that opens them."""
+def study_options(sealed: Path, own_key: OwnKey, evaluations: tuple[str, ...]) -> "StudyOptions":
+    """The stored results to use, and the key that opens them."""
     from nodulebench.custody.study_reports import StudyOptions
 
-    return StudyOptions(sealed, opening.required(), opening.person, evaluations)
+    return StudyOptions(sealed, own_key.required(), evaluations)
 
 
 def compare_on_sealed(

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, Opening, opening_options, option
+from nodulebench.cli.options import COUNT, FILE, OwnKey, option, own_key_options
 from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("unseal")
 @click.argument("sealed", type=FILE)
-@opening_options
+@own_key_options()
 @click.option("--out", type=FILE, help="New folder for the reference in plain form.")
 @option("--reason", str, "", "The reason, for the log.")
 @click.option("--result", type=COUNT, help="Show the result of this evaluation instead.")
 def command(
     sealed: Path,
-    opening: Opening,
+    own_key: OwnKey,
     out: Path | None,
     reason: str,
     result: int | None,
@@ -29,16 +29,15 @@ def command(
     \b
     nodulebench unseal sealed/ --key ~/.ssh/ada --reason "new reading" --out plain/
     nodulebench unseal sealed/ --key ~/.ssh/cem --result 2
-    nodulebench unseal sealed/ --as "Cem" --vault-key vault.key --result 2
     """
     if (out is None) == (result is None):
         raise click.UsageError("give --out, or --result")
     from nodulebench.custody.lifecycle import export_reference, open_result
 
-    secret, person = opening.required(), opening.person
+    key = own_key.required()
     if result is not None:
-        click.echo(json.dumps(open_result(sealed, secret, person, result), indent=1))
+        click.echo(json.dumps(open_result(sealed, key, result), indent=1))
     elif out is not None:
         with ProgressLine("opening"):
-            count = export_reference(sealed, secret, person, reason, out)
+            count = export_reference(sealed, key, reason, out)
         click.echo(f"wrote {count} files in plain form to {out}; the log records it")

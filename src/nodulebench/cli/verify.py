@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.options import FILE, Opening, nodules_option, opening_options
+from nodulebench.cli.options import FILE, OwnKey, nodules_option, own_key_options
 from nodulebench.cli.output.evaluation import OWNER_UNKNOWN, print_check, signature_text
 from nodulebench.cli.output.evaluation import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @nodules_option
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
 @click.option("--columns", help="The column names, if they were given.")
-@opening_options
+@own_key_options()
 @click.option(
     "--checkpoint",
     "checkpoints",
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def command(
     folder: Path,
     public_key: Path | None,
-    opening: Opening,
+    own_key: OwnKey,
     checkpoints: tuple[Path, ...],
     images: Path | None,
     **given: Any,
@@ -66,7 +66,7 @@ def command(
     from nodulebench.evaluation.verify import Originals, verify_folder
 
     if is_from_stored_results(folder):
-        return _verify_from_stored(folder, public_key, given["reference"], opening)
+        return _verify_from_stored(folder, public_key, given["reference"], own_key)
     originals = Originals(**given) if given["reference"] is not None else None
     if (originals is None and any(given.values())) or (originals and not originals.marks):
         raise click.UsageError("--reference and --marks go together; other files need both")
@@ -75,9 +75,9 @@ def command(
     if is_sealed(folder):
         from nodulebench.custody.verify import verify_sealed
 
-        secret = opening.secret()
+        key = own_key.read()
         checked = verify_sealed(
-            folder, public_key=public_key, secret=secret, checkpoints=checkpoints, images=images
+            folder, public_key=public_key, own_key=key, checkpoints=checkpoints, images=images
         )
         print_check(checked, folder)
         return 0 if checked.is_good else 1
@@ -106,18 +106,16 @@ def _verify_statement(path: Path, public_key: Path | None) -> int:
 
 
 def _verify_from_stored(
-    folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
+    folder: Path, public_key: Path | None, sealed: Path | None, own_key: OwnKey
 ) -> int:
     """Check a folder that was made from stored results; with the sealed set, make it again."""
     from nodulebench.custody.stored_results import read_evaluations
     from nodulebench.custody.study_reports import verify_from_stored
 
     note = read_evaluations(folder)
-    secret = None if sealed is None else opening.required()
+    key = None if sealed is None else own_key.required()
     with ProgressLine("recomputing"):
-        verification = verify_from_stored(
-            folder, public_key=public_key, sealed=sealed, secret=secret, person=opening.person
-        )
+        verification = verify_from_stored(folder, public_key=public_key, sealed=sealed, own_key=key)
     if sealed is None:
         numbers = ", ".join(str(entry["evaluation"]) for entry in note["evaluations"])
         click.echo(

@@ -63,8 +63,7 @@ from nodulebench.matching import targets
 from nodulebench.metrics import is_lower_better
 from nodulebench.security.event_log.checkpoints import checkpoint_file_problems
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.keys import parse_public_key
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey, parse_public_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,7 @@ class SealedEvaluateOptions:
 
     marks: Path
     sealed: Path
-    secret: Secret
-    person: str
+    own_key: PrivateKey
     developer: str
     protocol: str | None = None
     plan: Path | None = None
@@ -101,7 +99,7 @@ def open_for_evaluation(options: SealedEvaluateOptions) -> SealedSet:
     Raises:
         InputError: if it cannot be opened, or its log was reset to an older state.
     """
-    opened = open_sealed(options.sealed, options.secret, options.person, "evaluate")
+    opened = open_sealed(options.sealed, options.own_key, "evaluate")
     links = opened.log.check().links if options.checkpoints else ()
     people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
     for checkpoint in options.checkpoints:

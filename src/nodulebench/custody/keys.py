@@ -8,16 +8,16 @@ that its person had at that point of the log.
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Progress, no_progress
-from nodulebench.core.json_types import JsonObject
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event, PolicySeal, Step, policy_after, why_not
+from nodulebench.custody.audit import Event, Step, policy_after, why_not
 from nodulebench.custody.changes import commit, put, put_json, staged, staging
 from nodulebench.custody.policy import COMPARTMENTS, CustodyPolicy, compartments_of
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
-from nodulebench.custody.state import examine, opened_vault, vault_seal
+from nodulebench.custody.state import examine, opened_vault
 from nodulebench.custody.stored_results import (
     require_no_evaluation_meanwhile,
     sealed_results,
@@ -26,101 +26,65 @@ from nodulebench.custody.stored_results import (
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.json_files import read_json
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.event_log.signers import EventSigner
-from nodulebench.security.keys import (
-    parse_public_key,
-    read_public_key,
-)
+from nodulebench.security.keys import PrivateKey, parse_public_key, read_public_key
 from nodulebench.security.vault import (
-    CompartmentVault,
     Holder,
-    Secret,
     Vault,
-    create_vault,
-    has_compartments,
     holders_of,
-    new_compartments,
+    new_vault,
+    vault_header,
     without_holder,
-    wrapped_compartments,
 )
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
 
 STORAGE = (
     "Reference and all other tables encrypted with AES-256-GCM; images {images}; every file "
-    "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use. {keys}"
-)
-WITH_KEYS = (
-    "Each person has their own key, which signs their actions and opens what their role needs."
-)
-WITHOUT_KEYS = (
-    "One secret opens everything for all who share it: the names in the log are not verified, and "
-    "each of them can decrypt the reference without a trace."
+    "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use. Each "
+    "person has their own key, which signs their actions and opens what their role needs."
 )
 
 
-def storage_statement(policy: CustodyPolicy, *, encrypts_images: bool) -> str:
-    """Return how a set is stored, for its datasheet: what is protected, and what is not."""
-    return STORAGE.format(
-        images="encrypted as well" if encrypts_images else "in plain form",
-        keys=WITH_KEYS if policy.has_keys else WITHOUT_KEYS,
-    )
+def storage_statement(*, encrypts_images: bool) -> str:
+    """Return how a set is stored, for its datasheet."""
+    return STORAGE.format(images="encrypted as well" if encrypts_images else "in plain form")
 
 
-def sealer(policy: CustodyPolicy, secret: Secret, named: str, where: str) -> str:
-    """Return who seals: identified by their key if the policy names keys, else as stated.
+def sealer(policy: CustodyPolicy, own_key: PrivateKey, where: str) -> str:
+    """Return who seals.
 
     Raises:
-        InputError: if the key is not in the policy, or belongs to another person.
+        InputError: if the key is not in the policy.
     """
-    key = secret.key
-    if key is None:
-        if policy.has_keys:
-            raise InputError.at(
-                where,
-                "names people's keys, and none of these was given.",
-                "Give your own key with --key, without --vault-key or --passphrase-file.",
-            )
-        return named
-    person = next((known.name for known in policy.people if known.key == key.public.line), None)
+    line = own_key.public.line
+    person = next((known.name for known in policy.people if known.key == line), None)
     if person is None:
-        what = f"lists no person with the key {key.public.fingerprint}."
-        raise InputError.at(where, what, f'Add to your entry: key = "{key.public.line}"')
-    if named and named != person:
-        raise InputError.at("key", f"belongs to '{person}', who cannot act as '{named}'.")
+        what = f"lists no person with the key {own_key.public.fingerprint}."
+        raise InputError.at(where, what, f'Add to your entry: key = "{line}"')
     return person
 
 
-def log_seal(secret: Secret, policy: CustodyPolicy, vault: Vault) -> EventSigner:
-    """Return what signs the first events of a set."""
-    return PolicySeal(policy, secret.key) if policy.has_keys else vault_seal(vault)
-
-
-def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
+def vault_of(stage: Path, own_key: PrivateKey, policy: CustodyPolicy) -> Vault:
     """Return the vault that an interrupted run began, or a new one.
 
     Raises:
-        InputError: if that run had another secret, or wrapped keys for other people.
+        InputError: if that run wrapped keys for other people.
     """
     path = stage / layout.VAULT
     if not path.is_file():
-        vault, header = _new_vault(secret, policy)
+        vault = new_vault(COMPARTMENTS, layout.compartment_of)
+        header = vault_header(vault, holders(policy))
         replace_whole(path, (json.dumps(header, indent=1, ensure_ascii=False) + "\n").encode())
         return vault
-    try:
-        header = read_json(path)
-        if has_compartments(header) and holders_of(header, str(path)) != holders(policy):
-            raise InputError.at(path, "is wrapped for other people than the policy now names.")
-        return opened_vault(header, secret, str(path))
-    except InputError as error:
-        raise InputError(
-            [
-                *error.problems,
-                Problem(
-                    str(stage),
-                    "was left by an interrupted run with another secret.",
-                    "Give the same secret, or remove that folder to start again.",
-                ),
-            ]
-        ) from error
+    header = read_json(path)
+    if holders_of(header, str(path)) != holders(policy):
+        raise InputError.at(
+            str(stage),
+            "was left by an interrupted run with other people in the policy.",
+            "Give the same policy, or remove that folder to start again.",
+        )
+    return opened_vault(header, own_key, str(path))
 
 
 def holders(policy: CustodyPolicy) -> list[Holder]:
@@ -130,13 +94,6 @@ def holders(policy: CustodyPolicy) -> list[Holder]:
         for person in policy.people
         if person.key
     ]
-
-
-def _new_vault(secret: Secret, policy: CustodyPolicy) -> tuple[Vault, JsonObject]:
-    if secret.key is None:
-        return create_vault(secret)
-    vault = new_compartments(COMPARTMENTS, layout.compartment_of)
-    return vault, wrapped_compartments(vault, holders(policy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +114,11 @@ def list_keys(sealed: Path) -> list[KeyRow]:
     """List all people of a sealed set with their current keys; nothing is decrypted.
 
     Raises:
-        InputError: if log or policy were changed, or the set has one shared secret.
+        InputError: if log or policy were changed.
     """
     state = examine(sealed)
     if state.problems:
         raise InputError(state.problems)
-    _require_personal_keys(state.has_keys, sealed)
     since: dict[str, int] = {}
     for event in state.check.events:
         if event.step == "sealed":
@@ -183,14 +139,13 @@ def list_keys(sealed: Path) -> list[KeyRow]:
 
 
 def admit(
-    sealed: Path, secret: Secret, person: str, *, subject: str, roles: tuple[str, ...], key: Path
+    sealed: Path, own_key: PrivateKey, *, subject: str, roles: tuple[str, ...], key: Path
 ) -> Event:
     """Admit a new person, or a known person with other roles or after a revocation.
 
     Args:
         sealed: the set.
-        secret: the key custodian's key.
-        person: who acts; may be empty.
+        own_key: the key custodian's key.
         subject: the person to admit.
         roles: their roles.
         key: their public key, a ``.pub`` file.
@@ -198,7 +153,7 @@ def admit(
     Raises:
         InputError: if the actor is not a key custodian, or the policy's rules forbid it.
     """
-    opened = open_sealed(sealed, secret, person, "manage")
+    opened = open_sealed(sealed, own_key, "manage")
     facts: dict[str, Fact] = {
         "subject": subject,
         "roles": ", ".join(roles),
@@ -207,14 +162,14 @@ def admit(
     return _change(opened, "admitted", facts)
 
 
-def rotate(sealed: Path, secret: Secret, person: str, *, key: Path, subject: str = "") -> Event:
+def rotate(sealed: Path, own_key: PrivateKey, *, key: Path, subject: str = "") -> Event:
     """Replace one's own key or, as the key custodian, another person's lost key.
 
     Raises:
         InputError: if it is another person's key and the actor is not a key custodian.
     """
     line = read_public_key(key).line
-    opened = open_sealed(sealed, secret, person, None if not subject else "manage")
+    opened = open_sealed(sealed, own_key, None if not subject else "manage")
     whose = subject or opened.person
     known = {known_person.name: known_person.key for known_person in opened.policy.people}
     if not known.get(whose):
@@ -224,7 +179,7 @@ def rotate(sealed: Path, secret: Secret, person: str, *, key: Path, subject: str
     return _change(opened, "rotated", {"subject": whose, "key": line, "was": known[whose]})
 
 
-def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: str) -> Event:
+def revoke(sealed: Path, own_key: PrivateKey, *, subject: str, reason: str) -> Event:
     """Revoke a key: from this event on nothing is wrapped for it, and it signs nothing valid.
 
     Raises:
@@ -232,30 +187,28 @@ def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: s
     """
     if not reason.strip():
         raise InputError.at("revoke", "has no reason.", "Give --reason; it is logged.")
-    opened = open_sealed(sealed, secret, person, "manage")
+    opened = open_sealed(sealed, own_key, "manage")
     known = {known_person.name: known_person.key for known_person in opened.policy.people}
     facts: dict[str, Fact] = {"subject": subject, "reason": reason.strip()}
     return _change(opened, "revoked", {**facts, "was": known.get(subject, "")})
 
 
-def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_progress) -> Event:
+def rekey(sealed: Path, own_key: PrivateKey, progress: Progress = no_progress) -> Event:
     """Seal a whole set again under new data keys, after a key was revoked or stolen.
 
     Args:
-        sealed: a set whose people have keys.
-        secret: the key custodian's key.
-        person: who acts; may be empty.
+        sealed: the set.
+        own_key: the key custodian's key.
         progress: receives the number of files sealed again.
 
     Raises:
-        InputError: if the actor is not a key custodian, or the set has one shared secret.
+        InputError: if the actor is not a key custodian.
     """
-    opened = open_sealed(sealed, secret, person, "manage")
-    _require_personal_keys(isinstance(opened.vault, CompartmentVault), sealed)
-    vault, people = new_compartments(COMPARTMENTS, layout.compartment_of), holders(opened.policy)
+    opened = open_sealed(sealed, own_key, "manage")
+    vault, people = new_vault(COMPARTMENTS, layout.compartment_of), holders(opened.policy)
     with staging(opened.folder) as files:
         again, unnamed = _seal_again(opened, vault, files, progress)
-        put_json(files, layout.VAULT, wrapped_compartments(vault, people))
+        put_json(files, layout.VAULT, vault_header(vault, people))
         change = staged(opened.folder, files, unnamed, opened.manifest.files)
 
         def facts(events: list[Event]) -> dict[str, Fact]:
@@ -266,9 +219,7 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_pro
 
 
 def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
-    where = opened.folder / layout.VAULT
-    header: JsonObject = read_json(where)
-    _require_personal_keys(isinstance(opened.vault, CompartmentVault), opened.folder)
+    header: JsonObject = read_json(opened.folder / layout.VAULT)
     policy = _changed(opened.policy, step, facts)
     if policy == opened.policy:  # as after a run that was killed at its very end
         what = f"already has this entry for '{facts['subject']}'."
@@ -278,7 +229,7 @@ def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
         header = without_holder(header, subject)
     else:
         new = [holder for holder in holders(policy) if holder.person == subject]
-        header = wrapped_compartments(_compartments(opened), new, header)
+        header = vault_header(opened.vault, new, header)
     with staging(opened.folder) as files:
         put_json(files, layout.VAULT, header)
         change = staged(opened.folder, files, (), opened.manifest.files)
@@ -292,23 +243,8 @@ def _changed(policy: CustodyPolicy, step: Step, facts: dict[str, Fact]) -> Custo
         raise InputError.at("policy", f"does not allow it: {why_not(error)}.") from error
 
 
-def _compartments(opened: SealedSet) -> CompartmentVault:
-    if not isinstance(opened.vault, CompartmentVault):
-        raise AssertionError("the vault has compartments")
-    return opened.vault
-
-
-def _require_personal_keys(has_keys: bool, sealed: Path) -> None:
-    if not has_keys:
-        raise InputError.at(
-            str(sealed),
-            "has one shared secret, and no personal keys.",
-            "Seal the set again with a policy that names people's keys.",
-        )
-
-
 def _seal_again(
-    opened: SealedSet, vault: CompartmentVault, files: Path, progress: Progress
+    opened: SealedSet, vault: Vault, files: Path, progress: Progress
 ) -> tuple[set[Path], list[str]]:
     """Seal everything again; return the stored results, and results that the log does not name."""
     results = stored_result_files(opened.folder, opened.events)

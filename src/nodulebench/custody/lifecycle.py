@@ -14,7 +14,7 @@ from nodulebench.custody.verify import verify_sealed
 from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.io.atomic import staged_folder
 from nodulebench.security.event_log.events import Checkpoint, Fact, parsed
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class CopyCheck:
     evaluations: int
     """Evaluations in the copy's log; lost ones could be repeated."""
     opens: bool
-    """Whether the secret opens the copy and everything it opens was read."""
+    """Whether the key opens the copy and everything it opens was read."""
     problems: tuple[Problem, ...]
     """Problems of the copy apart from lost events."""
 
@@ -43,7 +43,7 @@ class CopyCheck:
         return not self.problems and not self.lost
 
 
-def retire(sealed: Path, secret: Secret, person: str, reason: str) -> Event:
+def retire(sealed: Path, own_key: PrivateKey, reason: str) -> Event:
     """End the use of a set: further evaluations are refused, with the reason.
 
     Raises:
@@ -51,7 +51,7 @@ def retire(sealed: Path, secret: Secret, person: str, reason: str) -> Event:
     """
     if not reason.strip():
         raise InputError.at("retire", "has no reason.", "Give --reason; it is logged.")
-    opened = open_sealed(sealed, secret, person, "retire")
+    opened = open_sealed(sealed, own_key, "retire")
 
     def facts(events: list[Event]) -> dict[str, Fact]:
         if any(event.step == "retired" for event in events):
@@ -61,20 +61,22 @@ def retire(sealed: Path, secret: Secret, person: str, reason: str) -> Event:
     return opened.record("retired", facts)
 
 
-def check_copy(copy: Path, checkpoints: Sequence[Path], secret: Secret | None = None) -> CopyCheck:
-    """Check a copy without changing it: all files, the log, and what the secret opens.
+def check_copy(
+    copy: Path, checkpoints: Sequence[Path], own_key: PrivateKey | None = None
+) -> CopyCheck:
+    """Check a copy without changing it: all files, the log, and what the key opens.
 
     Args:
         copy: the copy from the backup.
         checkpoints: checkpoints of the set's log, stored elsewhere; without one, lost events
             cannot be detected.
-        secret: opens the copy.
+        own_key: opens the copy.
 
     Raises:
         InputError: if a checkpoint cannot be read.
     """
     events_by_checkpoint = {path: _events_of(path) for path in checkpoints}
-    checked = verify_sealed(copy, secret=secret)
+    checked = verify_sealed(copy, own_key=own_key)
     events = len(checked.events)
     reached = [path for path, known in events_by_checkpoint.items() if known <= events]
     compared = verify_sealed(copy, checkpoints=reached)
@@ -94,7 +96,7 @@ def _events_of(path: Path) -> int:
     return checkpoint.events
 
 
-def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out: Path) -> int:
+def export_reference(sealed: Path, own_key: PrivateKey, reason: str, out: Path) -> int:
     """Write the sealed tables of a set in plain form into a new folder; return the file count.
 
     Raises:
@@ -103,7 +105,7 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
     if not reason.strip():
         raise InputError.at("export", "has no reason.", "Give --reason; it is logged.")
     require_outside(out, sealed)
-    opened = open_sealed(sealed, secret, person, "export")
+    opened = open_sealed(sealed, own_key, "export")
     names = opened.secret_names
     with staged_folder(out, is_new=True) as stage:
         opened.record("exported", {"reason": reason.strip(), "files": len(names)})
@@ -113,13 +115,13 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
     return len(names)
 
 
-def open_result(sealed: Path, secret: Secret, person: str, number: int) -> JsonObject:
+def open_result(sealed: Path, own_key: PrivateKey, number: int) -> JsonObject:
     """Return the stored result of an evaluation, by the number of its event in the log.
 
     Raises:
         InputError: if it does not exist or was changed, or the person has no permission.
     """
-    opened = open_sealed(sealed, secret, person, "inspect")
+    opened = open_sealed(sealed, own_key, "inspect")
     path, gone = stored_result_file(sealed, number), withdrawn_since(opened.events, number)
     if path is None and gone:
         what = f"was deleted: it was made with {', '.join(gone)}, withdrawn since."

@@ -133,11 +133,10 @@ class Person(ConfigModel):
     """A person who works with the test set."""
 
     name: Name
-    """Name as given to ``--as``."""
     roles: tuple[Role, ...] = Field(min_length=1)
     """What they may do; some roles exclude each other."""
     key: Annotated[str, AfterValidator(_key_line)] = ""
-    """Public OpenSSH Ed25519 key, as in a ``.pub`` file, without the comment."""
+    """Public OpenSSH Ed25519 key, as in a ``.pub`` file, without the comment; empty: no key."""
 
 
 class Reuse(ConfigModel):
@@ -206,11 +205,6 @@ class CustodyPolicy(ConfigModel):
             raise ValueError("; ".join(problems))
         return self
 
-    @property
-    def has_keys(self) -> bool:
-        """Whether people have personal keys, so that no one can impersonate another."""
-        return any(person.key for person in self.people)
-
     def role_of(self, person: str, action: Action) -> Role:
         """Return the role that allows a person's action.
 
@@ -253,10 +247,11 @@ def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
     for person in people:
         if person.key and keys.count(person.key) > 1:
             yield f"the key of '{person.name}' is also another person's"
-    if keys and not any(person.key and "key_custodian" in person.roles for person in people):
+    if not any(person.key and "key_custodian" in person.roles for person in people):
         yield (
-            "people have keys, but no key custodian has one: a lost key could never be replaced; "
-            "add a person with the role key_custodian, whose key is stored in a safe"
+            "no key custodian has a key: a lost key could never be replaced; add a person with the "
+            "role key_custodian, whose key is stored in a safe; make keys with: nodulebench "
+            "custody new-key"
         )
 
 

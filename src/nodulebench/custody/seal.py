@@ -1,13 +1,13 @@
 """Seal a bundle: a signed BagIt bag whose reference is encrypted.
 
 The set is built in a folder next to its target and moved there when complete. A killed run leaves
-that folder; the next run with the same secret reuses its complete files.
+that folder; the next run with the same key reuses its complete files.
 """
 
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -19,10 +19,10 @@ from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import Reference
 from nodulebench.core.text import shown
 from nodulebench.custody import layout
-from nodulebench.custody.audit import log_of, next_event
+from nodulebench.custody.audit import PolicySeal, log_of, next_event
 from nodulebench.custody.bundle import bundle_contents
 from nodulebench.custody.datasheet import evidence_answers, make_datasheet
-from nodulebench.custody.keys import log_seal, sealer, storage_statement, vault_of
+from nodulebench.custody.keys import sealer, storage_statement, vault_of
 from nodulebench.custody.permitted_tests import differing_protocols
 from nodulebench.custody.policy import CustodyPolicy, Role, parse_policy
 from nodulebench.custody.sealed_set import SCHEMA, read_note
@@ -45,9 +45,9 @@ from nodulebench.io.manifests import (
 )
 from nodulebench.matching.rules import RULES
 from nodulebench.metrics import METRICS
-from nodulebench.security.event_log.signers import EventSigner
+from nodulebench.security.keys import PrivateKey
 from nodulebench.security.signatures import sign_manifest
-from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
+from nodulebench.security.vault import SEGMENT_BYTES, Vault
 
 
 @dataclass(slots=True)
@@ -133,16 +133,11 @@ class SealOptions:
 
     bundle: Path
     out: Path
-    key: Path
-    """Private Ed25519 key that signs, PEM or OpenSSH."""
-    secret: Secret
-    """The person's own key if the policy names keys; otherwise the shared secret."""
+    own_key: PrivateKey
+    """The key of the person who seals, as in the policy."""
     policy: Path
-    person: str = ""
-    """Who seals; may be empty with a personal key."""
     answers: Path | None = None
     """People's statements for the datasheet, TOML."""
-    key_passphrase: str = field(default="", repr=False)
     encrypts_images: bool = False
 
 
@@ -174,10 +169,8 @@ def seal_bundle(options: SealOptions, progress: Progress = no_progress) -> SealR
     """
     policy = parse_policy(options.policy.read_text(encoding="utf-8"), str(options.policy))
     _require_known_metrics(policy, options.policy)
-    options = replace(
-        options, person=sealer(policy, options.secret, options.person, str(options.policy))
-    )
-    role = policy.role_of(options.person, "seal")
+    person = sealer(policy, options.own_key, str(options.policy))
+    role = policy.role_of(person, "seal")
     reference = bundle_format.read_reference(options.bundle)
     source = options.bundle / PAYLOAD if is_bag(options.bundle) else options.bundle
     raise_problems(manifest_problems(options.bundle) if is_bag(options.bundle) else ())
@@ -197,13 +190,13 @@ def seal_bundle(options: SealOptions, progress: Progress = no_progress) -> SealR
                 str(options.out), "already exists.", "Choose a new folder for the sealed set."
             )
         stage.mkdir(exist_ok=True)
-        vault = vault_of(stage, options.secret, policy)
+        vault = vault_of(stage, options.own_key, policy)
         paths = [
             layout.sealed_path_of(name, encrypts_images=options.encrypts_images) for name in names
         ]
         placed = stage_files(source, paths, stage, vault, progress)
         gaps = _write_descriptions(options, policy, reference, stage, vault, placed)
-        _finish(options, role, stage, log_seal(options.secret, policy, vault), placed)
+        _finish(stage, placed, PolicySeal(policy, options.own_key), person, role)
         stage.replace(target)
         settle(target.parent)
     return SealReport(
@@ -248,7 +241,7 @@ def _write_descriptions(
     images = [name for name in placed.source_digests if name.startswith(start)]
     where = "encrypted" if options.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"
     statement = f"{len(images)} image files, {where}." if images else ""
-    storage = storage_statement(policy, encrypts_images=options.encrypts_images)
+    storage = storage_statement(encrypts_images=options.encrypts_images)
     sheet = make_datasheet(
         reference, stated, policy, images=statement, storage=storage, evidence=evidence
     )
@@ -281,9 +274,7 @@ def _write_descriptions(
     return tuple(sheet.gaps)
 
 
-def _finish(
-    options: SealOptions, role: Role, stage: Path, seal: EventSigner, placed: StagedFiles
-) -> None:
+def _finish(stage: Path, placed: StagedFiles, seal: PolicySeal, person: str, role: Role) -> None:
     """Remove files that do not belong to the set, sign it, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()
@@ -293,14 +284,9 @@ def _finish(
         elif name not in placed.digests:
             path.unlink()
     at = datetime.now(UTC)
-    sign_manifest(
-        stage,
-        Manifest(placed.digests),
-        options.key,
-        passphrase=options.key_passphrase,
-        by=options.person,
-        at=at,
-    )
+    if seal.key is None:
+        raise AssertionError("a set is sealed with a key")
+    sign_manifest(stage, Manifest(placed.digests), seal.key, by=person, at=at)
     for name in (MANIFEST, SIGNATURE):  # synced to disk like all other files
         write_through(stage / name, (stage / name).read_bytes())
     bundle = file_digest(stage / MANIFEST)
@@ -308,7 +294,7 @@ def _finish(
         [],
         bundle=bundle,
         at=at,
-        person=options.person,
+        person=person,
         role=role,
         step="sealed",
         facts={"files": len(placed.digests)},
@@ -316,7 +302,7 @@ def _finish(
     )
     log = log_of(stage, bundle, seal)
     log.append_event(event)
-    log.write_head([event], options.person)
+    log.write_head([event], person)
     for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
         settle(folder)
 
@@ -326,7 +312,7 @@ def _already(
 ) -> SealReport:
     """Return the report on a set that is already sealed there, if it is the same set."""
     path = options.out / layout.VAULT
-    vault = opened_vault(read_json(path), options.secret, str(path))
+    vault = opened_vault(read_json(path), options.own_key, str(path))
     code = _source_code(vault, {name: file_digest(source / name) for name in names})
     if read_note(options.out)["source"] != code:
         raise InputError.at(

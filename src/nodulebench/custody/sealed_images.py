@@ -16,7 +16,7 @@ from nodulebench.io.bundle import is_sealed
 from nodulebench.io.cases import IMAGE_SUFFIXES, case_of_image
 from nodulebench.io.folders import process_folder
 from nodulebench.io.manifests import read_manifest
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 _START = f"{layout.IMAGES}/"
 
@@ -73,7 +73,7 @@ def has_encrypted_images(folder: Path) -> bool:
 
 
 @contextmanager
-def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedImages]:
+def sealed_images(folder: Path, own_key: PrivateKey) -> Iterator[SealedImages]:
     """Open the encrypted images of a set for scoring; the log records it.
 
     Decrypted files are in a folder that only its owner can enter, below the system's temporary
@@ -82,7 +82,7 @@ def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedI
     Raises:
         InputError: if the person has no permission, or anything was changed.
     """
-    opened = open_sealed(folder, secret, person, "evaluate")
+    opened = open_sealed(folder, own_key, "evaluate")
     files = encrypted_images(opened)
     opened.record("viewed", {"cases": len(files)})
     with process_folder() as plain:

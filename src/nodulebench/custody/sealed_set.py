@@ -25,8 +25,9 @@ from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, Manifest, file_digest
 from nodulebench.security.event_log.events import Fact
 from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.keys import PrivateKey
 from nodulebench.security.signatures import check_signature
-from nodulebench.security.vault import Secret, Vault
+from nodulebench.security.vault import Vault
 
 SCHEMA = "nodulebench/sealed@1"
 
@@ -79,7 +80,7 @@ class SealedSet:
         """
         seal = self.log.signer
         if seal is None:
-            raise AssertionError("an open set has a secret")
+            raise AssertionError("an open set has a signer")
 
         def following(events: list[Event]) -> Event:
             event = audit.next_event(
@@ -130,7 +131,7 @@ class SealedSet:
         return reference_from({name: self.plain(name) for name in wanted}, self.folder)
 
 
-def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None) -> SealedSet:
+def open_sealed(folder: Path, own_key: PrivateKey, action: Action | None) -> SealedSet:
     """Open a sealed set for an action, if the person has permission; the log records refusals.
 
     The signature and all files except the images are checked; ``verify`` checks the images too.
@@ -138,19 +139,18 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
 
     Args:
         folder: what ``seal`` wrote.
-        secret: a person's own key, or the shared secret.
-        person: who acts; may be empty with a personal key, which admits only its owner.
+        own_key: the person's own key, which also identifies the person.
         action: the purpose; None: something that all people in the policy may do.
 
     Raises:
-        InputError: if anything was changed, the secret is wrong, or the person has no permission.
+        InputError: if anything was changed, the key opens nothing, or the person has no permission.
     """
     note = read_note(folder)
     check_signature(folder)
-    state = examine(folder, secret)
+    state = examine(folder, own_key)
     raise_problems(_file_problems(state) if not state.pending else ())
     raise_problems(state.problems)
-    vault = opened_vault(state.header, secret, str(folder / layout.VAULT))
+    vault = opened_vault(state.header, own_key, str(folder / layout.VAULT))
     for digest in state.pending:
         change = read_change(folder, digest)
         if change is not None:
@@ -163,13 +163,12 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
         state.bundle,
         Manifest(state.listed, state.manifest.signed),
         vault,
-        person_of(state, secret, person),
+        person_of(state, own_key),
         None,
         state.log,
         tuple(state.changes),
     )
     try:
-        _require_same_set(opened.person, person)
         role = _role(state.policy, opened.person, action)
         require_in_use(state.check.events, action)
     except InputError as error:
@@ -182,11 +181,6 @@ def _role(policy: CustodyPolicy, person: str, action: Action | None) -> Role | N
     if action is not None:
         return policy.role_of(person, action)
     return next((listed.roles[0] for listed in policy.people if listed.name == person), None)
-
-
-def _require_same_set(person: str, named: str) -> None:
-    if named and named != person:
-        raise InputError.at("key", f"belongs to '{person}', who cannot act as '{named}'.")
 
 
 def require_in_use(events: list[Event], action: Action | None) -> None:

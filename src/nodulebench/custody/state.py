@@ -22,17 +22,8 @@ from nodulebench.custody.policy import CustodyPolicy, compartments_of, parse_pol
 from nodulebench.io.json_files import parse_json
 from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, read_manifest
 from nodulebench.security.event_log.log import EventLog, LogCheck
-from nodulebench.security.event_log.signers import EventSigner, SharedSecretSigner
-from nodulebench.security.vault import (
-    Secret,
-    Vault,
-    has_compartments,
-    holders_of,
-    open_compartments,
-    open_vault,
-)
-
-LOG_PURPOSE = "audit log"
+from nodulebench.security.keys import PrivateKey
+from nodulebench.security.vault import SHARED_SECRET_SCHEMA, Vault, holders_of, open_vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ class Examined:
     log: EventLog[Event]
     check: LogCheck[Event]
     vault: Vault | None = field(repr=False)
-    """The vault opened with the secret; None: no secret, or it does not open the vault."""
+    """The vault opened with a key; None: no key, or it opens nothing."""
     problems: list[Problem]
     """Why the vault does not open, problems of the log, and missing changes."""
 
@@ -72,45 +63,38 @@ class Examined:
         """Changes that are not completely applied."""
         return [name for name in self.changes if is_pending(self.folder, name)]
 
-    @property
-    def has_keys(self) -> bool:
-        """Whether each person has a key, so that no one can impersonate another."""
-        return has_compartments(self.header)
 
-
-def examine(folder: Path, secret: Secret | None = None) -> Examined:
+def examine(folder: Path, own_key: PrivateKey | None = None) -> Examined:
     """Examine a sealed set.
 
     Args:
         folder: a sealed set.
-        secret: opens the vault; without it, codes made with a shared secret are not checked.
-            People's signatures are checked without any secret.
+        own_key: opens the vault; people's signatures are checked without it.
 
     Raises:
-        InputError: if manifest, policy or vault cannot be read at all.
+        InputError: if manifest, policy or vault cannot be read at all, or the set has a shared
+            secret.
     """
     manifest = read_manifest(folder)
     bundle = bytes_digest((folder / MANIFEST).read_bytes())
     seen = audit.log_of(folder, bundle).check().events  # not trusted yet: each is checked below
     changed, problems = changes_of(seen, lambda digest: read_change(folder, digest))
     listed = with_changes(manifest.files, changed)
+    where = folder / layout.VAULT
+    header = parse_json(_content(folder, layout.VAULT, listed), where)
+    _require_personal_keys(header, where)
     text = _content(folder, layout.POLICY, listed).decode("utf-8", "replace")
     policy = parse_policy(text, layout.POLICY)
-    header = parse_json(_content(folder, layout.VAULT, listed), folder / layout.VAULT)
-    vault, unopened = _opened(header, secret, str(folder / layout.VAULT))
-    seal = _seal(policy, vault, secret)
-    if changed and seal is None:
-        what = "was changed after sealing, by events whose codes need the vault's secret."
-        problems.append(Problem(str(folder), what, "Give --vault-key or --passphrase-file."))
+    vault, unopened = _opened(header, own_key, str(where))
+    seal = PolicySeal(policy, own_key)
     log = audit.log_of(folder, bundle, seal)
     check = log.check()
-    now = seal.policy_now() if isinstance(seal, PolicySeal) else policy
     return Examined(
         folder,
         bundle,
         manifest,
         changed,
-        now,
+        seal.policy_now(),
         header,
         log,
         check,
@@ -119,37 +103,29 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
     )
 
 
-def vault_seal(vault: Vault) -> EventSigner:
-    """Return what creates and checks the codes of a log with a shared secret."""
-    return SharedSecretSigner(lambda content: vault.authenticator(content, LOG_PURPOSE))
-
-
-def opened_vault(header: JsonObject, secret: Secret, where: str) -> Vault:
-    """Open what a secret opens of a vault.
-
-    Raises:
-        InputError: if the vault does not open with this secret, or with this kind of secret.
-    """
-    if has_compartments(header):
-        if secret.key is None:
-            raise InputError.at(
-                where, f"opens with personal keys, not with a {secret.kind}.", "Give --key."
-            )
-        return open_compartments(header, secret.key, where, layout.compartment_of)
-    if secret.key is not None:
+def _require_personal_keys(header: JsonObject, where: Path) -> None:
+    if isinstance(header, dict) and header.get("schema") == SHARED_SECRET_SCHEMA:
         raise InputError.at(
             where,
-            "opens with one shared secret, not with personal keys.",
-            "Give --vault-key or --passphrase-file.",
+            "opens with one shared secret: anybody who has it could act in any name.",
+            "Seal the bundle again with a policy that names each person's key: see "
+            "nodulebench custody new-key.",
         )
-    return open_vault(header, secret, where)
+
+
+def opened_vault(header: JsonObject, own_key: PrivateKey, where: str) -> Vault:
+    """Open what a person's key opens of a vault.
+
+    Raises:
+        InputError: if it opens nothing.
+    """
+    _require_personal_keys(header, Path(where))
+    return open_vault(header, own_key, where, layout.compartment_of)
 
 
 def holder_problems(state: Examined) -> list[Problem]:
     """Return problems of a vault that is not wrapped for the people in policy and log."""
     where = str(state.folder / layout.VAULT)
-    if not state.has_keys:
-        return []
     wanted = {
         person.name: (person.key, compartments_of(person.roles))
         for person in state.policy.people
@@ -167,42 +143,31 @@ def holder_problems(state: Examined) -> list[Problem]:
     ]
 
 
-def person_of(state: Examined, secret: Secret, named: str) -> str:
-    """Return who acts: identified by their key or, under a shared secret, as stated.
+def person_of(state: Examined, own_key: PrivateKey) -> str:
+    """Return who acts, identified by their key.
 
     Raises:
         InputError: if the key does not belong to a person in the policy.
     """
-    if secret.key is None:
-        if not named:
-            raise InputError.at("set", "has one shared secret.", "Give your name with --as.")
-        return named
-    line = secret.key.public.line
+    line = own_key.public.line
     person = next((listed.name for listed in state.policy.people if listed.key == line), None)
     if person is None:
         raise InputError.at(
             "policy",
-            f"lists no person with the key {secret.key.public.fingerprint}: it is unknown, or was "
+            f"lists no person with the key {own_key.public.fingerprint}: it is unknown, or was "
             "replaced or revoked.",
             "Use your current key, or ask the key custodian to admit you.",
         )
     return person
 
 
-def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> EventSigner | None:
-    if not policy.has_keys:
-        return None if vault is None else vault_seal(vault)
-    key = None if secret is None else secret.key
-    return PolicySeal(policy, key)
-
-
 def _opened(
-    header: JsonObject, secret: Secret | None, where: str
+    header: JsonObject, own_key: PrivateKey | None, where: str
 ) -> tuple[Vault | None, list[Problem]]:
-    if secret is None or (secret.key is not None and not has_compartments(header)):
-        return None, []  # a personal key means nothing to a set without personal keys
+    if own_key is None:
+        return None, []
     try:
-        return opened_vault(header, secret, where), []
+        return opened_vault(header, own_key, where), []
     except InputError as error:
         return None, list(error.problems)
 

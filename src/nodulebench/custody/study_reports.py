@@ -66,7 +66,7 @@ from nodulebench.evaluation.verify import (
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.report.developer_copy import developers_curves, developers_document
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 SHOWN_FACTS = ("intended_use", "intended_types")
 """Declared facts of other developers' algorithms that are shown: they equal one's own."""
@@ -240,8 +240,7 @@ class StudyOptions:
     """Which stored results of a sealed set to compare or report, and who asks for it."""
 
     sealed: Path
-    secret: Secret
-    person: str
+    own_key: PrivateKey
     evaluations: tuple[str, ...] = ()
     """Aliases or numbers of evaluations; empty: the last of every algorithm."""
 
@@ -314,7 +313,7 @@ def _opened(options: StudyOptions, out: Path | None) -> SealedSet:
         require_outside(out, options.sealed)
         if not is_from_stored_results(out):
             require_same_result(out)
-    return open_sealed(options.sealed, options.secret, options.person, "report")
+    return open_sealed(options.sealed, options.own_key, "report")
 
 
 def _recorded(
@@ -349,8 +348,7 @@ def verify_from_stored(
     *,
     public_key: Path | None = None,
     sealed: Path | None = None,
-    secret: Secret | None = None,
-    person: str = "",
+    own_key: PrivateKey | None = None,
 ) -> Verification:
     """Check the files and the signature of a folder; with its sealed set, make it again.
 
@@ -358,14 +356,13 @@ def verify_from_stored(
         folder: a folder that ``report`` or ``compare`` made from stored results.
         public_key: key of the expected signer.
         sealed: the sealed set; None: numbers are not recomputed.
-        secret: opens it.
-        person: a person who may inspect it.
+        own_key: opens it for a person who may inspect it.
     """
     verification = verify_folder(folder, public_key=public_key, is_recomputed=False)
-    if sealed is None or secret is None:
+    if sealed is None or own_key is None:
         return verification
     try:
-        opened = open_sealed(sealed, secret, person, "inspect")
+        opened = open_sealed(sealed, own_key, "inspect")
         return replace(verification, from_originals=_made_again(folder, opened))
     except InputError as error:
         return replace(verification, problems=(*verification.problems, *error.problems))

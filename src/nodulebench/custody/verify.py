@@ -25,9 +25,9 @@ from nodulebench.io.manifests import MANIFEST, file_digest, listed_files, manife
 from nodulebench.security.event_log import checkpoints as checkpoint_file
 from nodulebench.security.event_log.checkpoints import checkpoint_file_problems
 from nodulebench.security.event_log.events import Checkpoint
-from nodulebench.security.keys import parse_public_key
+from nodulebench.security.keys import PrivateKey, parse_public_key
 from nodulebench.security.signatures import Signature, check_signature
-from nodulebench.security.vault import CompartmentVault, Secret, Vault
+from nodulebench.security.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,7 @@ class SealedCheck:
     events: tuple[Event, ...]
     """All events that could be read."""
     was_opened: bool
-    """Whether the vault was opened: codes of the log and sealed contents were checked too."""
-    has_keys: bool
-    """Whether each person has a key: signatures of events were checked without the vault."""
+    """Whether the vault was opened: sealed contents were checked too."""
     checkpoints: int
     """Number of checkpoints compared."""
     problems: tuple[Problem, ...]
@@ -58,7 +56,7 @@ def verify_sealed(
     folder: Path,
     *,
     public_key: Path | None = None,
-    secret: Secret | None = None,
+    own_key: PrivateKey | None = None,
     checkpoints: Sequence[Path] = (),
     images: Path | None = None,
 ) -> SealedCheck:
@@ -67,18 +65,16 @@ def verify_sealed(
     Args:
         folder: what ``seal`` wrote.
         public_key: key of the expected signer of the set and of the checkpoints.
-        secret: opens the vault; without it, codes of the log are not checked.
+        own_key: opens the vault; without it, sealed contents are not checked.
         checkpoints: checkpoints of the log, stored elsewhere.
         images: folder of the images that the set only lists.
     """
     problems, signature = _signature_problems(folder, public_key)
     try:
-        state = examine(folder, secret)
+        state = examine(folder, own_key)
     except InputError as error:
         problems += [*manifest_problems(folder, is_apart=layout.grows), *error.problems]
-        return SealedCheck(
-            len(listed_files(folder)), signature, (), False, False, 0, _once(problems), ()
-        )
+        return SealedCheck(len(listed_files(folder)), signature, (), False, 0, _once(problems), ())
     problems += [
         *manifest_problems(folder, layout.grows, state.changed),
         *state.problems,
@@ -98,7 +94,6 @@ def verify_sealed(
         signature=signature,
         events=tuple(state.check.events),
         was_opened=state.vault is not None,
-        has_keys=state.has_keys,
         checkpoints=len(checkpoints),
         problems=_once(problems),
         notices=tuple(_notices(state)),
@@ -181,10 +176,7 @@ def _content_problems(state: Examined, vault: Vault) -> Iterator[Problem]:
     files += [(path, f"{layout.RESULTS}/{path.name}") for path in results]
     for path, sealed in sorted(files):
         name = sealed.removesuffix(layout.SUFFIX)
-        is_closed = (
-            isinstance(vault, CompartmentVault) and layout.compartment_of(name) not in vault.keys
-        )
-        if path.is_file() and not is_closed:
+        if path.is_file() and layout.compartment_of(name) in vault.keys:
             try:
                 vault.open(path.read_bytes(), name, str(path))
             except InputError as error:
@@ -218,16 +210,14 @@ class AuditReport:
     problems: tuple[Problem, ...]
     dates: tuple[Problem, ...]
     """Dates that go backwards; the log is still valid."""
-    has_keys: bool
-    """Whether each person has a key; otherwise the names in the log are not verified."""
     outdated: dict[int, str]
     """Evaluations whose results include cases that were withdrawn since, and these cases."""
 
 
-def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
-    """Read the log of a sealed set and check its chain; with the secret, also its authors."""
+def read_audit(folder: Path) -> AuditReport:
+    """Read the log of a sealed set, and check its chain and signatures."""
     note = read_note(folder)
-    state = examine(folder, secret)
+    state = examine(folder)
     events, policy = state.check.events, state.policy
     used = () if state.problems else uses(events, policy.reuse)
     numbers = (event.number for event in events if event.step == "evaluation_charged")
@@ -243,7 +233,6 @@ def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
         used,
         tuple(state.problems),
         tuple(state.check.dates),
-        state.has_keys,
         outdated,
     )
 

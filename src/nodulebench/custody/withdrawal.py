@@ -33,7 +33,7 @@ from nodulebench.io.csv_files import unmarked
 from nodulebench.io.json_files import parse_json, read_json
 from nodulebench.io.manifests import MANIFEST, bytes_digest
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject
@@ -145,8 +145,7 @@ class Withdrawn:
 
 def withdraw(
     sealed: Path,
-    secret: Secret,
-    person: str,
+    own_key: PrivateKey,
     *,
     cases: Sequence[str] = (),
     patient: str = "",
@@ -156,8 +155,7 @@ def withdraw(
 
     Args:
         sealed: the set.
-        secret: a curator's key, or the shared secret.
-        person: who acts; with a key it may be empty.
+        own_key: a curator's key.
         cases: names of cases.
         patient: name of a patient in the case table, whose cases are all removed.
         reason: the reason for the log.
@@ -168,7 +166,7 @@ def withdraw(
     """
     if not reason.strip():
         raise InputError.at("withdraw", "has no reason.", "Give --reason; it is logged.")
-    opened = open_sealed(sealed, secret, person, "withdraw")
+    opened = open_sealed(sealed, own_key, "withdraw")
     reference = opened.reference()
     gone = _cases(reference, cases, patient)
     ids = [*gone, *([patient] if patient else ())]

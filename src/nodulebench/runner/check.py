@@ -18,7 +18,7 @@ from nodulebench.runner.isolation.self_test import choose_isolation
 from nodulebench.runner.run import RunChoice, graphics_cards, hardware
 from nodulebench.runner.slot import CaseRun, Slot
 from nodulebench.runner.test_set import open_run_set
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 SEED, MATRIX, THICKNESS_MM = 1, 160, 3.0
 """Small phantoms: the check measures no accuracy."""
@@ -100,7 +100,7 @@ class Needs:
 
 
 def needs_of(
-    algorithm: Algorithm, test_set: Path, choice: RunChoice, secret: Secret | None, person: str
+    algorithm: Algorithm, test_set: Path, choice: RunChoice, own_key: PrivateKey | None
 ) -> Needs:
     """Return what a run would need; nothing is run, and no case is opened.
 
@@ -108,7 +108,7 @@ def needs_of(
         InputError: if the test set cannot be used.
     """
     resources, slots = algorithm.run.resources, choice.slots
-    with open_run_set(test_set, secret, person) as cases:
+    with open_run_set(test_set, own_key) as cases:
         count, name = len(cases.case_ids), cases.name
     missing = []
     with scratch_folder() as scratch:

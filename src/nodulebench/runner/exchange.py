@@ -31,8 +31,8 @@ from nodulebench.runner.case_input import write_case
 from nodulebench.runner.case_output import CATEGORY
 from nodulebench.runner.cases import OpaqueCase, opaque_cases
 from nodulebench.runner.test_set import open_run_set
-from nodulebench.security.keys import PublicKey, read_public_key
-from nodulebench.security.vault import Secret, encrypted_for
+from nodulebench.security.keys import PrivateKey, PublicKey, read_public_key
+from nodulebench.security.vault import encrypted_for
 
 SCHEMA = "nodulebench/exchange@1"
 CASES_FOLDER, NOTE, HELP = "cases", "exchange.json", "README.txt"
@@ -72,8 +72,7 @@ def pack(
     recipient: PublicKey,
     *,
     image_format: InputFormat = "metaimage",
-    secret: Secret | None = None,
-    person: str = "",
+    own_key: PrivateKey | None = None,
     progress: Progress = no_progress,
 ) -> Packed:
     """Write the images of a test set for one recipient, and a record that maps marks to cases.
@@ -84,8 +83,7 @@ def pack(
         record: a file that stays here: the pseudonyms of the cases.
         recipient: the only one who can decrypt the images.
         image_format: format of the scans.
-        secret: opens a sealed set.
-        person: who acts on a sealed set.
+        own_key: opens a sealed set, and identifies who acts.
         progress: receives each case.
 
     Raises:
@@ -99,7 +97,7 @@ def pack(
         for path in (out, record):
             require_outside(path, test_set)
     identity = secrets.token_hex(16)
-    with open_run_set(test_set, secret, person) as cases, staged_folder(out, is_new=True) as stage:
+    with open_run_set(test_set, own_key) as cases, staged_folder(out, is_new=True) as stage:
         shuffled = opaque_cases(cases.case_ids, secrets.token_bytes(32))
         facts = {"exchange": identity, "recipient": recipient.fingerprint}
         cases.record(facts, [case.case_id for case in shuffled])

@@ -28,7 +28,7 @@ from nodulebench.runner.isolation.self_test import NONE, SelfTest, choose_isolat
 from nodulebench.runner.journal import RunJournal, open_journal
 from nodulebench.runner.slot import CaseRun
 from nodulebench.runner.test_set import RunSet, open_run_set
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 SCHEMA = "nodulebench/run@1"
 
@@ -144,8 +144,7 @@ def run_algorithm(
     out: Path,
     choice: RunChoice,
     *,
-    secret: Secret | None = None,
-    person: str = "",
+    own_key: PrivateKey | None = None,
     executor: Executor | None = None,
     progress: Progress = no_progress,
 ) -> RunSummary:
@@ -156,15 +155,14 @@ def run_algorithm(
         test_set: a bundle, a bag, a sealed set, or any folder with ``images/``.
         out: the submission folder; a stopped run continues in the same folder.
         choice: options of the run.
-        secret: opens a sealed set.
-        person: who acts on a sealed set.
+        own_key: opens a sealed set, and identifies who acts.
         executor: its workers watch the programs; None: threads of this process.
         progress: receives each case and its state.
 
     Raises:
         InputError: if the set, the algorithm or the isolation cannot be used.
     """
-    with open_run_set(test_set, secret, person) as cases, scratch_folder() as scratch:
+    with open_run_set(test_set, own_key) as cases, scratch_folder() as scratch:
         if cases.is_sealed and choice.isolation == NONE:
             raise InputError.at(
                 test_set,

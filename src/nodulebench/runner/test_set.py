@@ -18,7 +18,7 @@ from nodulebench.io.folders import process_folder
 from nodulebench.io.images.case_images import images_folder, images_of_set, read_case
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.events import Fact
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 
 MOST_NAMED_CASES = 2_000
 """With more cases, an event has only the digest of their names."""
@@ -73,7 +73,7 @@ def cases_digest(case_ids: Sequence[str]) -> str:
 
 
 @contextmanager
-def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[RunSet]:
+def open_run_set(folder: Path, own_key: PrivateKey | None) -> Iterator[RunSet]:
     """Open a folder with images, a bundle, a bag or a sealed set for a run.
 
     Raises:
@@ -83,9 +83,9 @@ def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[R
         with _plain(folder, None) as plain:
             yield plain
         return
-    if secret is None:
+    if own_key is None:
         raise InputError.at(folder, "is sealed.", "Give your key with --key.")
-    opened = open_sealed(folder, secret, person, "run")
+    opened = open_sealed(folder, own_key, "run")
     if not has_encrypted_images(folder):
         with _plain(folder, opened) as plain:
             yield plain

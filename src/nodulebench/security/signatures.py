@@ -131,26 +131,24 @@ def sign_folder(
         InputError: if the files do not match the manifest, or the key cannot be used.
     """
     raise_problems(manifest_problems(folder))
-    return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
+    return sign_manifest(folder, read_manifest(folder), signing_key(key, passphrase), by=by, at=at)
 
 
 def sign_manifest(
     folder: Path,
     manifest: Manifest,
-    key: Path,
+    key: PrivateKey,
     *,
-    passphrase: str = "",
     by: str = "",
     at: datetime | None = None,
 ) -> Signed:
     """Write a signed manifest whose digests were just computed; see ``sign_folder``."""
-    private = _private_key(key, passphrase)
     time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
-    public = private.public_key()
+    public = key.ed25519.public_key()
     signed = Signed(time, by, _key_digest(public), public.public_bytes_raw().hex())
     content = replace(manifest, signed=signed).to_bytes()
     with staged_folder(folder, last=MANIFEST) as stage:
-        (stage / SIGNATURE).write_bytes(private.sign(content))
+        (stage / SIGNATURE).write_bytes(key.sign(content))
         (stage / MANIFEST).write_bytes(content)
     return signed
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, SealedLab, make_lab
+from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.cli import main
-from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import MEANINGS
 
 CRITERIA = (
@@ -44,9 +43,7 @@ def status(*arguments: object) -> int:
 
 
 @pytest.fixture(params=LEVELS)
-def lab(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> SealedLab:
+def lab(request: pytest.FixtureRequest, tmp_path: Path) -> SealedLab:
     from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 
     pytest.importorskip("cryptography")
@@ -62,13 +59,12 @@ def lab(
             bootstraps=20,
         )
     )
-    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     return made
 
 
 def evaluate_on(lab: SealedLab, name: str, hits: int, *more: object) -> int:
     marks = lab.marks(f"{name}.csv", *(f"scan{number}" for number in range(hits)))
-    who = ("--as", "Bo", "--developer", name)
+    who = ("--key", lab.key_file("Bo"), "--developer", name)
     return status(
         "evaluate", marks, "--reference", lab.sealed, *who, "--out", lab.folder / name, *more
     )

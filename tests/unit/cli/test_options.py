@@ -5,7 +5,7 @@ from importlib import import_module
 
 import click
 
-SEALED = {"key", "key_passphrase_file", "vault_key", "passphrase_file", "person"}
+SEALED = {"key", "key_passphrase_file"}
 RUN = {"earlier", "algorithm", "test_set", "out", "profile", "weights", "dry_run"}
 EXECUTOR = {"executor", "workers", "earlier", "tls_ca", "tls_cert", "tls_key"}
 
@@ -36,8 +36,8 @@ CASES = (
     (
         "seal:command",
         "custody.seal:SealOptions",
-        {"key_passphrase_file", "vault_key", "passphrase_file", "new_vault_key"},
-        {"secret", "key_passphrase"},
+        SEALED,
+        {"own_key"},
     ),
     (
         "run:command",

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.sealed import SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.curation.sampling import draw_files
 from nodulebench.custody.bundle import BundleOptions, image_problems, write_bundle
@@ -214,7 +215,7 @@ def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(
         "key_custodian": "Second key custodian",
         "readers": "1 reader, blind to each other until all had read.",
     }
-    opened = open_sealed(lab.sealed, SECRET, "Ada", "export")
+    opened = open_sealed(lab.sealed, person_key("Ada"), "export")
     assert json.loads(opened.plain("provenance.json")) == made
     again = lab.folder / "again"
     write_bundle(BundleOptions(reference=bag, out=again))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import KeyedLab, make_keyed_lab
+from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody import keys as key_changes
 from nodulebench.custody import layout
@@ -21,33 +21,33 @@ from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 
 pytest.importorskip("pyrage")
-Change = Callable[[KeyedLab], object]
+Change = Callable[[SealedLab], object]
 
 
-def _withdraw(lab: KeyedLab) -> object:
-    return withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="consent ended")
+def _withdraw(lab: SealedLab) -> object:
+    return withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="consent ended")
 
 
-def _retire(lab: KeyedLab) -> object:
-    return retire(lab.sealed, lab.secret("Ada"), "", reason="known")
+def _retire(lab: SealedLab) -> object:
+    return retire(lab.sealed, lab.key("Ada"), reason="known")
 
 
-def _rekey(lab: KeyedLab) -> object:
-    return rekey(lab.sealed, lab.secret("Safe"), "")
+def _rekey(lab: SealedLab) -> object:
+    return rekey(lab.sealed, lab.key("Safe"))
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> KeyedLab:
-    lab = make_keyed_lab(tmp_path)
+def lab(tmp_path: Path) -> SealedLab:
+    lab = make_lab(tmp_path)
     lab.seal()
     return lab
 
 
-def is_good(lab: KeyedLab) -> bool:
-    return verify_sealed(lab.sealed, secret=lab.secret("Safe")).is_good
+def is_good(lab: SealedLab) -> bool:
+    return verify_sealed(lab.sealed, own_key=lab.key("Safe")).is_good
 
 
-def steps(lab: KeyedLab) -> list[str]:
+def steps(lab: SealedLab) -> list[str]:
     return [event.step for event in read_audit(lab.sealed).events]
 
 
@@ -60,7 +60,7 @@ def steps(lab: KeyedLab) -> list[str]:
     ],
 )
 def test_no_evaluation_goes_on_with_what_was_opened_before(
-    lab: KeyedLab, change: Change, word: str
+    lab: SealedLab, change: Change, word: str
 ) -> None:
     roster = lab.folder / "roster.csv"
     roster.write_text("file,developer,alias\nfirst.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,A2\n")
@@ -78,7 +78,7 @@ def test_no_evaluation_goes_on_with_what_was_opened_before(
 
 @pytest.mark.parametrize("change", [_withdraw, _rekey])
 def test_an_evaluation_that_is_overtaken_gives_no_result_and_is_free_again(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch, change: Change
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch, change: Change
 ) -> None:
     from nodulebench.custody import evaluate as module
 
@@ -101,7 +101,7 @@ def test_an_evaluation_that_is_overtaken_gives_no_result_and_is_free_again(
 
 
 def test_results_of_evaluations_that_come_while_all_is_sealed_again_are_not_lost(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = key_changes.put_json
 
@@ -115,14 +115,14 @@ def test_results_of_evaluations_that_come_while_all_is_sealed_again_are_not_lost
             _rekey(lab)
     assert "rekeyed" not in steps(lab)
     _rekey(lab)
-    opened = open_sealed(lab.sealed, lab.secret("Cem"), "", "inspect")
+    opened = open_sealed(lab.sealed, lab.key("Cem"), "inspect")
     (charged,) = [event for event in opened.events if event.step == "evaluated"]
     assert open_stored_result(opened, charged).about["developer"] == "example"
     assert is_good(lab)
 
 
 def test_the_result_of_a_killed_evaluation_is_removed_when_all_is_sealed_again(
-    lab: KeyedLab,
+    lab: SealedLab,
 ) -> None:
     evaluate_sealed(lab.evaluate_options("first.csv", "scan0"))
     charged = max(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import POLICY, SealedLab, make_lab
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.custody import evaluate as module
@@ -32,8 +33,7 @@ def evaluate_marks(
     order = SealedEvaluateOptions(
         lab.marks(name, *hits),
         lab.sealed,
-        SECRET,
-        "Bo",
+        person_key("Bo"),
         developer,
         bootstraps=20,
         **more,  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ def evaluate_marks(
 
 
 def steps(lab: SealedLab) -> list[str]:
-    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert verified.is_good, verified.problems
     return [event.step for event in verified.events]
 
@@ -132,7 +132,7 @@ def test_nothing_is_written_into_the_set_itself(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="is inside the sealed set"):
         evaluate_marks(lab, "mine.csv", "scan0", out=inside)
     with pytest.raises(InputError, match="is inside the sealed set"):
-        export_reference(lab.sealed, SECRET, "Ada", "new reading", inside)
+        export_reference(lab.sealed, person_key("Ada"), "new reading", inside)
     assert steps(lab) == ["sealed"]
 
 
@@ -201,7 +201,7 @@ def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
 
     from nodulebench.custody.sealed_set import open_sealed
 
-    opened = open_sealed(lab.sealed, SECRET, "Bo", "evaluate")
+    opened = open_sealed(lab.sealed, person_key("Bo"), "evaluate")
 
     def write(number: int) -> int:
         return opened.record("refused", {"number": number}).number
@@ -209,7 +209,7 @@ def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(write, range(40)))
     assert sorted(numbers) == list(range(2, 42))
-    verified = verify_sealed(lab.sealed, secret=SECRET)
+    verified = verify_sealed(lab.sealed, own_key=person_key("Safe"))
     assert verified.is_good, verified.problems
     assert {event.facts.get("number") for event in verified.events} == {None, *range(40)}
     (lab.sealed / "audit" / "00000041.json").unlink()
@@ -217,7 +217,9 @@ def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
 
 
 def test_only_an_operator_may_evaluate_and_refusals_are_logged(lab: SealedLab) -> None:
-    order = SealedEvaluateOptions(lab.marks("a.csv", "scan0"), lab.sealed, SECRET, "Cem", "Example")
+    order = SealedEvaluateOptions(
+        lab.marks("a.csv", "scan0"), lab.sealed, person_key("Cem"), "Example"
+    )
     with pytest.raises(InputError, match="'Cem' is auditor and may not evaluate"):
         evaluate_sealed(order)
     assert steps(lab) == ["sealed", "refused"]
@@ -234,7 +236,7 @@ def test_a_tampered_set_is_not_evaluated_on(lab: SealedLab) -> None:
     path.write_text(original)
     event = lab.sealed / "audit" / "00000001.json"
     event.write_bytes(event.read_bytes().replace(b"Ada", b"Eve"))
-    with pytest.raises(InputError, match=r"00000001\.json: was changed, or its author cannot open"):
+    with pytest.raises(InputError, match=r"00000001\.json: names 'Eve', who had no valid key"):
         evaluate_marks(lab, "mine.csv", "scan0")
 
 
@@ -271,7 +273,7 @@ def test_a_verdict_comes_without_a_number(tmp_path: Path) -> None:
 
 def evaluate_with_plan(lab: SealedLab, plan: Path, name: str, *hits: str) -> dict:
     order = SealedEvaluateOptions(
-        lab.marks(name, *hits), lab.sealed, SECRET, "Bo", "Example", plan=plan
+        lab.marks(name, *hits), lab.sealed, person_key("Bo"), "Example", plan=plan
     )
     return evaluate_sealed(order)[0]
 
@@ -307,7 +309,7 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
 
 def test_an_auditor_opens_a_stored_result_with_its_corrected_bounds(lab: SealedLab) -> None:
     evaluate_marks(lab, "mine.csv", "scan0", "scan1")
-    stored = open_result(lab.sealed, SECRET, "Cem", 2)
+    stored = open_result(lab.sealed, person_key("Cem"), 2)
     assert stored["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
     recall = stored["corrected"]["luna16.recall"]
     assert recall["value"] == 0.5
@@ -317,16 +319,16 @@ def test_an_auditor_opens_a_stored_result_with_its_corrected_bounds(lab: SealedL
     assert stored["corrected"]["luna16.miss_rate"]["side"] == "upper"
     assert steps(lab)[-1] == "inspected"
     with pytest.raises(InputError, match=r"does not exist\. Stored results: 2\."):
-        open_result(lab.sealed, SECRET, "Cem", 7)
+        open_result(lab.sealed, person_key("Cem"), 7)
 
 
 def test_an_export_needs_a_curator_and_a_reason_and_is_logged(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has no reason"):
-        export_reference(lab.sealed, SECRET, "Ada", " ", lab.folder / "plain")
+        export_reference(lab.sealed, person_key("Ada"), " ", lab.folder / "plain")
     with pytest.raises(InputError, match="'Bo' is operator and may not export"):
-        export_reference(lab.sealed, SECRET, "Bo", "curious", lab.folder / "plain")
+        export_reference(lab.sealed, person_key("Bo"), "curious", lab.folder / "plain")
     assert not (lab.folder / "plain").exists()
-    export_reference(lab.sealed, SECRET, "Ada", "new reading", lab.folder / "plain")
+    export_reference(lab.sealed, person_key("Ada"), "new reading", lab.folder / "plain")
     for name in ("nodules.parquet", "cases.parquet", "manifest.json"):
         assert (lab.folder / "plain" / name).read_bytes() == (lab.bundle / name).read_bytes()
     assert steps(lab) == ["sealed", "refused", "exported"]
@@ -339,9 +341,11 @@ def test_backdated_evaluations_are_reported_and_the_set_stays_open(
         at = datetime(year, 1, 1, tzinfo=UTC)
         marks = lab.marks(name, *hits)
         evaluate_sealed(
-            SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at)
+            SealedEvaluateOptions(
+                marks, lab.sealed, person_key("Bo"), "Example", bootstraps=0, at=at
+            )
         )
-    audit = read_audit(lab.sealed, SECRET)
+    audit = read_audit(lab.sealed)
     assert audit.problems == ()
     files = [str(date).partition(": is dated 2029")[0] for date in audit.dates]
     assert [Path(file).name for file in files] == ["00000004.json", "00000005.json"]
@@ -355,6 +359,6 @@ def test_a_checkpoint_is_stored_elsewhere_and_moves_only_forward(lab: SealedLab)
     path = lab.folder / "checkpoint.json"
     assert write_checkpoint(lab.sealed, path).events == 1
     evaluate_marks(lab, "mine.csv", "scan0")
-    assert write_checkpoint(lab.sealed, path, key=lab.folder / "key.pem").events == 3
+    assert write_checkpoint(lab.sealed, path, key=lab.key_file("Ada")).events == 3
     verified = verify_sealed(lab.sealed, public_key=lab.public_key, checkpoints=[path])
     assert verified.is_good, verified.problems

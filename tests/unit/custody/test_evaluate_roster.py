@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from builders.killing import Killed, killed_at
-from builders.sealed import SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.budget import evaluations_of
 from nodulebench.custody.evaluate import SealedEvaluateOptions
@@ -45,8 +46,7 @@ def run(lab: SealedLab, path: Path, *files: Path, **more: object) -> list[Roster
     order = SealedEvaluateOptions(
         Path(),
         lab.sealed,
-        SECRET,
-        "Bo",
+        person_key("Bo"),
         "",
         bootstraps=20,
         out=lab.folder / "feedback",
@@ -66,13 +66,13 @@ def test_each_is_charged_an_evaluation_of_its_developer(lab: SealedLab) -> None:
         0.75,
         0.25,
     ]
-    audit = read_audit(lab.sealed, SECRET)
+    audit = read_audit(lab.sealed)
     assert {use.developer: len(use.evaluations) for use in audit.uses} == {
         "alpha ltd": 1,
         "beta ltd": 1,
         "gamma ltd": 1,
     }
-    assert verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET).is_good
+    assert verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe")).is_good
 
 
 def test_feedback_tells_nothing_of_others(lab: SealedLab) -> None:
@@ -90,7 +90,7 @@ def test_one_that_cannot_be_read_does_not_stop_the_others_and_costs_nothing(lab:
     results = run(lab, roster(lab, without="two.csv"))
     assert [result.feedback is None for result in results] == [False, True, False]
     assert "two.csv" in str(results[1].problem)
-    used = read_audit(lab.sealed, SECRET).uses
+    used = read_audit(lab.sealed).uses
     assert {use.developer for use in used if use.evaluations} == {"alpha ltd", "gamma ltd"}
     # once corrected, only it is scored: the others were done before
     lab.marks("two.csv", "scan0")
@@ -131,7 +131,7 @@ def test_results_of_something_else_are_not_replaced_and_nothing_is_charged(lab: 
     (other / "feedback.json").write_text("{}")
     with pytest.raises(InputError, match="holds another result"):
         run(lab, path)
-    assert not evaluations_of(read_audit(lab.sealed, SECRET).events)
+    assert not evaluations_of(read_audit(lab.sealed).events)
 
 
 def test_an_alias_stays_with_its_developer(lab: SealedLab) -> None:
@@ -155,12 +155,12 @@ def test_an_alias_that_another_run_gave_away_meanwhile_is_refused(lab: SealedLab
     path = roster(lab)
     other = lab.folder / "other.csv"
     other.write_text("file,developer,alias\nfirst.csv,Delta Ltd,A2\n")
-    order = SealedEvaluateOptions(Path(), lab.sealed, SECRET, "Bo", "", bootstraps=20)
+    order = SealedEvaluateOptions(Path(), lab.sealed, person_key("Bo"), "", bootstraps=20)
     waiting = evaluate_roster(other, order)
     run(lab, path)
     (result,) = waiting
     assert "was another developer's algorithm" in str(result.problem)
-    assert "delta ltd" not in [use.developer for use in read_audit(lab.sealed, SECRET).uses]
+    assert "delta ltd" not in [use.developer for use in read_audit(lab.sealed).uses]
 
 
 def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
@@ -203,9 +203,9 @@ def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
             run(lab, path)
     results = run(lab, path)
     assert all(result.feedback for result in results)
-    uses = read_audit(lab.sealed, SECRET).uses
+    uses = read_audit(lab.sealed).uses
     assert [len(use.evaluations) for use in uses] == [1, 1, 1]
-    checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    checked = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert checked.is_good, checked.problems
     values = [
         result.feedback["metrics"]["luna16.recall"]["value"]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit
@@ -17,8 +18,7 @@ def ask(lab: SealedLab, marks: str, out: str = "feedback", *checkpoints: Path) -
     order = SealedEvaluateOptions(
         lab.marks(marks, "scan0", marks),
         lab.sealed,
-        SECRET,
-        "Bo",
+        person_key("Bo"),
         "Example",
         bootstraps=0,
         out=lab.folder / out,

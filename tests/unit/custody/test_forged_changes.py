@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builders.keyed import KeyedLab, make_keyed_lab, new_person
+from builders.sealed import SealedLab, make_lab, new_person
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Step
 from nodulebench.custody.changes import Change, put, staged, staging
@@ -18,27 +18,27 @@ from nodulebench.custody.policy import compartments_of
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.vault import CompartmentVault, Holder, wrapped_compartments
+from nodulebench.security.vault import Holder, vault_header
 
 pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
-    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
+    lab = make_lab(tmp_path_factory.mktemp("keyed"))
     lab.seal()
     evaluate_sealed(lab.evaluate_options("mine.csv", "scan0"))
     return lab
 
 
 @pytest.fixture
-def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+def lab(made: SealedLab, tmp_path: Path) -> SealedLab:
     shutil.copytree(made.folder, tmp_path / "lab")
-    return KeyedLab(tmp_path / "lab")
+    return SealedLab(tmp_path / "lab")
 
 
 def forge(
-    lab: KeyedLab,
+    lab: SealedLab,
     person: str,
     step: Step,
     files: dict[str, bytes | None],
@@ -47,7 +47,7 @@ def forge(
     is_applied: bool = False,
 ) -> None:
     """Write an event that names a change of one's own making, as another program could."""
-    opened = open_sealed(lab.sealed, lab.secret(person), "", None)
+    opened = open_sealed(lab.sealed, lab.key(person), None)
     with staging(lab.sealed) as stage:
         for name, content in files.items():
             if content is not None:
@@ -59,7 +59,7 @@ def forge(
             change.apply()
 
 
-def own_key(lab: KeyedLab, person: str) -> dict[str, Any]:
+def own_key(lab: SealedLab, person: str) -> dict[str, Any]:
     line = lab.line(person)
     return {"subject": person, "key": line, "was": line}
 
@@ -67,7 +67,7 @@ def own_key(lab: KeyedLab, person: str) -> dict[str, Any]:
 @pytest.mark.parametrize("is_applied", [False, True])
 @pytest.mark.parametrize("name", ["policy.toml", "data/cases.csv", "datasheet.md", "notes.txt"])
 def test_replacing_ones_own_key_replaces_nothing_else(
-    lab: KeyedLab, name: str, is_applied: bool
+    lab: SealedLab, name: str, is_applied: bool
 ) -> None:
     path = lab.sealed / name
     text = path.read_text() if path.exists() else ""
@@ -91,18 +91,17 @@ def test_replacing_ones_own_key_replaces_nothing_else(
         with pytest.raises(
             InputError, match=r"which this kind of event may not change|was changed"
         ):
-            open_sealed(lab.sealed, lab.secret(person), "", None)
+            open_sealed(lab.sealed, lab.key(person), None)
     assert is_applied or (path.read_bytes() if path.exists() else None) == before
 
 
-def test_no_one_is_listed_twice_in_the_vault(lab: KeyedLab) -> None:
+def test_no_one_is_listed_twice_in_the_vault(lab: SealedLab) -> None:
     new_person(lab, "Eve")
-    opened = open_sealed(lab.sealed, lab.secret("Bo"), "", None)
-    assert isinstance(opened.vault, CompartmentVault)
+    opened = open_sealed(lab.sealed, lab.key("Bo"), None)
     header = json.loads((lab.sealed / "vault.json").read_text())
     stranger = Holder("Bo", lab.key("Eve").public, compartments_of(("operator",)))
     header["people"] = [
-        *wrapped_compartments(opened.vault, [stranger])["people"],
+        *vault_header(opened.vault, [stranger])["people"],
         *header["people"],
     ]
     files = {"vault.json": json.dumps(header).encode()}
@@ -113,7 +112,7 @@ def test_no_one_is_listed_twice_in_the_vault(lab: KeyedLab) -> None:
 
 
 @pytest.mark.parametrize("step", ["evaluation_charged", "refused", "viewed", "inspected"])
-def test_other_events_change_nothing(lab: KeyedLab, step: Step) -> None:
+def test_other_events_change_nothing(lab: SealedLab, step: Step) -> None:
     forge(lab, "Bo", step, {"vault.json": b"{}"})
     assert "which this kind of event may not change" in "\n".join(
         map(str, verify_sealed(lab.sealed).problems)
@@ -121,7 +120,7 @@ def test_other_events_change_nothing(lab: KeyedLab, step: Step) -> None:
 
 
 def test_a_withdrawal_deletes_stored_results_and_puts_nothing_in_its_place(
-    lab: KeyedLab,
+    lab: SealedLab,
 ) -> None:
     (stored_file,) = (lab.sealed / "results").iterdir()
     name = f"results/{stored_file.name}"
@@ -131,28 +130,28 @@ def test_a_withdrawal_deletes_stored_results_and_puts_nothing_in_its_place(
     assert f"event 4: changed '{name}', which this kind of event may not change." in messages
 
 
-def test_no_change_leads_out_of_the_set(lab: KeyedLab) -> None:
+def test_no_change_leads_out_of_the_set(lab: SealedLab) -> None:
     change = Change(files={"data/../../outside.txt": bytes_digest(b"x"), "data//etc/x": None})
-    opened = open_sealed(lab.sealed, lab.secret("Ada"), "", "withdraw")
+    opened = open_sealed(lab.sealed, lab.key("Ada"), "withdraw")
     stage = lab.sealed / "changes" / f".{change.digest[7:23]}.part"
     (stage / "files" / "data").mkdir(parents=True)
     (stage / "change.json").write_bytes(change.to_bytes())
     (stage / "outside.txt").write_bytes(b"x")
     opened.record("withdrawn", {"cases": "scan1", "change": change.digest})
     with pytest.raises(InputError, match="which this kind of event may not change"):
-        open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
+        open_sealed(lab.sealed, lab.key("Bo"), "evaluate")
     assert not (lab.folder / "outside.txt").exists()
 
 
-def test_a_step_that_no_version_knows_is_named(lab: KeyedLab) -> None:
+def test_a_step_that_no_version_knows_is_named(lab: SealedLab) -> None:
     path = lab.sealed / "audit" / "00000003.json"
     path.write_bytes(path.read_bytes().replace(b'"evaluated"', b'"migrated"'))
     messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert "00000003.json: was changed" in messages
 
 
-def test_an_event_that_claims_a_role_of_others_is_named(lab: KeyedLab) -> None:
-    opened = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
+def test_an_event_that_claims_a_role_of_others_is_named(lab: SealedLab) -> None:
+    opened = open_sealed(lab.sealed, lab.key("Bo"), "evaluate")
     replace(opened, role="curator").record("refused", {})
     messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert "names 'Bo' as curator" in messages

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Criterion, TestPlan
 from nodulebench.core.protocol import load_protocol
@@ -57,7 +58,7 @@ def forged(honest: Path, stratum: str, **protocol: Any) -> Path:
 
 def ask(lab: SealedLab, plan: Path | None, **more: Any) -> dict[str, Any]:
     marks = lab.marks("mine.csv", *HIT)
-    order = SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", plan=plan, **more)
+    order = SealedEvaluateOptions(marks, lab.sealed, person_key("Bo"), "Example", plan=plan, **more)
     return evaluate_sealed(order)[0]
 
 
@@ -87,7 +88,7 @@ def test_one_evaluation_gives_no_more_than_one_verdict_however_many_plans_are_fo
         verdicts += 1
     assert verdicts <= 1
     assert sum(len(use.evaluations) for use in read_audit(lab.sealed).uses) <= 1
-    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert verified.is_good, verified.problems
 
 

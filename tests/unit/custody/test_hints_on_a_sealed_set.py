@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.sealed import HEADER, POLICY, SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import HEADER, POLICY, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
@@ -59,13 +60,15 @@ def sealed(
 def ask(lab: SealedLab, marks: str, **more: Any) -> dict[str, Any]:
     path = lab.folder / "mine.csv"
     path.write_text(HEADER + marks)
-    order = SealedEvaluateOptions(path, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    order = SealedEvaluateOptions(
+        path, lab.sealed, person_key("Bo"), "Example", bootstraps=0, **more
+    )
     return evaluate_sealed(order)[0]
 
 
 def stored_codes(lab: SealedLab) -> set[str]:
     """The codes in the laboratory's stored result of the first evaluation."""
-    stored = open_result(lab.sealed, SECRET, "Cem", 2)
+    stored = open_result(lab.sealed, person_key("Cem"), 2)
     algorithm = stored["evaluation"]["algorithms"][0]
     rules = [notice for rule in algorithm["rules"].values() for notice in rule["notices"]]
     return {notice["code"] for notice in (*algorithm["notices"], *rules)}

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import KeyedLab, make_keyed_lab, new_person
-from builders.sealed import make_lab
+from builders.sealed import SealedLab, make_lab, new_person
 from nodulebench.core.errors import InputError
 from nodulebench.custody import changes as changes_module
 from nodulebench.custody import keys as key_changes
@@ -24,8 +23,8 @@ pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
-    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
+    lab = make_lab(tmp_path_factory.mktemp("keyed"))
     lab.seal()
     evaluate_sealed(lab.evaluate_options("mine.csv", "scan0"))
     for name in ("Bo2", "Eve", "Dee"):
@@ -34,25 +33,25 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
 
 
 @pytest.fixture
-def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+def lab(made: SealedLab, tmp_path: Path) -> SealedLab:
     shutil.copytree(made.folder, tmp_path / "lab")
-    return KeyedLab(tmp_path / "lab")
+    return SealedLab(tmp_path / "lab")
 
 
-def public(lab: KeyedLab, person: str) -> Path:
+def public(lab: SealedLab, person: str) -> Path:
     return lab.folder / f"{person.lower()}.key.pub"
 
 
-def is_good(lab: KeyedLab) -> bool:
+def is_good(lab: SealedLab) -> bool:
     for person in (None, "Ada", "Safe"):
-        secret = None if person is None else lab.secret(person)
-        verified = verify_sealed(lab.sealed, secret=secret)
+        own_key = None if person is None else lab.key(person)
+        verified = verify_sealed(lab.sealed, own_key=own_key)
         assert verified.is_good, verified.problems
     return True
 
 
-def test_a_person_replaces_their_own_key(lab: KeyedLab) -> None:
-    event = rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+def test_a_person_replaces_their_own_key(lab: SealedLab) -> None:
+    event = rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     assert (event.person, event.facts["subject"]) == ("Bo", "Bo")
     assert is_good(lab)
     answer, _ = evaluate_sealed(lab.evaluate_options("more.csv", "scan0", "scan1", person="Bo2"))
@@ -63,24 +62,24 @@ def test_a_person_replaces_their_own_key(lab: KeyedLab) -> None:
     assert is_good(lab)
 
 
-def test_the_key_custodian_replaces_a_lost_key(lab: KeyedLab) -> None:
+def test_the_key_custodian_replaces_a_lost_key(lab: SealedLab) -> None:
     lab.key_file("Bo").unlink()
-    rotate(lab.sealed, lab.secret("Safe"), "", key=public(lab, "Bo2"), subject="Bo")
+    rotate(lab.sealed, lab.key("Safe"), key=public(lab, "Bo2"), subject="Bo")
     evaluate_sealed(lab.evaluate_options("more.csv", "scan0", "scan1", person="Bo2"))
     assert is_good(lab)
 
 
 @pytest.mark.parametrize("person", ["Ada", "Bo", "Cem"])
-def test_no_other_person_replaces_the_key_of_another(lab: KeyedLab, person: str) -> None:
+def test_no_other_person_replaces_the_key_of_another(lab: SealedLab, person: str) -> None:
     with pytest.raises(InputError, match="may not manage"):
-        rotate(lab.sealed, lab.secret(person), "", key=public(lab, "Eve"), subject="Safe")
+        rotate(lab.sealed, lab.key(person), key=public(lab, "Eve"), subject="Safe")
     assert read_audit(lab.sealed).events[-1].step == "refused"
     assert is_good(lab)
 
 
-def test_a_revoked_key_opens_and_signs_nothing_more(lab: KeyedLab) -> None:
+def test_a_revoked_key_opens_and_signs_nothing_more(lab: SealedLab) -> None:
     checkpoint = lab.folder / "checkpoint.json"
-    revoke(lab.sealed, lab.secret("Safe"), "", subject="Bo", reason="laptop stolen")
+    revoke(lab.sealed, lab.key("Safe"), subject="Bo", reason="laptop stolen")
     write_checkpoint(lab.sealed, checkpoint)
     assert is_good(lab)
     with pytest.raises(InputError, match="wraps nothing for the key"):
@@ -91,9 +90,9 @@ def test_a_revoked_key_opens_and_signs_nothing_more(lab: KeyedLab) -> None:
     assert rows["Ada"].since == 1
 
 
-def test_an_event_signed_after_the_revocation_is_a_problem(lab: KeyedLab) -> None:
-    stale = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
-    revoke(lab.sealed, lab.secret("Safe"), "", subject="Bo", reason="left the lab")
+def test_an_event_signed_after_the_revocation_is_a_problem(lab: SealedLab) -> None:
+    stale = open_sealed(lab.sealed, lab.key("Bo"), "evaluate")
+    revoke(lab.sealed, lab.key("Safe"), subject="Bo", reason="left the lab")
     with pytest.raises(InputError, match="key: is not the key of 'Bo'"):
         stale.record("refused", {})
     # with another program: the event is signed with the old key, by the old log
@@ -120,18 +119,18 @@ def test_an_event_signed_after_the_revocation_is_a_problem(lab: KeyedLab) -> Non
     assert "00000005.json: names 'Bo', who had no valid key at that point" in messages
 
 
-def test_a_person_is_admitted_with_what_their_role_opens(lab: KeyedLab) -> None:
-    safe = lab.secret("Safe")
-    admit(lab.sealed, safe, "", subject="Dee", roles=("auditor",), key=public(lab, "Dee"))
-    assert "evaluation" in open_result(lab.sealed, lab.secret("Dee"), "", 2)
+def test_a_person_is_admitted_with_what_their_role_opens(lab: SealedLab) -> None:
+    safe = lab.key("Safe")
+    admit(lab.sealed, safe, subject="Dee", roles=("auditor",), key=public(lab, "Dee"))
+    assert "evaluation" in open_result(lab.sealed, lab.key("Dee"), 2)
     with pytest.raises(InputError, match="'Dee' is auditor and may not export"):
-        export_reference(lab.sealed, lab.secret("Dee"), "", "x", lab.folder / "plain")
+        export_reference(lab.sealed, lab.key("Dee"), "x", lab.folder / "plain")
     assert is_good(lab)
     assert [row.person for row in list_keys(lab.sealed)][-1] == "Dee"
 
 
-def test_what_was_done_already_is_not_done_twice(lab: KeyedLab) -> None:
-    safe = lab.secret("Safe")
+def test_what_was_done_already_is_not_done_twice(lab: SealedLab) -> None:
+    safe = lab.key("Safe")
 
     def twice(change: Callable[[], Event]) -> None:
         done = change().number
@@ -140,8 +139,8 @@ def test_what_was_done_already_is_not_done_twice(lab: KeyedLab) -> None:
         assert len(read_audit(lab.sealed).events) == done
 
     key = public(lab, "Dee")
-    twice(lambda: admit(lab.sealed, safe, "", subject="Dee", roles=("auditor",), key=key))
-    twice(lambda: revoke(lab.sealed, safe, "", subject="Dee", reason="lost"))
+    twice(lambda: admit(lab.sealed, safe, subject="Dee", roles=("auditor",), key=key))
+    twice(lambda: revoke(lab.sealed, safe, subject="Dee", reason="lost"))
 
 
 @pytest.mark.parametrize(
@@ -150,17 +149,16 @@ def test_what_was_done_already_is_not_done_twice(lab: KeyedLab) -> None:
         ("Dee", ("operator", "auditor"), "Dee", "'Dee' cannot be operator and auditor"),
         ("Dee", ("boss",), "Dee", "Input should be 'collector'"),
         ("Dee", ("auditor",), "Bo", "is also another person's"),
-        ("Safe", ("reader",), "Dee", "but no key custodian has one"),
+        ("Safe", ("reader",), "Dee", "no key custodian has a key"),
     ],
 )
 def test_the_rules_of_the_policy_hold_for_those_admitted_later(
-    lab: KeyedLab, subject: str, roles: tuple[str, ...], key: str, message: str
+    lab: SealedLab, subject: str, roles: tuple[str, ...], key: str, message: str
 ) -> None:
     with pytest.raises(InputError, match="does not allow it") as refused:
         admit(
             lab.sealed,
-            lab.secret("Safe"),
-            "",
+            lab.key("Safe"),
             subject=subject,
             roles=roles,
             key=public(lab, key),
@@ -170,40 +168,40 @@ def test_the_rules_of_the_policy_hold_for_those_admitted_later(
     assert is_good(lab)
 
 
-def test_the_last_key_custodian_cannot_be_revoked(lab: KeyedLab) -> None:
-    with pytest.raises(InputError, match="no key custodian has one"):
-        revoke(lab.sealed, lab.secret("Safe"), "", subject="Safe", reason="x")
+def test_the_last_key_custodian_cannot_be_revoked(lab: SealedLab) -> None:
+    with pytest.raises(InputError, match="no key custodian has a key"):
+        revoke(lab.sealed, lab.key("Safe"), subject="Safe", reason="x")
     with pytest.raises(InputError, match="the policy does not know 'Zoe'"):
-        revoke(lab.sealed, lab.secret("Safe"), "", subject="Zoe", reason="x")
+        revoke(lab.sealed, lab.key("Safe"), subject="Zoe", reason="x")
     with pytest.raises(InputError, match="has no reason"):
-        revoke(lab.sealed, lab.secret("Safe"), "", subject="Bo", reason=" ")
+        revoke(lab.sealed, lab.key("Safe"), subject="Bo", reason=" ")
 
 
-def test_an_older_vault_or_log_put_back_is_found(lab: KeyedLab) -> None:
+def test_an_older_vault_or_log_put_back_is_found(lab: SealedLab) -> None:
     copy = lab.folder / "before"
     shutil.copytree(lab.sealed, copy)
-    revoke(lab.sealed, lab.secret("Safe"), "", subject="Bo", reason="x")
+    revoke(lab.sealed, lab.key("Safe"), subject="Bo", reason="x")
     checkpoint = lab.folder / "checkpoint.json"
     write_checkpoint(lab.sealed, checkpoint)
     shutil.copy(copy / "vault.json", lab.sealed / "vault.json")
     messages = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert "vault.json: was changed" in messages
     with pytest.raises(InputError, match=r"vault\.json: was changed after the set was sealed"):
-        open_sealed(lab.sealed, lab.secret("Ada"), "", "export")
+        open_sealed(lab.sealed, lab.key("Ada"), "export")
     # the whole older set: only a checkpoint stored elsewhere shows it
     verified = verify_sealed(copy, checkpoints=[checkpoint])
     assert "but it ends with 3: it was cut off" in str(verified.problems[0])
 
 
 def test_a_change_killed_after_its_event_is_completed_by_the_next_opening(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(changes_module, "apply_change", killed)
     with pytest.raises(KeyboardInterrupt):
-        rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+        rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     monkeypatch.undo()
     verified = verify_sealed(lab.sealed)
     assert "lists a change that was interrupted" in "\n".join(map(str, verified.problems))
@@ -213,84 +211,77 @@ def test_a_change_killed_after_its_event_is_completed_by_the_next_opening(
 
 
 def test_a_change_killed_before_its_event_changed_nothing(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(key_changes, "commit", killed)
     with pytest.raises(KeyboardInterrupt):
-        rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+        rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     monkeypatch.undo()
     verified = verify_sealed(lab.sealed)
     assert verified.is_good, verified.problems
     assert [notice.code for notice in verified.notices] == ["leftover"]
-    rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+    rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     assert not verify_sealed(lab.sealed).notices
     assert is_good(lab)
 
 
-def test_a_changed_set_is_still_a_valid_bag(lab: KeyedLab) -> None:
+def test_a_changed_set_is_still_a_valid_bag(lab: SealedLab) -> None:
     bagit = pytest.importorskip("bagit", reason="bagit is not installed")
-    rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+    rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     assert bagit.Bag(str(lab.sealed)).validate()
 
 
-def test_a_set_with_one_secret_has_no_keys_to_list(tmp_path: Path) -> None:
-    shared = make_lab(tmp_path)
-    shared.seal()
-    with pytest.raises(InputError, match=r"has one shared secret.*names people's keys"):
-        list_keys(shared.sealed)
-
-
-def test_new_data_keys_exclude_holders_of_old_ones(lab: KeyedLab) -> None:
-    old_vault = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate").vault
-    revoke(lab.sealed, lab.secret("Safe"), "", subject="Bo", reason="stolen")
+def test_new_data_keys_exclude_holders_of_old_ones(lab: SealedLab) -> None:
+    old_vault = open_sealed(lab.sealed, lab.key("Bo"), "evaluate").vault
+    revoke(lab.sealed, lab.key("Safe"), subject="Bo", reason="stolen")
     with pytest.raises(InputError, match="may not manage"):
-        rekey(lab.sealed, lab.secret("Ada"), "")
+        rekey(lab.sealed, lab.key("Ada"))
     path = lab.sealed / "data" / "sealed" / "nodules.parquet.sealed"
     assert old_vault.open(path.read_bytes(), "nodules.parquet", "file")
-    event = rekey(lab.sealed, lab.secret("Safe"), "")
+    event = rekey(lab.sealed, lab.key("Safe"))
     assert (event.step, event.facts["people"]) == ("rekeyed", 4)
     result = next((lab.sealed / "results").iterdir())
     for file, name in ((path, "nodules.parquet"), (result, f"results/{result.name[:-7]}")):
         with pytest.raises(InputError, match="was sealed in another vault"):
             old_vault.open(file.read_bytes(), name, "file")
-    assert "evaluation" in open_result(lab.sealed, lab.secret("Cem"), "", 2)
-    assert export_reference(lab.sealed, lab.secret("Ada"), "", "x", lab.folder / "plain") == 3
+    assert "evaluation" in open_result(lab.sealed, lab.key("Cem"), 2)
+    assert export_reference(lab.sealed, lab.key("Ada"), "x", lab.folder / "plain") == 3
     assert is_good(lab)
 
 
 def test_of_two_changes_at_once_the_later_does_nothing(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = key_changes.staging
 
     def overtaken(folder: Path) -> object:
         monkeypatch.setattr(key_changes, "staging", real)
-        revoke(lab.sealed, lab.secret("Safe"), "", subject="Cem", reason="x")
+        revoke(lab.sealed, lab.key("Safe"), subject="Cem", reason="x")
         return real(folder)
 
     monkeypatch.setattr(key_changes, "staging", overtaken)
     with pytest.raises(
         InputError, match=r"was changed by another process meanwhile\. Run the command again"
     ):
-        rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+        rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     assert is_good(lab)
     assert [event.step for event in read_audit(lab.sealed).events][-1] == "revoked"
-    rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+    rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     assert is_good(lab)
 
 
 def test_a_full_disk_leaves_the_set_as_it_was(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(changes_module, "write_through", full)
     with pytest.raises(OSError, match="No space left"):
-        rotate(lab.sealed, lab.secret("Bo"), "", key=public(lab, "Bo2"))
+        rotate(lab.sealed, lab.key("Bo"), key=public(lab, "Bo2"))
     monkeypatch.undo()
     assert is_good(lab)
     assert not list((lab.sealed / "changes").iterdir())

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from builders.hidden_packages import hide_package
-from builders.keyed import KeyedLab, make_keyed_lab, new_person
-from builders.sealed import SECRET
+from builders.sealed import SealedLab, make_lab, new_person
 from builders.signatures import armored
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import STEP_NEEDS, STEPS, Event, PolicySeal, log_of, next_event
 from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.keys import list_keys
 from nodulebench.custody.layout import compartment_of
 from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
@@ -24,82 +24,80 @@ from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.io.manifests import Manifest, file_digest, read_manifest
+from nodulebench.security.keys import read_private_key
 from nodulebench.security.signatures import sign_manifest, signature_code
 from nodulebench.security.vault import (
     Holder,
-    new_compartments,
-    open_compartments,
-    wrapped_compartments,
+    new_vault,
+    open_vault,
+    vault_header,
 )
 
 pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
-    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
+    lab = make_lab(tmp_path_factory.mktemp("keyed"))
     lab.seal()
     evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
     return lab
 
 
 @pytest.fixture
-def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+def lab(made: SealedLab, tmp_path: Path) -> SealedLab:
     """A sealed set with one evaluation, only for this test."""
     shutil.copytree(made.folder, tmp_path / "lab")
-    return KeyedLab(tmp_path / "lab")
+    return SealedLab(tmp_path / "lab")
 
 
-def problems(lab: KeyedLab, **more: Any) -> str:
+def problems(lab: SealedLab, **more: Any) -> str:
     return "\n".join(map(str, verify_sealed(lab.sealed, **more).problems))
 
 
-def steps(lab: KeyedLab) -> list[tuple[str, str]]:
+def steps(lab: SealedLab) -> list[tuple[str, str]]:
     return [(event.step, event.person) for event in read_audit(lab.sealed).events]
 
 
-def resign(lab: KeyedLab, person: str) -> None:
+def resign(lab: SealedLab, person: str) -> None:
     """Make the manifest fit the files again, signed by a person: what an insider could do."""
     folder = lab.sealed
     listed = {name: file_digest(folder / name) for name in read_manifest(folder).files}
-    sign_manifest(folder, Manifest(listed), lab.key_file(person), by=person)
+    sign_manifest(folder, Manifest(listed), lab.key(person), by=person)
 
 
-def test_who_acts_follows_from_their_key(lab: KeyedLab) -> None:
+def test_who_acts_follows_from_their_key(lab: SealedLab) -> None:
     assert steps(lab) == [("sealed", "Ada"), ("evaluation_charged", "Bo"), ("evaluated", "Bo")]
-    assert export_reference(lab.sealed, lab.secret("Ada"), "", "x", lab.folder / "plain") == 3
-    assert "evaluation" in open_result(lab.sealed, lab.secret("Cem"), "Cem", 2)
+    assert export_reference(lab.sealed, lab.key("Ada"), "x", lab.folder / "plain") == 3
+    assert "evaluation" in open_result(lab.sealed, lab.key("Cem"), 2)
     verified = verify_sealed(lab.sealed, public_key=lab.folder / "ada.key.pub")
     assert verified.is_good, verified.problems
-    assert verified.has_keys
-    assert read_audit(lab.sealed).has_keys
 
 
 @pytest.mark.parametrize("person", ["Ada", "Bo", "Cem", "Safe"])
-def test_everybody_verifies_as_far_as_their_key_opens(lab: KeyedLab, person: str) -> None:
-    verified = verify_sealed(lab.sealed, secret=lab.secret(person))
+def test_everybody_verifies_as_far_as_their_key_opens(lab: SealedLab, person: str) -> None:
+    verified = verify_sealed(lab.sealed, own_key=lab.key(person))
     assert verified.is_good, verified.problems
     assert verified.was_opened
 
 
-def test_no_one_acts_in_the_name_of_another(lab: KeyedLab) -> None:
-    with pytest.raises(InputError, match="key: belongs to 'Bo', who cannot act as 'Ada'"):
-        export_reference(lab.sealed, lab.secret("Bo"), "Ada", "x", lab.folder / "plain")
-    assert not (lab.folder / "plain").exists()
-    assert steps(lab)[-1] == ("refused", "Bo")
-    with pytest.raises(InputError, match="belongs to 'Ada', who cannot act as 'Bo'"):
-        seal_bundle(replace(lab.order(), out=lab.folder / "other", person="Bo"))
+def test_no_one_acts_in_the_name_of_another(lab: SealedLab) -> None:
+    opened = replace(open_sealed(lab.sealed, lab.key("Bo"), "evaluate"), person="Ada")
+    with pytest.raises(InputError, match="is not the key of 'Ada' and cannot sign for them"):
+        opened.record("exported", {"reason": "x"})
+    assert steps(lab)[-1] == ("evaluated", "Bo")
+    assert verify_sealed(lab.sealed).is_good
 
 
 @pytest.mark.parametrize("person", ["Ria", "Bo", "Cem", "Safe"])
-def test_only_the_curators_key_takes_the_reference_out(lab: KeyedLab, person: str) -> None:
+def test_only_the_curators_key_takes_the_reference_out(lab: SealedLab, person: str) -> None:
     with pytest.raises(InputError, match="may not export"):
-        export_reference(lab.sealed, lab.secret(person), "", "x", lab.folder / "plain")
+        export_reference(lab.sealed, lab.key(person), "x", lab.folder / "plain")
     assert steps(lab)[-1] == ("refused", person)
     assert verify_sealed(lab.sealed).is_good
 
 
-def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
+def test_a_key_opens_what_its_role_needs_and_no_more(lab: SealedLab) -> None:
     (lab.bundle / "readings.csv").write_text("case_id\n")
     shutil.rmtree(lab.sealed)
     lab.seal()
@@ -117,7 +115,7 @@ def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
     header = json.loads((lab.sealed / "vault.json").read_text())
     opens = {}
     for person in ("Ada", "Bo", "Cem", "Ria", "Safe"):
-        vault = open_compartments(header, lab.key(person), "vault.json", compartment_of)
+        vault = open_vault(header, lab.key(person), "vault.json", compartment_of)
         opened = []
         for compartment, file in files.items():
             try:
@@ -135,23 +133,50 @@ def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
     }
 
 
-def test_a_strangers_key_opens_nothing(lab: KeyedLab) -> None:
+def test_a_strangers_key_opens_nothing(lab: SealedLab) -> None:
     new_person(lab, "Eve")
     with pytest.raises(InputError, match="wraps nothing for the key SHA256:"):
         evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", person="Eve"))
     with pytest.raises(InputError, match="lists no person with the key"):
-        seal_bundle(replace(lab.order(), out=lab.folder / "other", secret=lab.secret("Eve")))
+        seal_bundle(replace(lab.order(), out=lab.folder / "other", own_key=lab.key("Eve")))
 
 
-def test_a_shared_secret_does_not_open_it_and_says_what_does(lab: KeyedLab) -> None:
-    with pytest.raises(InputError, match=r"opens with personal keys, not with a key file\. Give"):
-        open_sealed(lab.sealed, SECRET, "Ada", "export")
-    with pytest.raises(InputError, match="names people's keys, and none of these was given"):
-        seal_bundle(replace(lab.order(), out=lab.folder / "other", secret=SECRET, person="Ada"))
+def test_a_set_with_a_shared_secret_is_refused_with_the_next_step(lab: SealedLab) -> None:
+    header = {"schema": "nodulebench/vault@1", "opens_with": "passphrase", "wrapped_key": "00"}
+    (lab.sealed / "vault.json").write_text(json.dumps(header))
+    remedy = r"opens with one shared secret.*Seal the bundle again with a policy.*custody new-key"
+    with pytest.raises(InputError, match=remedy):
+        open_sealed(lab.sealed, lab.key("Ada"), "export")
+    with pytest.raises(InputError, match=remedy):
+        list_keys(lab.sealed)
+    assert "opens with one shared secret" in problems(lab)
+
+
+def test_a_policy_without_keys_is_not_sealed(lab: SealedLab) -> None:
+    policy = lab.folder / "policy.toml"
+    lines = policy.read_text().splitlines()
+    policy.write_text("\n".join(line for line in lines if not line.startswith("key = ")))
+    with pytest.raises(InputError, match=r"no key custodian has a key.*custody new-key"):
+        lab.seal(out=lab.folder / "other")
+    assert not (lab.folder / "other").exists()
+
+
+def test_a_key_with_a_passphrase_opens_the_set(lab: SealedLab) -> None:
+    ssh_keygen = shutil.which("ssh-keygen")
+    if ssh_keygen is None:
+        pytest.skip("ssh-keygen is not installed")
+    path = lab.key_file("Bo")
+    subprocess.run([ssh_keygen, "-q", "-p", "-N", "correct horse", "-f", path], check=True)
+    with pytest.raises(InputError, match="has a passphrase, but none was given"):
+        read_private_key(path)
+    with pytest.raises(InputError, match="does not open with this passphrase"):
+        read_private_key(path, "wrong")
+    opened = open_sealed(lab.sealed, read_private_key(path, "correct horse"), "evaluate")
+    assert opened.person == "Bo"
 
 
 def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_again(
-    lab: KeyedLab,
+    lab: SealedLab,
 ) -> None:
     path = lab.sealed / "vault.json"
     header = json.loads(path.read_text())
@@ -166,29 +191,25 @@ def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_again(
     assert "which is not" in problems(lab, public_key=lab.folder / "ada.key.pub")
 
 
-def test_more_wrapped_than_the_role_allows_is_named(lab: KeyedLab) -> None:
+def test_more_wrapped_than_the_role_allows_is_named(lab: SealedLab) -> None:
     path = lab.sealed / "vault.json"
     header = json.loads(path.read_text())
-    vault = open_compartments(header, lab.key("Safe"), "v", compartment_of)
-    more = wrapped_compartments(
-        vault, [Holder("Cem", lab.key("Cem").public, ("reference",))], header
-    )
+    vault = open_vault(header, lab.key("Safe"), "v", compartment_of)
+    more = vault_header(vault, [Holder("Cem", lab.key("Cem").public, ("reference",))], header)
     path.write_text(json.dumps(more, indent=1) + "\n")
     resign(lab, "Ada")
     assert "is not wrapped for 'Cem' as policy and log require" in problems(lab)
 
 
-def test_a_vault_of_another_set_is_refused(lab: KeyedLab) -> None:
+def test_a_vault_of_another_set_is_refused(lab: SealedLab) -> None:
     holders = [Holder("Bo", lab.key("Bo").public, ("reference", "images", "results"))]
-    other = wrapped_compartments(
-        new_compartments(("reference", "images", "results"), compartment_of), holders
-    )
+    other = vault_header(new_vault(("reference", "images", "results"), compartment_of), holders)
     (lab.sealed / "vault.json").write_text(json.dumps(other, indent=1) + "\n")
     with pytest.raises(InputError, match=r"vault\.json: was changed after the set was sealed"):
         evaluate_sealed(lab.evaluate_options("more.csv", "scan0"))
 
 
-def forged(lab: KeyedLab, person: str, signer: str, step: str, **facts: Any) -> None:
+def forged(lab: SealedLab, person: str, signer: str, step: str, **facts: Any) -> None:
     """Append an event that names one person and is signed by another, head and all."""
     folder = lab.sealed
     policy = parse_policy((folder / "policy.toml").read_text(), "policy.toml")
@@ -212,7 +233,7 @@ def forged(lab: KeyedLab, person: str, signer: str, step: str, **facts: Any) -> 
     )
 
 
-def test_an_event_signed_with_anothers_key_is_named(lab: KeyedLab) -> None:
+def test_an_event_signed_with_anothers_key_is_named(lab: SealedLab) -> None:
     forged(lab, "Ada", "Bo", "refused")
     messages = problems(lab)
     assert (
@@ -224,7 +245,7 @@ def test_an_event_signed_with_anothers_key_is_named(lab: KeyedLab) -> None:
         evaluate_sealed(lab.evaluate_options("more.csv", "scan0"))
 
 
-def test_an_event_signed_again_by_another_is_named(lab: KeyedLab) -> None:
+def test_an_event_signed_again_by_another_is_named(lab: SealedLab) -> None:
     path = lab.sealed / "audit" / "00000003.json"
     event = Event.model_validate_json(path.read_bytes())
     code = signature_code(event.unsigned_bytes, lab.key("Cem"))
@@ -239,21 +260,21 @@ def test_every_step_but_a_refusal_needs_a_role() -> None:
 @pytest.mark.parametrize(
     "step", ["exported", "admitted", "retired", "withdrawn", "reported", "rekeyed"]
 )
-def test_an_event_of_what_its_signer_may_not_do_is_named(lab: KeyedLab, step: str) -> None:
+def test_an_event_of_what_its_signer_may_not_do_is_named(lab: SealedLab, step: str) -> None:
     facts = {"subject": "Eve", "roles": "curator", "key": new_person(lab, "Eve")}
     forged(lab, "Bo", "Bo", step, **facts)
     assert "was written by 'Bo', who may not" in problems(lab)
     with pytest.raises(InputError, match=r"wraps nothing|who may not"):
-        open_sealed(lab.sealed, lab.secret("Eve"), "", "export")
+        open_sealed(lab.sealed, lab.key("Eve"), "export")
 
 
-def test_a_policy_with_one_more_key_is_refused(lab: KeyedLab) -> None:
+def test_a_policy_with_one_more_key_is_refused(lab: SealedLab) -> None:
     path, line = lab.sealed / "policy.toml", new_person(lab, "Eve")
     person = f'[[people]]\nname = "Eve"\nroles = ["curator"]\nkey = "{line}"\n'
     path.write_text(path.read_text().replace("[reuse]", f"{person}\n[reuse]"))
     for name in ("Bo", "Eve"):
         with pytest.raises(InputError, match="was changed after the set was sealed"):
-            open_sealed(lab.sealed, lab.secret(name), "", "evaluate")
+            open_sealed(lab.sealed, lab.key(name), "evaluate")
     resign(lab, "Bo")
     messages = problems(lab)
     assert "00000001.json: does not follow from the manifest" in messages
@@ -261,7 +282,7 @@ def test_a_policy_with_one_more_key_is_refused(lab: KeyedLab) -> None:
 
 
 def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(
-    lab: KeyedLab,
+    lab: SealedLab,
 ) -> None:
     checkpoint = lab.folder / "checkpoint.json"
     write_checkpoint(lab.sealed, checkpoint, key=lab.key_file("Cem"))
@@ -288,15 +309,15 @@ def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(
 
 
 def test_a_missing_pyrage_is_named_with_its_extra(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hide_package(monkeypatch, "pyrage")
     assert verify_sealed(lab.sealed).is_good  # signatures need none
     with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
-        open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
+        open_sealed(lab.sealed, lab.key("Bo"), "evaluate")
 
 
-def test_an_event_is_what_ssh_keygen_verifies(lab: KeyedLab) -> None:
+def test_an_event_is_what_ssh_keygen_verifies(lab: SealedLab) -> None:
     if shutil.which("ssh-keygen") is None:
         pytest.skip("ssh-keygen is not installed")
     event = Event.model_validate_json((lab.sealed / "audit/00000002.json").read_bytes())
@@ -309,7 +330,7 @@ def test_an_event_is_what_ssh_keygen_verifies(lab: KeyedLab) -> None:
     assert done.returncode == 0
 
 
-def test_any_flipped_byte_of_the_vault_and_the_log_is_found(lab: KeyedLab) -> None:
+def test_any_flipped_byte_of_the_vault_and_the_log_is_found(lab: SealedLab) -> None:
     paths = [lab.sealed / "vault.json", *sorted((lab.sealed / "audit").iterdir())]
     for path in paths:
         original = path.read_bytes()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import make_keyed_lab, new_person
 from builders.places import ROOT
+from builders.sealed import make_lab, new_person
 
 pytest.importorskip("pyrage")
 pytestmark = pytest.mark.slow
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(("job", "step", "least"), [("rotate", 9, 6), ("withdraw", 17, 6)])
 def test_a_killed_change_was_made_or_not(tmp_path: Path, job: str, step: int, least: int) -> None:
-    lab = make_keyed_lab(tmp_path)
+    lab = make_lab(tmp_path)
     new_person(lab, "Bo2")
     lab.seal()
     done = subprocess.run(

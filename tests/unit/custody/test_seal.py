@@ -13,8 +13,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders.people import person_key
 from builders.places import ROOT
-from builders.sealed import POLICY, SECRET, SealedLab, make_lab
+from builders.sealed import POLICY, SealedLab, make_lab
 from conftest import TEST_DATA
 from nodulebench.core.errors import InputError
 from nodulebench.custody.bundle import BundleOptions, write_bundle
@@ -22,7 +23,6 @@ from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.io.bundle import read_reference, write_reference
-from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -60,7 +60,7 @@ def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(lab: Seale
     before = contents(lab.bundle)
     lab.seal()
     assert contents(lab.bundle) == before
-    opened = open_sealed(lab.sealed, SECRET, "Bo", "evaluate")
+    opened = open_sealed(lab.sealed, person_key("Bo"), "evaluate")
     reference = opened.reference()
     expected = read_reference(lab.bundle)
     assert reference.nodules.equals(expected.nodules)
@@ -68,10 +68,10 @@ def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(lab: Seale
     assert opened.plain("nodules.parquet") == before["nodules.parquet"]
 
 
-def test_a_sealed_set_verifies_with_and_without_its_secret(lab: SealedLab) -> None:
+def test_a_sealed_set_verifies_with_and_without_a_key(lab: SealedLab) -> None:
     lab.seal()
-    for secret in (None, SECRET):
-        verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=secret)
+    for own_key in (None, person_key("Safe")):
+        verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=own_key)
         assert verified.is_good, verified.problems
         assert verified.signature is not None
         assert verified.signature.is_known
@@ -124,7 +124,7 @@ def test_a_list_of_images_stays_readable_and_is_compared(lab: SealedLab) -> None
 def test_only_a_curator_may_seal(lab: SealedLab) -> None:
     order = lab.order()
     with pytest.raises(InputError, match="'Bo' is operator and may not seal"):
-        seal_bundle(replace(order, person="Bo"))
+        seal_bundle(replace(order, own_key=person_key("Bo")))
     assert not lab.sealed.exists()
 
 
@@ -181,12 +181,12 @@ def test_another_set_does_not_take_its_place(lab: SealedLab) -> None:
 
 @pytest.mark.slow
 @needs_fork
-def test_an_interrupted_sealing_needs_the_same_secret(lab: SealedLab) -> None:
+def test_an_interrupted_sealing_needs_the_same_people(lab: SealedLab) -> None:
     assert kill(lab, "at", 40) == [{"killed": True}]
-    order = lab.order()
-    other = Secret("key file", bytes(32))
-    with pytest.raises(InputError, match="was left by an interrupted run with another secret"):
-        seal_bundle(replace(order, secret=other))
+    policy = lab.folder / "policy.toml"
+    policy.write_text(policy.read_text().replace(lab.line("Bo"), lab.line("Bob")))
+    with pytest.raises(InputError, match=r"interrupted run with other people.*remove that folder"):
+        lab.seal()
 
 
 def kill(lab: SealedLab, *operations: object) -> list[dict[str, Any]]:
@@ -221,7 +221,7 @@ def test_killed_at_any_operation_the_next_run_completes_it(lab: SealedLab) -> No
 def test_killed_again_and_again_it_is_still_completed(lab: SealedLab) -> None:
     assert all(outcome["killed"] for outcome in kill(lab, "at", 12, 30, 30, 45))
     assert lab.seal().taken_over > 0
-    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert verified.is_good, verified.problems
 
 
@@ -268,7 +268,7 @@ def test_what_a_killed_run_copied_badly_is_copied_again(lab: SealedLab) -> None:
     secret.parent.mkdir(parents=True)
     secret.write_bytes(b"sealed under another vault")
     assert lab.seal().taken_over == 0
-    assert verify_sealed(lab.sealed, secret=SECRET).is_good
+    assert verify_sealed(lab.sealed, own_key=person_key("Safe")).is_good
 
 
 def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit
@@ -14,7 +15,7 @@ pytest.importorskip("cryptography")
 
 def ask(lab: SealedLab, marks: str, developer: str) -> int:
     path = lab.marks(marks, "scan0", marks)
-    order = SealedEvaluateOptions(path, lab.sealed, SECRET, "Bo", developer, bootstraps=0)
+    order = SealedEvaluateOptions(path, lab.sealed, person_key("Bo"), developer, bootstraps=0)
     return int(evaluate_sealed(order)[0]["budget"]["used"])
 
 

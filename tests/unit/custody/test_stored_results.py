@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from polars.testing import assert_frame_equal
 
-from builders.sealed import SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import SealedLab, make_lab
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import load_protocol
@@ -37,13 +38,13 @@ def lab(tmp_path: Path) -> SealedLab:
 def take(lab: SealedLab) -> Path:
     marks = lab.marks("mine.csv", "scan0", "scan1", "scan2")
     evaluate_sealed(
-        SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=20)
+        SealedEvaluateOptions(marks, lab.sealed, person_key("Bo"), "Example", bootstraps=20)
     )
     return marks
 
 
 def stored_of(lab: SealedLab) -> StoredResult:
-    opened = open_sealed(lab.sealed, SECRET, "Cem", "inspect")
+    opened = open_sealed(lab.sealed, person_key("Cem"), "inspect")
     return open_stored_result(
         opened, next(event for event in opened.events if event.step == "evaluated")
     )
@@ -94,7 +95,7 @@ def test_a_result_of_an_interrupted_evaluation_is_removed_by_the_next(lab: Seale
     take(lab)
     stored_names = sorted(path.name for path in results.iterdir())
     assert stored_names == ["00000003.zip.sealed", "00000009.zip.sealed"]
-    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert [problem.what for problem in verified.problems] == [
         "does not belong there: it was added."
     ]

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from builders.keyed import make_keyed_lab, new_person
 from builders.killing import Killed, killed_at
-from builders.sealed import SECRET
+from builders.people import person_key
+from builders.sealed import make_lab, new_person
 from builders.sealed_study import StudyLab, evaluated_study, made_up_study
 from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
@@ -118,11 +118,11 @@ def test_nothing_of_the_input_tables_is_written(study: Path) -> None:
 
 def test_every_making_is_in_the_log(lab: StudyLab, study: Path) -> None:
     assert study.is_dir()
-    events = read_audit(lab.sealed, SECRET).events
+    events = read_audit(lab.sealed).events
     (event,) = [event for event in events if event.step == "compared"]
     assert (event.person, event.role) == ("Dee", "reporter")
     assert event.facts == {"evaluations": "2, 4, 6", "baseline": "A1"}
-    checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    checked = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert checked.is_good, checked.problems
 
 
@@ -205,7 +205,7 @@ def test_a_copys_comparison_has_no_more_digits_than_are_reported(lab: StudyLab) 
 def test_a_copys_comparison_counts_no_few_nodules(
     lab: StudyLab, fewest: int, is_disclosed: bool
 ) -> None:
-    opened = open_sealed(lab.sealed, SECRET, "Dee", "report")
+    opened = open_sealed(lab.sealed, person_key("Dee"), "report")
     stored = [
         open_stored_result(opened, evaluation) for evaluation in chosen_evaluations(opened.events)
     ]
@@ -267,16 +267,16 @@ def test_another_result_is_not_replaced_but_the_own_is(lab: StudyLab, plain: Pat
 
 def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path) -> None:
     pytest.importorskip("pyrage")
-    lab = make_keyed_lab(tmp_path)
+    lab = make_lab(tmp_path)
     policy = tmp_path / "policy.toml"
     person = f'[[people]]\nname = "Dee"\nroles = ["reporter"]\nkey = "{new_person(lab, "Dee")}"\n'
     policy.write_text(policy.read_text().replace("[reuse]", f"{person}\n[reuse]"))
     lab.seal()
     evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
-    order = StudyOptions(lab.sealed, lab.secret("Dee"), "")
+    order = StudyOptions(lab.sealed, lab.key("Dee"))
     report_stored(order, ReportChoice(), tmp_path / "lab")
     assert content(tmp_path / "lab")["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
-    opened = open_sealed(lab.sealed, lab.secret("Dee"), "", "report")
+    opened = open_sealed(lab.sealed, lab.key("Dee"), "report")
     with pytest.raises(InputError):
         opened.reference()
 
@@ -284,7 +284,7 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
 @pytest.mark.slow
 def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     lab = evaluated_study(tmp_path, METRICS, algorithms=2)
-    withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
+    withdraw(lab.sealed, person_key("Ada"), cases=["case0003"], reason="asked for")
     with pytest.raises(
         InputError, match="evaluation 2: was made with cases that were withdrawn since"
     ):
@@ -308,9 +308,9 @@ def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
         with pytest.raises(Killed):
             report_stored(lab.study_options("A1"), ReportChoice(), out)
     report_stored(lab.study_options("A1"), ReportChoice(), out)
-    made = verify_from_stored(out, sealed=lab.sealed, secret=SECRET, person="Cem")
+    made = verify_from_stored(out, sealed=lab.sealed, own_key=person_key("Cem"))
     assert made.is_good, (made.problems, made.differences)
-    checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    checked = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert checked.is_good, checked.problems
 
 

@@ -14,8 +14,9 @@ import pytest
 
 from builders import tables
 from builders.dicom import marks_on, write_series
+from builders.people import person_key
 from builders.reports import written
-from builders.sealed import HEADER, SECRET, SealedLab, make_lab
+from builders.sealed import HEADER, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, MARK_SLICES, RUNS
 from nodulebench.custody import evaluate as module
@@ -47,7 +48,9 @@ def lab(tmp_path: Path) -> SealedLab:
 
 
 def ask(lab: SealedLab, marks: Path, **more: Any) -> dict[str, Any]:
-    order = SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    order = SealedEvaluateOptions(
+        marks, lab.sealed, person_key("Bo"), "Example", bootstraps=0, **more
+    )
     return evaluate_sealed(order)[0]
 
 
@@ -119,19 +122,19 @@ def test_files_next_to_a_submission_are_not_part_of_it(reported: Path) -> None:
 
 
 def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> None:
-    """A link to the vault's key was read as marks, and its first line was disclosed."""
-    (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
+    """A link to a private key was read as marks, and its first line was disclosed."""
+    (tmp_path / "ada.key").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n00ff\n")
     folder = tmp_path / "sent"
     folder.mkdir()
-    (folder / "marks.csv").symlink_to(tmp_path / "vault.key")
+    (folder / "marks.csv").symlink_to(tmp_path / "ada.key")
     with pytest.raises(InputError, match=r"marks\.csv: is a link or not a regular file") as caught:
         held_copy(folder).__enter__()
     assert "00ff" not in str(caught.value)
 
 
-@pytest.mark.parametrize("target", ["vault.key", "set", "nothing"])
+@pytest.mark.parametrize("target", ["ada.key", "set", "nothing"])
 def test_a_submission_that_is_itself_a_link_is_refused(tmp_path: Path, target: str) -> None:
-    (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
+    (tmp_path / "ada.key").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n00ff\n")
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "marks.csv").write_text(HEADER)
     (tmp_path / "sent.csv").symlink_to(target)
@@ -142,7 +145,7 @@ def test_a_submission_that_is_itself_a_link_is_refused(tmp_path: Path, target: s
 def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
+    (tmp_path / "ada.key").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n00ff\n")
     folder = tmp_path / "sent"
     folder.mkdir()
     (folder / "marks.csv").write_text(HEADER)
@@ -150,7 +153,7 @@ def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
 
     def swapping(source: Path, target: Path, **options: Any) -> Any:
         source.unlink()
-        source.symlink_to(tmp_path / "vault.key")
+        source.symlink_to(tmp_path / "ada.key")
         return copy(source, target, **options)
 
     monkeypatch.setattr(shutil, "copyfile", swapping)

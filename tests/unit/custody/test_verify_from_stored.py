@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import SECRET
+from builders.people import person_key
 from builders.sealed_study import StudyLab, evaluated_study
 from nodulebench.custody.study_reports import compare_stored, report_stored, verify_from_stored
 from nodulebench.custody.withdrawal import withdraw
@@ -37,7 +37,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> StudyLab:
 
 def again(lab: StudyLab, name: str, person: str = "Cem") -> Verification:
     folder = lab.folder / name
-    return verify_from_stored(folder, sealed=lab.sealed, secret=SECRET, person=person)
+    return verify_from_stored(folder, sealed=lab.sealed, own_key=person_key(person))
 
 
 @pytest.mark.parametrize("name", ["lab", "copy"])
@@ -49,7 +49,7 @@ def test_everything_comes_out_the_same(lab: StudyLab, name: str) -> None:
 
 
 def test_without_the_set_files_and_signature_are_checked(lab: StudyLab) -> None:
-    sign_folder(lab.folder / "copy", lab.folder / "key.pem", by="lab")
+    sign_folder(lab.folder / "copy", lab.key_file("Ada"), by="lab")
     verified = verify_from_stored(lab.folder / "copy", public_key=lab.public_key)
     assert verified.is_good, verified.problems
     assert verified.signature is not None
@@ -73,7 +73,7 @@ def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path:
     note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
     note["evaluations"][0]["result"] = "sha256:" + "0" * 64
     (tmp_path / "evaluations.json").write_text(json.dumps(note))
-    verified = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
+    verified = verify_from_stored(tmp_path, sealed=lab.sealed, own_key=person_key("Cem"))
     assert any("names results that the sealed set" in str(problem) for problem in verified.problems)
 
 
@@ -94,7 +94,7 @@ def test_a_note_that_names_no_evaluations_is_reported(
 ) -> None:
     note = json.loads((lab.folder / "lab" / "evaluations.json").read_text())
     (tmp_path / "evaluations.json").write_text(json.dumps({**note, **changed}))
-    verified = verify_from_stored(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
+    verified = verify_from_stored(tmp_path, sealed=lab.sealed, own_key=person_key("Cem"))
     assert any("does not name the evaluations" in str(problem) for problem in verified.problems)
 
 
@@ -108,7 +108,7 @@ def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_pat
     lab = evaluated_study(tmp_path, REUSE, algorithms=2)
     report_stored(lab.study_options(), ReportChoice(), lab.folder / "lab")
     assert again(lab, "lab").is_good
-    withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
+    withdraw(lab.sealed, person_key("Ada"), cases=["case0003"], reason="asked for")
     verified = again(lab, "lab")
     assert verified.from_originals is None
     messages = [str(problem) for problem in verified.problems]

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.sealed import HEADER, POLICY, SECRET, SealedLab, make_lab
+from builders.people import person_key
+from builders.sealed import HEADER, POLICY, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import NODULES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
@@ -43,7 +44,7 @@ def ask(lab: SealedLab, marks: Path | None = None, **more: Any) -> dict[str, Any
     marks = marks or lab.marks("mine.csv", *(f"scan{number}" for number in range(0, CASES, 2)))
     more = {"bootstraps": 0, **more}
     return evaluate_sealed(
-        SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", **more)
+        SealedEvaluateOptions(marks, lab.sealed, person_key("Bo"), "Example", **more)
     )[0]
 
 
@@ -86,7 +87,7 @@ def test_a_whole_of_few_nodules_is_not_disclosed_and_asking_again_costs(tmp_path
     with pytest.raises(InputError, match="evaluation: was charged: a failure because"):
         ask(lab, protocol=protocol, seed=1)
     assert charged(lab) == 1
-    verified = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+    verified = verify_sealed(lab.sealed, public_key=lab.public_key, own_key=person_key("Safe"))
     assert verified.is_good, verified.problems
     assert not verified.notices
 
@@ -189,7 +190,7 @@ def test_no_metric_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_p
     """Ends of intervals are weighted sums of hits, and the seed of the weights is known."""
     lab = made(tmp_path, METRICS)
     order = SealedEvaluateOptions(
-        lab.marks("mine.csv", "scan1"), lab.sealed, SECRET, "Bo", "X", bootstraps=9
+        lab.marks("mine.csv", "scan1"), lab.sealed, person_key("Bo"), "X", bootstraps=9
     )
     (algorithm,) = evaluate_sealed(order)[0]["evaluation"]["algorithms"]
     numbers = list(floats([rule[part] for rule in algorithm["rules"].values() for part in PARTS]))

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.keyed import KeyedLab, make_keyed_lab
-from builders.sealed import SECRET, make_lab
+from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody import changes as changes_module
 from nodulebench.custody import layout
@@ -27,8 +26,8 @@ pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module", params=["plain images", "encrypted images"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
-    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
+    lab = make_lab(tmp_path_factory.mktemp("keyed"))
     reference = read_reference(lab.bundle)
     patients = pl.Series("patient_id", ["P0", "P1", "P1", None])
     write_reference(replace(reference, cases=reference.cases.with_columns(patients)), lab.bundle)
@@ -40,21 +39,21 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+def lab(made: SealedLab, tmp_path: Path) -> SealedLab:
     shutil.copytree(made.folder, tmp_path / "lab")
-    return KeyedLab(tmp_path / "lab")
+    return SealedLab(tmp_path / "lab")
 
 
-def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: KeyedLab) -> None:
-    done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="consent withdrawn")
+def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: SealedLab) -> None:
+    done = withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="consent withdrawn")
     assert (done.cases, done.files) == (("scan1",), 2)  # an image, and the letter
-    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    verified = verify_sealed(lab.sealed, own_key=lab.key("Safe"))
     assert verified.is_good, verified.problems
     names = [path.as_posix() for path in lab.sealed.rglob("*")]
     assert not [name for name in names if "scan1" in name or "letter" in name]
     assert any("scan0" in name for name in names)
     plain = lab.folder / "plain"
-    export_reference(lab.sealed, lab.secret("Ada"), "", "new reading", plain)
+    export_reference(lab.sealed, lab.key("Ada"), "new reading", plain)
     assert (plain / "readings.csv").read_text() == "case_id,x\nscan0,1\n"
     reference = read_reference(plain)
     assert reference.cases["case_id"].to_list() == ["scan0", "scan2", "scan3"]
@@ -67,45 +66,45 @@ def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: KeyedLab) -> None:
     assert json.loads((lab.sealed / "sealed.json").read_text())["cases"] == 3
 
 
-def test_all_cases_of_a_patient_go(lab: KeyedLab) -> None:
-    done = withdraw(lab.sealed, lab.secret("Ada"), "", patient="P1", reason="x")
+def test_all_cases_of_a_patient_go(lab: SealedLab) -> None:
+    done = withdraw(lab.sealed, lab.key("Ada"), patient="P1", reason="x")
     assert done.cases == ("scan1", "scan2")
-    left = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate").reference()
+    left = open_sealed(lab.sealed, lab.key("Bo"), "evaluate").reference()
     assert left.cases["case_id"].to_list() == ["scan0", "scan3"]
 
 
-def test_stored_results_with_the_patient_are_deleted(lab: KeyedLab) -> None:
+def test_stored_results_with_the_patient_are_deleted(lab: SealedLab) -> None:
     (stored_file,) = (lab.sealed / layout.RESULTS).iterdir()
     left = lab.sealed / layout.result_file(77)
     left.write_bytes(b"of a killed evaluation")
-    done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+    done = withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x")
     assert (done.evaluations, done.event.facts["erased_evaluations"]) == (1, 1)
     assert not stored_file.exists()
     assert not left.exists()
-    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    verified = verify_sealed(lab.sealed, own_key=lab.key("Safe"))
     assert verified.is_good, verified.problems
     with pytest.raises(InputError, match="was deleted: it was made with scan1, withdrawn since"):
-        open_result(lab.sealed, lab.secret("Cem"), "", 2)
+        open_result(lab.sealed, lab.key("Cem"), 2)
     answer, _ = evaluate_sealed(lab.evaluate_options("mine.csv", "scan0", "scan1"))
     assert answer["budget"]["used"] == 1  # the same evaluation, without the patient
-    rekey(lab.sealed, lab.secret("Safe"), "")
-    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan2"], reason="y")
-    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    rekey(lab.sealed, lab.key("Safe"))
+    withdraw(lab.sealed, lab.key("Ada"), cases=["scan2"], reason="y")
+    verified = verify_sealed(lab.sealed, own_key=lab.key("Safe"))
     assert verified.is_good, verified.problems
     assert not (lab.sealed / layout.RESULTS).exists()
 
 
-def test_a_stored_evaluation_without_withdrawal_is_missed_all_the_same(lab: KeyedLab) -> None:
-    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+def test_a_stored_evaluation_without_withdrawal_is_missed_all_the_same(lab: SealedLab) -> None:
+    withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x")
     evaluate_sealed(lab.evaluate_options("more.csv", "scan0"))
     (stored_file,) = (lab.sealed / layout.RESULTS).iterdir()
     stored_file.unlink()
-    (problem,) = verify_sealed(lab.sealed, secret=lab.secret("Safe")).problems
+    (problem,) = verify_sealed(lab.sealed, own_key=lab.key("Safe")).problems
     assert "is named by event" in str(problem)
 
 
 def test_an_evaluation_that_ends_meanwhile_is_not_left_with_the_patient(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = withdraw_module._descriptions
 
@@ -116,29 +115,29 @@ def test_an_evaluation_that_ends_meanwhile_is_not_left_with_the_patient(
     with monkeypatch.context() as patch:
         patch.setattr(withdraw_module, "_descriptions", overtaken)
         with pytest.raises(InputError, match="has a new evaluation by another process"):
-            withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
-    done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+            withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x")
+    done = withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x")
     assert done.evaluations == 2
 
 
 def test_later_evaluations_are_without_it_and_what_an_older_version_left_is_marked(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(withdraw_module, "sealed_results", lambda _: [])  # it erased nothing
-    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+    withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x")
     answer, _ = evaluate_sealed(lab.evaluate_options("more.csv", "scan0", "scan2", "scan3"))
     assert answer["metrics"]["luna16.recall"]["value"] == 1.0
     events = read_audit(lab.sealed).events
     assert withdrawn_since(events, 2) == ("scan1",)
     assert withdrawn_since(events, 5) == ()
-    shown = open_result(lab.sealed, lab.secret("Cem"), "", 2)
+    shown = open_result(lab.sealed, lab.key("Cem"), 2)
     assert shown["withdrawn_since"] == ["scan1"]
-    assert "withdrawn_since" not in open_result(lab.sealed, lab.secret("Cem"), "", 5)
-    assert verify_sealed(lab.sealed, secret=lab.secret("Safe")).is_good
+    assert "withdrawn_since" not in open_result(lab.sealed, lab.key("Cem"), 5)
+    assert verify_sealed(lab.sealed, own_key=lab.key("Safe")).is_good
 
 
 def test_a_withdrawal_killed_half_way_is_completed(
-    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, count = Path.replace, 0
 
@@ -152,12 +151,12 @@ def test_a_withdrawal_killed_half_way_is_completed(
 
     monkeypatch.setattr(changes_module.Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+        withdraw(lab.sealed, lab.key("Ada"), cases=["scan1"], reason="x")
     monkeypatch.undo()
     assert not verify_sealed(lab.sealed).is_good
-    left = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate").reference()
+    left = open_sealed(lab.sealed, lab.key("Bo"), "evaluate").reference()
     assert left.cases.height == 3
-    verified = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
+    verified = verify_sealed(lab.sealed, own_key=lab.key("Safe"))
     assert verified.is_good, verified.problems
 
 
@@ -174,36 +173,8 @@ def test_a_withdrawal_killed_half_way_is_completed(
     ],
 )
 def test_what_cannot_be_withdrawn_is_refused(
-    lab: KeyedLab, person: str, asked: dict[str, object], message: str
+    lab: SealedLab, person: str, asked: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        withdraw(lab.sealed, lab.secret(person), "", **{"reason": "x", **asked})  # type: ignore[arg-type]
+        withdraw(lab.sealed, lab.key(person), **{"reason": "x", **asked})  # type: ignore[arg-type]
     assert verify_sealed(lab.sealed).is_good
-
-
-def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
-    shared = make_lab(tmp_path)
-    shared.seal()
-    withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
-    verified = verify_sealed(shared.sealed, secret=SECRET, public_key=shared.public_key)
-    assert verified.is_good, verified.problems
-    assert open_sealed(shared.sealed, SECRET, "Bo", "evaluate").reference().cases.height == 3
-
-
-def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> None:
-    shared = make_lab(tmp_path)
-    shared.seal()
-    withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
-    verified = verify_sealed(shared.sealed, public_key=shared.public_key)
-    assert "by events whose codes need the vault's secret. Give" in str(verified.problems[0])
-    # nor can a person without the secret make one
-    event = shared.sealed / "audit" / "00000002.json"
-    event.write_bytes(event.read_bytes().replace(b'"reason": "x"', b'"reason": "y"'))
-    verified = verify_sealed(shared.sealed, secret=SECRET)
-    assert any("its author cannot open the vault" in str(problem) for problem in verified.problems)
-
-
-def test_a_withdrawn_set_is_still_a_valid_bag(lab: KeyedLab) -> None:
-    bagit = pytest.importorskip("bagit", reason="bagit is not installed")
-    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
-    assert bagit.Bag(str(lab.sealed)).validate()

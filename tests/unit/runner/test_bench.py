@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap
-from builders.keyed import make_keyed_lab
+from builders.sealed import make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, NODULES, Reference
 from nodulebench.io.bundle import write_reference
@@ -68,7 +68,7 @@ def test_algorithms_are_run_scored_and_drawn(tmp_path: Path) -> None:
 
 def test_a_sealed_set_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("pyrage")
-    lab = make_keyed_lab(tmp_path)
+    lab = make_lab(tmp_path)
     lab.seal()
     with pytest.raises(InputError, match="is sealed: each algorithm is run and evaluated"):
         bench([], lab.sealed, tmp_path / "out", RunChoice())

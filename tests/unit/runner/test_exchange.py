@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import images_set
-from builders.keyed import make_keyed_lab
+from builders.sealed import make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.verify import read_audit
 from nodulebench.io.formats import read_submission
@@ -140,7 +140,7 @@ def test_a_pack_that_was_stopped_is_begun_again_and_no_other_folder_goes(packed:
 def test_on_a_sealed_set_it_is_in_the_log(tmp_path: Path) -> None:
     from builders.algorithms import small_volume
 
-    lab = make_keyed_lab(tmp_path)
+    lab = make_lab(tmp_path)
     shutil.rmtree(lab.bundle / "images")
     (lab.bundle / "images").mkdir()
     for number in range(4):
@@ -148,8 +148,8 @@ def test_on_a_sealed_set_it_is_in_the_log(tmp_path: Path) -> None:
     lab.seal(encrypts_images=True)
     new_person_key(tmp_path / "dev.key")
     recipient = read_public_key(tmp_path / "dev.key.pub")
-    secret = lab.secret("Bo")
-    packed = pack(lab.sealed, tmp_path / "disk", tmp_path / "r.json", recipient, secret=secret)
+    own_key = lab.key("Bo")
+    packed = pack(lab.sealed, tmp_path / "disk", tmp_path / "r.json", recipient, own_key=own_key)
     event = read_audit(lab.sealed).events[-1]
     assert (event.step, event.facts["exchange"], event.facts["cases"]) == (
         "ran",
@@ -158,4 +158,4 @@ def test_on_a_sealed_set_it_is_in_the_log(tmp_path: Path) -> None:
     )
     assert event.facts["recipient"] == recipient.fingerprint
     with pytest.raises(InputError, match="is inside the sealed set"):
-        pack(lab.sealed, lab.sealed / "disk", tmp_path / "s.json", recipient, secret=secret)
+        pack(lab.sealed, lab.sealed / "disk", tmp_path / "s.json", recipient, own_key=own_key)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders.algorithms import MARKS, algorithm_folder, needs_bubblewrap, small_volume
-from builders.keyed import KeyedLab, make_keyed_lab
+from builders.sealed import SealedLab, make_lab
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Executor
@@ -24,15 +24,14 @@ from nodulebench.io.images import metaimage
 from nodulebench.runner.algorithms import Algorithm, read_algorithm
 from nodulebench.runner.cases import clear_slot_workers
 from nodulebench.runner.run import RunChoice, run_algorithm
-from nodulebench.security.vault import CompartmentVault
 
 pytest.importorskip("pyrage")
 pytestmark = needs_bubblewrap
 NAMES = ["scan0", "scan1", "scan2", "scan3"]
 
 
-def make_sealed(folder: Path, *, encrypts_images: bool) -> KeyedLab:
-    lab = make_keyed_lab(folder)
+def make_sealed(folder: Path, *, encrypts_images: bool) -> SealedLab:
+    lab = make_lab(folder)
     shutil.rmtree(lab.bundle / "images")
     (lab.bundle / "images").mkdir()
     for name in NAMES:
@@ -42,14 +41,14 @@ def make_sealed(folder: Path, *, encrypts_images: bool) -> KeyedLab:
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain images", "encrypted images"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
     return make_sealed(tmp_path_factory.mktemp("lab"), encrypts_images=request.param)
 
 
 @pytest.fixture
-def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+def lab(made: SealedLab, tmp_path: Path) -> SealedLab:
     shutil.copytree(made.folder, tmp_path / "lab")
-    return KeyedLab(tmp_path / "lab")
+    return SealedLab(tmp_path / "lab")
 
 
 def algorithm(folder: Path, program: str = MARKS) -> Algorithm:
@@ -57,19 +56,19 @@ def algorithm(folder: Path, program: str = MARKS) -> Algorithm:
 
 
 def run(
-    lab: KeyedLab,
+    lab: SealedLab,
     chosen: Algorithm,
     person: str = "Bo",
     isolation: str = "auto",
     executor: Executor | None = None,
 ):
     out = lab.folder.parent / "out"
-    choice, secret = RunChoice(isolation), lab.secret(person)
-    return run_algorithm(chosen, lab.sealed, out, choice, secret=secret, executor=executor)
+    choice, own_key = RunChoice(isolation), lab.key(person)
+    return run_algorithm(chosen, lab.sealed, out, choice, own_key=own_key, executor=executor)
 
 
 @pytest.mark.slow
-def test_a_run_is_in_the_log_and_costs_no_evaluation(lab: KeyedLab, tmp_path: Path) -> None:
+def test_a_run_is_in_the_log_and_costs_no_evaluation(lab: SealedLab, tmp_path: Path) -> None:
     chosen = algorithm(tmp_path / "mine")
     assert run(lab, chosen).states == {"ok": 4}
     event = read_audit(lab.sealed).events[-1]
@@ -79,13 +78,13 @@ def test_a_run_is_in_the_log_and_costs_no_evaluation(lab: KeyedLab, tmp_path: Pa
     assert [event.step for event in read_audit(lab.sealed).events] == ["sealed", "ran"]
 
 
-def test_who_may_not_run_is_refused_and_it_is_written_down(lab: KeyedLab, tmp_path: Path) -> None:
+def test_who_may_not_run_is_refused_and_it_is_written_down(lab: SealedLab, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'Cem' is auditor and may not run"):
         run(lab, algorithm(tmp_path / "mine"), "Cem")
     assert read_audit(lab.sealed).events[-1].step == "refused"
 
 
-def test_nothing_runs_there_without_walls(lab: KeyedLab, tmp_path: Path) -> None:
+def test_nothing_runs_there_without_walls(lab: SealedLab, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is sealed, and 'none' does not isolate the algorithm"):
         run(lab, algorithm(tmp_path / "mine"), isolation="none")
     assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
@@ -110,19 +109,17 @@ class Watched:
 
 @pytest.mark.slow
 def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
-    lab: KeyedLab, tmp_path: Path
+    lab: SealedLab, tmp_path: Path
 ) -> None:
     chosen, workers = algorithm(tmp_path / "mine"), Watched()
     try:
         assert run(lab, chosen, executor=workers).states == {"ok": 4}
     finally:
         clear_slot_workers()
-    secret = lab.secret("Bo")
-    assert secret.key is not None
-    vault = open_sealed(lab.sealed, secret, "", "run").vault
-    assert isinstance(vault, CompartmentVault)
+    own_key = lab.key("Bo")
+    vault = open_sealed(lab.sealed, own_key, "run").vault
     assert vault.keys
-    for key in (*vault.keys.values(), secret.key.ed25519.private_bytes_raw()):
+    for key in (*vault.keys.values(), own_key.ed25519.private_bytes_raw()):
         assert len(key) == 32
         assert not [task for task in workers.sent if key in task]
     is_encrypted = has_encrypted_images(lab.sealed)
@@ -131,7 +128,7 @@ def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
     assert read_audit(lab.sealed).events[-1].facts["case_ids"] == " ".join(NAMES)
 
 
-def test_workers_of_others_get_nothing_of_it(lab: KeyedLab, tmp_path: Path) -> None:
+def test_workers_of_others_get_nothing_of_it(lab: SealedLab, tmp_path: Path) -> None:
     workers = Watched(is_here=False)
     with pytest.raises(InputError, match="is sealed: its images must not go to workers"):
         run(lab, algorithm(tmp_path / "mine"), executor=workers)
@@ -141,7 +138,7 @@ def test_workers_of_others_get_nothing_of_it(lab: KeyedLab, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("executor", ["dask://127.0.0.1:9", "slurm"])
 def test_no_one_waits_for_workers_that_may_not_see_it(
-    lab: KeyedLab, tmp_path: Path, executor: str, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, tmp_path: Path, executor: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", algorithm_folder(tmp_path / "mine"), lab.sealed, "--out", tmp_path / "out"]
     words += ["--key", lab.key_file("Bo"), "--executor", executor]
@@ -151,7 +148,7 @@ def test_no_one_waits_for_workers_that_may_not_see_it(
     assert "its images must not go to workers" in capsys.readouterr().err
 
 
-def test_words_of_the_algorithm_stay_behind(lab: KeyedLab, tmp_path: Path) -> None:
+def test_words_of_the_algorithm_stay_behind(lab: SealedLab, tmp_path: Path) -> None:
     program = 'echo PIXELS; echo PIXELS >&2\necho "PIXELS,x" > "$2/PIXELS.csv"'
     summary = run(lab, algorithm(tmp_path / "mine", program))
     assert summary.states == {"output_invalid": 4}
@@ -163,7 +160,7 @@ def test_words_of_the_algorithm_stay_behind(lab: KeyedLab, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_the_same_algorithm_with_other_timings_is_the_same_evaluation(
-    lab: KeyedLab, tmp_path: Path
+    lab: SealedLab, tmp_path: Path
 ) -> None:
     chosen = algorithm(tmp_path / "mine")
     digests = []
@@ -178,7 +175,7 @@ def test_the_same_algorithm_with_other_timings_is_the_same_evaluation(
 
 
 @pytest.mark.slow
-def test_other_marks_or_states_are_another_evaluation(lab: KeyedLab, tmp_path: Path) -> None:
+def test_other_marks_or_states_are_another_evaluation(lab: SealedLab, tmp_path: Path) -> None:
     run(lab, algorithm(tmp_path / "mine"))
     first = submission_digest(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")

@@ -1,34 +1,41 @@
-"""What is sealed opens only with the same secret, as the same thing, and unchanged."""
+"""What is sealed opens only with the key of its compartment, as the same thing, and unchanged."""
 
+import base64
+import copy
 import hashlib
 import io
+import json
+import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.hidden_packages import hide_package
 from nodulebench.core.errors import InputError
 from nodulebench.security import vault as vault_module
+from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
 from nodulebench.security.vault import (
-    Secret,
+    Holder,
     Vault,
-    create_vault,
-    new_key_file,
+    holders_of,
+    new_vault,
     open_vault,
-    passphrase_secret,
-    read_key_file,
+    vault_header,
+    without_holder,
 )
 
-pytest.importorskip("cryptography")
-VAULT = Vault(bytes(32))
-SECRET = Secret("key file", bytes(range(32)))
+pytest.importorskip("pyrage")
+COMPARTMENTS = ("reference", "archive", "results")
+VAULT = Vault("identity", {"all": bytes(32)}, lambda _: "all")
 
 
 @pytest.fixture(autouse=True)
-def small_segments_and_cheap_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vault_module, "SEGMENT_BYTES", 64)
-    monkeypatch.setattr(vault_module, "SCRYPT_COST", 16)
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 128, 1000])
@@ -92,70 +99,161 @@ def test_sealing_twice_gives_different_bytes() -> None:
 
 def test_keys_are_derived_as_rfc_5869_says() -> None:
     # RFC 5869, appendix A.3: SHA-256, zero-length salt and info; first 32 bytes of the output
-    made = Vault(bytes([0x0B] * 22)).key_for("")
+    made = vault_module._derived(bytes([0x0B] * 22), "")
     assert made.hex() == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d"
 
 
-@pytest.mark.parametrize("secret", [SECRET, passphrase_secret("correct horse")])
-def test_a_vault_opens_with_its_own_secret_only(secret: Secret) -> None:
-    vault, header = create_vault(secret)
-    assert open_vault(header, secret, "vault.json").data_key == vault.data_key
-    assert vault.data_key.hex() not in str(header)
-    with pytest.raises(InputError, match="does not open with this"):
-        open_vault(header, Secret(secret.kind, b"other" * 8), "vault.json")
+def test_a_vault_never_shows_its_keys() -> None:
+    assert repr(VAULT) == "Vault(identity='identity')"
 
 
-def test_a_vault_says_what_it_opens_with() -> None:
-    _, header = create_vault(SECRET)
-    with pytest.raises(
-        InputError, match=r"vault.json: opens with a key file, not with a passphrase\."
-    ):
-        open_vault(header, passphrase_secret("x"), "vault.json")
+def compartment_of(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def opened(header: Any, key: PrivateKey) -> Vault:
+    return open_vault(header, key, "vault.json", compartment_of)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PrivateKey]:
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("ada", "bo", "cem"):
+        new_person_key(folder / name)
+    return {name: read_private_key(folder / name) for name in ("ada", "bo", "cem")}
+
+
+@pytest.fixture
+def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
+    return vault_header(
+        new_vault(COMPARTMENTS, compartment_of),
+        [
+            Holder("Ada", keys["ada"].public, ("reference", "archive")),
+            Holder("Cem", keys["cem"].public, ("results",)),
+        ],
+    )
+
+
+@given(given=st.lists(st.sampled_from(COMPARTMENTS), unique=True), plain=st.binary(max_size=200))
+def test_a_key_opens_what_it_was_given_and_nothing_else(
+    keys: dict[str, PrivateKey], given: list[str], plain: bytes
+) -> None:
+    vault = new_vault(COMPARTMENTS, compartment_of)
+    header = vault_header(vault, [Holder("Bo", keys["bo"].public, tuple(given))])
+    mine = opened(json.loads(json.dumps(header)), keys["bo"])
+    for compartment in COMPARTMENTS:
+        sealed = vault.seal(plain, f"{compartment}/a")
+        if compartment in given:
+            assert mine.open(sealed, f"{compartment}/a", "a") == plain
+            assert (
+                vault.open(mine.seal(plain, f"{compartment}/b"), f"{compartment}/b", "b") == plain
+            )
+        else:
+            with pytest.raises(InputError, match=f"does not open the compartment '{compartment}'"):
+                mine.open(sealed, f"{compartment}/a", "a")
+            with pytest.raises(InputError, match="this key does not open"):
+                mine.authenticator(plain, compartment)
+
+
+def test_what_is_sealed_in_one_compartment_does_not_open_in_another() -> None:
+    vault = new_vault(COMPARTMENTS, lambda name: "reference" if name == "a" else "archive")
+    other = Vault(vault.identity, vault.keys, lambda _: "archive")
+    with pytest.raises(InputError, match="was changed"):
+        other.open(vault.seal(b"x", "a"), "a", "a")
+
+
+def test_somebody_without_a_part_is_reported_who_has_one(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    with pytest.raises(InputError, match=r"wraps nothing for the key SHA256:.*keys of: Ada, Cem"):
+        opened(header, keys["bo"])
+    with pytest.raises(InputError, match="wraps nothing"):
+        opened(without_holder(header, "Cem"), keys["cem"])
+
+
+def test_swapped_recipients_are_refused(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    first, second = header["people"]
+    swapped = copy.deepcopy(header)
+    swapped["people"][0]["key"], swapped["people"][1]["key"] = second["key"], first["key"]
+    with pytest.raises(InputError, match="does not open with this key"):
+        opened(swapped, keys["ada"])
+    swapped = copy.deepcopy(header)
+    swapped["people"][0]["wrapped"] = second["wrapped"]
+    swapped["people"][1]["wrapped"] = first["wrapped"]
+    with pytest.raises(InputError, match="does not open with this key"):
+        opened(swapped, keys["cem"])
+
+
+def test_what_was_wrapped_in_another_vault_is_refused(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    other = vault_header(
+        new_vault(COMPARTMENTS, compartment_of),
+        [Holder("Cem", keys["cem"].public, ("results",))],
+    )
+    header["people"][1] = other["people"][0]
+    with pytest.raises(InputError, match="were wrapped for another vault or person"):
+        opened(header, keys["cem"])
+
+
+def test_more_compartments_than_were_wrapped_are_refused(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    header["people"][1]["compartments"] = list(COMPARTMENTS)
+    with pytest.raises(InputError, match="were wrapped for another vault or person"):
+        opened(header, keys["cem"])
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("salt", "zz"),
-        ("salt", None),
-        ("nonce", "00"),
-        ("wrapped_key", "00" * 48),
-        ("scrypt", {"n": 1 << 40}),
-        ("scrypt", {"n": 15}),
-        ("schema", "other"),
-    ],
+    "wrong", [None, [], {}, {"schema": "nodulebench/vault@2", "vault": "0", "people": [{}]}]
 )
-def test_a_changed_header_is_refused(name: str, value: object) -> None:
-    secret = passphrase_secret("x")
-    _, header = create_vault(secret)
-    with pytest.raises(InputError, match="vault"):
-        open_vault({**header, name: value}, secret, "vault.json")
-    with pytest.raises(InputError, match="has the schema 'None'"):
-        open_vault([], secret, "vault.json")
+def test_what_is_not_a_header_is_refused(wrong: object, keys: dict[str, PrivateKey]) -> None:
+    with pytest.raises(InputError, match="is not a vault that opens with keys of people"):
+        opened(wrong, keys["ada"])
 
 
-def test_a_key_file_is_written_once_and_for_its_owner_only(tmp_path: Path) -> None:
-    path = tmp_path / "vault.key"
-    new_key_file(path)
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert len(read_key_file(path).value) == 32
-    with pytest.raises(InputError, match="a key is never overwritten"):
-        new_key_file(path)
-    path.chmod(0o644)
-    with pytest.raises(InputError, match=r"can be read by other users\. Run first: chmod 600"):
-        read_key_file(path)
+def test_no_one_hands_on_what_they_cannot_open(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    mine = opened(header, keys["cem"])
+    with pytest.raises(InputError, match="does not open the compartment 'reference'"):
+        vault_header(mine, [Holder("Bo", keys["bo"].public, ("reference",))], header)
+    more = vault_header(mine, [Holder("Bo", keys["bo"].public, ("results",))], header)
+    assert [holder.person for holder in holders_of(more, "v")] == ["Ada", "Cem", "Bo"]
+    assert more["people"][:2] == header["people"]
+    assert opened(more, keys["bo"]).keys == mine.keys
 
 
-@pytest.mark.parametrize("content", ["", "nodulebench-vault-key-1", "x " + "0" * 64])
-def test_another_file_is_not_a_key_file(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "vault.key"
-    path.write_text(content)
-    with pytest.raises(InputError, match=r"is not a key file of a vault\. Make one with"):
-        read_key_file(path)
-    with pytest.raises(InputError, match=r"nothing: cannot be read: No such file.*Make one with"):
-        read_key_file(tmp_path / "nothing")
+def test_no_key_is_in_the_header(keys: dict[str, PrivateKey]) -> None:
+    vault = new_vault(COMPARTMENTS, compartment_of)
+    text = json.dumps(vault_header(vault, [Holder("Bo", keys["bo"].public, COMPARTMENTS)]))
+    for key in vault.keys.values():
+        assert key.hex() not in text
+        assert key.hex() not in repr(vault)
 
 
-def test_a_secret_never_shows_itself() -> None:
-    assert "correct" not in repr(passphrase_secret("correct horse"))
-    assert repr(Vault(b"k" * 32)) == "Vault()"
+def test_age_itself_opens_what_is_wrapped(
+    header: dict[str, Any], keys: dict[str, PrivateKey], tmp_path: Path
+) -> None:
+    if shutil.which("age") is None:
+        pytest.skip("age is not installed")
+    (tmp_path / "key").write_bytes(keys["cem"].opened_pem())
+    (tmp_path / "key").chmod(0o600)
+    done = subprocess.run(
+        ["age", "-d", "-i", tmp_path / "key"],
+        input=base64.b64decode(header["people"][1]["wrapped"]),
+        capture_output=True,
+        check=True,
+    )
+    content = json.loads(done.stdout)
+    assert content["compartments"] == {"results": opened(header, keys["cem"]).keys["results"].hex()}
+
+
+def test_the_missing_extra_is_named(
+    keys: dict[str, PrivateKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hide_package(monkeypatch, "pyrage")
+    with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
+        vault_header(new_vault(COMPARTMENTS, compartment_of), [Holder("Bo", keys["bo"].public, ())])

@@ -191,11 +191,7 @@ def print_check(check: "SealedCheck", folder: Path) -> None:
     print_notices("notice", check.notices)
     click.echo(f"files       {check.files} listed")
     click.echo(f"signature   {signature_text(check)}")
-    if check.has_keys:
-        codes = "chain and all signatures"
-    else:
-        codes = "chain and codes" if check.was_opened else "chain (codes need the vault's secret)"
-    click.echo(f"log         {len(check.events)} events, {codes}")
+    click.echo(f"log         {len(check.events)} events, chain and all signatures")
     click.echo(f"checkpoints     {check.checkpoints} compared")
     print_sealed_verdict(folder, len(check.problems))
 

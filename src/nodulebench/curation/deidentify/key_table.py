@@ -1,11 +1,15 @@
-"""Who is who after de-identification: one encrypted row per series, shared by all runs."""
+"""Who is who after de-identification: one row per series, in an age file shared by all runs.
 
-import base64
+The file opens with the SSH keys of the people for whom it was encrypted, in any program for age.
+Its content is signed by the person who wrote it last, since anybody can encrypt for a public key.
+"""
+
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,67 +25,87 @@ from nodulebench.io.csv_files import csv_content
 from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import PAYLOAD, is_bag
-from nodulebench.security.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.security.event_log.events import canonical
+from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
+from nodulebench.security.signatures import is_code_of, signature_code
+from nodulebench.security.vault import decrypted_by, encrypted_for
 
-SCHEMA = "nodulebench/key-table@1"
-Row = JsonObject
-_TABLE = "key table"
+SCHEMA = "nodulebench/key-table@2"
+_AGE = b"age-encryption.org/"
 _WAITS_S = 60.0
 """Waiting time for another run that adds its rows, which takes moments."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTable:
-    """An open key table, with the vault that holds the key of its pseudonyms."""
+    """An open key table, its key of pseudonyms included."""
 
     path: Path
-    header: Row
-    vault: Vault
+    own_key: PrivateKey
+    """The key of the person who opened the table: it opens it, and signs what is written."""
+    colleagues: frozenset[PublicKey]
+    """People who may have written the table and from now on can read it."""
+    readers: frozenset[PublicKey]
+    """All people for whom the file is encrypted."""
+    pseudonym_key: bytes = field(repr=False)
+    rows: tuple[JsonObject, ...] = field(repr=False)
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[JsonObject]) -> None:
         """Add rows to the current content of the file; a series has one row, the latest.
 
         Raises:
             InputError: if the file is now another table, or cannot be written.
         """
         with file_lock(self.path):
-            header, known = self.header, []
+            known = self
             if self.path.is_file():
-                content = _content(self.path)
-                header = content["vault"]
-                known = _rows(content, self.vault, self.path)
-            merged = {row["series"]: row for row in (*known, *rows)}
-            _write(self.path, header, self.vault, [merged[series] for series in sorted(merged)])
+                known = _opened(self.path, self.own_key, self.colleagues)
+                if known.pseudonym_key != self.pseudonym_key:
+                    raise InputError.at(self.path, "is now another key table.")
+            merged = {row["series"]: row for row in (*known.rows, *rows)}
+            _write(replace(known, rows=tuple(merged[series] for series in sorted(merged))))
 
 
-def open_key_table(path: Path, secret: Secret) -> KeyTable:
+def open_key_table(
+    path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey] = ()
+) -> KeyTable:
     """Open a key table; create it if it does not exist, once even if several runs start together.
 
+    Args:
+        path: the table.
+        own_key: the key of the person who opens it.
+        colleagues: other people who may have written it, and who can read what is written.
+
     Raises:
-        InputError: if it is not a key table, was changed, or the secret does not open it.
+        InputError: if it is not a key table, was changed, is not encrypted for this person, or was
+            written by a stranger.
     """
     with file_lock(path):
         if path.is_file():
-            return _opened(path, secret)[0]
-        vault, header = create_vault(secret)
-        _write(path, header, vault, [])
-        return KeyTable(path, header, vault)
+            return _opened(path, own_key, colleagues)
+        known, pseudonym_key = frozenset(colleagues), secrets.token_bytes(32)
+        table = KeyTable(path, own_key, known, frozenset(), pseudonym_key, ())
+        _write(table)
+        return table
 
 
-def read_key_table(path: Path, secret: Secret) -> list[Row]:
+def read_key_table(
+    path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey] = ()
+) -> list[JsonObject]:
     """Who is who: one row per series.
 
     Raises:
-        InputError: if it is not a key table, was changed, or the secret does not open it.
+        InputError: as ``open_key_table``, and if it does not exist.
     """
     if not path.is_file():
         raise InputError.at(str(path), "does not exist.")
-    return _opened(path, secret)[1]
+    return list(_opened(path, own_key, colleagues).rows)
 
 
-def key_table_csv(path: Path, secret: Secret) -> str:
+def key_table_csv(path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey] = ()) -> str:
     """Who is who, as CSV: one row per series."""
-    return csv_content(pl.DataFrame(read_key_table(path, secret), infer_schema_length=None))
+    rows = read_key_table(path, own_key, colleagues)
+    return csv_content(pl.DataFrame(rows, infer_schema_length=None))
 
 
 @contextmanager
@@ -99,33 +123,58 @@ def file_lock(path: Path) -> Iterator[None]:
         raise InputError.at(path, f"cannot be written: {error.strerror or error}.") from error
 
 
-def _opened(path: Path, secret: Secret) -> tuple[KeyTable, list[Row]]:
-    content = _content(path)
-    vault = open_vault(content.get("vault"), secret, str(path))
-    return KeyTable(path, content["vault"], vault), _rows(content, vault, path)
-
-
-def _content(path: Path) -> Row:
-    content = read_json(path)
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema != SCHEMA:
-        raise InputError.at(str(path), f"has the schema '{schema}', not '{SCHEMA}'.")
-    return dict(content)
-
-
-def _rows(content: Row, vault: Vault, path: Path) -> list[Row]:
+def _opened(path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey]) -> KeyTable:
+    """The table, if this person or a colleague wrote it."""
+    sealed = path.read_bytes()
+    if sealed.lstrip().startswith(b"{"):
+        raise InputError.at(
+            path,
+            "opens with a shared secret, as key tables of older versions did.",
+            "De-identify the slices again with a new key table.",
+        )
+    if not sealed.startswith(_AGE):
+        raise InputError.at(path, "is not a key table.")
+    opened = decrypted_by(
+        sealed,
+        own_key,
+        str(path),
+        "Ask its writer to run deidentify with --colleague YOUR_PUBLIC_KEY, or restore a copy.",
+    )
     try:
-        sealed = base64.b64decode(content["sealed"], validate=True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(str(path), "was changed: it holds no sealed table.") from error
-    rows: list[Row] = json.loads(vault.open(sealed, _TABLE, str(path)))
-    return rows
+        content = json.loads(opened)
+        signed = {name: value for name, value in content.items() if name != "signature"}
+        signature, writer = content["signature"], parse_public_key(content["writer"])
+        readers = frozenset(parse_public_key(line) for line in content["readers"])
+        pseudonym_key, rows = bytes.fromhex(content["pseudonym_key"]), tuple(content["rows"])
+        is_ours = content["schema"] == SCHEMA
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError.at(path, "is not a key table.") from error
+    if not is_ours or not is_code_of(str(signature), canonical(signed), writer):
+        raise InputError.at(
+            path, "was changed: its signature is not valid.", "Restore it from a copy."
+        )
+    if writer not in {own_key.public, *colleagues}:
+        raise InputError.at(
+            path,
+            f"was written with the key {writer.fingerprint}, which is neither yours nor a "
+            "colleague's.",
+            "Give the writer's public key with --colleague if you know that person, or restore "
+            "the table from a copy.",
+        )
+    return KeyTable(path, own_key, frozenset(colleagues), readers, pseudonym_key, rows)
 
 
-def _write(path: Path, header: Row, vault: Vault, rows: list[Row]) -> None:
-    sealed = vault.seal(json.dumps(rows).encode(), _TABLE)
-    content = {"schema": SCHEMA, "vault": header, "sealed": base64.b64encode(sealed).decode()}
-    replace_whole(path, (json.dumps(content, indent=1) + "\n").encode())
+def _write(table: KeyTable) -> None:
+    readers = {table.own_key.public, *table.readers, *table.colleagues}
+    content: JsonObject = {
+        "schema": SCHEMA,
+        "writer": table.own_key.public.line,
+        "readers": sorted(reader.line for reader in readers),
+        "pseudonym_key": table.pseudonym_key.hex(),
+        "rows": list(table.rows),
+    }
+    content["signature"] = signature_code(canonical(content), table.own_key)
+    replace_whole(table.path, encrypted_for(json.dumps(content).encode(), *readers))
 
 
 _WORD = re.compile(r"[\w.\-]+")
@@ -146,21 +195,28 @@ class RenamedReference:
 
 
 def rename_files(
-    source: Path, out: Path, key_table: Path, secret: Secret, cases: Path | None = None
+    source: Path,
+    out: Path,
+    key_table: Path,
+    own_key: PrivateKey,
+    *,
+    colleagues: Collection[PublicKey] = (),
+    cases: Path | None = None,
 ) -> RenamedReference:
     """Write a reference, with its provenance, under the names that de-identification gave.
 
     Args:
         source: a reference of any format, by original names.
         out: folder of the new bundle.
-        key_table: who is who, sealed.
-        secret: opens it.
+        key_table: who is who, encrypted.
+        own_key: the key of the person who opens it.
+        colleagues: other people who may have written it.
         cases: table of cases, where the reference has none.
 
     Raises:
         InputError: if no case is in the key table, or an original name would be left.
     """
-    rows = read_key_table(key_table, secret)
+    rows = read_key_table(key_table, own_key, colleagues)
     renamed = rename_reference(read_reference(source, cases=cases), rows, str(key_table))
     path = (source / PAYLOAD if is_bag(source) else source) / PROVENANCE
     made = read_json(path) if path.is_file() else None

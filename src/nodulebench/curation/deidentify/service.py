@@ -61,7 +61,7 @@ from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.dicom.files import text_of
 from nodulebench.io.dicom.slices import CT_CLASSES
 from nodulebench.io.folders import files_below
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey, read_public_key
 
 if TYPE_CHECKING:
     from pydicom.dataelem import RawDataElement
@@ -350,7 +350,9 @@ class DeidentifyOptions:
     out: Path
     """Where the slices go, by patient and series; their names identify no one."""
     key_table: Path
-    """Who is who, sealed; created if it does not exist. Not below ``folder`` or ``out``."""
+    """Who is who, encrypted; created if it does not exist. Not below ``folder`` or ``out``."""
+    colleagues: Sequence[Path] = ()
+    """Public keys of other people who read and write the key table."""
     files: Sequence[Path] | None = None
     """Only these of the folder, such as those that a curation admitted; None: all."""
     prefix: str = "P"
@@ -361,7 +363,7 @@ class DeidentifyOptions:
 
 def deidentify_folder(
     options: DeidentifyOptions,
-    secret: Secret,
+    own_key: PrivateKey,
     *,
     executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
@@ -373,23 +375,23 @@ def deidentify_folder(
 
     Args:
         options: which slices, and where they go.
-        secret: opens the key table.
+        own_key: opens the key table, and signs what is written into it.
         executor: reads and writes the files.
         progress: receives how many files are done.
 
     Raises:
-        InputError: if the folders cannot be used or written to, or the secret does not open the
+        InputError: if the folders cannot be used or written to, or the key does not open the
             key table.
     """
     out, key_table = options.out, options.key_table
     _require_separate_folders(options.folder, out, key_table, options.prefix)
     started = time.monotonic()
-    table = open_key_table(key_table, secret)
+    table = open_key_table(key_table, own_key, [read_public_key(key) for key in options.colleagues])
     if options.files is None:
         paths, closed = _files_below(options.folder)
     else:
         paths, closed = [*options.files], []
-    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), options.prefix)
+    pseudonyms = Pseudonyms(table.pseudonym_key, options.prefix)
     by_number: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
         clean = partial(

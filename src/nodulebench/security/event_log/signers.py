@@ -1,6 +1,5 @@
 """EventSigner: makes and checks the codes that prove who wrote an event."""
 
-import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,24 +24,6 @@ class EventSigner(Protocol):
     def wrong(self, content: bytes, code: str, person: str) -> str:
         """What is wrong with a code, for use in a message; empty if it is valid."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class SharedSecretSigner:
-    """Signs with one secret that all writers share: it excludes others, but not each other."""
-
-    authenticate: Callable[[bytes], str]
-    """Makes the code of some bytes, as ``Vault.authenticator`` does."""
-
-    def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
-        """The code of some bytes, independent of the person."""
-        return self.authenticate(content)
-
-    def wrong(self, content: bytes, code: str, person: str) -> str:  # noqa: ARG002
-        """Whether the code is another one."""
-        if hmac.compare_digest(code.encode(), self.authenticate(content).encode()):
-            return ""
-        return "was changed, or its author cannot open the vault."
 
 
 Change = tuple[str, PublicKey | None]

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders.people import person_key
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, NODULES, Reference
 from nodulebench.curation.deidentify.key_table import open_key_table, rename_files, rename_reference
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.formats import read_reference
-from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
 
@@ -90,18 +90,18 @@ def test_a_reference_that_the_table_does_not_know_is_refused() -> None:
         rename_reference(reference(), [row(5)])
 
 
-def test_files_are_written_with_their_provenance_renamed_and_need_the_secret(
+def test_files_are_written_with_their_provenance_renamed_and_need_a_key(
     tmp_path: Path,
 ) -> None:
-    secret, table = Secret("key file", bytes(range(32))), tmp_path / "who.keys"
-    open_key_table(table, secret).add(ROWS)
+    key, table = person_key("Ada"), tmp_path / "who.keys"
+    open_key_table(table, key).add(ROWS)
     write_reference(reference(), tmp_path / "named")
     types = {"rule": "majority", "events": [{"case_id": "1.2.2.1", "change": "drew in 1.2.2.1: 3"}]}
     (tmp_path / "named" / "provenance.json").write_text(json.dumps(types))
-    made = rename_files(tmp_path / "named", tmp_path / "clean", table, secret)
+    made = rename_files(tmp_path / "named", tmp_path / "clean", table, key)
     assert made.reference.cases.equals(read_reference(tmp_path / "clean").cases)
     provenance = json.loads((tmp_path / "clean" / "provenance.json").read_text())
     assert provenance["events"] == [{"case_id": "2.25.21", "change": "drew in 2.25.21: 3"}]
     with pytest.raises(InputError, match="does not open"):
-        rename_files(tmp_path / "named", tmp_path / "x", table, Secret("key file", bytes(32)))
+        rename_files(tmp_path / "named", tmp_path / "x", table, person_key("Eve"))
     assert not (tmp_path / "x").exists()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from builders.people import person_key
 from builders.portal import (
     BETTER,
     HEADER,
@@ -19,14 +20,13 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
+from builders.sealed import PEOPLE, SealedLab, make_lab
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Job
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.scoring import SealedAccess
 from nodulebench.web.portal.submissions.worker import work
 
 CRITERIA = """name = "accept"
@@ -44,7 +44,7 @@ LIMITS = {
 """A limit for each verdict; the algorithm finds every nodule, or for ``failed`` only the first."""
 OPEN_REASON = "cannot be met with 3 cases even by a perfect result"
 SEALED_REASON = "at least one criterion could not be decided on this test set"
-OPENING = SealedAccess(SECRET, "Bo")
+OPENING = person_key("Bo")
 
 
 @pytest.fixture(params=LIMITS)
@@ -138,7 +138,7 @@ def test_an_outdated_plan_is_reported_only_to_organisers(
     as_olga = signed_in(site, "olga")
     assert lay_plan(as_olga, benchmark, plan, "plan.json").is_redirect
     sealed = site.settings.sets / "sealed"
-    withdraw(sealed, SECRET, "Ada", cases=["scan3"], reason="consent withdrawn")
+    withdraw(sealed, person_key("Ada"), cases=["scan3"], reason="consent withdrawn")
     entry = as_ada.send(benchmark, "submit", f"{HEADER}\nscan0,1,2,3,0.9").headers["location"]
     work(site, OPENING, Event(), until_empty=True)
     with site.database.reading() as session:

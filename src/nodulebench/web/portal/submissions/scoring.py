@@ -26,7 +26,7 @@ from nodulebench.io.table_files import require_no_parquet
 from nodulebench.report.developer_copy import developers_document
 from nodulebench.runner.algorithms import named_algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
-from nodulebench.security.vault import Secret
+from nodulebench.security.keys import PrivateKey
 from nodulebench.web.portal.benchmarks.rules import Kind, RuleFile, accepted_rules, rule_file_path
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
@@ -36,15 +36,6 @@ from nodulebench.web.portal.submissions.service import ALGORITHM, LEFT_S, marks_
 
 RUN = "-run"
 """Suffix of the folder of an algorithm's run, which continues after an interruption."""
-
-
-@dataclass(frozen=True, slots=True)
-class SealedAccess:
-    """How a worker opens sealed sets; passed at its start and held only in memory."""
-
-    secret: Secret
-    person: str = ""
-    """Name of the site in the policy; empty: its key identifies it."""
 
 
 class UnscoredError(NoduleBenchError):
@@ -70,7 +61,7 @@ class _ScoringOptions:
     """Digests of candidates and plan."""
 
 
-def score(site: Site, claimed: Claimed, access: SealedAccess | None, progress: Progress) -> Scored:
+def score(site: Site, claimed: Claimed, own_key: PrivateKey | None, progress: Progress) -> Scored:
     """Evaluate the entry of a job into the folder of its claim.
 
     Raises:
@@ -82,13 +73,13 @@ def score(site: Site, claimed: Claimed, access: SealedAccess | None, progress: P
     results = site.results / claimed.entry
     marks = marks_of(options.sent)
     if options.is_algorithm:
-        marks = _run(options, access, marks, results / f"{claimed.version}{RUN}", progress)
+        marks = _run(options, own_key, marks, results / f"{claimed.version}{RUN}", progress)
     else:
         require_no_parquet(marks)  # entries from before Parquet was refused may still wait
     out = results / f"{claimed.version}-{claimed.claim}"
     try:
         if options.is_sealed:
-            metrics = _scored_sealed(options, access, marks, out)
+            metrics = _scored_sealed(options, own_key, marks, out)
             digest = file_digest(out / FEEDBACK)
         else:
             metrics = _scored_open(options, marks, out, progress)
@@ -187,21 +178,19 @@ def _scoring_options(site: Site, session: Transaction, claimed: Claimed) -> _Sco
 
 def _run(
     options: _ScoringOptions,
-    access: SealedAccess | None,
+    own_key: PrivateKey | None,
     folder: Path,
     out: Path,
     progress: Progress,
 ) -> Path:
     """The marks of an algorithm that runs in isolation; an interrupted run continues."""
-    known = access if options.is_sealed else None
     try:
         summary = run_algorithm(
             named_algorithm(str(folder)),
             options.reference,
             out,
             RunChoice(),
-            secret=None if known is None else known.secret,
-            person="" if known is None else known.person,
+            own_key=own_key if options.is_sealed else None,
             progress=progress,
         )
     except InputError as error:
@@ -233,15 +222,14 @@ def _scored_open(
 
 
 def _scored_sealed(
-    options: _ScoringOptions, access: SealedAccess | None, marks: Path, out: Path
+    options: _ScoringOptions, own_key: PrivateKey | None, marks: Path, out: Path
 ) -> JsonObject:
-    if access is None:
+    if own_key is None:
         raise UnscoredError("the test set is sealed, and this worker was started without a key")
     sealed = SealedEvaluateOptions(
         marks=marks,
         sealed=options.reference,
-        secret=access.secret,
-        person=access.person,
+        own_key=own_key,
         developer=options.developer,
         protocol=options.protocol,
         plan=options.plan,

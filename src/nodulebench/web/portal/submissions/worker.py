@@ -12,6 +12,7 @@ from time import monotonic
 from polars.exceptions import PanicException
 
 from nodulebench.core.errors import InputError, first_line
+from nodulebench.security.keys import PrivateKey
 from nodulebench.web.portal.benchmarks.releases import digest_releases
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.leaderboards.rankings import refresh_rankings
@@ -28,7 +29,7 @@ from nodulebench.web.portal.submissions.jobs import (
     record_end,
     send_heartbeat,
 )
-from nodulebench.web.portal.submissions.scoring import SealedAccess, drop, score, sweep_results
+from nodulebench.web.portal.submissions.scoring import drop, score, sweep_results
 from nodulebench.web.portal.submissions.service import forget_unpacked, sweep_uploads
 
 IDLE_S, RANK_S, SWEEP_S, POLL_S = 0.5, 5.0, 3600.0, 1.0
@@ -40,13 +41,13 @@ class CancelledError(BaseException):
 
 
 def work(
-    site: Site, access: SealedAccess | None, stop: threading.Event, *, until_empty: bool = False
+    site: Site, own_key: PrivateKey | None, stop: threading.Event, *, until_empty: bool = False
 ) -> int:
     """Do jobs until asked to stop; return their number.
 
     Args:
         site: the site.
-        access: opens sealed sets; None: they are not scored.
+        own_key: opens sealed sets; None: they are not scored.
         stop: set it to end the worker after the current job.
         until_empty: end when no job waits.
     """
@@ -54,7 +55,7 @@ def work(
     ranked_at = swept_at = heartbeat_at = float("-inf")
 
     def heartbeat() -> None:
-        send_heartbeat(site, name, opens_sealed=access is not None)
+        send_heartbeat(site, name, opens_sealed=own_key is not None)
 
     while not stop.is_set():
         try:
@@ -63,7 +64,7 @@ def work(
                 heartbeat_at = monotonic()
             claimed = claim(site, name)
             if claimed is not None:
-                _do(site, claimed, access, heartbeat)
+                _do(site, claimed, own_key, heartbeat)
                 done += 1
                 continue
             if until_empty or monotonic() - ranked_at > RANK_S:
@@ -93,7 +94,7 @@ def _refresh(site: Site) -> None:
 
 
 def _do(
-    site: Site, claimed: Claimed, access: SealedAccess | None, heartbeat: Callable[[], object]
+    site: Site, claimed: Claimed, own_key: PrivateKey | None, heartbeat: Callable[[], object]
 ) -> None:
     def progress(what: str, step: int, of: int) -> None:
         if not beat(site, claimed, {"what": what, "done": step, "of": of}):
@@ -101,7 +102,7 @@ def _do(
 
     try:
         with _alive(site, claimed, heartbeat):
-            scored = score(site, claimed, access, progress)
+            scored = score(site, claimed, own_key, progress)
     except CancelledError:
         has_ended = fail(site, claimed, [], "cancelled")
     except InputError as error:

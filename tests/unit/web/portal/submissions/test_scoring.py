@@ -15,19 +15,19 @@ from builders.algorithms import (
     needs_bubblewrap,
     small_volume,
 )
+from builders.people import person_key
 from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in, work_off
-from builders.sealed import HEADER, SECRET, make_lab
+from builders.sealed import HEADER, make_lab
 from nodulebench.io.images import metaimage
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules
 from nodulebench.web.portal.database.models import Account, Benchmark, Job, Result
 from nodulebench.web.portal.leaderboards.reuse import uses_of
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.scoring import SealedAccess
 from nodulebench.web.portal.submissions.worker import work
 
 GOOD = HEADER + "scan0,1,2,3,0.9\nscan1,1,2,3,0.8\n"
-OPENING = SealedAccess(SECRET, "Bo")
+OPENING = person_key("Bo")
 
 
 @pytest.fixture
