@@ -133,6 +133,7 @@ class Person(ConfigModel):
     """A person who works with the test set."""
 
     name: Name
+    """The name that the log shows."""
     roles: tuple[Role, ...] = Field(min_length=1)
     """What they may do; some roles exclude each other."""
     key: Annotated[str, AfterValidator(_key_line)] = ""

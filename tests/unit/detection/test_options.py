@@ -8,7 +8,7 @@ import click
 import pytest
 
 from nodulebench.cli.detect import command as detect_command
-from nodulebench.cli.options import executor_options, opening_options
+from nodulebench.cli.options import executor_options, own_key_options
 from nodulebench.cli.phantom import command as phantom_command
 from nodulebench.cli.train import command as train_command
 from nodulebench.detection.detect import DetectOptions
@@ -33,7 +33,7 @@ EXECUTOR = executor_options("1", before="--processes")
         (
             detect_command,
             DetectOptions,
-            {"name", "case", "out", *names_of(EXECUTOR, opening_options)},
+            {"name", "case", "out", *names_of(EXECUTOR, own_key_options())},
         ),
         (train_command, TrainOptions, {"name", "out"}),
         (phantom_command, PhantomOptions, {"out", *names_of(EXECUTOR)}),
