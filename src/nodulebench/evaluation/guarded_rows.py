@@ -118,8 +118,11 @@ class GuardedCohort:
 
     def case_weight(self, block: UnitWeights) -> WeightArray:
         """The weights of the real cases and of the two pseudo-cases."""
-        abnormal = block.abnormal(self.real_units[0][:, np.newaxis]) * self.pseudo_patient.share
-        normal = block.normal(self.real_units[1][:, np.newaxis])
+        abnormal, normal = (
+            block.pseudo(units[:, np.newaxis], is_abnormal=is_first)
+            for units, is_first in zip(self.real_units, (True, False), strict=True)
+        )
+        abnormal *= self.pseudo_patient.share
         return np.concatenate([self.real_weight(block), abnormal, normal], axis=1)
 
     def ratio(self, metric: Metric, of_case: CaseSums, guard: Guard) -> GuardedRatio:

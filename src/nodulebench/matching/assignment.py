@@ -1,6 +1,5 @@
 """Qualifying pairs (mark, nodule, cost) -> hits: one mark for a nodule, one nodule for a mark."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -49,12 +48,11 @@ def assign_greedily(candidates: PossiblePairs) -> IntArray:
     Returns:
         The entries of ``candidates`` that are hits.
     """
-    assigned = candidates
-    order = np.lexsort((assigned.mark_place, assigned.tie, assigned.cost, assigned.nodule))
+    order = np.lexsort((candidates.mark_place, candidates.tie, candidates.cost, candidates.nodule))
     taken_marks: set[int] = set()
     hits = []
     last_nodule = -1
-    marks, nodules = assigned.mark[order].tolist(), assigned.nodule[order].tolist()
+    marks, nodules = candidates.mark[order].tolist(), candidates.nodule[order].tolist()
     for entry, mark, nodule in zip(order.tolist(), marks, nodules, strict=True):
         if nodule != last_nodule and mark not in taken_marks:
             hits.append(entry)
@@ -135,11 +133,6 @@ _DECIMALS = 9  # what differs later is rounding, not rank
 Assignment = Literal["greedy", "optimal"]
 Duplicates = Literal["ignore", "false_positive"]
 
-ASSIGNMENTS: dict[Assignment, Callable[[PossiblePairs], IntArray]] = {
-    "greedy": assign_greedily,
-    "optimal": assign_optimally,
-}
-
 
 def one_to_one_labels(
     scene: Scene,
@@ -170,7 +163,9 @@ def one_to_one_labels(
         duplicates: what further marks on a nodule are.
         notices: what a reader must know about how the pairs were found.
     """
-    place = _mark_place(scene)
+    by_id = _id_order(scene.submission.marks["mark_id"].gather(scene.mark_row))
+    score = np.zeros(scene.mark_count) if scene.mark_score is None else scene.mark_score
+    place = np.argsort(np.lexsort((by_id, -score)))  # from the highest score down, then by id
     pairs = PossiblePairs(
         mark=mark,
         nodule=nodule,
@@ -181,7 +176,8 @@ def one_to_one_labels(
     )
     is_on_target = scene.is_target[nodule]
     on_target = pairs.chosen(is_on_target)
-    hit = ASSIGNMENTS[assignment](on_target)
+    assign = assign_greedily if assignment == "greedy" else assign_optimally
+    hit = assign(on_target)
     hit_mark, hit_nodule = on_target.mark[hit], on_target.nodule[hit]
 
     is_free = np.ones(scene.mark_count, dtype=np.bool_)
@@ -197,22 +193,23 @@ def one_to_one_labels(
         second_mark, second_nodule = second_mark[keep], second_nodule[keep]
     is_free[second_mark] = is_free[ignored_mark] = False
     false_mark = np.flatnonzero(is_free)
-    return _concatenate(
+    parts = (
         (hit_mark, hit_nodule, HIT),
         (second_mark, second_nodule, DUPLICATE if duplicates == "ignore" else FALSE_POSITIVE),
         (ignored_mark, ignored_nodule, IGNORED),
         (false_mark, np.full_like(false_mark, NO_NODULE), FALSE_POSITIVE),
-        notices=notices,
-        order=_order_sensitivity(on_target),
     )
-
-
-def _order_sensitivity(on_target: PossiblePairs) -> OrderSensitivity:
     backwards = replace(on_target, nodule=on_target.nodule.max(initial=0) - on_target.nodule)
-    return OrderSensitivity(
-        in_order=len(assign_greedily(on_target)),
-        reversed_order=len(assign_greedily(backwards)),
-        optimal=len(assign_optimally(on_target)),
+    return Labels(
+        mark=np.concatenate([marks for marks, _, _ in parts]),
+        nodule=np.concatenate([nodules for _, nodules, _ in parts]),
+        label=np.concatenate([np.full_like(marks, label) for marks, _, label in parts]),
+        notices=notices,
+        order=OrderSensitivity(
+            in_order=len(assign_greedily(on_target)),
+            reversed_order=len(assign_greedily(backwards)),
+            optimal=len(assign_optimally(on_target)),
+        ),
     )
 
 
@@ -223,25 +220,6 @@ def _best_nodules(pairs: PossiblePairs, is_free: BoolArray) -> tuple[IntArray, I
     best = free.chosen(order[first_of_each(free.mark[order])])
     by_nodule = np.lexsort((best.mark_place, best.tie, best.cost, best.nodule))
     return best.mark[by_nodule], best.nodule[by_nodule]
-
-
-def _concatenate(
-    *parts: tuple[IntArray, IntArray, int], notices: tuple[Notice, ...], order: OrderSensitivity
-) -> Labels:
-    return Labels(
-        mark=np.concatenate([mark for mark, _, _ in parts]),
-        nodule=np.concatenate([nodule for _, nodule, _ in parts]),
-        label=np.concatenate([np.full_like(mark, label) for mark, _, label in parts]),
-        notices=notices,
-        order=order,
-    )
-
-
-def _mark_place(scene: Scene) -> IntArray:
-    """The place of each mark from the highest score down; equal scores by id."""
-    by_id = _id_order(scene.submission.marks["mark_id"].gather(scene.mark_row))
-    score = np.zeros(scene.mark_count) if scene.mark_score is None else scene.mark_score
-    return np.argsort(np.lexsort((by_id, -score)))
 
 
 def _id_order(ids: pl.Series) -> IntArray:

@@ -29,7 +29,10 @@ def targets(reference: Reference, submission: Submission, protocol: TestProtocol
 def _in_scope(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
     """Which rows of NODULES are not ignored and within the intended use, of any size."""
     is_target = ~reference.nodules["is_ignored"].to_numpy()
-    for types in _scopes(submission, protocol):
+    scopes = [protocol.scope.types] if protocol.scope.types else []
+    if protocol.scope.uses_declaration and submission.intended_types is not None:
+        scopes.append(submission.intended_types)
+    for types in scopes:
         in_scope = reference.nodules["type"].is_in(types).fill_null(True).to_numpy()
         is_target = is_target & in_scope
     return is_target
@@ -64,7 +67,10 @@ def match_marks(
 ) -> Labels:
     """The labels of every mark under one rule, before any limit on sizes."""
     mark_case = submission.rows_in(reference)
-    is_counted = _is_over_threshold(submission, protocol)
+    is_counted = np.ones(len(mark_case), dtype=np.bool_)
+    if protocol.score_threshold is not None:
+        is_over = submission.marks["score"] >= protocol.score_threshold
+        is_counted = is_over.fill_null(True).to_numpy()
     is_within_cap = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
     seen = scene(
         reference,
@@ -100,20 +106,6 @@ def rule_parameters(
     return checked_parameters(rule, shared | choice.parameters, where)
 
 
-def _scopes(submission: Submission, protocol: TestProtocol) -> list[tuple[str, ...]]:
-    scopes = [protocol.scope.types] if protocol.scope.types else []
-    if protocol.scope.uses_declaration and submission.intended_types is not None:
-        scopes.append(submission.intended_types)
-    return scopes
-
-
-def _is_over_threshold(submission: Submission, protocol: TestProtocol) -> BoolArray:
-    scores = submission.marks["score"]
-    if protocol.score_threshold is None:
-        return np.ones(len(scores), dtype=np.bool_)
-    return (scores >= protocol.score_threshold).fill_null(True).to_numpy()
-
-
 def _is_under_cap(
     submission: Submission, mark_case: IntArray, is_counted: BoolArray, protocol: TestProtocol
 ) -> BoolArray:
@@ -134,9 +126,10 @@ def _is_under_cap(
     rows = np.flatnonzero(is_counted & np.isin(mark_case, crowded))
     rows = rows[np.lexsort((-score[rows], mark_case[rows]))]  # by case, best first, file order
     starts = np.searchsorted(mark_case[rows], crowded)
-    place = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
-    last_score = np.repeat(score[rows[starts + cap - 1]], np.diff(np.append(starts, len(rows))))
-    first_dropped = np.repeat(score[rows[starts + cap]], np.diff(np.append(starts, len(rows))))
+    marks = np.diff(np.append(starts, len(rows)))
+    place = np.arange(len(rows)) - np.repeat(starts, marks)
+    last_score = np.repeat(score[rows[starts + cap - 1]], marks)
+    first_dropped = np.repeat(score[rows[starts + cap]], marks)
     match protocol.ties:
         case "drop":
             is_within_cap[rows] = score[rows] > first_dropped

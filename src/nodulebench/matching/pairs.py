@@ -1,7 +1,5 @@
 """Which marks lie near which nodules, without testing every mark on every nodule."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import polars as pl
 
@@ -21,13 +19,22 @@ def pairs_within(
     """Marks strictly inside a sphere around nodules of the same case.
 
     Marks are sorted by case and x once; for each nodule only the marks whose x is within its
-    radius are tested, so the cost is n log n plus the number of near pairs.
+    radius are tested, so the cost is n log n plus the number of near pairs. Large sets are taken
+    by runs of cases, so that they need no large arrays.
 
     Returns:
         Two arrays of equal length (mark, nodule), ordered by nodule, then mark.
     """
+    cases = int(max(mark_case.max(initial=-1), nodule_case.max(initial=-1))) + 1
+    load = np.cumsum(
+        np.bincount(mark_case, minlength=cases) + 2 * np.bincount(nodule_case, minlength=cases)
+    )
+    part_of_case = (load - 1) // _PART
     pairs = [np.empty((2, 0), dtype=np.int64)]
-    for marks, nodules in _parts(mark_case, nodule_case):
+    for part in np.unique(part_of_case):
+        first, last = np.searchsorted(part_of_case, [part, part + 1])
+        marks = np.flatnonzero((mark_case >= first) & (mark_case < last))
+        nodules = np.flatnonzero((nodule_case >= first) & (nodule_case < last))
         mark, nodule = _near_pairs(
             mark_case[marks],
             mark_xyz[marks],
@@ -41,21 +48,6 @@ def pairs_within(
     return mark[by_nodule], nodule[by_nodule]
 
 
-def _parts(mark_case: IntArray, nodule_case: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Marks and nodules by runs of cases, so that large sets need no large arrays."""
-    cases = int(max(mark_case.max(initial=-1), nodule_case.max(initial=-1))) + 1
-    load = np.cumsum(
-        np.bincount(mark_case, minlength=cases) + 2 * np.bincount(nodule_case, minlength=cases)
-    )
-    part_of_case = (load - 1) // _PART
-    for part in np.unique(part_of_case):
-        first, last = np.searchsorted(part_of_case, [part, part + 1])
-        yield (
-            np.flatnonzero((mark_case >= first) & (mark_case < last)),
-            np.flatnonzero((nodule_case >= first) & (nodule_case < last)),
-        )
-
-
 def _near_pairs(
     mark_case: IntArray,
     mark_xyz: FloatArray,
@@ -64,12 +56,14 @@ def _near_pairs(
     radius_mm: FloatArray,
 ) -> tuple[IntArray, IntArray]:
     """Sort marks along (case, x), look up each nodule's reach among them, then test exactly."""
-    mark_key = _key(mark_case, mark_xyz[:, 0])
+    # keys order by case, then by x; what is beyond all patients counts as there
+    far, apart, x = _FARTHEST_MM, np.float64(4 * _FARTHEST_MM), nodule_xyz[:, 0]
+    mark_key = mark_case * apart + np.clip(mark_xyz[:, 0], -far, far)
     order = np.argsort(mark_key)
     sorted_key = mark_key[order]
     slack = 4 * np.spacing(mark_key.max(initial=1.0))
-    low = _key(nodule_case, nodule_xyz[:, 0] - radius_mm) - slack
-    high = _key(nodule_case, nodule_xyz[:, 0] + radius_mm) + slack
+    low = nodule_case * apart + np.clip(x - radius_mm, -far, far) - slack
+    high = nodule_case * apart + np.clip(x + radius_mm, -far, far) + slack
     first, stop = np.searchsorted(sorted_key, low), np.searchsorted(sorted_key, high, "right")
     nodule, position = unroll(first, np.maximum(stop - first, 0))
     mark = order[position]
@@ -80,11 +74,6 @@ def _near_pairs(
     is_inside = distance_squared < (radius_mm * radius_mm)[nodule]
     is_inside &= mark_case[mark] == nodule_case[nodule]
     return mark[is_inside], nodule[is_inside]
-
-
-def _key(case: IntArray, x: FloatArray) -> FloatArray:
-    """A number that orders by case, then by x; what is beyond all patients counts as there."""
-    return case * np.float64(4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
 
 
 def nearest_in_case(

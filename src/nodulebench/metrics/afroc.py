@@ -26,10 +26,11 @@ from nodulebench.metrics.ratings import (
     rated,
     rating_curve,
     require_cases,
+    require_scores,
     row_blocks,
     signal_at,
 )
-from nodulebench.metrics.score_order import require_scores, running_counts, score_order
+from nodulebench.metrics.score_order import running_counts, score_order
 
 _CASES_WITH_FALSES = "normal cases with a false positive"
 
@@ -124,7 +125,6 @@ def case_roc_curve(cohort: LabelledCohort) -> Curve:
 
 
 def _normal_noise(cohort: LabelledCohort, metric: str, instead: str) -> Ratings:
-    require_scores(cohort)
     require_cases(cohort, metric, instead)
     normal = np.flatnonzero(~is_abnormal(cohort))
     return rated(normal, highest_false(cohort)[normal])
@@ -137,7 +137,6 @@ def _all_noise(cohort: LabelledCohort) -> Ratings:
 
 def case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     """Normal and abnormal cases by their highest mark."""
-    require_scores(cohort)
     require_cases(cohort, "case_roc")
     highest = np.maximum(highest_false(cohort), highest_hit(cohort))
     abnormal = is_abnormal(cohort)

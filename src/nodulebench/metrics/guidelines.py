@@ -141,12 +141,6 @@ GROWING_SOLID_CUT_MM = 8.0
 NEW_PART_SOLID_CUT_MM = 6.0
 SOLID_PART_CUT_MM = 4.0
 SIX_MONTHS_DAYS, THREE_MONTHS_DAYS = 180, 90
-(
-    _LUNG_RADS_FOLLOW_UP_SOLID,
-    _LUNG_RADS_FOLLOW_UP_PART_SOLID,
-    _LUNG_RADS_FOLLOW_UP_GROUND_GLASS,
-    _LUNG_RADS_FOLLOW_UP_CALCIFIED,
-) = (DENSITIES.index(name) for name in ("solid", "part_solid", "ground_glass", "calcified"))
 _1, _2, _3, _4A, _4B = (LUNG_RADS.index(name) for name in ("1", "2", "3", "4A", "4B"))
 
 
@@ -181,17 +175,17 @@ def follow_up_class(
     of_glass = np.where(mean_mm < GROUND_GLASS_CUT_MM, _2, _3)
     changed = np.select(
         [
-            density == _LUNG_RADS_FOLLOW_UP_SOLID,
-            density == _LUNG_RADS_FOLLOW_UP_PART_SOLID,
-            density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS,
+            density == _SOLID,
+            density == _PART_SOLID,
+            density == _GROUND_GLASS,
         ],
         [of_solid, np.where(is_small_new, _3, by_part), of_glass],
         NO_CLASS,
     )
-    slow = np.where(density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS, _2, _4B)
+    slow = np.where(density == _GROUND_GLASS, _2, _4B)
     stable = np.where((baseline == _3) & (prior_days >= SIX_MONTHS_DAYS), _2, baseline)
     stable = np.where((baseline == _4A) & (prior_days >= THREE_MONTHS_DAYS), _3, stable)
-    stable = np.where(density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS, _2, stable)
+    stable = np.where(density == _GROUND_GLASS, _2, stable)
     category = np.select(
         [is_changed, named == "slowly_growing", named == "stable"],
         [changed, slow, stable],
@@ -199,9 +193,7 @@ def follow_up_class(
     )
     is_known = ~np.isnan(mean_mm) & (density != NO_CLASS)
     category = np.where(is_known, category, NO_CLASS)
-    return np.where(
-        (density == _LUNG_RADS_FOLLOW_UP_CALCIFIED) & (named != ""), _1, category
-    ).astype(np.int64)
+    return np.where((density == _CALCIFIED) & (named != ""), _1, category).astype(np.int64)
 
 
 FLEISCHNER_SIZES = (

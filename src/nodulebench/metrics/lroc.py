@@ -25,7 +25,6 @@ from nodulebench.metrics.ratings import (
     signal_at,
     wins,
 )
-from nodulebench.metrics.score_order import require_scores
 
 
 def lroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -57,7 +56,6 @@ def lroc_curve(cohort: LabelledCohort) -> Curve:
 
 def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     """Normal cases, and those abnormal ones whose highest mark is a hit."""
-    require_scores(cohort)
     require_cases(cohort, "lroc")
     false, hit = highest_false(cohort), highest_hit(cohort)
     normal, correct = np.flatnonzero(~is_abnormal(cohort)), np.flatnonzero(hit > false)

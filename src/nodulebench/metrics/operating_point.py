@@ -17,19 +17,22 @@ from nodulebench.metrics.score_order import running_counts, score_order
 @ratio("no_nodules", is_proportion=True)
 def recall(cohort: LabelledCohort) -> CaseSums:
     """Nodules hit / all nodules (sensitivity, lesion localisation rate)."""
-    return CaseSums(_hits(cohort), sum_by_case(cohort, cohort.nodule_case))
+    hits, misses, _ = _counts(cohort)
+    return CaseSums(hits, hits + misses)
 
 
 @ratio("no_nodules", is_proportion=True)
 def miss_rate(cohort: LabelledCohort) -> CaseSums:
     """Nodules missed / all nodules."""
-    return CaseSums(_misses(cohort), sum_by_case(cohort, cohort.nodule_case))
+    hits, misses, _ = _counts(cohort)
+    return CaseSums(misses, hits + misses)
 
 
 @ratio("nothing_counts", is_proportion=True)
 def precision(cohort: LabelledCohort) -> CaseSums:
     """Nodules hit / (nodules hit + false positives)."""
-    return CaseSums(_hits(cohort), _hits(cohort) + _falses(cohort))
+    hits, _, falses = _counts(cohort)
+    return CaseSums(hits, hits + falses)
 
 
 @ratio("neither_nodules_nor_marks")
@@ -40,7 +43,7 @@ def f_beta(cohort: LabelledCohort, *, beta: float = 1.0) -> CaseSums:
     """
     if not cohort.nodule_count:
         raise UndefinedError("no_nodules_for_recall")
-    return f_beta_sums(_hits(cohort), _misses(cohort), _falses(cohort), beta)
+    return f_beta_sums(*_counts(cohort), beta)
 
 
 def f_beta_sums(hits: FloatArray, misses: FloatArray, falses: FloatArray, beta: float) -> CaseSums:
@@ -52,14 +55,14 @@ def f_beta_sums(hits: FloatArray, misses: FloatArray, falses: FloatArray, beta: 
 @ratio("no_cases")
 def fp_per_case(cohort: LabelledCohort) -> CaseSums:
     """False positives / cases tested (non-lesion localisation rate)."""
-    return CaseSums(_falses(cohort), np.ones(cohort.case_count))
+    return CaseSums(sum_by_case(cohort, cohort.false_case), np.ones(cohort.case_count))
 
 
 @ratio("no_normal_case")
 def fp_per_normal_case(cohort: LabelledCohort) -> CaseSums:
     """False positives in cases without nodules / cases without nodules."""
     is_normal = (~is_abnormal(cohort)).astype(np.float64)
-    return CaseSums(_falses(cohort) * is_normal, is_normal)
+    return CaseSums(sum_by_case(cohort, cohort.false_case) * is_normal, is_normal)
 
 
 @ratio("no_cases")
@@ -81,20 +84,16 @@ def case_specificity(cohort: LabelledCohort) -> CaseSums:
     return _count_cases(~_is_called(cohort), ~is_abnormal(cohort))
 
 
-def _hits(cohort: LabelledCohort) -> FloatArray:
-    return sum_by_case(cohort, cohort.nodule_case[cohort.is_hit])
-
-
-def _misses(cohort: LabelledCohort) -> FloatArray:
-    return sum_by_case(cohort, cohort.nodule_case[~cohort.is_hit])
-
-
-def _falses(cohort: LabelledCohort) -> FloatArray:
-    return sum_by_case(cohort, cohort.false_case)
+def _counts(cohort: LabelledCohort) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Hits, misses and false positives of each case."""
+    cases = (cohort.nodule_case[cohort.is_hit], cohort.nodule_case[~cohort.is_hit])
+    hits, misses, falses = (sum_by_case(cohort, case) for case in (*cases, cohort.false_case))
+    return hits, misses, falses
 
 
 def _is_called(cohort: LabelledCohort) -> BoolArray:
-    return _hits(cohort) + _falses(cohort) > 0
+    hits, _, falses = _counts(cohort)
+    return hits + falses > 0
 
 
 def _count_cases(is_right: BoolArray, is_counted: BoolArray) -> CaseSums:

@@ -79,7 +79,10 @@ def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, pseudo: PseudoPatient)
     count there, and to all marks for metrics read from a curve.
     """
     scores = np.concatenate([cohort.hit_score[cohort.is_hit], cohort.false_score])
-    top, bottom = (_above(float(scores.max())), float(scores.min())) if len(scores) else (1.0, 0.0)
+    top, bottom = 1.0, 0.0
+    if len(scores):
+        highest, bottom = float(scores.max()), float(scores.min())
+        top = max(highest + 1, float(np.nextafter(highest, np.inf)))  # however large it is
     abnormal, normal = cohort.case_count, cohort.case_count + 1
     is_hit = kind == "best"
     count = pseudo.nodules
@@ -152,11 +155,6 @@ def perfect_cohort(cohort: LabelledCohort) -> LabelledCohort:
         whole=None,
         threshold=None,
     )
-
-
-def _above(score: float) -> float:
-    """A score above this one, however large it is."""
-    return max(score + 1, float(np.nextafter(score, np.inf)))
 
 
 def _appended(table: pl.DataFrame, **values: object) -> pl.DataFrame:

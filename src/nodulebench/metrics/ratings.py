@@ -48,12 +48,19 @@ def is_abnormal(cohort: LabelledCohort) -> BoolArray:
     return np.bincount(cohort.nodule_case, minlength=cohort.case_count) > 0
 
 
+def require_scores(cohort: LabelledCohort) -> None:
+    """Require scores; a submission without scores has only one operating point."""
+    if not cohort.has_scores:
+        raise UndefinedError("no_scores")
+
+
 def require_cases(cohort: LabelledCohort, metric: str, instead: str = "") -> None:
-    """Require both normal and abnormal cases.
+    """Require scores, and both normal and abnormal cases.
 
     Raises:
-        UndefinedError: naming the kind of case that is missing and the metric to use instead.
+        UndefinedError: naming what is missing and the metric to use instead.
     """
+    require_scores(cohort)
     abnormal = is_abnormal(cohort)
     if not abnormal.any():
         raise UndefinedError("no_nodules")

@@ -35,7 +35,8 @@ def score_order(cohort: LabelledCohort) -> ScoreOrder:
     Raises:
         UndefinedError: where marks have no scores or the cohort has no nodules.
     """
-    require_scores(cohort)
+    if not cohort.has_scores:
+        raise UndefinedError("no_scores")
     if not cohort.nodule_count:
         raise UndefinedError("no_nodules")
     cohort = cohort.at_every_score
@@ -74,12 +75,6 @@ def at_operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> Labell
     if declared is None or protocol.score_threshold is not None or not cohort.has_scores:
         return cohort
     return cohort.over(declared)
-
-
-def require_scores(cohort: LabelledCohort) -> None:
-    """Require scores; a submission without scores has only one operating point."""
-    if not cohort.has_scores:
-        raise UndefinedError("no_scores")
 
 
 def sort_scores(

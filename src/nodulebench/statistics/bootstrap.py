@@ -81,19 +81,15 @@ class UnitWeights:
     quantile: FloatArray
     """For each replicate the quantile of the pseudo-patient's weight."""
 
-    def abnormal(self, is_used: BoolArray) -> FloatArray:
+    def pseudo(self, is_used: BoolArray, *, is_abnormal: bool) -> FloatArray:
         """The weight of a pseudo-unit among these: relative to their sum it is Exp(1).
 
         Drawn by its quantile, so that a bound where nothing was missed is exact to 1 / replicates.
-        ``is_used`` has a column for each metric.
+        The weight of the normal case is large where that of the abnormal one is small: a row is
+        not charged twice. ``is_used`` has a column for each metric.
         """
-        among = -np.log1p(-self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
-        weight: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
-        return weight
-
-    def normal(self, is_used: BoolArray) -> FloatArray:
-        """A second such weight, large where the first is small: a row is not charged twice."""
-        among = -np.log(self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
+        drawn = -np.log1p(-self.quantile) if is_abnormal else -np.log(self.quantile)
+        among = drawn[:, np.newaxis] / is_used.sum(axis=0)
         weight: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
         return weight
 
@@ -199,8 +195,10 @@ def ratio_sums(ratios: Sequence[GuardedRatio], weights: UnitWeights) -> RatioSum
     """Sums over units of many ratios at once, and the weights of their pseudo-patients."""
     weight = weights.weight
     abnormal, normal = (
-        draw(np.column_stack([ratio.peer_units[case] for ratio in ratios]))
-        for case, draw in enumerate((weights.abnormal, weights.normal))
+        weights.pseudo(
+            np.column_stack([ratio.peer_units[case] for ratio in ratios]), is_abnormal=is_first
+        )
+        for case, is_first in enumerate((True, False))
     )
     above = weight @ np.column_stack([ratio.numerator for ratio in ratios])
     below = weight @ np.column_stack([ratio.denominator for ratio in ratios])

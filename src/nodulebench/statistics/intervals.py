@@ -29,12 +29,12 @@ def sorted_index_interval(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The bounds of the official LUNA16 program: elements of the sorted replicates, per column."""
     ordered = np.sort(replicates, axis=0)
-    return ordered[_place(1 - level, len(ordered))], ordered[_place(1 + level, len(ordered))]
-
-
-def _place(share: float, count: int) -> int:
-    """floor(share / 2 * count), safe against the rounding of ``1 - 0.95``; within the array."""
-    return min(math.floor(round(share / 2 * count, 9)), count - 1)
+    # floor(share / 2 * count), safe against the rounding of 1 - 0.95; within the array
+    low, high = (
+        min(math.floor(round(share / 2 * len(ordered), 9)), len(ordered) - 1)
+        for share in (1 - level, 1 + level)
+    )
+    return ordered[low], ordered[high]
 
 
 def bca_interval(
@@ -146,7 +146,17 @@ def make_estimate(
     if lost > len(source) // 2 or len(source) - lost < 2:
         values = {"lost": lost, "replicates": len(source)}
         return replace(plain, reason=Notice("no_interval", values))
-    low, high = _bounds(value, source[is_defined], jackknife, interval)
+    defined = source[is_defined]
+    match interval.method:
+        case "percentile":
+            low, high = percentile_interval(defined, interval.level)
+        case "bca":
+            left_out = np.empty(0) if jackknife is None else jackknife[np.isfinite(jackknife)]
+            low, high = bca_interval(value, defined, left_out, interval.level)
+        case "jackknife":
+            low, high = jackknife_interval(value, defined, interval.level)
+        case _:
+            low, high = map(float, sorted_index_interval(defined, interval.level))
     if trial_units and low == high == value and value in (0.0, 1.0):
         low, high = all_or_none_interval(value, trial_units, interval.level)
         return replace(
@@ -164,7 +174,7 @@ def make_estimate(
         high=high,
         level=interval.level,
         method=method_of(interval, len(source)),
-        mean=None if replicates is None else float(np.mean(source[is_defined])),
+        mean=None if replicates is None else float(np.mean(defined)),
         reason=Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
         if lost
         else None,
@@ -183,22 +193,6 @@ def method_of(interval: IntervalChoice, replicates: int) -> Notice:
             return Notice("jackknife", {"unit": unit})
         case _:
             return Notice("luna16_bootstrap", {"replicates": replicates})
-
-
-def _bounds(
-    value: float, source: FloatArray, jackknife: FloatArray | None, interval: IntervalChoice
-) -> tuple[float, float]:
-    match interval.method:
-        case "percentile":
-            return percentile_interval(source, interval.level)
-        case "bca":
-            left_out = np.empty(0) if jackknife is None else jackknife[np.isfinite(jackknife)]
-            return bca_interval(value, source, left_out, interval.level)
-        case "jackknife":
-            return jackknife_interval(value, source, interval.level)
-        case _:
-            low, high = sorted_index_interval(source, interval.level)
-            return float(low), float(high)
 
 
 def proportion_intervals(

@@ -48,7 +48,9 @@ def test_weights_by_hand() -> None:
         ),
         abs=1e-6,
     )
-    abnormal, normal = block.abnormal(everyone)[:, 0], block.normal(everyone)[:, 0]
+    abnormal, normal = (
+        block.pseudo(everyone, is_abnormal=is_first)[:, 0] for is_first in (True, False)
+    )
     assert abnormal == pytest.approx([1.719336, 0.099341, 1.641896, 1.585058], abs=1e-6)
     assert normal == pytest.approx([0.078257, 2.182553, 0.720096, 3.614104], abs=1e-6)
 

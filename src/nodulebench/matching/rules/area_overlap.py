@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from nodulebench.core.arrays import FloatArray
 from nodulebench.core.labels import HIT, Labels
 from nodulebench.core.notices import Notice
 from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
@@ -59,12 +58,8 @@ def area_overlap(
     number = mark * scene.nodule_count + nodule
     hit_number = labels.mark[is_hit] * scene.nodule_count + labels.nodule[is_hit]
     iou = of_union[large][np.isin(number, hit_number)]
-    return replace(labels, remarks=_iou_remarks(iou))
-
-
-def _iou_remarks(iou: FloatArray) -> tuple[Notice, ...]:
     if not len(iou):
-        return ()
+        return labels
     low = int(np.count_nonzero(iou <= 0.5 + _EQUAL))
     values = {"count": len(iou), "mean": float(iou.mean()), "low": low}
-    return (Notice("overlap_of_hits", values),)
+    return replace(labels, remarks=(Notice("overlap_of_hits", values),))

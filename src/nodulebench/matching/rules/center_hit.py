@@ -69,7 +69,9 @@ def center_hit(
         duplicates=duplicates,
         notices=(*guessed, *boxless_notices(scene, shared)),
     )
-    return replace(labels, remarks=_region_remarks(outlines))
+    drawn = int(np.count_nonzero(outlines.is_drawn))
+    regions = {"contours": drawn, "boxes": len(outlines.corners) - drawn}
+    return replace(labels, remarks=(Notice("nodule_regions", regions),))
 
 
 @cached_on_owner
@@ -126,9 +128,3 @@ def _distance_to_slice(
     distance = np.full(len(mark), np.inf)
     np.minimum.at(distance, pair, np.linalg.norm(apart, axis=1))
     return distance, len(np.unique(pair[is_guessed]))
-
-
-def _region_remarks(outlines: Outlines) -> tuple[Notice, ...]:
-    drawn = int(np.count_nonzero(outlines.is_drawn))
-    boxes = len(outlines.corners) - drawn
-    return (Notice("nodule_regions", {"contours": drawn, "boxes": boxes}),)
