@@ -5,11 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from generate.command_line import command_line_page
+from generate.command_line import COMMAND_PAGES, command_line_page
 from generate.curation import curation_page
 from generate.evaluation_json import evaluation_json_page, evaluation_schema_text
 from generate.formats import formats_page
 from generate.mark_rules import mark_rules_page
+from generate.messages import messages_page
 from generate.metrics import metrics_page
 from generate.notebooks import notebook_page, portal_page
 from generate.policy import policy_page
@@ -19,6 +20,7 @@ from generate.tables import tables_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line_page,
+    **COMMAND_PAGES,
     "public-names.md": public_names_page,
     "tables.md": tables_page,
     "formats.md": formats_page,
@@ -30,6 +32,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "evaluation-json.md": evaluation_json_page,
     "evaluation.schema.json": evaluation_schema_text,
     "curation-codes.md": curation_page,
+    "messages.md": messages_page,
     "score-from-python.md": partial(notebook_page, "score-from-python"),
     "submit-from-a-notebook.md": partial(portal_page, "submit-from-a-notebook"),
 }

@@ -50,7 +50,6 @@ def rows(page: str) -> Iterator[list[str]]:
         ("metrics.md", METRICS),
         ("formats.md", FORMATS),
         ("published-protocols.md", PROTOCOL_NAMES),
-        ("command-line.md", tuple(f"nodulebench {name}" for name in COMMANDS)),
         ("tables.md", tuple(schema.name for schema in TABLES)),
         ("public-names.md", tuple(nodulebench.__all__)),
         ("protocol-fields.md", ("TestProtocol", "RuleChoice", "IntervalChoice", "SizeLimit")),
@@ -59,6 +58,16 @@ def rows(page: str) -> Iterator[list[str]]:
 )
 def test_everything_of_a_registry_has_its_entry(page: str, names: tuple[str, ...]) -> None:
     assert sorted(set(names) - entries(page)) == []
+
+
+def test_every_command_has_its_page_with_all_subcommands() -> None:
+    listed = PAGES["command-line.md"]()
+    for name in COMMANDS:
+        page = PAGES[f"command-{name}.md"]()
+        assert page.startswith(f"# nodulebench {name}\n")
+        assert f"[{name}](command-{name}.md)" in listed
+    assert "## nodulebench annotate observer analyse\n" in PAGES["command-annotate.md"]()
+    assert "compare-algorithms.md)" in PAGES["command-compare.md"]()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import nodulebench
 from builders.doc_blocks import Block, blocks_of, lines_not_shown, run_block
 from builders.places import ROOT
 
@@ -36,3 +37,29 @@ def test_every_link_of_the_readme_leads_to_a_file() -> None:
     links = re.findall(r"\]\((?!http)([^)#]+)", README.read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_numbers_of_the_readme_are_those_of_the_program(tmp_path: Path) -> None:
+    text = README.read_text(encoding="utf-8")
+    rules = re.search(r"^\| rules for a hit \| (\d+), with parameters", text, re.M)
+    assert rules is not None
+    assert int(rules[1]) == len(nodulebench.RULES)
+    shown = run_block(Block("bash", "nodulebench conformance export golden"), tmp_path)
+    cases = re.search(r"conformance kit\]\(.*?\): (\d+) small cases", text)
+    assert cases is not None
+    assert f"wrote golden: {cases[1]} cases" in shown
+    deidentified = ROOT / "docs" / "how-to" / "curate" / "deidentify.md"
+    planted = re.search(r"tested with (\d+) planted identities, none of which survives", text)
+    assert planted is not None
+    assert re.search(
+        rf"^\| all \| {planted[1]} \|.*\| 0 \|$", deidentified.read_text("utf-8"), re.M
+    )
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {nodulebench.__version__}\n" in citation
