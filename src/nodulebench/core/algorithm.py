@@ -134,7 +134,6 @@ class AlgorithmManifest(ConfigModel):
 
     @property
     def facts(self) -> dict[str, str]:
-        """What is declared in addition to name and types, as text."""
         declared = self.model_dump(exclude={"name", "intended_types", "run"}, exclude_none=True)
         return {field: str(value) for field, value in declared.items() if value != ""}
 
@@ -150,11 +149,7 @@ def _toml(value: object) -> str:
 
 
 def parse_manifest(text: str, source: str) -> AlgorithmManifest:
-    """The manifest that a TOML text describes.
-
-    Raises:
-        InputError: with one problem per wrong field.
-    """
+    """The manifest that a TOML text describes."""
     return parse_config(AlgorithmManifest, text, source)
 
 

@@ -25,12 +25,10 @@ class Columns:
         return len(getattr(self, fields(self)[0].name))
 
     def chosen(self, which: BoolArray | IntArray | slice) -> Self:
-        """The items selected by a mask or by indices."""
         return type(self)(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @classmethod
     def joined(cls, *parts: Self) -> Self:
-        """The items of all parts, one after the other."""
         columns = ([getattr(part, field.name) for part in parts] for field in fields(cls))
         return cls(*(np.concatenate(column) for column in columns))
 

@@ -78,12 +78,10 @@ class LabelledCohort:
 
     @property
     def nodule_count(self) -> int:
-        """How many nodules there are to find."""
         return len(self.nodule_case)
 
     @property
     def missed_count(self) -> int:
-        """How many nodules were not found."""
         return int(np.count_nonzero(~self.is_hit))
 
     def truth(self, column: str) -> FloatArray:
@@ -118,9 +116,6 @@ def nodule_shares(cohort: LabelledCohort) -> FloatArray:
 
     The column ``weight`` of NODULES, where there is one, divides a case among the nodules that
     have to be found; otherwise they share it equally.
-
-    Raises:
-        InputError: for each nodule whose case the weights cannot share out.
     """
     weight = np.ones(cohort.nodule_count)
     if WEIGHT in cohort.reference.nodules.columns:

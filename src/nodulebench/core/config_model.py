@@ -24,11 +24,7 @@ Record = TypeVar("Record")
 
 
 def parse_config(kind: type[Record], text: str, source: str) -> Record:
-    """The record that a TOML text describes.
-
-    Raises:
-        InputError: if it is not TOML, or with one problem per wrong field.
-    """
+    """The record that a TOML text describes."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -39,11 +35,7 @@ def parse_config(kind: type[Record], text: str, source: str) -> Record:
 def checked(
     kind: type[Record], content: object, source: str, reader: TypeAdapter[Record] | None = None
 ) -> Record:
-    """The record that plain values describe, by a reader of that kind if one is at hand.
-
-    Raises:
-        InputError: with one problem per wrong field.
-    """
+    """The record that plain values describe, by a reader of that kind if one is at hand."""
     try:
         return (reader or TypeAdapter(kind)).validate_python(content)
     except ValidationError as error:
@@ -68,7 +60,6 @@ def _problems(kind: type, error: ValidationError, source: str) -> Iterator[Probl
 
 
 def _sibling_fields(kind: type, place: Sequence[int | str]) -> list[str]:
-    """The fields of the record that contains a field."""
     for part in place[:-1]:
         kind = _record_in(_fields_of(kind).get(str(part))) or kind
     return list(_fields_of(kind))
@@ -85,7 +76,6 @@ def _fields_of(kind: type) -> JsonObject:
 
 
 def _record_in(annotation: object) -> type | None:
-    """The record that a field holds, itself or in a list."""
     if isinstance(annotation, type) and (
         is_dataclass(annotation) or issubclass(annotation, BaseModel)
     ):

@@ -30,7 +30,6 @@ class Problems(list[Problem]):
     """The problems found so far, reported together."""
 
     def add(self, where: "str | Path", what: str, remedy: str = "") -> None:
-        """One more."""
         self.append(Problem(str(where), what, remedy))
 
 
@@ -65,7 +64,6 @@ class InputError(NoduleBenchError):
 
     @classmethod
     def at(cls, where: "str | Path", what: str, remedy: str = "") -> Self:
-        """The error of one problem."""
         return cls(Problem(str(where), what, remedy))
 
 
@@ -90,11 +88,7 @@ def collect_problems(problems: list[Problem]) -> Iterator[None]:
 
 
 def map_collecting_problems(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]:
-    """What is made of every item.
-
-    Raises:
-        InputError: with the problems of all items.
-    """
+    """What is made of every item."""
     made: list[Made] = []
     problems = Problems()
     for item in items:

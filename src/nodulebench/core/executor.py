@@ -30,7 +30,6 @@ class FailedTask:
 
     @property
     def why(self) -> Notice:
-        """The cause, for a message."""
         if self.cause == "died":
             return Notice("reader_died", {"exit_code": self.exit_code})
         return Notice("reader_timed_out" if self.cause == "timed_out" else "reader_gone")
@@ -97,7 +96,6 @@ class InProcessExecutor:
         tasks: Sequence[Task],
         terms: TaskLimits = DEFAULT_LIMITS,  # noqa: ARG002 - no limits in this process
     ) -> Iterator[tuple[int, Result | FailedTask]]:
-        """The tasks in their order."""
         yield from enumerate(map(function, tasks))
 
 
@@ -138,9 +136,6 @@ def open_executor(
         workers: how many tasks run at a time if not stated.
         is_guarded: whether a task might kill the process that does it, which must not be this one.
         gpus: graphics cards that a task needs.
-
-    Raises:
-        InputError: if there is no such engine, or it cannot be used.
     """
     count = choice.workers or workers
     if choice.is_local:

@@ -48,7 +48,6 @@ class Labels:
     """How much the hits depend on the matching order; None for a rule without one."""
 
     def count(self, label: int) -> int:
-        """How many entries carry this label."""
         return int(np.count_nonzero(self.label == label))
 
     def over(self, threshold: float, score: FloatArray) -> "Labels":

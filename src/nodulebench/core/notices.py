@@ -28,7 +28,6 @@ class Notice:
         return hash((self.code, repr(sorted(self.values.items()))))
 
     def to_json(self) -> JsonObject:
-        """The notice as written to a document."""
         return {"code": self.code, "values": {k: _as_json(v) for k, v in self.values.items()}}
 
 

@@ -32,5 +32,4 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package is there, without loading it."""
     return find_spec(package) is not None

@@ -13,7 +13,6 @@ from nodulebench.core.json_types import JsonObject
 
 
 def parameters_of(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    """The keyword-only parameters of a function by their names."""
     return {
         name: parameter
         for name, parameter in inspect.signature(function).parameters.items()
@@ -24,11 +23,7 @@ def parameters_of(function: Callable[..., object]) -> dict[str, inspect.Paramete
 def checked_parameters(
     function: Callable[..., object], given: Mapping[str, object], where: str
 ) -> JsonObject:
-    """What was given, each value as its parameter's annotation wants it.
-
-    Raises:
-        InputError: for each parameter that the function does not have, cannot take, or misses.
-    """
+    """What was given, each value as its parameter's annotation wants it."""
     known = parameters_of(function)
     problems = Problems(
         Problem(where, f"needs the parameter '{name}'.")

@@ -59,7 +59,6 @@ class Criterion(ConfigModel):
 
 
 def criterion_text(criterion: Criterion | CriterionSummary) -> str:
-    """A criterion in one line, without its outcome."""
     bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
     part = f" in {criterion.stratum}" if criterion.stratum else ""
     named = f"{bounds[criterion.bound]}{criterion.metric}{part} ({criterion.rule})"

@@ -164,16 +164,11 @@ class TestProtocol(ConfigModel):
 
 
 def parse_protocol(text: str, source: str) -> TestProtocol:
-    """The protocol that a TOML text describes.
-
-    Raises:
-        InputError: with one problem per wrong field.
-    """
+    """The protocol that a TOML text describes."""
     return parse_config(TestProtocol, text, source)
 
 
 def read_protocol(path: Path) -> TestProtocol:
-    """The protocol in a TOML file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -199,7 +194,6 @@ def load_protocol(name_or_file: str) -> TestProtocol:
 
 
 def protocol_text(name_or_file: str) -> str:
-    """The TOML text of a protocol that can be loaded."""
     load_protocol(name_or_file)
     if name_or_file in PROTOCOL_NAMES:
         return _published(name_or_file)

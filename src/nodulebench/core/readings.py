@@ -119,11 +119,7 @@ class Readings:
     """What users of the readings must know about how the files were read."""
 
     def restricted(self, case_ids: pl.Series, source: str) -> "Readings":
-        """The readings of these cases only, in this order.
-
-        Raises:
-            InputError: for each case that is listed twice or was not read.
-        """
+        """The readings of these cases only, in this order."""
         cases = Reference(self.name, self.cases, self.findings).restricted(case_ids, source).cases
         sessions, findings, slices = (
             table.join(cases, on="case_id", how="semi", maintain_order="left")
@@ -148,5 +144,4 @@ class Readings:
 
     @property
     def reader_ids(self) -> list[str]:
-        """Everyone who read at least one case, in order."""
         return sorted(self.sessions["reader_id"].unique().to_list())

@@ -30,7 +30,6 @@ class GuardedInterval:
     """Why there is none, or what must be known of it."""
 
     def to_json(self) -> JsonObject:
-        """The interval as written to evaluation.json: what is empty is left out."""
         shown: JsonObject = {}
         if self.low is not None:
             shown |= {"low": self.low, "high": self.high}
@@ -94,7 +93,6 @@ class Estimate:
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
 
     def to_json(self) -> JsonObject:
-        """The estimate as written to evaluation.json: what is empty is left out."""
         if self.value is None:
             return {"value": None, "reason": self.reason and self.reason.to_json()}
         shown: JsonObject = {"value": self.value}
@@ -125,7 +123,6 @@ class Curve:
     threshold: FloatArray
 
     def table(self, algorithm: str, rule: str) -> pl.DataFrame:
-        """The curve as rows of curves.parquet."""
         return pl.DataFrame({"x": self.x, "y": self.y, "threshold": self.threshold}).select(
             pl.lit(algorithm).alias("algorithm"),
             pl.lit(rule).alias("rule"),
@@ -160,7 +157,6 @@ class Stratum:
         return replace(self, miss_rate=self.miss_rate.soundly, metrics=metrics)
 
     def to_json(self) -> JsonObject:
-        """The stratum as written to evaluation.json."""
         shown: JsonObject = {
             "nodules": self.nodules,
             "missed": self.missed,

@@ -47,7 +47,6 @@ class TableSchema:
     """Known columns of an open table: typed and checked where they are, never added."""
 
     def empty(self) -> pl.DataFrame:
-        """The table with no rows."""
         return pl.DataFrame(schema={column.name: column.dtype for column in self.columns})
 
     def conform(
@@ -105,7 +104,6 @@ class TableSchema:
         return typed.with_columns(present) if present else typed
 
     def _present(self, table: pl.DataFrame) -> list[Column]:
-        """The known further columns that a table has."""
         return [column for column in self.further if column.name in table.columns]
 
     def _columns_remedy(self) -> str:

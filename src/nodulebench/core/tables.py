@@ -251,7 +251,6 @@ class Reference:
 
     @cached_property
     def nodule_case(self) -> IntArray:
-        """For each row of NODULES its row in CASES."""
         return self.rows_of(self.nodules["case_id"])
 
     @cached_property
@@ -300,7 +299,6 @@ class Reference:
         )
 
     def _listed(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a table that lie in one of the cases."""
         is_listed = self.rows_of(table["case_id"]) >= 0
         return table if is_listed.all() else table.filter(pl.Series(is_listed))
 

@@ -51,8 +51,6 @@ class NoticeFormatter(Formatter):
         self.translate = translate
 
     def words(self, template: str, values: Mapping[str, object]) -> str:
-        """The sentence."""
-
         def chosen(match: re.Match[str]) -> str:
             is_disclosed = all(values.get(name) not in (None, "") for name in fields(match[1]))
             return match[1] if is_disclosed else match[2]
@@ -67,7 +65,6 @@ class NoticeFormatter(Formatter):
         return kwargs.get(str(key), UNDISCLOSED)
 
     def format_field(self, value: object, format_spec: str) -> str:
-        """One value in the format of its template."""
         if isinstance(value, Notice) or is_notice(value):
             return self.translate.message(value)
         if "=" in format_spec:
@@ -102,7 +99,6 @@ def _amount(number: float) -> str:
 
 
 def fields(template: str) -> set[str]:
-    """The values that a template names."""
     return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 

@@ -112,12 +112,10 @@ class Translator:
         return self._names.get(f"{context}\x04{name}")
 
     def __call__(self, key: str, **values: object) -> str:
-        """The text of a key."""
         text = self._texts[key]
         return text.format(**values) if values else text
 
     def hint(self, key: str) -> str:
-        """The explanation of a heading, if it has one."""
         return self._texts.get(f"{key}_hint", "")
 
     def texts(self, beginning: str) -> dict[str, str]:
@@ -134,7 +132,6 @@ class Translator:
         return self._named("name", name) or name.replace("_", " ")
 
     def heading(self, name: str) -> str:
-        """A name as the heading of a table."""
         words = self.word(name)
         return words[:1].upper() + words[1:]
 
@@ -174,7 +171,6 @@ class Translator:
         return self._named("mark rule", name) or ""
 
     def count(self, name: str) -> tuple[str, str]:
-        """Heading and meaning of a count."""
         return self._named("count", name) or name, self._named("meaning of a count", name) or ""
 
     @property
@@ -184,11 +180,9 @@ class Translator:
         return tuple((rule, self._named(context, rule) or "") for rule in RULES_FOR_USES)
 
     def stratum(self, name: str) -> str:
-        """The heading of a division into strata."""
         return self._named("stratum", name) or self.heading(name)
 
     def listed(self, items: Iterable[str]) -> str:
-        """Items one after another."""
         return self("list.comma").join(items)
 
     def joined(self, items: Iterable[str]) -> str:
@@ -218,7 +212,6 @@ class Translator:
 
 @cache
 def translator(name: LanguageName = "en") -> Translator:
-    """The translator of that language."""
     return Translator(name)
 
 

@@ -1,4 +1,7 @@
-"""Files on disk: our own tables, DICOM, images, LIDC, and the formats of marks and references."""
+"""Files on disk: our own tables, DICOM, images, LIDC, and the formats of marks and references.
+
+What reads or writes a file raises InputError with every problem of it.
+"""
 
 from nodulebench.core.lazy_names import lazy_names
 

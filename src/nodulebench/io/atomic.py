@@ -184,11 +184,7 @@ def leave_out(stage: Path, names: Iterable[str]) -> None:
 
 
 def complete_move(folder: Path) -> None:
-    """Finish the move into a folder that a killed process began.
-
-    Raises:
-        InputError: if the folder cannot be written to.
-    """
+    """Finish the move into a folder that a killed process began."""
     if (folder / MOVING).is_dir():
         try:
             _move(folder)
@@ -198,7 +194,6 @@ def complete_move(folder: Path) -> None:
 
 
 def _move(folder: Path, last: str = "") -> None:
-    """Move the staged files within a folder to their final names."""
     stage = folder / MOVING
     gone = stage / GONE
     names = gone.read_text(encoding="utf-8").splitlines() if gone.is_file() else []
@@ -268,9 +263,6 @@ def run_folder(folder: Path) -> Iterator[Path]:
 
     All files in ``folder`` are on the disk when the run is over. No reader opens a folder with
     such a name (``UNFINISHED``). Concurrent runs have one each.
-
-    Raises:
-        InputError: if ``folder`` cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -46,9 +46,6 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
     Args:
         files: name -> content.
         folder: the bundle, for messages; nothing is read from it.
-
-    Raises:
-        InputError: if a table is missing or does not match the manifest.
     """
     manifest = _read_manifest(files, folder)
     _verify(files, manifest["files"], folder)
@@ -70,7 +67,6 @@ def _stated_rule(manifest: JsonObject) -> str:
 
 
 def write_reference(reference: Reference, folder: Path) -> None:
-    """Write a test set as a bundle; its images go into ``images/`` next to the tables."""
     tables = {_CASES: reference.cases, _NODULES: reference.nodules}
     if reference.slices is not None:
         tables[_SLICES] = reference.slices

@@ -28,9 +28,6 @@ def joined_cases(
         own: CASES of the test set.
         given: CASES to add.
         source: the name of the test set, for messages.
-
-    Raises:
-        InputError: for each case on which the two tables disagree.
     """
     joined = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
     filled = filled_from(own, joined, ("case_id",), "cases", source)
@@ -88,9 +85,6 @@ def filled_from(
         keys: the columns that name a row.
         what: "cases" or "nodules", for messages.
         source: the name of the test set, for messages.
-
-    Raises:
-        InputError: for each value on which the two tables disagree.
     """
     shared = [name for name in own.columns if name in other.columns and name not in keys]
     _require_no_conflicts(own, other, shared, keys, what, source)
@@ -126,7 +120,6 @@ def _require_no_conflicts(
 
 
 def _is_same(own: object, given: object) -> bool:
-    """Whether two values are equal: as numbers, or as texts of numbers (a direction)."""
     try:
         pairs = list(zip(str(own).split(), str(given).split(), strict=True))
         return bool(pairs) and all(
@@ -157,11 +150,7 @@ def case_of_image(image: str) -> str:
 
 
 def file_of_case(case_id: str, suffix: str) -> str:
-    """The name of a case's own file.
-
-    Raises:
-        InputError: if the case's name cannot be that of a file.
-    """
+    """The name of a case's own file."""
     if not case_id or case_id in (".", "..") or set(case_id) & set("/\\\0"):
         raise InputError.at(
             f"case '{case_id}'",

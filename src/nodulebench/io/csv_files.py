@@ -47,7 +47,6 @@ class Dialect:
 
     @property
     def word(self) -> str:
-        """The name of the separator."""
         return SEPARATORS[self.separator]
 
 
@@ -222,7 +221,6 @@ def _lines(file: BinaryIO) -> Iterator[str]:
 def _row_complaints(
     row: list[str], width: int, case_column: str, required: Sequence[str], place: dict[str, int]
 ) -> Iterator[tuple[str, str, str]]:
-    """Each problem of one row: the column, what is wrong, and the remedy."""
     if any(row[width:]):
         what = f"has {len(row)} values, but the header names {width} columns."
         yield "", what, "Is there a comma inside a value? Quote the value, and write 1.5, not 1,5."
@@ -259,11 +257,7 @@ _OTHER_KINDS = {
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where it is gzipped.
-
-    Raises:
-        InputError: if it cannot be opened, or its gzip stream is damaged.
-    """
+    """The bytes of a file, unpacked where it is gzipped."""
     with _reading(path), path.open("rb") as plain:
         is_gzip = plain.read(2) == _GZIP
         plain.seek(0)
@@ -364,12 +358,10 @@ class CsvFile:
 
     @cached_property
     def dialect(self) -> Dialect:
-        """How it separates its columns and writes fractions."""
         return dialect_of(self.first_line, self.start)
 
     @cached_property
     def _names(self) -> list[str]:
-        """The column names as they are written in it."""
         try:
             reader = csv.reader([self.first_line], delimiter=self.dialect.separator)
             header = next(reader, [])
@@ -394,9 +386,6 @@ class CsvFile:
         Args:
             wanted: names that may have another spelling (case, spaces, underscores).
             given: our name -> its name in this file.
-
-        Raises:
-            InputError: if a name occurs twice, or a given one does not exist.
         """
         header = [unmarked(name) for name in self._names]
         if given is not None:
@@ -517,9 +506,6 @@ class CsvFile:
             header: its column names, as ``header`` gives them.
             columns: the columns to read; None: all.
             has_long_rows: whether rows may have more cells than the header, which are ignored.
-
-        Raises:
-            InputError: if it is not separated text.
         """
         source = self._plain(header)
         with self._parsing():
@@ -542,9 +528,6 @@ class CsvFile:
         Args:
             header: its column names; None: as in the file.
             types: types of columns that do not depend on the cells.
-
-        Raises:
-            InputError: if it is not separated text.
         """
         source = self._plain(self.header() if header is None else header)
         with self._parsing():
@@ -560,11 +543,7 @@ class CsvFile:
             raise InputError.at(self.path, what) from error
 
     def read_list(self) -> pl.Series:
-        """The first column of a file without a header, without empty lines.
-
-        Raises:
-            InputError: if it is not such a list.
-        """
+        """The first column of a file without a header, without empty lines."""
         self._require_unpackable()
         try:
             table = pl.read_csv(

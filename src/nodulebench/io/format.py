@@ -35,7 +35,6 @@ class Refusal(str):
 
 
 def distance_of(reason: str) -> int:
-    """The distance between a file and the format that gave this reason to refuse it."""
     return getattr(reason, "distance", NEAR)
 
 
@@ -68,11 +67,7 @@ class FileProbe:
 
 
 def probe_file(source: Path | CsvFile) -> FileProbe:
-    """Recognise the kind of a file or folder from its first bytes.
-
-    Raises:
-        InputError: if it does not exist.
-    """
+    """Recognise the kind of a file or folder from its first bytes."""
     file = CsvFile.of(source)
     path = file.path
     if path.is_dir():

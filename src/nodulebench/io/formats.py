@@ -47,9 +47,6 @@ def read_case_list(path: Path) -> pl.Series:
     Args:
         path: a list without a header, one series per line; a table of cases, as ``sample`` writes
             it; or a folder with such a table, as ``curate`` and ``bundle`` write it.
-
-    Raises:
-        InputError: if it is none of these.
     """
     file = CsvFile(case_table_of(path) or path)
     if file.path == path and path.suffix != ".parquet":
@@ -92,9 +89,6 @@ def read_cases(path: Path) -> pl.DataFrame:
     From a folder with a table of cases, as ``curate`` and ``bundle`` write it, read the table. The
     cases of another folder are named by their Series Instance UIDs; the column ``images`` says
     where the images of each are.
-
-    Raises:
-        InputError: with every problem of the table, or of the images.
     """
     table = case_table_of(path)
     if table is None and path.is_dir():

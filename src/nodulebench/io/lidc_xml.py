@@ -69,9 +69,6 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
         source: a folder, an .xml file, or a tar archive (.tar, .tar.gz, .tar.xz).
         applies_corrections: whether corrections replace what they correct. The published counts
             are without corrections.
-
-    Raises:
-        InputError: if the source cannot be read at all, or holds no XML.
     """
     by_series: dict[str, PixelReading] = {}
     corrections: list[PixelReading] = []
@@ -128,7 +125,6 @@ def _notices(
 
 
 def _contents(source: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of the XML files of a source."""
     if source.is_dir():
         for path in source.rglob("*.xml"):
             yield path.relative_to(source).as_posix(), _bounded(path)
@@ -364,7 +360,6 @@ def _ratings(nodule: Element, row: dict[str, object]) -> None:
 def _pixel(
     row: dict[str, object], voxel: IntArray | None, grid: Geometry
 ) -> tuple[int, int, float]:
-    """Column, row and height of a finding that is one pixel."""
     if row[PLACE[0]] is None and voxel is not None:
         index = (voxel.min(axis=0) + voxel.max(axis=0))[None] / 2
     else:

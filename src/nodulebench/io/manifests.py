@@ -95,7 +95,6 @@ def table_digest(*tables: pl.DataFrame | None) -> str:
 
 
 def reference_digest(reference: Reference) -> str:
-    """The digest of the nodules and outlines of a reference."""
     return table_digest(reference.nodules, reference.slices)
 
 

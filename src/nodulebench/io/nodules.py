@@ -39,7 +39,6 @@ GIVEN = TableSchema(
 
 
 def unread_columns(file: CsvFile, known: tuple[str, ...]) -> tuple[Notice, ...]:
-    """A notice of the columns of a reference file that are not read."""
     unread = [name for name in file.header(known) if name not in known]
     values = {"file": file.path.name, "columns": unread}
     return (Notice("nodule_columns_unread", values),) * bool(unread)
@@ -50,10 +49,6 @@ def joined_nodules(reference: Reference, path: Path) -> Reference:
 
     A row describes the nodule with its ``nodule_id``; without an id, the nodule that contains its
     position. Rows of other cases are skipped with a notice.
-
-    Raises:
-        InputError: for each row that matches no nodule or the nodule of another row, and for each
-            value that contradicts the reference.
     """
     given = read_table(path, GIVEN)
     rows = given.with_row_index("row", offset=1).filter(reference.rows_of(given["case_id"]) >= 0)
@@ -73,7 +68,6 @@ def joined_nodules(reference: Reference, path: Path) -> Reference:
 def _nodule_rows(
     reference: Reference, given: pl.DataFrame, source: str
 ) -> tuple[IntArray, Problems]:
-    """For each row of a table the row of its nodule, and the problems of the other rows."""
     find, problems = _Finder(reference.nodules), Problems()
     nodule_rows = np.full(given.height, -1, dtype=np.int64)
     taken: dict[int, int] = {}

@@ -39,12 +39,7 @@ def holds_findings(folder: Path) -> bool:
 
 
 def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Read readings from a folder; ``cases`` replaces the folder's own table.
-
-    Raises:
-        InputError: with every problem of a table: a missing file, a wrong value, a reader who has
-            not read the case, a finding or outline of a case or finding that is not listed.
-    """
+    """Read readings from a folder; ``cases`` replaces the folder's own table."""
     needed = [name for name in _TABLES if name != "cases" or cases is None]
     *own, sessions, findings, slices = map_collecting_problems(needed, partial(_read, folder))
     listed = own[0] if cases is None else cases
@@ -69,7 +64,6 @@ def _read(folder: Path, name: str) -> pl.DataFrame:
 
 
 def _require_known_rows(readings: Readings, folder: Path) -> None:
-    """Reject rows whose session, case or finding is not listed."""
     links = (
         ("a session", readings.sessions, readings.cases, ("case_id",)),
         ("a finding", readings.findings, readings.sessions, ("case_id", "reader_id")),
@@ -118,9 +112,6 @@ def read_readings(
         skips_bad_files: whether files that cannot be read are skipped with a notice; else all
             problems of all files are raised together.
         applies_corrections: whether LIDC-IDRI's later corrections replace what they correct.
-
-    Raises:
-        InputError: with every problem of the source.
     """
     if not source.exists():
         raise InputError.at(source, "does not exist.")

@@ -22,11 +22,7 @@ LARGEST_ARRAY_BYTES = 1 << 30
 
 
 def read_table(source: Path | CsvFile, schema: TableSchema) -> pl.DataFrame:
-    """Read a table and check it against its schema.
-
-    Raises:
-        InputError: if the file is damaged, or with every problem of its content.
-    """
+    """Read a table and check it against its schema."""
     file = CsvFile.of(source)
     path = file.path
     if path.suffix == ".parquet":
@@ -114,9 +110,6 @@ def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
     Args:
         path: the file.
         content: its bytes, if they are already in memory; the file is then not read.
-
-    Raises:
-        InputError: if it is damaged or does not exist.
     """
     try:
         return pl.read_parquet(path if content is None else BytesIO(content), glob=False)
@@ -157,6 +150,5 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _as_number(values: pl.Series) -> pl.Series:
-    """A column of text as numbers, if all of its cells are numbers."""
     numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
     return values if numbers.null_count() > values.null_count() else numbers

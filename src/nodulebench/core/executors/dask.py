@@ -200,7 +200,6 @@ class DaskExecutor:
         terms: TaskLimits,
         most: int,
     ) -> Iterator[tuple[int, Result | FailedTask]]:
-        """Some of the tasks, so many of them under way at most."""
         run = uuid4().hex
         slots = {"GPU": terms.gpus} if terms.gpus else None
         waiting = deque(numbers)
@@ -248,11 +247,7 @@ class DaskExecutor:
 
 
 def _asked(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
-    """What a cluster answers.
-
-    Raises:
-        InputError: if it does not.
-    """
+    """What a cluster answers."""
     try:
         return call(*given, **more)
     except UNANSWERED as error:
@@ -275,10 +270,6 @@ def open_cluster(choice: ExecutorChoice, workers: int, gpus: int = 0) -> Iterato
         choice: what was asked for.
         workers: how many, of a cluster of this machine.
         gpus: graphics cards that a task needs.
-
-    Raises:
-        InputError: if Dask is not installed, the address does not answer, or the workers there
-            have no such version of this package.
     """
     near = choice.name == "dask"
     if near and "forkserver" in multiprocessing.get_all_start_methods():
@@ -334,7 +325,6 @@ def _local_cluster(workers: int, gpus: int) -> Iterator[DaskExecutor]:
 
 @contextmanager
 def _connected(address: Address) -> Iterator[DaskExecutor]:
-    """The cluster of a scheduler."""
     from distributed import Client
 
     try:

@@ -115,12 +115,10 @@ def clear_idle(digest: str) -> None:
 
 
 def packed_digest(packed: bytes) -> str:
-    """By which a function is known."""
     return hashlib.sha256(packed).hexdigest()
 
 
 def graphics_cards() -> tuple[int, ...]:
-    """The graphics cards that this process may use, by their numbers."""
     cards = os.environ.get(CARDS)
     if cards is not None:
         return tuple(int(number) for number in cards.split(",") if number.strip().isdigit())
@@ -133,7 +131,6 @@ def _left(worker: Worker) -> float:
 
 
 def _bench(packed: bytes, terms: TaskLimits) -> _Bench:
-    """The process of this thread, restarted for another function."""
     bench = _BENCHES.get(threading.get_ident())
     if bench is not None and (bench.packed, bench.terms) == (packed, terms):
         return bench

@@ -40,7 +40,6 @@ class LocalExecutor:
 
     @property
     def is_here(self) -> bool:
-        """Yes."""
         return True
 
     def map(
@@ -49,7 +48,6 @@ class LocalExecutor:
         tasks: Sequence[Task],
         terms: TaskLimits = DEFAULT_LIMITS,
     ) -> Iterator[tuple[int, Result | FailedTask]]:
-        """Call a function with tasks, as every engine does."""
         packed = packed_bytes(function)
         waiting = deque(range(len(tasks)))
         places = deque(range(min(self.workers, len(tasks))))
@@ -115,7 +113,6 @@ class Worker:
         self.place, self.number, self.deadline = place, 0, 0.0
 
     def give(self, number: int, task: bytes, seconds: float) -> None:
-        """Let it do a task, packed."""
         self.number, self.deadline = number, time.monotonic() + seconds
         with suppress(OSError):  # dead already: noticed when the answer is read
             self.connection.send_bytes(task)
@@ -139,14 +136,12 @@ class Worker:
         self.end()
 
     def end(self) -> None:
-        """Stop it at once."""
         self.connection.close()
         self.process.kill()
         self.process.join()
 
 
 def packed_bytes(what: object) -> bytes:
-    """Something as it is sent to another process."""
     return bytes(ForkingPickler.dumps(what))
 
 
@@ -203,7 +198,6 @@ class MemoryFile:
         return Path(f"/proc/{os.getpid()}/fd/{self.descriptor}")
 
     def close(self) -> None:
-        """Give the memory back."""
         os.close(self.descriptor)
 
 

@@ -32,9 +32,6 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
     Args:
         workers: jobs.
         gpus: graphics cards of a job, which the site's directives ask Slurm for.
-
-    Raises:
-        InputError: if jobs cannot be submitted from here.
     """
     with needs("slurm", "--executor slurm"):
         import dask

@@ -147,7 +147,6 @@ def _top_findings(summaries: list[Item]) -> list[Item]:
 
 
 def _is_nodule(item: Item) -> bool:
-    """Whether the code of a finding or of its modifier is a nodule."""
     modifiers = {child.code for child in _modifiers(item)}
     known = codes.NODULE_KEYS | {_SMALL_NODULE}
     if item.code in known:
@@ -166,7 +165,6 @@ def _intent(item: Item) -> str:
 
 
 def _operating_point(item: Item) -> float | None:
-    """The CAD operating point from which a finding is presented."""
     holders = [*item.named(codes.RENDERING_INTENT), item]
     for number in (child for holder in holders for child in holder.named(codes.OPERATING_POINT)):
         measured = item_of(number.data, "MeasuredValueSequence")
@@ -177,7 +175,6 @@ def _operating_point(item: Item) -> float | None:
 
 
 def _finding(item: Item, around: Surroundings) -> ReportedFinding:
-    """A finding with all its parts; values of the whole take precedence over those of parts."""
     parts = [item]
     if item.name == codes.COMPOSITE_FEATURE.key:
         within = [part for part in descendants(item) if part.name == codes.IMAGE_FINDING.key]
@@ -209,7 +206,6 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
 
 
 def _type_of(item: Item) -> dict[str, str | int]:
-    """The nodule type from the code of a finding or of its modifiers."""
     types = [
         _TYPES[modifier.code] for modifier in (item, *_modifiers(item)) if modifier.code in _TYPES
     ]

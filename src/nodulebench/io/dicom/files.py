@@ -46,29 +46,17 @@ def dicom_files(path: Path) -> list[Path]:
 
 
 def read_image_header(path: Path) -> "Dataset":
-    """An image's header; only position and identity are decoded at once.
-
-    Raises:
-        InputError: if it is not DICOM, or damaged.
-    """
+    """An image's header; only position and identity are decoded at once."""
     return _read(path, stop_before_pixels=True, is_decoded=False)
 
 
 def read_header(path: Path) -> "Dataset":
-    """A DICOM file without its pixels, every element decoded.
-
-    Raises:
-        InputError: if it is not DICOM, or damaged.
-    """
+    """A DICOM file without its pixels, every element decoded."""
     return _read(path, stop_before_pixels=True)
 
 
 def read_object(path: Path) -> "Dataset":
-    """A whole DICOM file, every element decoded.
-
-    Raises:
-        InputError: if it is not DICOM, or damaged.
-    """
+    """A whole DICOM file, every element decoded."""
     return _read(path, stop_before_pixels=False)
 
 
@@ -86,9 +74,6 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, "Dataset"]
     """Yield path and header of the DICOM objects of some kinds in a file or folder.
 
     A single file must be of one of these kinds; in a folder, others are skipped.
-
-    Raises:
-        InputError: if a file is of another kind, or damaged.
     """
     with needs("images", "DICOM"):
         import pydicom
@@ -219,7 +204,6 @@ def text_of(data: "Dataset | None", keyword: str) -> str:
 
 
 def many_of(data: "Dataset | None", keyword: str) -> list[Any]:
-    """All values of an element."""
     value = value_of(data, keyword)
     if value is None or value == "":
         return []

@@ -62,7 +62,6 @@ class ReportedFinding:
 
     @property
     def outlines(self) -> list[Region]:
-        """Its regions that enclose an area."""
         return [region for region in self.regions if region.is_outline]
 
     @property
@@ -82,7 +81,6 @@ class Report:
     notices: tuple[Notice, ...] = ()
 
     def series_of(self, finding: ReportedFinding) -> str:
-        """The series of a finding."""
         return finding.series_uid or self.series_uid
 
 
@@ -96,11 +94,9 @@ class CaseMatcher:
     case_of_series: dict[str, str]
 
     def case_id(self, series_uid: str) -> str:
-        """The case of a series."""
         return self.case_of_series.get(series_uid, series_uid)
 
     def grids(self) -> dict[str, Geometry]:
-        """The voxel grid of each case."""
         own = {self.case_id(uid): series.geometry for uid, series in self.images.items()}
         return geometries(self.table) | own
 
@@ -134,14 +130,12 @@ def match_cases(path: Path, cases: pl.DataFrame | None, series_uids: Iterable[st
 
 
 def middle_mm(regions: Sequence[Region]) -> FloatArray:
-    """The middle of the box around regions."""
     points = np.concatenate([region.points_mm for region in regions])
     middle: FloatArray = (points.min(axis=0) + points.max(axis=0)) / 2
     return middle
 
 
 def passed_over(name: str, others: Mapping[str, int]) -> tuple[Notice, ...]:
-    """A notice of the findings that are not nodules."""
     if not others:
         return ()
     listed = [f"{count} {meaning}" for meaning, count in others.items()]
@@ -156,11 +150,7 @@ _CONVENTIONS = {concept.key: labels for labels, concept in OUTLINES.items()}
 def submission_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Submission:
-    """Make a submission from the reports of one algorithm.
-
-    Raises:
-        InputError: if the reports are of several observers, or an outline is on no slice.
-    """
+    """Make a submission from the reports of one algorithm."""
     observers = list(dict.fromkeys(report.observer for report in reports if report.observer))
     if len(observers) > 1:
         raise InputError.at(
@@ -214,11 +204,7 @@ def reference_of_reports(
 def readings_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Readings:
-    """Make readings from reports; each case and reader is a session, also without findings.
-
-    Raises:
-        InputError: if a case with outlines has no geometry, or an outline is on no slice.
-    """
+    """Make readings from reports; each case and reader is a session, also without findings."""
     grids = at_hand.grids()
     findings: list[JsonObject] = []
     slices: list[JsonObject] = []
@@ -371,7 +357,6 @@ def _finding_slices(
 
 
 def _slice_number(outline: Region, grid: Geometry, problems: Problems) -> int | None:
-    """The slice of an outline, counted from the feet."""
     at = grid.slice_of(outline.points_mm)
     if np.ptp(at) > LARGEST_SPREAD:
         problems.add(

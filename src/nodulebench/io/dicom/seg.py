@@ -118,9 +118,6 @@ def read_segments(file: Path) -> "tuple[Dataset, list[Segment]]":
     """Read a segmentation's header and segments.
 
     Pixels of fractional segmentations count if they are at least one half.
-
-    Raises:
-        InputError: if frames have no position, or pixels cannot be read.
     """
     data = read_object(file)
     name = file.name
@@ -133,7 +130,6 @@ def read_segments(file: Path) -> "tuple[Dataset, list[Segment]]":
 
 
 def _frames(data: "Dataset", name: str) -> list[_Frame]:
-    """The position of each frame, from its own attributes or the shared ones."""
     shared = item_of(data, "SharedFunctionalGroupsSequence")
     frames = []
     for number, own in enumerate(items_of(data, "PerFrameFunctionalGroupsSequence"), start=1):
@@ -400,7 +396,6 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Read readings: each segmentation holds the outlines of its content creator in one case."""
     reports, at_hand, notices = _read(path, cases)
     return readings_of_reports(path, reports, at_hand, notices)
 

@@ -50,7 +50,6 @@ class Series:
 
     @property
     def uid(self) -> str:
-        """The Series Instance UID."""
         return self.slices[0].series_uid
 
     @property
@@ -60,7 +59,6 @@ class Series:
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """Its files, without repetition."""
         return tuple(dict.fromkeys(slice_.path for slice_ in self.slices))
 
     @cached_property
@@ -80,7 +78,6 @@ class Series:
 
     @cached_property
     def places_mm(self) -> FloatArray | None:
-        """The positions of the slices along their normal, rising."""
         if self.positions_mm is None or self.orientation is None:
             return None
         return self.positions_mm @ upward_normal(self.orientation)
@@ -121,11 +118,7 @@ class Series:
 
     @property
     def geometry(self) -> Geometry:
-        """The grid of a series that must have one.
-
-        Raises:
-            InputError: if its headers do not give its position.
-        """
+        """The grid of a series that must have one."""
         if self.grid is None:
             raise InputError.at(f"series {self.name}", "has no position in the patient.")
         return self.grid
@@ -192,10 +185,6 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
         folder: searched, without localizers; other files are skipped. It may also be one file.
         wanted: only these series, if they exist; files that cannot be read are then
             skipped, because they may be anything.
-
-    Raises:
-        InputError: if it does not exist, holds no series or one twice, or a file is
-            damaged.
     """
     if not folder.exists():
         raise InputError.at(folder, "is not a folder.", "Give the folder of a series.")
@@ -310,7 +299,6 @@ def is_skew(header: SliceHeader) -> bool:
 
 
 def differently_turned(series: Series) -> list[str]:
-    """The files of slices whose orientation differs from that of most slices."""
     usual = series.orientation
     return [
         slice_.path
@@ -404,7 +392,6 @@ def _grid_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pro
 
 
 def _place_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
-    """Slices that are missing, repeated, unevenly spaced or shifted sideways."""
     places = series.places_mm
     if places is None or len(places) == 1:
         return []

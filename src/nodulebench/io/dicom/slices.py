@@ -93,12 +93,10 @@ class PixelLayout:
 
     @property
     def frame_bytes(self) -> int:
-        """Bytes of one uncompressed frame."""
         return self.rows * self.columns * self.samples * (self.bits_allocated // 8)
 
     @property
     def is_plain(self) -> bool:
-        """Whether frames are stored uncompressed."""
         return self.transfer_syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE)
 
 
@@ -236,7 +234,6 @@ def _common(data: "Dataset", path: Path, sop_class: str, pixels: PixelLayout) ->
 
 
 def _frame_facts(group: Callable[[str], "Dataset | None"]) -> dict[str, str]:
-    """The acquisition facts in the functional groups of a frame."""
     facts = {name: text_of(group(part), keyword) for name, (part, keyword) in FRAME_FACTS.items()}
     return {name: text for name, text in facts.items() if text}
 

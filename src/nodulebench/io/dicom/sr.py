@@ -371,11 +371,7 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 def read_reports(
     path: Path, cases: pl.DataFrame | None
 ) -> tuple[list[Report], CaseMatcher, list[Notice]]:
-    """Read every measurement report in a file or folder, with the cases and notices.
-
-    Raises:
-        InputError: if there is none, or with the problems of all reports.
-    """
+    """Read every measurement report in a file or folder, with the cases and notices."""
     held = list(objects_of(path, *SR_CLASSES))
     if not held:
         raise InputError.at(path, "holds no DICOM measurement report (TID 1500).", "Export one.")
@@ -449,7 +445,6 @@ def _is_known(code: str) -> bool:
 def _finding(
     groups: list[Item], around: Surroundings, problems: Problems
 ) -> ReportedFinding | None:
-    """Join the groups of one finding."""
     regions: list[Region] = []
     numbers: dict[str, float] = {}
     labels: dict[str, str | int] = {}
@@ -492,7 +487,6 @@ def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
 
 
 def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
-    """The outlines of the segments that an item refers to."""
     regions: list[Region] = []
     for reference in items_of(item.data, "ReferencedSOPSequence"):
         uid = text_of(reference, "ReferencedSOPInstanceUID")

@@ -45,11 +45,9 @@ class Item:
     """The items it contains, by value or by reference."""
 
     def named(self, concept: Concept) -> list["Item"]:
-        """Its children with a concept."""
         return [child for child in self.children if child.name == concept.key]
 
     def of_kind(self, *kinds: str) -> list["Item"]:
-        """Its children with one of these value types."""
         return [child for child in self.children if child.kind in kinds]
 
     def text_of(self, concept: Concept) -> str:
@@ -63,12 +61,10 @@ class Item:
 
     @property
     def code(self) -> str:
-        """Key of the coded value; empty if it has none."""
         return code_key(self.data, "ConceptCodeSequence")
 
     @property
     def meaning(self) -> str:
-        """The meaning text of the coded value."""
         return text_of(item_of(self.data, "ConceptCodeSequence"), "CodeMeaning")
 
 
@@ -88,11 +84,7 @@ def code_key(data: "Dataset | None", keyword: str) -> str:
 
 
 def content_tree(report: "Dataset", name: str) -> Item:
-    """Parse the tree of a report.
-
-    Raises:
-        InputError: if it is empty, or a reference has no target.
-    """
+    """Parse the tree of a report."""
     if not items_of(report, "ContentSequence"):
         raise InputError.at(name, "has no content: its tree is empty.", "Export the report again.")
     by_path: dict[tuple[int, ...], Item] = {}
@@ -180,7 +172,6 @@ class Region:
 
     @property
     def center_mm(self) -> FloatArray:
-        """The middle of the box around the points."""
         middle: FloatArray = (self.points_mm.min(axis=0) + self.points_mm.max(axis=0)) / 2
         return middle
 
@@ -200,12 +191,7 @@ class Surroundings:
 
 
 def region(item: Item, purpose: str, around: Surroundings) -> Region:
-    """A SCOORD or SCOORD3D item as a region.
-
-    Raises:
-        InputError: if its numbers cannot be a position, it is on no image, or the image was not
-            found.
-    """
+    """A SCOORD or SCOORD3D item as a region."""
     graphic = text_of(item.data, "GraphicType")
     given = _numbers(item, graphic)
     series_uid, diameter = "", None
@@ -255,7 +241,6 @@ def _numbers(item: Item, graphic: str) -> FloatArray:
 
 
 def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
-    """The series and the index of the slice of a SCOORD."""
     named = [
         (text_of(reference, "ReferencedSOPInstanceUID"), _frame(reference))
         for image in item.of_kind("IMAGE")
@@ -324,7 +309,6 @@ def _turned(middle: FloatArray, first_axis: FloatArray, second_axis: FloatArray)
 
 
 def _without_repeats(points: FloatArray) -> FloatArray:
-    """Points without those that repeat the previous one."""
     is_new = np.ones(len(points), dtype=np.bool_)
     is_new[1:] = np.any(points[1:] != points[:-1], axis=1)
     return points[is_new]
@@ -366,7 +350,6 @@ def _events(data: "Dataset") -> Iterator[tuple[str, ReportedDose]]:
 
 
 def _items(item: "Dataset", code: str) -> "list[Dataset]":
-    """The children of an item with a concept."""
     return [child for child in item.get("ContentSequence") or () if _concept(child) == code]
 
 

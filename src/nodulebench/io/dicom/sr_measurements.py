@@ -17,7 +17,6 @@ TYPE_OF_CODE = {concept.key: name for name, concept in codes.TYPES.items()}
 
 
 def ct_series_of(reports: Iterable["Dataset"]) -> set[str]:
-    """The CT series in the evidence of reports."""
     return {
         uid
         for report in reports
@@ -27,11 +26,7 @@ def ct_series_of(reports: Iterable["Dataset"]) -> set[str]:
 
 
 def surroundings(name: str, data: "Dataset", at_hand: CaseMatcher) -> tuple[str, Surroundings]:
-    """The series of a report, and its known images.
-
-    Raises:
-        InputError: if it names no CT series. (Of several series, the drawn images decide.)
-    """
+    """The series of a report, and its known images."""
     evidence = referenced_series(data)
     about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
     if not about:
@@ -54,11 +49,7 @@ def observer_of(tree: Item) -> str:
 
 
 def numbers_of(item: Item) -> dict[str, float]:
-    """The numbers of an item, in our columns and units.
-
-    Raises:
-        InputError: if a unit is unknown, or a number is not finite.
-    """
+    """The numbers of an item, in our columns and units."""
     values = {}
     for child in item.of_kind("NUM"):
         column = codes.NUMBERS.get(child.name)

@@ -34,9 +34,6 @@ def read_series(folder: Path, series_uid: str | None = None) -> Series:
         folder: searched with its subfolders; other files and other modalities are
             skipped.
         series_uid: the series to read, if there are several.
-
-    Raises:
-        InputError: if there is none, or there are several.
     """
     held = ct_series(folder)
     if series_uid is None and len(held) > 1:
@@ -83,11 +80,7 @@ def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> V
 
 
 def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
-    """Write one file per slice; the first is ``0001.dcm``.
-
-    Raises:
-        InputError: if the voxels do not fit into the bits that the header asks for.
-    """
+    """Write one file per slice; the first is ``0001.dcm``."""
     with needs("images", "DICOM"):
         import pydicom
     stored = _stored_values(volume, folder, header)
@@ -171,9 +164,6 @@ def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> di
         folder: searched; other files are skipped.
         wanted: only these series, if they exist; files that cannot be read are then
             skipped, because they may be anything.
-
-    Raises:
-        InputError: if there is none, or images of one series do not form a volume.
     """
     series_by_uid = ct_series(folder, wanted)
     raise_problems(
@@ -208,9 +198,6 @@ def images_of_cases(
     Args:
         cases: CASES; the column ``images`` names the folder of each.
         case_ids: only these.
-
-    Raises:
-        InputError: if a folder lacks the case's series, or holds several and none of its name.
     """
     if cases is None or IMAGES not in cases.columns:
         return {}

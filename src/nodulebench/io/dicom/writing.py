@@ -46,18 +46,13 @@ def moment() -> datetime:
 
 
 def coded(concept: Concept) -> "CodedConcept":
-    """A concept as a highdicom code."""
     with needs("dicom", "writing DICOM objects"):
         from highdicom import sr
     return sr.CodedConcept(concept.value, concept.scheme, concept.meaning)
 
 
 def person_name(name: str) -> str:
-    """A name as DICOM writes it: a name of a single part ends with a caret.
-
-    Raises:
-        InputError: if it has characters that separate names, or is too long.
-    """
+    """A name as DICOM writes it: a name of a single part ends with a caret."""
     if set(name) & set("\\=") or not 0 < len(name) < LONGEST_NAME:
         raise InputError.at(
             f"reader '{name[:LONGEST_NAME]}'",
@@ -102,11 +97,7 @@ def settle(data: "Dataset", written: datetime) -> None:
 def series_of_cases(
     cases: pl.DataFrame | None, case_ids: Sequence[str], what: str
 ) -> dict[str, Series]:
-    """The image series of each of these cases.
-
-    Raises:
-        InputError: for each case whose images are not known.
-    """
+    """The image series of each of these cases."""
     described = {
         case_id: _described(series) for case_id, series in images_of_cases(cases, case_ids).items()
     }
@@ -127,9 +118,6 @@ def _described(series: Series) -> Series:
     """The series with all attributes that objects must repeat; unknown ones are left blank.
 
     An unknown slice thickness is set to the slice distance.
-
-    Raises:
-        InputError: if it has no frame of reference, or many frames in one file.
     """
     if not series.frame_of_reference:
         raise InputError.at(
@@ -153,11 +141,7 @@ def _described(series: Series) -> Series:
 
 
 def save_objects(path: Path, objects: "Iterable[tuple[str, Dataset]]") -> None:
-    """Write DICOM objects into a folder by their names, or one object into a file.
-
-    Raises:
-        InputError: if there are several objects for one file.
-    """
+    """Write DICOM objects into a folder by their names, or one object into a file."""
     held = list(objects)
     if path.suffix.lower() != ".dcm":
         with staged_folder(path, is_new=True) as stage:

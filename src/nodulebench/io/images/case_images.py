@@ -49,9 +49,6 @@ def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
     Args:
         path: a file, or a folder of DICOM.
         allows_tilt: whether slices of a tilted gantry are accepted, on their own leaning grid.
-
-    Raises:
-        InputError: if its format is unknown, or with all problems of the image.
     """
     from nodulebench.io.images import metaimage, nifti
 
@@ -154,7 +151,6 @@ def _dicom(path: Path, *, allows_tilt: bool) -> CaseImage:
 
 
 def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
-    """Read a zipped DICOM series."""
     with TemporaryDirectory() as folder:
         try:
             with zipfile.ZipFile(path) as archive:
@@ -182,17 +178,12 @@ IMAGES = "images"
 
 
 def images_folder(folder: Path) -> Path | None:
-    """The folder of a test set's images, or None."""
     places = (folder / IMAGES, folder / PAYLOAD / IMAGES)
     return next((place for place in places if place.is_dir()), None)
 
 
 def images_of_set(folder: Path) -> list[tuple[str, Path]]:
-    """The cases of a test set with their images, in the order of its case table if it has one.
-
-    Raises:
-        InputError: if a case has no image, or there are no images at all.
-    """
+    """The cases of a test set with their images, in the order of its case table if it has one."""
     images = images_folder(folder) or folder / IMAGES
     by_name: dict[str, Path] = {}
     for path in sorted(images.iterdir()):

@@ -51,11 +51,7 @@ class Session:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Slices, rows and columns of the image.
-
-        Raises:
-            InputError: if they are not known.
-        """
+        """Slices, rows and columns of the image."""
         if self.grid.size is None:
             what = "the size of its image is not known."
             raise InputError.at(f"case '{self.case_id}'", what, "Give size_x, size_y and size_z.")
@@ -68,11 +64,7 @@ class Session:
 
 
 def sessions_of(readings: Readings, cases: pl.DataFrame | None) -> list[Session]:
-    """Every session with the grid of its image, also sessions without findings.
-
-    Raises:
-        InputError: if the geometry of a case is not known, or its slices are not across the body.
-    """
+    """Every session with the grid of its image, also sessions without findings."""
     grids = geometries(readings.cases) | geometries(cases)
     drawn = drawn_by_session(readings)
     sessions = []
@@ -104,7 +96,6 @@ def case_and_reader(file: Path, path: Path, endings: tuple[str, ...]) -> tuple[s
 
 
 def facts_of(row: JsonObject) -> JsonObject:
-    """The known facts of a finding."""
     return {name: row[name] for name in FACTS if row.get(name) is not None}
 
 
@@ -133,7 +124,6 @@ def reported_finding(
 
 
 def regions_of(voxel: IntArray, grid: Geometry, where: str) -> Iterator[Region]:
-    """Yield the outline of voxels (column, row, image) on every slice."""
     for k in np.unique(voxel[:, 2]).tolist():
         column, row, _ = voxel[voxel[:, 2] == k].T
         _, corner = trace_outlines(np.zeros(len(row), dtype=np.int64), column, row)
@@ -143,11 +133,7 @@ def regions_of(voxel: IntArray, grid: Geometry, where: str) -> Iterator[Region]:
 
 
 def on_grid(voxel: IntArray, own: Geometry, grid: Geometry, where: str) -> IntArray:
-    """Convert voxels of one grid to those of another grid with the same voxels.
-
-    Raises:
-        InputError: if the grids are not parts of the same grid.
-    """
+    """Convert voxels of one grid to those of another grid with the same voxels."""
     index = grid.to_index(own.to_world(voxel.astype(np.float64)))
     nearest = np.rint(index).astype(np.int64)
     if len(index) and float(np.abs(index - nearest).max()) > OFF_GRID:
@@ -187,9 +173,7 @@ class Labels(Protocol):
     """Numbered voxels and their grid."""
 
     @property
-    def geometry(self) -> Geometry:
-        """The grid of the file."""
-        ...
+    def geometry(self) -> Geometry: ...
 
 
 FileLabels = TypeVar("FileLabels", bound=Labels)
@@ -229,7 +213,6 @@ def read_label_files(
 
 
 def _most_bytes(grid: Geometry | None) -> int:
-    """The largest size of the unpacked labels of an image, bytes."""
     if grid is None or grid.size is None:
         return LARGEST_BYTES
     return min(LARGEST_BYTES, VOXEL_BYTES * int(grid.size.prod()))

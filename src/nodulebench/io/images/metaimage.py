@@ -29,28 +29,19 @@ LARGEST_BYTES = 8 << 30
 
 
 def read_volume(path: Path) -> Volume:
-    """Read a MetaImage.
-
-    Raises:
-        InputError: if it is not a 3-D MetaImage of a CT, or its voxels are damaged or missing.
-    """
+    """Read a MetaImage."""
     voxels, fields = _read_voxels(path)
     return _placed(path, voxels, fields)
 
 
 def read_mask(path: Path) -> tuple[BoolArray, Geometry]:
-    """Read the mask of an organ: which voxels are not 0 (slice, row, column), and their grid.
-
-    Raises:
-        InputError: if it is not a 3-D MetaImage, or its voxels are damaged or missing.
-    """
+    """Read the mask of an organ: which voxels are not 0 (slice, row, column), and their grid."""
     voxels, fields = _read_voxels(path)
     mask = voxels != 0
     return mask, _placed(path, mask.astype(np.int16), fields).geometry
 
 
 def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
-    """The stored voxels and the header's fields."""
     fields, voxel_start = _read_fields(path)
     size = _numbers(path, fields, "DimSize").astype(np.int64)
     kind = fields.get("ElementType", "")
@@ -78,7 +69,6 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
 
 
 def _placed(path: Path, voxels: VoxelArray, fields: dict[str, str]) -> Volume:
-    """Voxels with the geometry in the header."""
     direction = fields.get("TransformMatrix") or fields.get("Orientation")
     origin = next((name for name in ("Offset", "Position", "Origin") if name in fields), None)
     return make_volume(

@@ -31,9 +31,6 @@ def read_volume(path: Path) -> Volume:
 
     The geometry is the affine matrix (sform), else the quaternion (qform). No more is
     unpacked than the header asks for, and no more than ``LARGEST_BYTES``.
-
-    Raises:
-        InputError: if it is not a NIfTI image of a CT volume, or its voxels are damaged or sheared.
     """
     voxels, affine = _read(path)
     return _placed(path, voxels, affine)
@@ -45,9 +42,6 @@ def read_labels(path: Path, most: int = LARGEST_BYTES) -> Volume:
     Args:
         path: the file.
         most: the largest size of its unpacked voxels, bytes.
-
-    Raises:
-        InputError: if it is not a NIfTI image of whole numbers, or is damaged or sheared.
     """
     voxels, affine = _read(path, most)
     whole = np.rint(voxels).astype(np.int32)
@@ -123,7 +117,6 @@ def _voxel_bytes(path: Path, header: "Nifti1Header", most: int) -> int:
 
 
 def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> VoxelArray:
-    """The voxels [slice, row, column], rescaled if the header asks for it."""
     header["dim"][0] = 3
     try:
         voxels: VoxelArray = header.data_from_fileobj(file)
@@ -138,7 +131,6 @@ def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> 
 
 
 def _affine(path: Path, header: "Nifti1Header") -> FloatArray:
-    """Steps along the image's axes and the position of the first voxel, in RAS."""
     if header["sform_code"] <= 0 and header["qform_code"] <= 0:
         raise InputError.at(
             path,

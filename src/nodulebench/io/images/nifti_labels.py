@@ -81,7 +81,6 @@ def _label_map(session: Session) -> Volume:
 
 
 def _table(path: Path) -> dict[tuple[str, str], dict[int, JsonObject]]:
-    """For each reader and case: number -> the row of its finding."""
     if not path.is_file():
         return {}
     numbers = [name for name, kind in FACTS.items() if kind != pl.String]

@@ -50,9 +50,6 @@ def read_nrrd(path: Path, most: int = LARGEST_BYTES) -> Nrrd:
     Args:
         path: the file.
         most: the largest size of its unpacked voxels, bytes.
-
-    Raises:
-        InputError: if it is not an NRRD file of whole numbers, or its voxels are damaged.
     """
     try:
         content = path.read_bytes()

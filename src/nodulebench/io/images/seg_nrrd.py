@@ -92,7 +92,6 @@ def _described(session: Session, name: str, voxel: IntArray, number: int) -> Map
 
 
 def _findings(nrrd: Nrrd, grid: Geometry, file: str) -> Iterator[ReportedFinding]:
-    """Yield every segment, then every label without a segment."""
     named: set[tuple[int, int]] = set()
     numbers = sorted(int(match[1]) for key in nrrd.pairs if (match := _NUMBERED.fullmatch(key)))
     wanted: list[tuple[int, int, str, dict[str, str]]] = []

@@ -73,7 +73,6 @@ def _best_first(name: str) -> pl.Expr:
 
 
 def _middle(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
-    """The middle between the lowest and the highest edge."""
     return ((center - extent / 2).min() + (center + extent / 2).max()) / 2
 
 
@@ -210,7 +209,6 @@ def reference_of(
 
 
 def require_listed(case_ids: pl.Series, cases: pl.DataFrame, name: str) -> None:
-    """Reject a reference with cases that are not in the list of cases."""
     unlisted = case_ids.filter(~case_ids.is_in(cases["case_id"].implode())).unique(
         maintain_order=True
     )
@@ -241,11 +239,7 @@ def complete_slices(
     known: dict[str, Geometry],
     name: str,
 ) -> pl.DataFrame:
-    """The slices of all marks or nodules; those without slices get the slices through their box.
-
-    Raises:
-        InputError: if that needs the geometry of a case that is not known.
-    """
+    """The slices of all marks or nodules; those without slices get the slices through their box."""
     key = schema.key[1]
     given = schema.empty() if slices is None else slices
     bare = owners.join(given, on=["case_id", key], how="anti", maintain_order="left")
@@ -307,10 +301,6 @@ def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -
             the location of each box in the file. A slice_index may be fractional; it stays so.
         known: the voxel grid of each case.
         name: the file's name, for messages.
-
-    Raises:
-        InputError: with one problem per box whose position is unknown, or given in two ways that
-            contradict each other.
     """
     number = boxes["slice_index"].cast(pl.Float64).to_numpy(writable=True)
     height = boxes["z_mm"].cast(pl.Float64).to_numpy(writable=True)
@@ -355,11 +345,7 @@ def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -
 
 
 def require_no_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name: str) -> None:
-    """Reject slices of marks or nodules whose slice_index and z_mm do not agree.
-
-    Raises:
-        InputError: with the first of them and their number.
-    """
+    """Reject slices of marks or nodules whose slice_index and z_mm do not agree."""
     rows = slices.with_row_index("_row", offset=1)
     places = pl.format("{} row {}", pl.lit(name), "_row")
     raise_problems(

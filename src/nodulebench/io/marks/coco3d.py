@@ -57,7 +57,6 @@ def write_reference(reference: Reference, path: Path) -> None:
 
 
 def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The boxes in millimetres, and the cases that the file lists."""
     document = read_json(path)
     problems = Problems()
     if not isinstance(document, dict):

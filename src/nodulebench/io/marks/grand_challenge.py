@@ -58,7 +58,6 @@ def holds_jobs(folder: Path) -> bool:
 
 
 def read_jobs(path: Path, problems: Problems) -> list[Job]:
-    """The jobs of a submission; their problems are added to ``problems``."""
     jobs, known = [], set()
     for place, item in entries(read_json(path / JOBS), JOBS, problems):
         job = _job(path, place, item, problems)
@@ -94,7 +93,6 @@ def _job(path: Path, place: str, item: JsonObject, problems: Problems) -> Job | 
 def _output(
     path: Path, place: str, item: JsonObject, problems: Problems
 ) -> tuple[str, JsonObject | None]:
-    """The location of a job's marks, and the marks."""
     sockets = [
         (name, given)
         for _, given in entries(item.get("outputs"), f"{place}.outputs", problems)
@@ -187,9 +185,6 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
     Boxes are written if the marks have slices and the cases a geometry (without which they
     could not be read again), else points.
-
-    Raises:
-        InputError: if a score is not between 0 and 1, as the platform requires.
     """
     odd = submission.marks["score"].filter(~submission.marks["score"].is_between(0, 1))
     if len(odd):
@@ -218,7 +213,6 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 def _documents(
     path: Path, jobs: list[Job] | None, problems: Problems
 ) -> Iterator[tuple[str, str, JsonObject]]:
-    """Yield each document of a file, a folder or jobs: its case, its location, its content."""
     if jobs is not None:
         for job in jobs:
             if job.document is not None:

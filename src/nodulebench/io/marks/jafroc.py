@@ -30,10 +30,6 @@ def write_cohorts(cells: Cells, path: Path) -> None:
     workbook gives their names. A case without nodules has lesion 0. Weights are the shares of
     the lesions of a case if the reference has a column ``weight``; 0 means equal weights.
     Marks that a rule leaves out (duplicates, ignored) are not in the workbook.
-
-    Raises:
-        InputError: if there is nothing to write, a reader lacks a treatment, the readings are not
-            of the same nodules, or marks have no scores.
     """
     cells = {cell: cohort.at_every_score for cell, cohort in cells.items()}
     first = _same_nodules(cells)
@@ -102,7 +98,6 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
 
 
 def _lesion_numbers(nodule_case: IntArray) -> IntArray:
-    """Number the nodules of each case from 1, in the order of the reference."""
     numbers = pl.DataFrame({"case": nodule_case}).select(
         (pl.int_range(pl.len()).over("case") + 1).alias("number")
     )

@@ -39,11 +39,7 @@ _USUAL = {
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Parse the column names of a file: ``x=px,y=py,...`` or a TOML file of such pairs.
-
-    Raises:
-        InputError: with one problem for each unusable pair, and for each that is missing.
-    """
+    """Parse the column names of a file: ``x=px,y=py,...`` or a TOML file of such pairs."""
     source = "--columns"
     if text.endswith(".toml"):
         source, pairs = text, _pairs_of_file(Path(text))
@@ -213,11 +209,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
-    """Write a submission as the official program reads it.
-
-    Raises:
-        InputError: if a mark has no score, which the format requires.
-    """
+    """Write a submission as the official program reads it."""
     marks = submission.marks
     if marks["score"].null_count():
         raise InputError.at(

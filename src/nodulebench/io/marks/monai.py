@@ -78,11 +78,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
 
 def write_reference(reference: Reference, path: Path) -> None:
-    """Write a datalist in LPS, boxes as cccwhd.
-
-    Raises:
-        InputError: if there are ignored findings, which a datalist cannot hold.
-    """
+    """Write a datalist in LPS, boxes as cccwhd."""
     if reference.nodules["is_ignored"].any():
         raise InputError.at(
             f"reference '{reference.name}'",
@@ -126,7 +122,6 @@ def _read(path: Path) -> _Content:
 def _conventions(
     document: object, name: str, problems: Problems
 ) -> tuple[str, str, tuple[Notice, ...]]:
-    """The coordinate system and box mode that the file states, else those of MONAI's examples."""
     chosen, notices = [], []
     for key, allowed in (("coordinates", COORDINATES), ("box_mode", BOX_MODES)):
         value = document.get(key) if isinstance(document, dict) else None
@@ -140,7 +135,6 @@ def _conventions(
 
 
 def _items(document: object, name: str, problems: Problems) -> list[tuple[str, JsonObject]]:
-    """The objects that hold an image and its boxes, with their locations."""
     if isinstance(document, list):
         return list(entries(document, name, problems))
     if not isinstance(document, dict):

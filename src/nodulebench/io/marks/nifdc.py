@@ -218,7 +218,6 @@ def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[Notice
 
 
 def _require_no_contradictions(rows: pl.DataFrame, name: str) -> None:
-    """Reject nodules whose facts differ between their slices."""
     problems = Problems()
     for column in (*_CHARACTERISTICS, "is_ignored", *_FACTS):
         stated = rows.group_by("case_id", "nodule_id", maintain_order=True).agg(

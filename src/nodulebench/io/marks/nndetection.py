@@ -54,11 +54,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
-    """Write one file per case of ``cases``, whose geometry must be known.
-
-    Raises:
-        InputError: if a case's geometry is not known, or a mark has no score.
-    """
+    """Write one file per case of ``cases``, whose geometry must be known."""
     boxes, known = boxes_of_marks(submission), geometries(cases)
     problems = Problems(
         Problem(f"case '{case_id}'", "has no geometry; nnDetection's boxes are in voxels.")
@@ -107,7 +103,6 @@ def _boxes(file: Path, case_id: str, grid: Geometry | None) -> pl.DataFrame:
 
 
 def _array(content: JsonObject, key: str, file: Path) -> FloatArray:
-    """An array of finite numbers, boxes with six columns."""
     try:
         array = np.asarray(content[key], dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:

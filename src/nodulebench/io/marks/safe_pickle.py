@@ -94,7 +94,6 @@ def _require_small(content: bytes) -> None:
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> _Placeholder:
-        """The placeholder of a class or function that the file names."""
         placeholder = _PLACEHOLDER.get((module.replace("numpy._core", "numpy.core"), name))
         if placeholder is None:
             raise _RejectedError(f"{module}.{name}")

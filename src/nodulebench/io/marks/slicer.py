@@ -97,7 +97,6 @@ def markups(
 
 
 def markups_text(lists: Sequence[JsonObject]) -> str:
-    """The content of a file of markups."""
     return json.dumps({"@schema": SCHEMA, "markups": list(lists)}, indent=1, ensure_ascii=False)
 
 
@@ -240,7 +239,6 @@ def _defined(list_: JsonObject) -> list[JsonObject]:
 
 
 def _places(list_: JsonObject, file: Path) -> tuple[JsonValue, list[JsonObject]]:
-    """Positions in LPS millimetres, and their parsed descriptions."""
     turned = _TURNED.get(str(list_.get("coordinateSystem", "LPS")))
     points = _defined(list_)
     try:
@@ -269,9 +267,6 @@ def write_markups(cells: Cells, folder: Path) -> None:
 
     A file holds one list, because Slicer reads one per file. Points are in LPS millimetres, as our
     tables; labels describe them.
-
-    Raises:
-        InputError: if the name of a case or an algorithm cannot be that of a file.
     """
     errors = error_table(cells)
     with staged_folder(folder) as stage:

@@ -93,9 +93,6 @@ def read_declaration(file: Path, source: str) -> "AlgorithmManifest":
     Args:
         file: the manifest.
         source: its name in messages.
-
-    Raises:
-        InputError: if it cannot be read, with one problem per wrong field.
     """
     from nodulebench.core.algorithm import parse_manifest
 
