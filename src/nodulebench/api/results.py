@@ -59,12 +59,10 @@ class Result(Evaluation):
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Self:
-        """An evaluation as a Result."""
         return cls(**{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)})
 
     @property
     def document(self) -> Document:
-        """The content of evaluation.json."""
         return evaluation_document(self)
 
     def metrics(self) -> pl.DataFrame:
@@ -145,7 +143,6 @@ class Result(Evaluation):
         return f"{facts['name']}, {counted}; protocol {self.protocol.name}{self._verdict()}"
 
     def _verdict(self) -> str:
-        """The verdict of the plan, with the reason if it is undecided."""
         plan = self.document.plan
         if plan is None:
             return ""
@@ -180,12 +177,10 @@ class Result(Evaluation):
 
 
 def _short(metric: object) -> str:
-    """A metric with its guarded interval."""
     return str(metric.soundly) if isinstance(metric, Estimate) else "–"
 
 
 def text_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as plain text."""
     lines = [heads, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = (

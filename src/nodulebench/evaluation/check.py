@@ -175,7 +175,6 @@ def repeated_marks(submission: Submission) -> tuple[Notice, ...]:
 
 
 def cases_without_marks(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
-    """The number of cases of the test set without a mark and without a successful run."""
     row = submission.rows_in(reference)
     is_empty = np.bincount(row[row >= 0], minlength=reference.cases.height) == 0
     if submission.runs is not None:
@@ -364,7 +363,6 @@ def keep_listed(
 def _refusal(
     reference: Reference, submission: Submission, foreign: pl.DataFrame, near: NearNames | None
 ) -> InputError:
-    """One problem for all marks of other cases."""
     test_set = f"the test set '{reference.name}' ({reference.cases.height} cases)"
     names = foreign["case_id"].unique(maintain_order=True)
     shown = ", ".join(f"'{name}'" for name in names.head(_SHOWN))

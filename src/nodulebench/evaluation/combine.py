@@ -216,7 +216,6 @@ def combine_candidates(
     choice: CombinationChoice,
     protocol: TestProtocol,
 ) -> Combination:
-    """Merge candidate lists: those of all submissions, and of every combination."""
     require_combinable(submissions)
     uncapped = protocol.model_copy(update={"mark_cap": None, "score_threshold": None})
     by_name = {submission.name: submission for submission in submissions}
@@ -277,7 +276,6 @@ def combine_scores(
 
 
 def write_rows(combination: Combination, path: Path) -> None:
-    """Write the table of all combinations as CSV."""
     records = []
     for row in combination.rows:
         record = {field.name: getattr(row, field.name) for field in fields(row)}

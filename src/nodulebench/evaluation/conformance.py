@@ -337,7 +337,6 @@ def size_result(case: JsonObject) -> RuleResult:
 
 
 def _protocol(rule: str, **fields: Any) -> TestProtocol:
-    """A protocol with one rule and only counts."""
     none, rules = IntervalChoice(bootstraps=0), (RuleChoice(name=rule),)
     return TestProtocol(name="golden", rules=rules, metrics=("recall",), interval=none, **fields)
 

@@ -128,7 +128,6 @@ def _convert_reference(
 def _convert_readings(
     source: Path, target: Path, to_format: str, cases: pl.DataFrame | Path | None
 ) -> Conversion:
-    """Readings of any source, by their findings."""
     given = cases if isinstance(cases, Path) else None
     before = read_readings(source, cases=given)
     known = read_case_geometry(given) if given is not None else before.cases
@@ -184,7 +183,6 @@ def _convert_result(
 
 
 def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFrame | None) -> What:
-    """Whether to convert marks or a reference."""
     seen = probe_file(source)
     possible: set[What] = set()
     for form in FORMATS.values() if reader is None else (reader,):

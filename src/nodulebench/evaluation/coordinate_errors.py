@@ -73,7 +73,6 @@ def _explains(hits: int, given: int, nodules: int) -> bool:
 def _hits(
     cohort: LabelledCohort, is_here: BoolArray, mark_case: IntArray, mark_xyz: FloatArray
 ) -> int:
-    """How many nodules have a mark within their radius."""
     table = cohort.reference.nodules
     row = cohort.nodule_row[is_here]
     diameter = table["diameter_mm"].to_numpy()[row].astype(np.float64)

@@ -23,7 +23,6 @@ LEAST_FITTED = 20
 
 
 def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
-    """The part of a rule's result that describes its errors."""
     has_both = {"type", "size"} <= set(protocol.strata)
     crossed = misses_by_type_and_size(cohort, protocol) if has_both else []
     return {
@@ -33,7 +32,6 @@ def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject
 
 
 def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> list[JsonObject]:
-    """Nodules and misses for each type and size."""
     types, sizes = divide(cohort, "type", protocol), divide(cohort, "size", protocol)
     if types is None or sizes is None:
         return []

@@ -142,7 +142,6 @@ def replicate_metrics(
 
 
 def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> FloatArray:
-    """Many ratios at once: one row per ratio, one column per row of weights."""
     if not sums:
         return np.empty((0, len(case_weight)))
     stacked = CaseSums(

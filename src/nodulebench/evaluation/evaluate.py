@@ -180,7 +180,6 @@ def evaluate_rules(
 
 
 def make_parts(task: RuleTask) -> JsonObject | NoduleBenchError:
-    """Some parts of a result by name, or the error."""
     try:
         return {name: PARTS[name](task) for name in task.parts}
     except NoduleBenchError as error:

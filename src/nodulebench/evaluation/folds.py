@@ -90,7 +90,6 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
 
 
 def fold_problems(folds: pl.DataFrame, reference: Reference) -> Iterator[Problem]:
-    """Problems of folds, each kind with its first cases."""
     tested = folds.filter((pl.col("part") == "test") | pl.col("part").is_null())
     known = reference.cases["case_id"]
     count = tested["case_id"].value_counts(sort=True)
@@ -145,7 +144,6 @@ def _training_problems(
 
 
 def fold_sizes(folds: pl.DataFrame, reference: Reference) -> list[FoldSize]:
-    """The size of each fold, in the order of the folds."""
     nodules = (
         reference.nodules.filter(~pl.col("is_ignored")).group_by("case_id").agg(nodules=pl.len())
     )

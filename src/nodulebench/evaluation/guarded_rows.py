@@ -62,12 +62,10 @@ class GuardedRows:
     guard: Guard
 
     def at(self, columns: int | slice) -> "GuardedRows":
-        """The rows of one point, or of some."""
         return replace(self, worst=self.worst[:, columns], best=self.best[:, columns])
 
     @property
     def mean(self) -> "GuardedRows":
-        """The rows of the mean over all points."""
         return replace(self, worst=self.worst.mean(axis=1), best=self.best.mean(axis=1))
 
 
@@ -90,12 +88,10 @@ class GuardedCohort:
 
     @cached_property
     def falses_of_unit(self) -> FloatArray:
-        """False positives of each unit, in the cases that count."""
         return self._per_unit(sum_by_case(self.cohort, self.cohort.false_case))
 
     @cached_property
     def pseudo_patient(self) -> PseudoPatient:
-        """The size of the pseudo-patient."""
         pseudo = pseudo_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
         return pseudo if self.falses is None else replace(pseudo, falses=self.falses)
 
@@ -108,16 +104,13 @@ class GuardedCohort:
 
     @cached_property
     def padded(self) -> dict[Kind, LabelledCohort]:
-        """The cohort with the pseudo-patient at worst and at best."""
         return {kind: with_pseudo_cases(self.cohort, kind, self.pseudo_patient) for kind in KINDS}
 
     def real_weight(self, block: UnitWeights) -> WeightArray:
-        """The weights of the real cases."""
         weight = block.weight[:, self.bootstrap.unit_of_case]
         return weight if self.is_in is None else weight * self.is_in
 
     def case_weight(self, block: UnitWeights) -> WeightArray:
-        """The weights of the real cases and of the two pseudo-cases."""
         abnormal, normal = (
             block.pseudo(units[:, np.newaxis], is_abnormal=is_first)
             for units, is_first in zip(self.real_units, (True, False), strict=True)
@@ -200,7 +193,6 @@ def guarded_rows(guarded: GuardedCohort, metrics: Mapping[str, Metric]) -> dict[
 def units_of_metric(
     guarded: GuardedCohort, metric: Metric, of_case: CaseSums | None, guard: Guard
 ) -> int:
-    """The number of units that a metric depends on."""
     if of_case is not None:
         counted = (
             of_case.denominator if guarded.is_in is None else of_case.denominator * guarded.is_in

@@ -168,7 +168,6 @@ def freeze_plan(
 
 
 def read_criteria(path: Path) -> AcceptanceCriteria:
-    """Acceptance criteria from a TOML or JSON file."""
     if path.suffix == ".json":
         return checked(AcceptanceCriteria, read_json(path), str(path))
     try:
@@ -179,7 +178,6 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
 
 
 def plan_document(plan: TestPlan) -> JsonObject:
-    """A plan as its file holds it."""
     content: JsonObject = as_json(plan.model_dump(mode="json"))
     return {"schema": SCHEMA, "digest": plan.digest, **content}
 
@@ -318,7 +316,6 @@ def _p_value(outcome: CriterionSummary, alpha: float) -> float:
 
 
 def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
-    """The evaluation with the plan's digest and outcome."""
     differences = plan_differences(plan, evaluation)
     criteria: list[CriterionSummary] = []
     for algorithm in evaluation.algorithms:
@@ -532,7 +529,6 @@ def not_assessable(
 def _rows(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol
 ) -> GuardedRows | None:
-    """The criterion's metric on every replicate."""
     if criterion.stratum:
         division, _, stratum = criterion.stratum.partition("=")
         return stratum_rows(cohort, protocol, division, stratum, criterion.metric)
@@ -565,13 +561,11 @@ def _perfect_rows(
 
 
 def _registered(criterion: Criterion, protocol: TestProtocol) -> str:
-    """The name under which a criterion's metric is registered."""
     name = criterion.metric.partition("@")[0]
     return "f_beta" if name == shown_name("f_beta", protocol) else name
 
 
 def _drawing(protocol: TestProtocol, replicates: int) -> TestProtocol:
-    """The protocol with guarded intervals from this number of replicates."""
     changed = {"method": "guarded", "bootstraps": replicates}
     interval = protocol.interval.model_copy(update=changed)
     return protocol.model_copy(update={"interval": interval})

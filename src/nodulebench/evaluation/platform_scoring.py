@@ -118,7 +118,6 @@ def key(reading: JsonObject) -> str:
 
 
 def primary(metrics: list[JsonObject]) -> JsonObject:
-    """The reading that sorts a leaderboard."""
     return next((reading for reading in metrics if reading["metric"] == PRIMARY), metrics[0])
 
 
@@ -151,7 +150,6 @@ def _not_theirs(what: str) -> InputError:
 
 
 def _numbers(metrics: Iterable[JsonObject]) -> Iterable[tuple[str, float]]:
-    """Defined values and bounds with their names."""
     for reading in metrics:
         for part in ("value", "low", "high"):
             if reading[part] is not None:

@@ -60,7 +60,6 @@ class Evaluated:
 
     @property
     def protocol(self) -> TestProtocol:
-        """The protocol of the evaluation."""
         return self.document.protocol
 
     @cached_property
@@ -275,7 +274,6 @@ class _Files:
 
 
 def declared_threshold(algorithm: AlgorithmSummary) -> float | None:
-    """The threshold that an algorithm declares, or None."""
     return float(algorithm.facts["threshold"]) if "threshold" in algorithm.facts else None
 
 

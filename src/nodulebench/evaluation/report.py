@@ -72,7 +72,6 @@ class ReportChoice:
 
     @property
     def name(self) -> str:
-        """The name of the report's files."""
         return self._named("report") + ("" if self.language == "en" else f"-{self.language}")
 
     @property

@@ -189,7 +189,6 @@ CURVE_COLUMNS = {
 
 
 def curve_table(evaluation: Evaluation) -> pl.DataFrame:
-    """Every point of every curve."""
     tables = [
         curve.table(algorithm.name, result.rule)
         for algorithm in evaluation.algorithms
@@ -233,13 +232,11 @@ def input_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
 
 
 def write_document(document: "Document | ComparisonDocument", path: Path) -> None:
-    """Write a document as strict JSON."""
     text = json.dumps(as_json(document), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text, encoding="utf-8")
 
 
 def read_attachments(folder: Path) -> ReportAttachments:
-    """The tables that a report shows, as far as the folder has them."""
     flips = folder / FLIP_FILE
     tables = {FLIP_FILE: read_parquet(flips)} if flips.is_file() else {}
     for name, schema in ERROR_TABLES.items():

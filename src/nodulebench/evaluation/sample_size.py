@@ -218,7 +218,6 @@ OBSERVED = TableSchema(
 
 
 def normal_errors(mean_mm: float, sd_mm: float) -> ErrorModel:
-    """Errors of a normal distribution, the same at every size."""
     description = Notice("size_error_normal", {"mean_mm": mean_mm, "sd_mm": sd_mm})
     return ErrorModel(normal_error(sd_mm, mean_mm), description)
 

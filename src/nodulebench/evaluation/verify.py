@@ -70,7 +70,6 @@ class Difference:
 
 
 def count_values(value: object) -> int:
-    """The number of scalar values of a document."""
     if isinstance(value, dict):
         return sum(map(count_values, value.values()))
     return sum(map(count_values, value)) if isinstance(value, list) else 1
@@ -207,7 +206,6 @@ class Verification:
 
     @property
     def differences(self) -> list[Difference]:
-        """All differences, each place once."""
         parts = [part for part in (self.from_folder, self.from_originals) if part is not None]
         distinct = {
             str(difference): difference for part in parts for difference in part.differences
@@ -216,7 +214,6 @@ class Verification:
 
     @property
     def is_good(self) -> bool:
-        """Whether there are neither problems nor differences."""
         return not self.problems and not self.differences
 
 
@@ -357,7 +354,6 @@ def comparison_differences(
 
 
 def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
-    """Where the tables of a folder differ from the recomputed ones."""
     for name, table in tables.items():
         written = (
             read_table(folder / name, ERROR_TABLES[name])
@@ -378,7 +374,6 @@ def _stored_submissions(evaluated: Evaluated) -> list[Submission]:
 def _read_originals(
     originals: Originals, evaluated: Evaluated
 ) -> tuple[Reference, list[Submission]]:
-    """The test set and the submissions from their files, under the written names."""
     reference = read_test_set(
         originals.reference,
         cases=originals.cases,

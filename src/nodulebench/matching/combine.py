@@ -102,7 +102,6 @@ def _best(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mean(grouped: pl.DataFrame) -> pl.DataFrame:
-    """Of each group the means."""
     return grouped.group_by("group", maintain_order=True).agg(
         pl.col("case_id").first(),
         pl.col(_POSITION).mean(),
@@ -152,7 +151,6 @@ def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) 
 
 
 def combined_name(submissions: Sequence[Submission]) -> str:
-    """The names of the parts, joined."""
     return "+".join(submission.name for submission in submissions)
 
 
@@ -202,7 +200,6 @@ def _apart_by_case(parts: pl.DataFrame) -> FloatArray:
 
 
 def _groups(parts: pl.DataFrame, distance_mm: float, linkage: Linkage) -> pl.Series:
-    """The group of each row, a number."""
     if linkage == "nearest":
         closer = float(np.nextafter(distance_mm, 0.0))
         return pl.Series(merged_within(_apart_by_case(parts), np.ones(parts.height), closer))
@@ -238,7 +235,6 @@ def _taken(pairs: IntArray, count: int) -> IntArray:
 
 
 def require_combinable(submissions: Sequence[Submission]) -> None:
-    """Require two or more submissions with unique names."""
     names = [submission.name for submission in submissions]
     problems = [
         Problem(

@@ -54,7 +54,6 @@ class Scene:
 
     @property
     def mark_count(self) -> int:
-        """How many marks take part."""
         return len(self.mark_row)
 
     @property
@@ -71,12 +70,10 @@ class Scene:
 
     @cached_property
     def nodule_boxes(self) -> Boxes | None:
-        """The nodules' boxes per slice, or None where the reference has none."""
         return _nodule_boxes(self.reference)
 
     @cached_property
     def mark_boxes(self) -> Boxes | None:
-        """The marks' boxes per slice, or None where the submission has none."""
         marks = self.submission.marks[self.mark_row]
         return _boxes(self.submission.slices, marks, "mark_id", self.mark_case)
 
@@ -89,7 +86,6 @@ def scene(
     takes_part: BoolArray,
     is_target: BoolArray,
 ) -> Scene:
-    """The scene of one submission; only marks with ``takes_part``."""
     mark_row = np.flatnonzero(takes_part)
     scores = submission.marks["score"]
     return Scene(

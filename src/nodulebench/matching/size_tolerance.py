@@ -76,7 +76,6 @@ def limit_sizes(
 
 
 def is_large(size_mm: FloatArray, limit: SizeLimit) -> BoolArray:
-    """Which sizes reach the smallest size to report."""
     return _at_least(size_mm, limit.minimum_mm)
 
 

@@ -33,12 +33,10 @@ METRICS: Registry[Metric] = Registry(
 
 
 def name_of(metric: Metric) -> str:
-    """The name under which a metric is registered."""
     return metric.name if isinstance(metric, Ratio) else metric.__name__
 
 
 def meaning_of(metric: Metric) -> str:
-    """What a metric means, in one line."""
     return metric.meaning if isinstance(metric, Ratio) else first_line(metric)
 
 
@@ -64,7 +62,6 @@ def function_of(
 
 
 def guard_of(name: str) -> Guard:
-    """How the interval of a metric is guarded near perfect results."""
     metric = METRICS[name]
     is_proportion = isinstance(metric, Ratio) and metric.is_proportion
     return info_of(name).guard or ("trials" if is_proportion else "none")

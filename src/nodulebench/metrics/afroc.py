@@ -107,19 +107,16 @@ def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
 
 
 def afroc_curve(cohort: LabelledCohort) -> Curve:
-    """The AFROC curve, from (0, 0) to (1, 1)."""
     noise, signal = _normal_noise(cohort, "AFROC", "AFROC1"), _nodules(cohort)
     return rating_curve(noise, signal, "afroc", _CASES_WITH_FALSES, "sensitivity")
 
 
 def wafroc_curve(cohort: LabelledCohort) -> Curve:
-    """The weighted AFROC curve, from (0, 0) to (1, 1)."""
     noise, signal = _normal_noise(cohort, "wAFROC", "wAFROC1"), _weighted_nodules(cohort)
     return rating_curve(noise, signal, "wafroc", _CASES_WITH_FALSES, "weighted sensitivity")
 
 
 def case_roc_curve(cohort: LabelledCohort) -> Curve:
-    """The inferred ROC curve of cases, from (0, 0) to (1, 1)."""
     names = ("normal cases called abnormal", "abnormal cases called abnormal")
     return rating_curve(*case_ratings(cohort), "case_roc", *names)
 
@@ -136,7 +133,6 @@ def _all_noise(cohort: LabelledCohort) -> Ratings:
 
 
 def case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
-    """Normal and abnormal cases by their highest mark."""
     require_cases(cohort, "case_roc")
     highest = np.maximum(highest_false(cohort), highest_hit(cohort))
     abnormal = is_abnormal(cohort)

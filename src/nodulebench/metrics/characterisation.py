@@ -109,7 +109,6 @@ def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
 
 
 def density_confusion(cohort: LabelledCohort) -> pl.DataFrame:
-    """How often each density was given to nodules of each density."""
     return confusion_table(cohort, density_pairs(cohort))
 
 

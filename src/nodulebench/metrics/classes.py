@@ -28,12 +28,10 @@ class ClassPairs:
 
     @property
     def is_paired(self) -> BoolArray:
-        """Which nodules have a class on both sides."""
         return np.not_equal(self.truth, NO_CLASS) & np.not_equal(self.stated, NO_CLASS)
 
     @property
     def is_same(self) -> BoolArray:
-        """Which nodules have the same class on both sides."""
         return self.is_paired & np.equal(self.truth, self.stated)
 
 

@@ -100,7 +100,6 @@ def category_pairs(cohort: LabelledCohort) -> ClassPairs:
 
 
 def lung_rads_strata(cohort: LabelledCohort) -> IntArray:
-    """The category of each nodule of a cohort as its size and density give it."""
     has_part = _PART in cohort.reference.nodules.columns
     return lung_rads_class(
         _measured(*(cohort.truth(name) for name in SIZES)),
@@ -224,6 +223,5 @@ def fleischner_size(mean_mm: FloatArray, density: IntArray) -> IntArray:
 
 
 def fleischner_strata(cohort: LabelledCohort) -> IntArray:
-    """The Fleischner size class of each nodule of a cohort."""
     mean_mm = mean_diameter_mm(*(cohort.truth(name) for name in SIZES))
     return fleischner_size(mean_mm, density_pairs(cohort).truth)

@@ -100,7 +100,6 @@ def malignancy_auc_until_fpf(
 
 
 def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:
-    """The ROC curve of malignancy, from (0, 0) to (1, 1)."""
     benign, malignant = benign_and_malignant(cohort)
     return rating_curve(benign, malignant, "malignancy_roc", "1 - specificity", "sensitivity")
 
@@ -168,7 +167,6 @@ def malignancy_f_beta(
 
 
 def _calls(cohort: LabelledCohort, threshold: float) -> tuple[IntArray, BoolArray, BoolArray]:
-    """Of the rated nodules: their cases, whether they are malignant and whether called so."""
     nodules = rated_nodules(cohort)
     return nodules.case, nodules.is_malignant, nodules.probability >= threshold
 

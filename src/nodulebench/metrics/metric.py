@@ -190,7 +190,6 @@ class Ratio:
     def __call__(
         self, cohort: LabelledCohort, case_weight: WeightArray, **settings: Any
     ) -> FloatArray:
-        """The ratio in each replicate."""
         of_case = self.sums(cohort, **settings)
         if not of_case.denominator.sum() > 0:
             raise UndefinedError(self.undefined)
@@ -217,7 +216,6 @@ def first_line(documented: object) -> str:
 
 
 def weighted_ratio(of_case: CaseSums, case_weight: WeightArray) -> FloatArray:
-    """Weighted sum over weighted sum, NaN where the denominator vanishes."""
     weight = case_weight.astype(np.float64, copy=False)
     return divide(weight @ of_case.numerator, weight @ of_case.denominator)
 

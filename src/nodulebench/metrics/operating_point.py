@@ -47,7 +47,6 @@ def f_beta(cohort: LabelledCohort, *, beta: float = 1.0) -> CaseSums:
 
 
 def f_beta_sums(hits: FloatArray, misses: FloatArray, falses: FloatArray, beta: float) -> CaseSums:
-    """What F-beta divides, from counts of each case."""
     square = beta * beta
     return CaseSums((1 + square) * hits, (1 + square) * hits + square * misses + falses)
 
@@ -85,7 +84,6 @@ def case_specificity(cohort: LabelledCohort) -> CaseSums:
 
 
 def _counts(cohort: LabelledCohort) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Hits, misses and false positives of each case."""
     cases = (cohort.nodule_case[cohort.is_hit], cohort.nodule_case[~cohort.is_hit])
     hits, misses, falses = (sum_by_case(cohort, case) for case in (*cases, cohort.false_case))
     return hits, misses, falses

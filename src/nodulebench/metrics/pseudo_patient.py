@@ -64,7 +64,6 @@ def paired_icc(units: int) -> float:
 def pseudo_patient(
     nodules_of_unit: FloatArray, falses_of_unit: FloatArray, icc: float = SINGLE_ICC
 ) -> PseudoPatient:
-    """The pseudo-patient of a cohort, by the nodules and false positives of its units."""
     return PseudoPatient(
         pseudo_size(nodules_of_unit, icc), max(1, int(falses_of_unit.max(initial=0)))
     )

@@ -33,7 +33,6 @@ class Ratings:
     share: FloatArray
 
     def total(self, case_weight: WeightArray) -> FloatArray:
-        """The weighted sum of all shares, for each replicate."""
         of_case = np.bincount(self.case, self.share, minlength=case_weight.shape[1])
         return case_weight @ of_case
 
@@ -69,7 +68,6 @@ def require_cases(cohort: LabelledCohort, metric: str, instead: str = "") -> Non
 
 
 def highest_by_case(cohort: LabelledCohort, case: IntArray, score: FloatArray) -> FloatArray:
-    """The highest score in every case, -inf in cases without any."""
     highest = np.full(cohort.case_count, -np.inf)
     np.maximum.at(highest, case, score)
     return highest
@@ -82,7 +80,6 @@ def highest_false(cohort: LabelledCohort) -> FloatArray:
 
 
 def highest_hit(cohort: LabelledCohort) -> FloatArray:
-    """The highest score of a hit in every case, -inf where there is none."""
     every = cohort.at_every_score
     return highest_by_case(cohort, every.nodule_case[every.is_hit], every.hit_score[every.is_hit])
 

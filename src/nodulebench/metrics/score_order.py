@@ -80,7 +80,6 @@ def at_operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> Labell
 def sort_scores(
     hit_case: IntArray, hit_score: FloatArray, false_case: IntArray, false_score: FloatArray
 ) -> ScoreOrder:
-    """Sort two lists of scored entries from the best score down."""
     by_hit = np.argsort(-hit_score, kind="stable")
     by_false = np.argsort(-false_score, kind="stable")
     hit_score, false_score = hit_score[by_hit], false_score[by_false]

@@ -57,7 +57,6 @@ def failed_run_rate(cohort: LabelledCohort) -> CaseSums:
 
 
 def _timed(cohort: LabelledCohort) -> tuple[IntArray, FloatArray]:
-    """Case and seconds of the runs that ended well."""
     runs, case = _runs(cohort)
     is_well = runs["state"].is_in(["ok", "lungs_implausible"])
     is_timed = (is_well & runs["seconds"].is_not_null()).to_numpy()

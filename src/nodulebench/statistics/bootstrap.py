@@ -104,7 +104,6 @@ class GuardedBootstrap:
 
     @property
     def units(self) -> int:
-        """How many units there are."""
         return int(self.unit_of_case.max(initial=-1)) + 1
 
     def blocks(self) -> Iterator[UnitWeights]:
@@ -115,7 +114,6 @@ class GuardedBootstrap:
             yield from _guarded_draw(self.units, self.replicates, self.seed)
 
     def per_unit(self, of_case: FloatArray) -> FloatArray:
-        """Sums over the cases of each unit."""
         sums = np.bincount(self.unit_of_case, of_case, minlength=self.units)
         return sums.astype(np.float64, copy=False)
 
@@ -131,7 +129,6 @@ def _guarded_draw(units: int, replicates: int, seed: int) -> Iterator[UnitWeight
 
 @lru_cache(maxsize=1)
 def _guarded_drawn_once(units: int, replicates: int, seed: int) -> UnitWeights:
-    """Draws that fit into one block."""
     (drawn,) = _guarded_draw(units, max(replicates, 1), seed)
     drawn.weight.setflags(write=False)
     return drawn
@@ -174,7 +171,6 @@ class RatioSums:
     normal: FloatArray
 
     def column(self, number: int) -> "RatioSums":
-        """One of the ratios."""
         parts = (self.above, self.below, self.abnormal, self.normal)
         return RatioSums(*(part[:, number] for part in parts))
 

@@ -28,7 +28,6 @@ class Placements:
 
     @property
     def auc(self) -> FloatArray:
-        """The area of each row."""
         area: FloatArray = self.positive.mean(axis=1)
         return area
 

@@ -36,7 +36,6 @@ def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
 
 
 def one_way_anova(groups: Sequence[GroupSummary]) -> Significance:
-    """One-way analysis of variance of independent groups, from their summaries."""
     from scipy import stats
 
     if len(groups) < 2:
@@ -283,7 +282,6 @@ def _attempt(
 
 
 def _holm_of(tests: list[Significance | None]) -> list[float | None]:
-    """Holm over the tests that are defined."""
     adjusted = iter(holm([test.p_value for test in tests if test is not None]).tolist())
     return [None if test is None else next(adjusted) for test in tests]
 

@@ -78,7 +78,6 @@ def jackknife_interval(
 
 
 def wilson_interval(successes: float, trials: float, level: float) -> tuple[float, float]:
-    """Wilson's score interval for a proportion of independent trials."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     share, square = successes / trials, z * z / trials
     centre = (share + square / 2) / (1 + square)
@@ -182,7 +181,6 @@ def make_estimate(
 
 
 def method_of(interval: IntervalChoice, replicates: int) -> Notice:
-    """How an interval was made."""
     unit = interval.unit
     match interval.method:
         case "percentile":
@@ -201,7 +199,6 @@ def proportion_intervals(
     unit_of_case: IntArray,
     interval: IntervalChoice,
 ) -> dict[str, tuple[float, float]]:
-    """Wilson, Clopper-Pearson and cluster-ratio intervals of successes among trials."""
     successes, trials = float(successes_of_case.sum()), float(trials_of_case.sum())
     if not trials:
         return {}

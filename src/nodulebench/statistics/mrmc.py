@@ -275,7 +275,6 @@ def _mean_of_readers(value: FloatArray, covariance: FloatArray) -> tuple[float, 
 
 
 def treatment_means(metrics: ReaderMetrics, level: float) -> tuple[Estimate, ...]:
-    """The mean over readers of each treatment, for random readers and random cases."""
     estimates = []
     for number, value in enumerate(metrics.value):
         try:

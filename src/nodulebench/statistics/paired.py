@@ -69,7 +69,6 @@ class Replicates:
     """Of two algorithms their guarded rows; None: intervals are percentiles of the replicates."""
 
     def row(self, name: str) -> int:
-        """The row of an algorithm."""
         if name not in self.names:
             raise UnknownNameError(
                 f"algorithm '{name}' does not exist. Known: {', '.join(self.names)}."

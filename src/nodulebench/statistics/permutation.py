@@ -134,7 +134,6 @@ def _on_false_positive_scale(cohort: LabelledCohort) -> LabelledCohort:
 
 
 def _count_above(ascending: FloatArray, score: FloatArray) -> tuple[IntArray, IntArray]:
-    """How many of the sorted scores are above each score, and how many at or above it."""
     above = len(ascending) - np.searchsorted(ascending, score, "right")
     through = len(ascending) - np.searchsorted(ascending, score, "left")
     return above, through

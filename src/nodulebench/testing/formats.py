@@ -61,7 +61,6 @@ def format_submission(count: int = COUNT, seed: int = 1) -> Submission:
 
 
 def format_reference(count: int = COUNT, seed: int = 2) -> Reference:
-    """So many random nodules in the first three cases, with their slices."""
     rows, boxes = _owners_and_slices("nodule_id", count, seed)
     nodules = NODULES.conform(rows.drop("score"), "nodules")
     return Reference("set", format_cases(), nodules, NODULE_SLICES.conform(boxes, "slices"))
@@ -79,7 +78,6 @@ def it_says_what_it_is(form: Format, folder: Path, known: pl.DataFrame) -> None:
 
 
 def marks_come_back_as_they_were_written(form: Format, folder: Path, known: pl.DataFrame) -> None:
-    """Places to the precision it claims, scores, name; recognised by its content."""
     before, path = format_submission(), _target(form, folder)
     if not _writes_marks(form, before, path, known):
         return
@@ -95,7 +93,6 @@ def marks_come_back_as_they_were_written(form: Format, folder: Path, known: pl.D
 
 
 def no_marks_come_back_as_none(form: Format, folder: Path, known: pl.DataFrame) -> None:
-    """A submission without marks stays one."""
     path = _target(form, folder)
     if _writes_marks(form, format_submission(0), path, known):
         after = read_submission(path, known, form.name).marks
@@ -104,7 +101,6 @@ def no_marks_come_back_as_none(form: Format, folder: Path, known: pl.DataFrame) 
 
 
 def points_can_be_written_without_boxes(form: Format, folder: Path, known: pl.DataFrame) -> None:
-    """Marks without size or slices move to the plane of their slice at most."""
     nowhere = pl.lit(None, dtype=pl.Float64).alias("diameter_mm")
     points = format_submission().marks.with_columns(nowhere)
     path = _target(form, folder)
@@ -117,7 +113,6 @@ def points_can_be_written_without_boxes(form: Format, folder: Path, known: pl.Da
 
 
 def the_same_marks_give_the_same_digest(form: Format, folder: Path, known: pl.DataFrame) -> None:
-    """Nothing of the time or the place is written."""
     digests = []
     for name in ("one", "two"):
         path = _target(form, folder / name)
@@ -127,7 +122,6 @@ def the_same_marks_give_the_same_digest(form: Format, folder: Path, known: pl.Da
 
 
 def a_refused_path_leaves_no_files(form: Format, folder: Path, known: pl.DataFrame) -> None:
-    """A path that cannot be written is reported, and no file is left."""
     (folder / "not-a-folder").write_text("in the way", encoding="utf-8")
     message = ""
     try:
@@ -145,7 +139,6 @@ def a_reference_comes_back_as_it_was_written(
     folder: Path,
     known: pl.DataFrame,  # noqa: ARG001
 ) -> None:
-    """Places, diameters, and every case, also one without nodules."""
     before, path = format_reference(), _target(form, folder / "set", is_set=True)
     if form.write_reference is None or form.read_reference is None or form.loses:
         return
@@ -165,7 +158,6 @@ def ignored_findings_stay_ignored_or_are_refused(
     folder: Path,
     known: pl.DataFrame,  # noqa: ARG001
 ) -> None:
-    """An ignored finding never becomes a nodule."""
     if form.write_reference is None or form.read_reference is None or form.loses:
         return
     path = _target(form, folder, is_set=True)
@@ -211,7 +203,6 @@ def check_format(name: str, cases: pl.DataFrame | None = None) -> None:
 
 
 def _writes_marks(form: Format, submission: Submission, path: Path, known: pl.DataFrame) -> bool:
-    """Write marks, if the format does that without loss."""
     if form.write_marks is None or form.read_marks is None or form.loses:
         return False
     form.write_marks(submission, path, known)

@@ -31,7 +31,6 @@ _crowd = cache(crowded_set)
 
 
 def variants(name: str) -> Iterator[TestProtocol]:
-    """The protocols under which a rule is tried."""
     is_free = "assignment" in parameters_of(RULES[name])
     for assignment in ("greedy", "optimal") if is_free else ("published",):
         for duplicates in ("ignore", "false_positive"):
@@ -70,14 +69,12 @@ def it_says_what_it_is(chosen: TestProtocol) -> None:
 
 
 def every_mark_has_a_label(chosen: TestProtocol) -> None:
-    """No mark is left out, none is invented."""
     labels = _labels(chosen, _crowd(1))
     wanted = set(range(_crowd(1)[1].marks.height))
     expect(set(labels.mark.tolist()) == wanted, "marks are missing, or there are others")
 
 
 def each_nodule_is_hit_at_most_once_and_never_an_ignored_one(chosen: TestProtocol) -> None:
-    """Hits and nodules are one to one."""
     labels = _labels(chosen, _crowd(2))
     hit = labels.nodule[labels.label == HIT]
     expect(len(hit) == len(np.unique(hit)) > 0, "a nodule is hit twice, or none at all")
@@ -86,7 +83,6 @@ def each_nodule_is_hit_at_most_once_and_never_an_ignored_one(chosen: TestProtoco
 
 
 def counts_are_consistent(chosen: TestProtocol) -> None:
-    """What the labels say is what metrics count."""
     reference, submission = _crowd(3)
     labels = _labels(chosen, (reference, submission))
     cohort = labelled_cohort(reference, submission, labels, targets(reference, submission, chosen))
@@ -102,7 +98,6 @@ def counts_are_consistent(chosen: TestProtocol) -> None:
 
 
 def duplicates_are_ignored_or_false_by_the_policy(chosen: TestProtocol) -> None:
-    """Further marks on a nodule are what the protocol says."""
     labels = _labels(chosen, _crowd(4))
     false_of = labels.nodule[labels.label == FALSE_POSITIVE]
     if chosen.duplicates == "ignore":
@@ -114,7 +109,6 @@ def duplicates_are_ignored_or_false_by_the_policy(chosen: TestProtocol) -> None:
 
 
 def the_order_of_marks_and_their_boxes_changes_nothing(chosen: TestProtocol) -> None:
-    """Rows of a submission may come in any order."""
     for seed in SEEDS:
         reference, submission = _crowd(seed)
         if _is_official(chosen):
@@ -127,7 +121,6 @@ def the_order_of_marks_and_their_boxes_changes_nothing(chosen: TestProtocol) -> 
 
 
 def the_order_of_cases_and_boxes_changes_nothing(chosen: TestProtocol) -> None:
-    """Cases and boxes of a reference may come in any order."""
     for seed in SEEDS:
         reference, submission = _crowd(seed)
         cases = reference.cases.sample(fraction=1, shuffle=True, seed=seed)
@@ -157,7 +150,6 @@ def the_order_of_nodules_changes_nothing(chosen: TestProtocol) -> None:
 
 
 def an_empty_submission_hits_nothing(chosen: TestProtocol) -> None:
-    """No marks, no labels; with or without nodules."""
     for made in (set_of("ab", [_spot("a", 6.0)]), set_of("a")):
         labels = _labels(chosen, made)
         sizes = {len(labels.mark), len(labels.nodule), len(labels.label)}
@@ -173,7 +165,6 @@ def every_mark_in_a_case_without_nodules_is_a_false_positive(chosen: TestProtoco
 
 
 def marks_without_scores_are_labelled_as_ties(chosen: TestProtocol) -> None:
-    """Scores are not needed, and their height does not matter."""
     reference, submission = _crowd(5)
 
     def labels_of(score: pl.Expr) -> list[tuple[object, ...]]:
@@ -188,7 +179,6 @@ def marks_without_scores_are_labelled_as_ties(chosen: TestProtocol) -> None:
 
 
 def a_far_mark_is_one_more_false_positive(chosen: TestProtocol) -> None:
-    """It changes nothing for the others."""
     reference, submission = _crowd(7)
     _, far = set_of(["case0"], (), [_spot("case0", 2.0, x=1000.0, score=0.99)])
     named = pl.lit("far").alias("mark_id")

@@ -60,7 +60,6 @@ def it_says_what_it_is(name: str) -> None:
 
 
 def it_is_defined_on_cases_that_say_everything(name: str) -> None:
-    """A test set with scores, boxes, sizes, types and runs gives a number."""
     expect(bool(np.isfinite(value(name, _cohort(1))).all()), f"{name} is undefined")
 
 
@@ -72,14 +71,12 @@ def without_nodules_or_marks_it_has_a_value_or_a_reason(name: str) -> None:
 
 
 def the_order_of_cases_nodules_and_marks_is_free(name: str) -> None:
-    """Tables in another order give the same."""
     for seed in SEEDS:
         turned = cohort_of(changed(_some(seed), pl.DataFrame.reverse))
         _same(name, value(name, turned), value(name, _cohort(seed)), "order of the tables")
 
 
 def a_weight_is_as_good_as_repeated_cases(name: str) -> None:
-    """A case of weight 2 counts as two cases."""
     for seed in SEEDS:
         times = np.random.default_rng(seed).integers(0, 4, _cohort(seed).case_count)
         weights = np.stack([np.ones_like(times), times]).astype(np.int32)
@@ -90,21 +87,18 @@ def a_weight_is_as_good_as_repeated_cases(name: str) -> None:
 
 
 def halving_all_weights_changes_nothing(name: str) -> None:
-    """Weights are shares."""
     whole = np.random.default_rng(5).integers(0, 4, (3, _cohort(1).case_count))
     metric = METRICS[name]
     _same(name, metric(_cohort(1), whole / 2), metric(_cohort(1), whole), "halved weights")
 
 
 def only_the_order_of_scores_matters(name: str) -> None:
-    """Scores stretched in order give the same."""
     for seed in SEEDS:
         stretched = rescored(_some(seed), (pl.col("score") * 5).exp() - 40)
         _same(name, value(name, cohort_of(stretched)), value(name, _cohort(seed)), "other scores")
 
 
 def a_replicate_without_cases_is_undefined(name: str) -> None:
-    """All weights 0: NaN in that replicate, and in no other."""
     weights = np.zeros((2, _cohort(1).case_count), dtype=np.int32)
     weights[1] = 1
     answer = METRICS[name](_cohort(1), weights)
@@ -113,7 +107,6 @@ def a_replicate_without_cases_is_undefined(name: str) -> None:
 
 
 def many_replicates_give_the_same_as_one_by_one(name: str) -> None:
-    """Replicates do not see each other."""
     weights = np.random.default_rng(3).integers(0, 3, (6, _cohort(2).case_count))
     metric = METRICS[name]
     separately = np.concatenate([metric(_cohort(2), row[np.newaxis]) for row in weights])
@@ -133,7 +126,6 @@ def weights_pick_one_cohort_out_of_two(name: str) -> None:
 
 
 def the_points_at_which_it_is_read_are_named(name: str) -> None:
-    """One value per replicate, or a row of values whose points its facts name."""
     weight = np.ones((2, _cohort(1).case_count))
     columns = info_of(name).columns
     answer = METRICS[name](_cohort(1), weight)

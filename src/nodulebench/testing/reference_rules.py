@@ -65,7 +65,6 @@ _GRID = {"spacing": 1.0, "origin": 0.0}
 
 
 def no_finding_is_lost(rule: str, drawn: Readings, parameters: Parameters) -> None:
-    """Every finding is in a nodule or an ignored one, once."""
     table = _nodules(rule, drawn, parameters)
     for (name,), findings in drawn.findings.group_by("case_id"):
         listed = table.filter(case_id=name)["findings"].to_list()
@@ -80,13 +79,11 @@ def no_finding_is_lost(rule: str, drawn: Readings, parameters: Parameters) -> No
 
 
 def a_case_without_marks_has_no_nodules(rule: str, drawn: Readings, parameters: Parameters) -> None:
-    """Nothing comes of nothing."""
     silent = replace(drawn, findings=FINDINGS.empty(), slices=FINDING_SLICES.empty())
     expect(not _nodules(rule, silent, parameters).height, f"{rule} makes nodules of nothing")
 
 
 def cases_do_not_depend_on_each_other(rule: str, drawn: Readings, parameters: Parameters) -> None:
-    """Cases may come in any order."""
     names = drawn.cases["case_id"].to_list()
 
     def turned(table: pl.DataFrame) -> pl.DataFrame:
@@ -103,7 +100,6 @@ def cases_do_not_depend_on_each_other(rule: str, drawn: Readings, parameters: Pa
 def shifting_everything_shifts_the_nodules_only(
     rule: str, drawn: Readings, parameters: Parameters
 ) -> None:
-    """The position of the patient changes no size, agreement or verdict."""
     moved = replace(
         drawn,
         findings=drawn.findings.with_columns(pl.col("x_mm") + SHIFT[0], pl.col("y_mm") + SHIFT[1]),

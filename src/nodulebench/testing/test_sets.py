@@ -107,7 +107,6 @@ def set_of(
 
 
 def cohort_of(test_set: TestSet, rule: str = "luna16") -> LabelledCohort:
-    """The cases as metrics see them."""
     chosen = protocol_of(rule)
     return label_cohort(*test_set, chosen, chosen.rules[0])[1]
 
@@ -122,13 +121,11 @@ def protocol_of(rule: str, **fields: Any) -> TestProtocol:
 
 
 def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -> TestSet:
-    """The same with every table changed."""
     reference, submission = test_set
     return with_tables(reference, change), with_tables(submission, change)
 
 
 def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
-    """What holds tables, with every one of them changed."""
     tables = ((field.name, getattr(held, field.name)) for field in fields(held))
     new: JsonObject = {
         name: change(table) for name, table in tables if isinstance(table, pl.DataFrame)
@@ -158,7 +155,6 @@ def repeated(test_set: TestSet, times: Sequence[int]) -> TestSet:
 
 
 def rescored(test_set: TestSet, score: pl.Expr) -> TestSet:
-    """The same with other scores."""
     reference, submission = test_set
     return reference, replace(submission, marks=submission.marks.with_columns(score=score))
 
@@ -186,7 +182,6 @@ def _character(random: np.random.Generator, *, is_truth: bool) -> Row:
 
 
 def _numbered(items: Iterable[Row], key: str) -> tuple[list[Row], list[Row]]:
-    """Rows with an id within their case, and the rows of their boxes."""
     rows: list[Row] = []
     boxes: list[Row] = []
     for number, item in enumerate(items):

@@ -97,7 +97,6 @@ class ComparisonChoice:
 
 
 def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
-    """Algorithms by their intended use, in their order."""
     submissions = {
         name: cohort.submission for of_rule in cohorts.values() for name, cohort in of_rule.items()
     }
@@ -209,7 +208,6 @@ def resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Itera
 
 
 def target_notices(cohorts: Cohorts) -> Iterator[Notice]:
-    """A notice about algorithms that did not have the same nodules to find."""
     for rule, of_rule in cohorts.items():
         targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
         if len(targets) > 1:
@@ -312,7 +310,6 @@ def _drawn(
     *,
     is_guarded: bool,
 ) -> dict[str, Drawn]:
-    """The value of every metric in each resample, by rule."""
     drawn: dict[str, Drawn] = {}
     for rule, of_rule in cohorts.items():
         some = next(iter(of_rule.values()))
@@ -346,7 +343,6 @@ def _differences(
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> Iterator[MetricDifference]:
-    """The differences of all algorithms, reading by reading."""
     for rule, of_rule in cohorts.items():
         # computed algorithm by algorithm: the pair of two cohorts is then prepared only once
         differences = {
@@ -443,7 +439,6 @@ def _with_permutation(
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> MetricDifference:
-    """The difference with a permutation test, for a metric that is one number."""
     if difference.comparison is None or difference.reading.point or not choice.permutations:
         return difference
     first, second = cohorts[difference.algorithm], cohorts[choice.baseline]
@@ -465,7 +460,6 @@ def _with_permutation(
 
 
 def _adjusted(differences: Iterator[MetricDifference]) -> Iterator[MetricDifference]:
-    """Adjust the P values of each reading over all algorithms and rules."""
     everything = list(differences)
     families: dict[Reading, list[float]] = {}
     for difference in everything:

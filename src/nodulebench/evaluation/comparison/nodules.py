@@ -103,7 +103,6 @@ def _count(is_counted: BoolArray) -> int:
 
 
 def adjusted_p_values(p_values: list[float]) -> list[dict[str, float]]:
-    """For each P value of a family its adjusted values, by method."""
     by_method = {name: ADJUSTMENTS[name](p_values).tolist() for name in ADJUSTED_BY}
     return [
         {name: values[place] for name, values in by_method.items()}

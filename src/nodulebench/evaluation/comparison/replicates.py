@@ -66,7 +66,6 @@ class _AlgorithmReplicates:
 
     @cached_property
     def ratios(self) -> dict[str, GuardedRatio]:
-        """The metrics that divide two sums."""
         sums = {name: sums_of(metric, self.cohort) for name, metric in self.metrics.items()}
         return {
             name: self.guarded.ratio(self.metrics[name], of_case, guard_of(name))
@@ -76,7 +75,6 @@ class _AlgorithmReplicates:
 
     @cached_property
     def sums(self) -> RatioSums:
-        """Their sums, a column each."""
         ratios = list(self.ratios.values())
         parts = [ratio_sums(ratios, block) for block in self.bootstrap.blocks()]
         names = ("above", "below", "abnormal", "normal")
@@ -112,7 +110,6 @@ class _AlgorithmReplicates:
         return self.sums.column(list(self.ratios).index(metric)).read(pseudo)
 
     def units(self, metric: str) -> int:
-        """The number of units that a metric depends on."""
         of_case = sums_of(self.metrics[metric], self.cohort)
         return units_of_metric(self.guarded, self.metrics[metric], of_case, guard_of(metric))
 
@@ -129,7 +126,6 @@ class GuardedPairs:
 
     @cached_property
     def each(self) -> dict[str, _AlgorithmReplicates]:
-        """Every algorithm with its metrics."""
         return {
             name: _AlgorithmReplicates(cohort, self.metrics[name], self.bootstrap)
             for name, cohort in self.cohorts.items()
@@ -306,7 +302,6 @@ def draw_readings(
 
 
 def column_of(reading: Reading, protocol: TestProtocol) -> tuple[str, int | None]:
-    """The metric of a reading, and the column of its point."""
     if not reading.point:
         return reading.metric, None
     return reading.metric, column_keys(reading.metric, protocol).index(reading.point)

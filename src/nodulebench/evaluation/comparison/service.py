@@ -112,7 +112,6 @@ def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
 
 
 def choice_of(written: ComparisonDocument) -> ComparisonChoice:
-    """The settings of a comparison as it was written."""
     return ComparisonChoice(
         baseline=written.baseline,
         metrics=written.metrics,
@@ -265,7 +264,6 @@ def deciding_metric(metrics: Sequence[str]) -> str | None:
 
 
 def is_shown(difference: MetricDifference) -> bool:
-    """Whether a difference is shown to be no loss beyond the margin."""
     comparison = difference.comparison
     return (
         comparison is not None

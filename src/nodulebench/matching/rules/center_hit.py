@@ -76,7 +76,6 @@ def center_hit(
 
 @cached_on_owner
 def _outlines(nodules: Boxes) -> Outlines:
-    """What is drawn around nodules, the same for every submission."""
     return read_outlines(nodules.contour)
 
 

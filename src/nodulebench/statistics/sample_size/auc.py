@@ -119,7 +119,6 @@ def _negatives(positives: int, ratio: float) -> int:
 
 
 def _error_of(variance: Variance, ratio: float) -> Callable[[float, int], float]:
-    """Standard error of an area, given the area and the number of positives."""
     if variance == "hanley_mcneil":
         return lambda auc, positives: hanley_mcneil_standard_error(
             auc, positives, _negatives(positives, ratio)

@@ -101,7 +101,6 @@ def size_for_false_positive_limit(
 
 
 def _total(rate: float, dispersion: float) -> Distribution:
-    """Distribution of the sum of false positives over independent cases."""
     from scipy import stats
 
     if dispersion == 0:

@@ -65,13 +65,11 @@ def curve_around(
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:
-    """Require a number in [low, high]."""
     if not low <= value <= high:
         raise InputError.at(name, f"{value:g} is not between {low:g} and {high:g}.")
 
 
 def check_between(name: str, value: float, low: float = 0.0, high: float = 1.0) -> None:
-    """Require a number in the open interval (low, high)."""
     if not low < value < high:
         raise InputError.at(name, f"{value:g} is not above {low:g} and below {high:g}.")
 
