@@ -78,11 +78,7 @@ def candidate_table(
 ) -> list[CandidateRow]:
     """Table 1: sensitivity of every combination and of its best member, number of candidates.
 
-    Args:
-        counts: for each combination the nodules hit and the number of candidates; every single
-            algorithm must be included.
-        nodules: nodules to find.
-        cases: cases of the test set.
+    ``counts`` are nodules hit and candidates; every single algorithm must be included.
     """
     rows = []
     for members, (hits, candidates) in counts.items():
@@ -105,9 +101,7 @@ def candidate_table(
 def score_table(sensitivities_of: Mapping[Members, Sequence[float]]) -> list[ScoreRow]:
     """Table 2: sensitivities and CPM of every combination, and of its best member.
 
-    Args:
-        sensitivities_of: for each combination the sensitivities at the operating points; every
-            single algorithm must be included.
+    The sensitivities are those at the operating points; every single algorithm must be included.
     """
     rows = []
     for members, sensitivities in sensitivities_of.items():

@@ -234,11 +234,6 @@ def guarded_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedR
 def column_keys(name: str, protocol: TestProtocol, count: int | None = None) -> list[str]:
     """The names of a metric's columns: the points at which it is read, as 0.125 or 8.
 
-    Args:
-        name: the metric.
-        protocol: the protocol, whose fields may list the points.
-        count: the number of columns; None: as many as there are points.
-
     Raises:
         InputError: if the metric does not declare at which points it is read.
     """

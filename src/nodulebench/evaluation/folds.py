@@ -180,12 +180,7 @@ def make_folds(
 ) -> list[FoldSize]:
     """Draw folds and write them as a table of series and folds.
 
-    Args:
-        reference: the test set; all its cases are drawn.
-        out: the table to write.
-        count: how many folds.
-        seed: of the random order.
-        cases: a table of cases that names their patients.
+    All cases of the test set are drawn; a table of cases may name their patients.
 
     Raises:
         InputError: if there are fewer patients than folds.

@@ -141,12 +141,7 @@ def freeze_plan(
 ) -> TestPlan:
     """Bind criteria to a protocol and a test set.
 
-    Args:
-        stated: the criteria, with title and laboratory.
-        reference: the test set; only its name, number of cases and digests go into the plan.
-        protocol: the protocol with its effective values.
-        source: the name of the criteria in error messages.
-        at: the time that is written; None: now.
+    Only name, number of cases and digests of the test set go into the plan.
 
     Raises:
         InputError: for each criterion that this protocol cannot decide on this test set.
@@ -351,11 +346,7 @@ def criterion_outcome(
 ) -> CriterionSummary:
     """Whether an algorithm meets a criterion; an undefined metric is never met and never failed.
 
-    Args:
-        criterion: the criterion.
-        algorithm: the algorithm with its results.
-        evaluation: holds the tables from which bounds are recomputed; None: as they are.
-        is_planned: whether the test was the planned one; else nothing is decided.
+    Bounds are recomputed from the tables that the evaluation holds, if it is given.
     """
     result = algorithm.rules.get(criterion.rule)
     estimate: Estimate | None = None
@@ -489,13 +480,7 @@ def refine(
 def not_assessable(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol
 ) -> Notice | None:
-    """Why not even a perfect result could meet a criterion on these cases; None: it could.
-
-    Args:
-        criterion: the criterion.
-        cohort: the cases, with the marks of any algorithm or without marks.
-        protocol: the protocol of the test.
-    """
+    """Why not even a perfect result could meet a criterion on these cases; None: it could."""
     metric = _registered(criterion, protocol)
     is_higher_better = info_of(metric).is_higher_better
     if (criterion.bound, criterion.comparison) not in DEMANDS or is_higher_better is None:

@@ -48,9 +48,7 @@ class Platform:
 def dockerfile(*entry: str, program: str = "") -> str:
     """An image with only the scorer of this version, run by an unprivileged user.
 
-    Args:
-        entry: the command that it starts; empty: the platform gives it.
-        program: the path of the protocol in the image; empty: the protocol is elsewhere.
+    ``entry`` is the command that it starts, ``program`` the path of the protocol in the image.
     """
     lines = [
         "FROM python:3.12-slim",

@@ -353,10 +353,7 @@ def cohorts_of_readers(
 def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:
     """Evaluate the stored marks again with each value of a parameter.
 
-    Args:
-        folder: the folder that ``evaluate`` wrote.
-        sweep: ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
-        algorithms: the algorithms to evaluate.
+    A sweep is ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
 
     Returns:
         One row per algorithm and value: algorithm, rule, parameter, value, cases, and the counts

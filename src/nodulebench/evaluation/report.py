@@ -92,11 +92,6 @@ def write_report(
 ) -> list[Path]:
     """Write the report of a folder that ``evaluate`` wrote; only its tables are needed.
 
-    Args:
-        folder: evaluation.json and its tables.
-        choice: audience, language and content.
-        out: the folder for the files; None: the folder itself.
-
     Returns:
         The files written.
 
@@ -143,13 +138,6 @@ def read_excerpt(
     folder: Path, audience: Audience, translate: Translator, *, name: str, rule: str
 ) -> Excerpt:
     """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
-
-    Args:
-        folder: evaluation.json and its tables.
-        audience: the audience.
-        translate: the translator of the language.
-        name: the name to show for the algorithm.
-        rule: the rule whose errors are shown.
 
     Raises:
         InputError: if the folder was changed after the evaluation.

@@ -225,9 +225,7 @@ def normal_errors(mean_mm: float, sd_mm: float) -> ErrorModel:
 def observed_errors(path: Path, edges_mm: tuple[float, ...] = ()) -> ErrorModel:
     """Errors from a table of observed sizes: true_mm, reported_mm.
 
-    Args:
-        path: the table.
-        edges_mm: sizes between groups of nodules with different errors; none: one group.
+    Nodules of the sizes between two edges have different errors from the others.
     """
     table = read_table(path, OBSERVED)
     size = table["true_mm"].to_numpy()

@@ -296,11 +296,7 @@ def verify_numbers(
 ) -> Recomputed:
     """Evaluate again under the written protocol, and compare everything with the written results.
 
-    Args:
-        evaluated: the written evaluation.
-        reference: the test set.
-        submissions: one per algorithm, in the written order.
-        comparisons: the recomputed comparisons between algorithms; None: they are not checked.
+    The submissions are in the written order. Comparisons that are not given are not checked.
     """
     document = evaluated.document
     evaluation = evaluate(reference, submissions, evaluated.protocol)

@@ -153,15 +153,8 @@ def one_to_one_labels(
     never a false positive. All others are false positives. Entries of one nodule are sorted best
     first.
 
-    Args:
-        scene: marks and nodules.
-        mark: marks of the qualifying pairs, each pair once.
-        nodule: nodules of the qualifying pairs, ignored findings included.
-        cost: how the rule ranks each pair; the lowest is the best.
-        tie: what decides between equal costs; if left out the score, then the mark's id.
-        assignment: nodules in the reference's order, or as many hits as possible.
-        duplicates: what further marks on a nodule are.
-        notices: what a reader must know about how the pairs were found.
+    Pairs, each once, include those on ignored findings. The lowest cost is the best; between equal
+    costs ``tie`` decides, or the score and the mark's id.
     """
     by_id = _id_order(scene.submission.marks["mark_id"].gather(scene.mark_row))
     score = np.zeros(scene.mark_count) if scene.mark_score is None else scene.mark_score

@@ -121,9 +121,7 @@ def _agreed(grouped: pl.DataFrame, algorithms: int) -> pl.DataFrame:
 def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) -> Submission:
     """The mean of the algorithms' scores on a list of candidates that all of them scored.
 
-    Args:
-        submissions: marks that are the candidates, each once (up to a micrometre).
-        candidates: the common list: case_id, x_mm, y_mm, z_mm.
+    Each mark is a candidate of the common list, once (up to a micrometre).
 
     Raises:
         InputError: with every candidate that a submission did not score once, every mark that is

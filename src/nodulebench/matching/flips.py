@@ -30,12 +30,6 @@ def flip_list(
     type are the nodule's in its rows. Rows of nodules also tell how near the nearest mark comes on
     any common slice: ``distance_mm`` against ``threshold_mm`` of the center_distance rule, and the
     largest ``overlap`` (share of the nodule's box) and ``iou``; null without boxes.
-
-    Args:
-        base: labels under the rule that the comparison starts from.
-        other: labels of the same submission under the other rule.
-        submission: the marks.
-        reference: the nodules.
     """
     return pl.concat(
         [

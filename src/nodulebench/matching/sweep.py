@@ -71,12 +71,7 @@ def sweep_size_tolerance(
 ) -> SizeSweep:
     """Match once, then apply the size limit with each tolerance.
 
-    Args:
-        reference: the test set.
-        submission: marks with diameters.
-        protocol: a protocol with a size limit.
-        rule: the rule that matches.
-        tolerances_mm: the tolerances (infinity is allowed); if left out the protocol's sweep.
+    Infinity is allowed; without tolerances those of the protocol's sweep are used.
 
     Raises:
         UndefinedError: without a size limit, or where a mark or a nodule has no diameter.

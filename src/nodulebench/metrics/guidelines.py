@@ -55,10 +55,7 @@ def lung_rads_class(
 ) -> IntArray:
     """The number in LUNG_RADS of each nodule at baseline, -1 where the data do not suffice.
 
-    Args:
-        mean_mm: mean diameter, NaN where not measured.
-        density: number in DENSITIES, -1 where unknown.
-        solid_part_mm: mean diameter of the solid part of part-solid nodules, NaN where unknown.
+    Densities are numbers in DENSITIES, -1 where unknown; unknown sizes are NaN.
     """
     mean = _to_tenth(mean_mm)
     part = np.full(len(mean), np.nan) if solid_part_mm is None else _to_tenth(solid_part_mm)
@@ -152,12 +149,8 @@ def follow_up_class(
 ) -> IntArray:
     """The number in LUNG_RADS of each nodule, -1 where the data do not suffice.
 
-    Args:
-        mean_mm: mean diameter to 0.1 mm, NaN where not measured.
-        density: number in DENSITIES, -1 where unknown.
-        solid_part_mm: mean diameter of the solid part, NaN where unknown.
-        change: new, growing, slowly_growing, stable; None: not known.
-        prior_days: since the latest earlier scan.
+    Densities and sizes are as in ``lung_rads_class``; a change is new, growing, slowly_growing or
+    stable; ``prior_days`` are those since the latest earlier scan.
     """
     baseline = lung_rads_class(mean_mm, density, solid_part_mm)
     named = np.array([name or "" for name in change], dtype=object)
@@ -208,9 +201,7 @@ FLEISCHNER_SIZES = (
 def fleischner_size(mean_mm: FloatArray, density: IntArray) -> IntArray:
     """The number in FLEISCHNER_SIZES of each nodule, -1 where the data do not suffice.
 
-    Args:
-        mean_mm: mean diameter, NaN where not measured.
-        density: number in DENSITIES, -1 where unknown; calcified nodules have no class.
+    Calcified nodules and unknown densities have no class; unknown sizes are NaN.
     """
     whole = np.floor(mean_mm + 0.5 + 1e-9)
     of_solid = np.searchsorted((6.0, 9.0), whole, "right")

@@ -202,10 +202,6 @@ def ratio(
     """Make a metric of a function that gives its two sums.
 
     The metric has the function's name, and means what the first line of its docstring says.
-
-    Args:
-        undefined: why it is undefined where the denominator is 0, as ``Ratio`` has it.
-        is_proportion: whether it counts successes among trials.
     """
     return lambda sums: Ratio(sums.__name__, first_line(sums), sums, undefined, is_proportion)
 

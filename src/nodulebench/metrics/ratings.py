@@ -134,12 +134,8 @@ def signal_at(
 
     The straight line between neighbouring points is read; on a vertical step its top.
 
-    Args:
-        noise: what x counts, each with the share 1.
-        signal: what y counts, each with the share 1.
-        case_weight: one row per replicate.
-        fractions: of the noise, each one column.
-        signal_total: the denominator of y for each replicate; None: all of the signal.
+    Noise and signal have the share 1 each. ``signal_total`` is the denominator of y, if it is not
+    all of the signal.
     """
     order = sort_scores(signal.case, signal.rating, noise.case, noise.rating)
     noises = noise.total(case_weight)
@@ -183,13 +179,7 @@ def rating_curve(
 ) -> Curve:
     """Share of noise against share of signal rated at or above each threshold, from (0, 0).
 
-    Args:
-        noise: what x counts; all of it is the denominator.
-        signal: what y counts.
-        name: the curve's name.
-        x_name: what x is.
-        y_name: what y is.
-        signal_total: the denominator of y; None: all of the signal.
+    ``signal_total`` is the denominator of y, if it is not all of the signal.
     """
     threshold = np.unique(np.concatenate([noise.rating, signal.rating]))[::-1]
     total = signal.share.sum() if signal_total is None else signal_total

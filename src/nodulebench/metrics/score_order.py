@@ -114,12 +114,6 @@ def find_brackets(
     Each replicate is one pass over the false positives that can matter (those until the highest
     allowed number is passed in that replicate), so the cost is replicates x rates x false
     positives per case, not the number of marks.
-
-    Args:
-        order: the sorted cohort.
-        case_weight: one row per replicate, one column per case.
-        allowed_falses: weighted false positives allowed, one row per replicate, one column per
-            rate.
     """
     total = len(order.false_case)
     groups_ending_by = np.searchsorted(order.falses_through, np.arange(total + 1), "right")

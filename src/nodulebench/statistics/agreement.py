@@ -33,11 +33,6 @@ def cohen_kappa(table: FloatArray, *, weights: Weights = "none", level: float = 
     """Cohen's kappa of two readers, plain or weighted.
 
     The interval is normal with the large-sample error of Fleiss, Cohen and Everitt 1969.
-
-    Args:
-        table: counts, first reader's classes in rows, second's in columns, in the same order.
-        weights: how disagreements count: all alike, by distance, or by squared distance of classes.
-        level: confidence level.
     """
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2:
@@ -84,10 +79,7 @@ def gwet_ac1(ratings: FloatArray, *, classes: int | None = None, level: float = 
 
     Unlike kappa it stays near the observed agreement where one class prevails.
 
-    Args:
-        ratings: subjects x readers.
-        classes: how many classes the readers could choose from; by default those they used.
-        level: confidence level.
+    ``classes``: how many the readers could choose from; by default those that they used.
     """
 
     def chance(share: FloatArray) -> float:
@@ -208,11 +200,6 @@ def intraclass_correlation(
     ``1``: each subject has its own readers; ``2``: readers are a random sample (absolute
     agreement); ``3``: these readers only (consistency). ``,1`` speaks of a single measurement,
     ``,k`` of the mean over the readers.
-
-    Args:
-        measured: subjects x readers, complete.
-        form: which correlation.
-        level: confidence level.
     """
     square = _mean_squares(measured)
     if form[0] == "2":

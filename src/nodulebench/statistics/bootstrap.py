@@ -226,12 +226,7 @@ def guarded_p_value(
 ) -> float:
     """One-sided P value of a bound's claim: the smallest tail at which the bound reaches a limit.
 
-    Args:
-        value: the metric; where it misses the limit itself no bound reaches it, and P is 1.
-        worst: the rows at worst.
-        best: the rows at best.
-        limit: what the bound is compared with; the limit itself is good enough.
-        is_low: whether the low bound has to be at least the limit, else the high one at most.
+    A value that misses the limit itself has P 1. The limit itself is good enough.
     """
     sign = 1.0 if is_low else -1.0
     if sign * value < sign * limit:
@@ -275,11 +270,7 @@ def units_needed(units: int, gap: float, allowed: float, level: float) -> int | 
     With K units and r = tail^(-1/K) - 1 the bound of a perfect result is g from perfect where
     g / (1 - g) = r * s; s follows from what is known of these units. None: no number would do.
 
-    Args:
-        units: those there are.
-        gap: the distance of the bound of a perfect result from perfect on these.
-        allowed: the largest distance that is acceptable.
-        level: confidence level of the two-sided interval.
+    ``gap`` is the distance of the bound of a perfect result from perfect on the present units.
     """
     if not 0 < allowed < 1 or not 0 < gap < 1:
         return None

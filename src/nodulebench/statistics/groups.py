@@ -196,9 +196,7 @@ class RuleEffect:
 def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
     """All tests of one metric between rules.
 
-    Args:
-        values: one row per algorithm, one column per rule.
-        rules: the names of the columns.
+    Values have one row per algorithm and one column per rule.
 
     Raises:
         UndefinedError: where the metric itself is undefined for some algorithm under some rule.

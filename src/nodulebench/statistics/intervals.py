@@ -42,11 +42,7 @@ def bca_interval(
 ) -> tuple[float, float]:
     """Bias-corrected and accelerated bootstrap (Efron 1987).
 
-    Args:
-        value: the estimate on all units.
-        replicates: bootstrap replicates.
-        leave_one_out: the estimate with each unit left out, for the acceleration; empty: none.
-        level: confidence level.
+    ``leave_one_out`` gives the acceleration; empty: none.
     """
     normal = NormalDist()
     is_tie = np.abs(replicates - value) <= _TIE * max(1.0, abs(value))

@@ -33,9 +33,7 @@ class ReaderMetrics:
 def metrics_from_jackknife(value: FloatArray, left_out: FloatArray) -> ReaderMetrics:
     """Jackknife covariance of any metric.
 
-    Args:
-        value: the metric, treatments x readers.
-        left_out: the same with each case left out in turn, treatments x readers x cases.
+    Values are treatments x readers; with each case left out in turn, also x cases.
     """
     cases = left_out.shape[-1]
     centred = left_out - left_out.mean(axis=-1, keepdims=True)
@@ -50,10 +48,7 @@ def metrics_from_ratings(
 ) -> ReaderMetrics:
     """Areas under the ROC curve, treatments x readers, with jackknife or DeLong covariance.
 
-    Args:
-        rating: treatments x readers x cases; higher means more abnormal.
-        is_abnormal: the truth of each case.
-        covariance: ``jackknife`` or ``delong``.
+    Ratings are treatments x readers x cases; higher means more abnormal.
     """
     treatments, readers, cases = rating.shape
     rows = rating.reshape(treatments * readers, cases)
@@ -216,9 +211,7 @@ def readers_against_algorithm(
     The readers' differences from the algorithm are analysed as one treatment with random readers
     and random cases (Hillis, Obuchowski and Berbaum 2005; Chakraborty).
 
-    Args:
-        readers_and_algorithm: one treatment; its last reader is the algorithm.
-        level: confidence level.
+    The last reader of the one treatment is the algorithm.
     """
     value = readers_and_algorithm.value[0]
     matrix = readers_and_algorithm.covariance[0, :, 0, :]
@@ -237,11 +230,7 @@ def one_treatment(
 ) -> ReadersAgainstAlgorithm:
     """Test whether readers' differences are 0 on average, for random readers and random cases.
 
-    Args:
-        difference: one value per reader.
-        covariance: readers x readers, from the sampling of cases.
-        source: how the covariance was estimated.
-        level: confidence level.
+    Differences are one per reader; their covariance is that from the sampling of cases.
     """
     mean, error, behind = _mean_of_readers(difference, covariance)
     readers = len(difference)

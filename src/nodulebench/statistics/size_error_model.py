@@ -116,10 +116,7 @@ def binned_error(
 ) -> SizeError:
     """Error as observed, apart for nodules of different size.
 
-    Args:
-        sizes_mm: true sizes of the observed nodules.
-        errors_mm: their errors.
-        edges_mm: inner limits of the size classes, half open [low, high).
+    Edges are inner limits of the size classes, half open [low, high).
 
     Raises:
         UndefinedError: for a class without observations.

@@ -72,8 +72,7 @@ def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> Algorithm
 def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], Ranking]]:
     """Rank the algorithms of several folders by the metric that decides; nothing is written.
 
-    Args:
-        folders: results of one algorithm each, by the name that the algorithm shall have.
+    Each folder has one algorithm; the keys are the names that they shall have.
 
     Returns:
         For each intended use that two or more algorithms share, its rankings by rule and reading.

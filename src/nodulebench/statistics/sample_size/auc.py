@@ -64,15 +64,7 @@ def size_for_auc_difference(
 ) -> Plan:
     """Positives needed to distinguish two areas.
 
-    Args:
-        baseline: area of the one algorithm, and of both if they do not differ.
-        expected: area of the other.
-        correlation: between the two estimates; 0 for different cases, positive for the same ones.
-        negatives_per_positive: ratio of the two groups.
-        variance: formula for the variance of an area.
-        alpha: significance level.
-        power: probability of success wanted.
-        is_one_sided: whether only a larger expected area counts.
+    The correlation is that between the two estimates: 0 for different cases.
     """
     check_between("baseline area", baseline, 0.5, 1)
     check_between("expected area", expected, 0.5, 1)

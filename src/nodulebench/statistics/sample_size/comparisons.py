@@ -39,15 +39,7 @@ def size_for_paired_detection(
     bound of the difference's interval is above minus the margin, one-sided at ``alpha`` / 2 (Liu
     et al. 2002).
 
-    Args:
-        difference: expected sensitivity of the new algorithm minus the other.
-        discordance: share of nodules that exactly one of the two finds.
-        margin: the largest loss that does not matter.
-        nodules_per_patient: mean number of nodules in a patient that has any.
-        nodules_sd: their standard deviation; None: that of geometric numbers.
-        correlation: within patients, of the difference in being found; None: a cautious one.
-        alpha: two-sided significance level.
-        power: probability of success wanted.
+    Discordance is the share of nodules that exactly one of the two finds.
     """
     check_between("discordance", discordance)
     check_between("alpha", alpha)
@@ -149,12 +141,7 @@ def size_from_pilot(
     difference is computed in each; a test succeeds where the difference less z standard errors
     exceeds minus the margin, the standard error being that of the simulated differences.
 
-    Args:
-        metric: any metric where higher is better, such as the CPM.
-        algorithm: the algorithm of interest on the pilot set.
-        baseline: the algorithm that it is compared with, on the same cases.
-        unit_of_case: the patient of each case of the pilot.
-        options: sizes to try, and what the test has to show.
+    The metric is better when higher.
 
     Raises:
         UndefinedError: where the metric is undefined on the pilot, or in the simulated sets.

@@ -30,14 +30,6 @@ def size_for_sensitivity(
     """Nodules needed to know a sensitivity within ± ``half_width``.
 
     n = z^2 p (1 - p) / d^2, times the design effect.
-
-    Args:
-        sensitivity: the sensitivity expected.
-        half_width: half the width of the confidence interval.
-        nodules_per_patient: mean number of nodules in a patient that has any.
-        nodules_sd: their standard deviation; None: that of geometric numbers.
-        correlation: within patients, of being found; None: a cautious one.
-        level: confidence level.
     """
     check_between("sensitivity", sensitivity)
     check_between("half-width", half_width)
@@ -146,12 +138,7 @@ def smallest_test(
 ) -> tuple[int, int]:
     """The smallest size whose largest allowed count keeps alpha and reaches the power.
 
-    Args:
-        guess: about the ``alpha`` quantile of the count for each size, not below the true limit.
-        if_unacceptable: distribution of the count that should fail.
-        if_expected: distribution of the count that should pass.
-        alpha: largest probability of passing wrongly.
-        power: smallest probability of passing rightly.
+    ``guess`` is about the ``alpha`` quantile of the count for each size, not below the true limit.
     """
     start, width = 1, 512
     while start <= LARGEST_TEST:

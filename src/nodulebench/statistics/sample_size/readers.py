@@ -48,13 +48,7 @@ def size_for_reader_study(
 ) -> Plan:
     """Cases that a given number of readers has to read with and without CAD.
 
-    Args:
-        pilot: components of an Obuchowski-Rockette analysis of a pilot study.
-        pilot_cases: cases of the pilot; the planned set has the same share of abnormal ones.
-        difference: the gain in the metric that shall be found.
-        readers: how many readers will read all cases both ways.
-        alpha: two-sided significance level.
-        power: probability of success wanted.
+    The planned set has the same share of abnormal cases as the pilot.
     """
     check_between("power", power)
     check_between("alpha", alpha)
