@@ -1,10 +1,15 @@
 """nodulebench bundle: a test set as a folder with images, datasheet and digests of every file."""
 
-from typing import Any
-
 import click
 
-from nodulebench.cli.options import FILE, nodules_option, option, print_next, print_notices
+from nodulebench.cli.options import (
+    FILE,
+    call_with,
+    nodules_option,
+    option,
+    print_next,
+    print_notices,
+)
 from nodulebench.cli.terminal import ProgressLine
 
 
@@ -24,7 +29,7 @@ from nodulebench.cli.terminal import ProgressLine
 @option("--name", str, "", "Name of the set; default: that of the reference.")
 @nodules_option
 @click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
-def command(**options: Any) -> None:
+def command(**options: object) -> None:
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
 
     \b
@@ -36,7 +41,7 @@ def command(**options: Any) -> None:
 
     out = options["out"]
     with ProgressLine() as line:
-        made = write_bundle(BundleOptions(**options), progress=line.tell)
+        made = write_bundle(call_with(BundleOptions, options), progress=line.tell)
     print_notices("note", made.notices)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:

@@ -1,10 +1,10 @@
 """nodulebench check: report problems of submissions, without scoring them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import FILE
+from nodulebench.cli.options import FILE, call_with
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import in_english
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
 @click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
-def command(**options: Any) -> int:
+def command(**options: object) -> int:
     r"""Check MARKS as evaluate would read them, without scoring them.
 
     Reports repeated rows, cases without a mark, names that nearly match, marks outside the scan,
@@ -32,7 +32,7 @@ def command(**options: Any) -> int:
     from nodulebench.evaluation.check import CheckOptions, check_files
 
     with ProgressLine("checking"):
-        checks, cases_in_set = check_files(CheckOptions(**options))
+        checks, cases_in_set = check_files(call_with(CheckOptions, options))
     if cases_in_set is None:
         click.echo("the test set is sealed: only the files are checked")
     for check in checks:

@@ -1,7 +1,7 @@
 """nodulebench combine: candidate lists merged, or scores averaged on a common list."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,9 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.output.tables import print_rows
 from nodulebench.cli.terminal import ProgressLine
+
+if TYPE_CHECKING:
+    from nodulebench.matching.combine import Linkage, MergedPosition
 
 
 @click.command("combine")
@@ -54,7 +57,14 @@ def command(
     by: str,
     out: Path | None,
     table: Path | None,
-    **chosen: Any,
+    distance: float,
+    linkage: "Linkage",
+    place: "MergedPosition",
+    lung_masks: Path | None,
+    slack: float,
+    candidates: Path | None,
+    series: Path | None,
+    protocol: str,
 ) -> None:
     r"""Combine SUBMISSIONS, and tabulate the results of every combination.
 
@@ -68,11 +78,17 @@ def command(
         write_rows,
     )
 
-    shape = ("distance", "linkage", "place", "lung_masks", "slack")
-    choice = CombinationChoice(*(chosen.pop(name) for name in shape))
+    choice = CombinationChoice(distance, linkage, place, lung_masks, slack)
     with ProgressLine("combining"):
         combination = combine_files(
-            submissions, reference, is_by_scores=by == "scores", choice=choice, out=out, **chosen
+            submissions,
+            reference,
+            is_by_scores=by == "scores",
+            choice=choice,
+            candidates=candidates,
+            series=series,
+            protocol=protocol,
+            out=out,
         )
     print_notices("warning", combination.notices)
     print_rows(combination.rows, combination.operating_points)

@@ -1,7 +1,6 @@
 """nodulebench compare: how algorithms of an evaluation differ from one of them."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -11,6 +10,7 @@ from nodulebench.cli.options import (
     POSITIVE,
     WHOLE,
     OwnKey,
+    call_with,
     option,
     own_key_options,
     print_written,
@@ -67,7 +67,7 @@ def command(
     own_key: OwnKey,
     evaluations: tuple[str, ...],
     out: Path | None,
-    **options: Any,
+    **options: object,
 ) -> int:
     r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
 
@@ -93,7 +93,7 @@ def command(
     if options["margin"] is not None and gate is not None:
         raise click.UsageError("--no-worse-than is a --margin: give only one of them")
     options["baseline"], options["margin"] = options["baseline"] or "", options["margin"] or gate
-    choice = ComparisonChoice(**options)
+    choice = call_with(ComparisonChoice, options)
     if is_sealed_set(folder):
         if old is not None:
             raise click.UsageError("a sealed set needs --baseline instead of OLD")

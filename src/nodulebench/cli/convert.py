@@ -1,10 +1,8 @@
 """nodulebench convert: marks, a reference or readings from one format to another."""
 
-from typing import Any
-
 import click
 
-from nodulebench.cli.options import FILE, print_notices
+from nodulebench.cli.options import FILE, call_with, print_notices
 from nodulebench.cli.terminal import ProgressLine
 
 
@@ -26,7 +24,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.option(
     "--readers", type=FILE, help="Readers of a result: table of algorithm, treatment, reader_id."
 )
-def command(**options: Any) -> None:
+def command(**options: object) -> None:
     r"""Convert marks, a reference or readings between formats, and report losses.
 
     DICOM reports and segmentations refer to the images: give their folder as --cases. A workbook
@@ -41,7 +39,7 @@ def command(**options: Any) -> None:
     from nodulebench.evaluation.convert import ConvertOptions, convert
 
     with ProgressLine("converting"):
-        done = convert(ConvertOptions(**options))
+        done = convert(call_with(ConvertOptions, options))
     print_notices("note", done.notices)
     print_notices("lost", done.losses)
     kinds = {"marks": "marks", "readings": "findings", "result": "nodules"}

@@ -1,11 +1,17 @@
 """nodulebench curate: a folder of DICOM -> cases, and the reasons of excluded series."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, executor_options, option, print_next, print_written
+from nodulebench.cli.options import (
+    FILE,
+    call_with,
+    executor_options,
+    option,
+    print_next,
+    print_written,
+)
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
 
@@ -29,7 +35,7 @@ def command(
     out: Path,
     against: tuple[Path, ...],
     executor: ExecutorChoice,
-    **chosen: Any,
+    **chosen: object,
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
 
@@ -43,8 +49,9 @@ def command(
     from nodulebench.curation.service import curate_files, summary
 
     with ProgressLine() as line, open_executor(executor, 2, is_guarded=True) as workers:
-        curation, written = curate_files(
-            dicom_dir, out, design, against, executor=workers, progress=line.tell, **chosen
+        places = (dicom_dir, out, design, against)
+        curation, written = call_with(
+            curate_files, chosen, *places, executor=workers, progress=line.tell
         )
     counts = summary(curation)
     click.echo(f"{counts['series']} series found, {counts['admitted']} admitted")

@@ -4,13 +4,13 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import click
 
 from nodulebench.cli.options import (
     FILE,
     OwnKey,
+    call_with,
     executor_options,
     key_table_options,
     option,
@@ -38,13 +38,17 @@ from nodulebench.core.executor import ExecutorChoice
 @click.option("--show-keys", is_flag=True, help="Only print the key table, as CSV.")
 def command(
     *,
+    folder: Path | None,
     curated: Path | None,
+    key_table: Path | None,
+    has_pixel_check: bool,
+    colleagues: tuple[Path, ...],
     check: bool,
     conformance: bool,
     show_keys: bool,
     executor: ExecutorChoice,
     own_key: OwnKey,
-    **given: Any,
+    **given: object,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
@@ -73,34 +77,40 @@ def command(
     if conformance:
         _show_conformance()
         return 0
-    key_table = given["key_table"]
     if show_keys:
         if key_table is None:
             raise click.UsageError("give --key-table with --show-keys")
-        colleagues = [read_public_key(path) for path in given["colleagues"]]
-        click.echo(key_table_csv(key_table, own_key.required(), colleagues), nl=False)
+        known = [read_public_key(path) for path in colleagues]
+        click.echo(key_table_csv(key_table, own_key.required(), known), nl=False)
         return 0
     if curated is not None:
         from nodulebench.curation.cases import read_case_files
 
-        admitted = read_case_files(curated, given["folder"])
-        given |= {"folder": admitted.folder, "files": admitted.paths}
-    folder = given["folder"]
+        admitted = read_case_files(curated, folder)
+        folder = admitted.folder
+        given["files"] = admitted.paths
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
         with open_executor(executor, os.cpu_count() or 1) as workers:
-            left = check_folder(folder, has_pixel_check=given["has_pixel_check"], executor=workers)
+            left = check_folder(folder, has_pixel_check=has_pixel_check, executor=workers)
         for leftover in left:
             click.echo(f"error: {leftover.where}: {in_english(leftover.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
         click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
-        if not given["has_pixel_check"]:
+        if not has_pixel_check:
             click.echo(f"not looked at: {in_english(Notice('check_unsearched'))}")
         return 1 if left else 0
     if given["out"] is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
-    options = DeidentifyOptions(**given)
+    options = call_with(
+        DeidentifyOptions,
+        given,
+        folder=folder,
+        key_table=key_table,
+        has_pixel_check=has_pixel_check,
+        colleagues=colleagues,
+    )
     out = options.out
     key = own_key.required()
     with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:

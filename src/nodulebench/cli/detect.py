@@ -2,13 +2,13 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import click
 
 from nodulebench.cli.options import (
     COUNT,
     OwnKey,
+    call_with,
     executor_options,
     option,
     own_key_options,
@@ -59,7 +59,7 @@ class _ListsDetectors(click.Command):
 @executor_options("2", "Scans of a test set at the same time.", before="--processes")
 @own_key_options()
 def command(
-    name: str, case: Path, out: Path, own_key: OwnKey, executor: ExecutorChoice, **given: Any
+    name: str, case: Path, out: Path, own_key: OwnKey, executor: ExecutorChoice, **given: object
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
@@ -88,7 +88,7 @@ def command(
     from nodulebench.detection.detect import require_known_fold
     from nodulebench.i18n.translator import in_english
 
-    options = detect.DetectOptions(**given)
+    options = call_with(detect.DetectOptions, given)
     system = detect.system_named(name, options.weights)
     unseen = detect.fold_named(options.fold)
     require_known_fold(system, unseen)

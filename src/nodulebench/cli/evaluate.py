@@ -1,7 +1,7 @@
 """nodulebench evaluate: score submissions against a reference under a protocol."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +9,7 @@ from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import (
     FILE,
     OwnKey,
+    call_with,
     executor_options,
     nodules_option,
     own_key_options,
@@ -67,7 +68,7 @@ def command(
     roster: Path | None,
     checkpoints: tuple[Path, ...],
     executor: ExecutorChoice,
-    **fields: Any,
+    **fields: object,
 ) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
@@ -80,7 +81,7 @@ def command(
     """
     from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
-    options = EvaluateOptions(**fields)
+    options = call_with(EvaluateOptions, fields)
     if not options.marks and roster is None:
         raise click.UsageError("Missing argument 'MARKS...'.")
     if developer is not None or roster is not None:

@@ -1,11 +1,11 @@
 """Building blocks of commands: types of values, shared options, closing lines."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from nodulebench.security.keys import PrivateKey
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
+
+Run = Callable[..., object]
 
 FILE = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
@@ -42,7 +44,7 @@ weights_option = click.option(
 
 
 def option(
-    name: str, kind: Any, default: Any, words: str = "", *, to: str = "", **more: Any
+    name: str, kind: object, default: object, words: str = "", *, to: str = "", **more: object
 ) -> Callable[[Command], Command]:
     """An option with a default, which its help shows unless it is empty.
 
@@ -57,7 +59,18 @@ def option(
     shows = {"show_default": default != "", **more}
     of_kind = click.Choice(kind) if isinstance(kind, list) else kind
     names = (name, to) if to else (name,)
-    return click.option(*names, type=of_kind, default=default, help=words, **shows)
+    made: Callable[..., Callable[[Command], Command]] = click.option
+    return made(*names, type=of_kind, default=default, help=words, **shows)
+
+
+Made = TypeVar("Made")
+
+
+def call_with(
+    made: Callable[..., Made], parameters: Mapping[str, object], /, *first: object, **more: object
+) -> Made:
+    """Make options, or call a function, with parameters of a command that have the same names."""
+    return made(*first, **parameters, **more)
 
 
 def print_written(*paths: Path | None) -> None:
@@ -90,7 +103,7 @@ _OPTIONS = (
 )
 
 
-def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def page_options(command: Run) -> Run:
     """Add the options of a page: port, language, and whether a browser opens it."""
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -116,7 +129,7 @@ EXECUTORS = "local|dask|dask://HOST:PORT|slurm"
 
 def executor_options(
     usual: str, words: str = "Tasks at the same time.", *, before: str = ""
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Run], Run]:
     """Add the options of an executor; the command gets them as ``executor``.
 
     Args:
@@ -125,7 +138,7 @@ def executor_options(
         before: an older name of ``--workers`` that is still accepted.
     """
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+    def add(command: Run) -> Run:
         @wraps(command)
         def with_executor(
             executor: str,
@@ -134,8 +147,8 @@ def executor_options(
             tls_cert: Path | None,
             tls_key: Path | None,
             earlier: int | None = None,
-            **given: Any,
-        ) -> Any:
+            **given: object,
+        ) -> object:
             choice = ExecutorChoice(executor, workers or earlier, tls_ca, tls_cert, tls_key)
             return command(**given, executor=choice)
 
@@ -154,7 +167,7 @@ def executor_options(
         ]
         if before:
             options.append(click.option(before, "earlier", type=COUNT, hidden=True))
-        made: Callable[..., Any] = with_executor
+        made: Callable[..., object] = with_executor
         for option in reversed(options):
             made = option(made)
         return made
@@ -199,12 +212,14 @@ class OwnKey:
 OPENS_SET = "Your private OpenSSH key: opens a sealed set, and identifies you."
 
 
-def own_key_options(words: str = OPENS_SET) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def own_key_options(
+    words: str = OPENS_SET,
+) -> Callable[[Run], Run]:
     """Add --key and --key-passphrase-file; the command gets them as ``own_key``."""
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+    def add(command: Run) -> Run:
         @wraps(command)
-        def with_key(key: Path | None, key_passphrase_file: Path | None, **given: Any) -> Any:
+        def with_key(key: Path | None, key_passphrase_file: Path | None, **given: object) -> object:
             return command(**given, own_key=OwnKey(key, key_passphrase_file))
 
         with_passphrase = click.option(
@@ -215,7 +230,7 @@ def own_key_options(words: str = OPENS_SET) -> Callable[[Callable[..., Any]], Ca
     return add
 
 
-def key_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def key_table_options(command: Run) -> Run:
     """Add the options that open a key table: the own key, and colleagues' public keys."""
     words = "Public key of a person who also reads and writes the key table, .pub; repeat."
     with_colleagues = click.option(

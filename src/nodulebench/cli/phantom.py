@@ -1,11 +1,10 @@
 """nodulebench phantom: CT scans of synthetic chests whose nodules are known exactly."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, WHOLE, executor_options, option
+from nodulebench.cli.options import COUNT, WHOLE, call_with, executor_options, option
 from nodulebench.cli.terminal import tell_line
 from nodulebench.core.executor import ExecutorChoice
 
@@ -51,7 +50,7 @@ from nodulebench.core.executor import ExecutorChoice
     "--masks/--no-masks", bool, True, "Write nodules and lungs as label volumes.", to="has_masks"
 )
 @executor_options("1", "Patients at the same time.")
-def command(out: Path, executor: ExecutorChoice, **given: Any) -> None:
+def command(out: Path, executor: ExecutorChoice, **given: object) -> None:
     r"""Make a test set of synthetic chest CT in the folder OUT.
 
     The same number and seed give the same scans. OUT is a bundle for `evaluate --reference`, and
@@ -64,7 +63,7 @@ def command(out: Path, executor: ExecutorChoice, **given: Any) -> None:
     from nodulebench.phantom.test_set import PhantomOptions, make_phantoms
 
     with open_executor(executor, 1) as workers:
-        options = PhantomOptions(**given)
+        options = call_with(PhantomOptions, given)
         reference = make_phantoms(out, options, executor=workers, progress=tell_line)
     click.echo(
         f"wrote {reference.cases.height} scans with {reference.nodules.height} nodules to {out}"

@@ -2,11 +2,20 @@
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, NOT_NEGATIVE, POSITIVE, SHARE, Command, option
+from nodulebench.cli.options import (
+    COUNT,
+    FILE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    Command,
+    call_with,
+    option,
+)
 from nodulebench.cli.output.tables import print_sample_size
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.json_types import JsonObject
@@ -68,7 +77,7 @@ def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
 )
 @clusters(0.5)
 @level
-def sensitivity(**given: Any) -> None:
+def sensitivity(**given: object) -> None:
     r"""Nodules and patients for a sensitivity of the required precision.
 
     \b
@@ -86,7 +95,7 @@ def sensitivity(**given: Any) -> None:
 @click.option("--expected", type=INSIDE, required=True, help="Sensitivity that shall pass.")
 @alpha
 @power
-def acceptance(**given: Any) -> None:
+def acceptance(**given: object) -> None:
     r"""Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses.
 
     \b
@@ -114,7 +123,7 @@ def acceptance(**given: Any) -> None:
 @clusters(0.3)
 @alpha
 @power
-def paired(**given: Any) -> None:
+def paired(**given: object) -> None:
     r"""Nodules to show a difference of two algorithms, or non-inferiority of one.
 
     \b
@@ -139,7 +148,7 @@ def paired(**given: Any) -> None:
 @alpha
 @power
 @level
-def false_positives(**given: Any) -> None:
+def false_positives(**given: object) -> None:
     r"""Cases for false positives per case: to a precision, or for an acceptance test.
 
     \b
@@ -175,7 +184,7 @@ def false_positives(**given: Any) -> None:
 @alpha
 @power
 @level
-def auc(**given: Any) -> None:
+def auc(**given: object) -> None:
     r"""Positives and negatives for an area under the ROC curve, or for two areas.
 
     \b
@@ -209,7 +218,7 @@ def auc(**given: Any) -> None:
 )
 @option("--simulations", click.IntRange(min=100), 1000)
 @power
-def froc(**options: Any) -> None:
+def froc(power: float, **options: object) -> None:
     r"""Patients for a difference in CPM (or another metric), by simulation from a pilot.
 
     DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
@@ -220,8 +229,8 @@ def froc(**options: Any) -> None:
     from nodulebench.evaluation.sample_size import PilotPlanOptions, plan_from_pilot
 
     with ProgressLine("simulating"):
-        plan = plan_from_pilot(PilotPlanOptions(**options))
-    print_sample_size(plan, options["power"])
+        plan = plan_from_pilot(call_with(PilotPlanOptions, options, power=power))
+    print_sample_size(plan, power)
 
 
 @click.command("readers")
@@ -270,7 +279,9 @@ def readers(
         given = {name: number for name, number in numbers.items() if number is not None}
         _require(numbers, given)
         cases = int(given.pop("pilot_cases"))
-        components = Components(treatment_square=0.0, **given)  # the power does not depend on it
+        components = call_with(
+            Components, given, treatment_square=0.0
+        )  # the power does not depend on it
     plan = size_for_reader_study(
         components,
         pilot_cases=cases,
@@ -364,7 +375,7 @@ def size_error(
     error_mean: float,
     errors: Path | None,
     edges: tuple[float, ...],
-    **chosen: Any,
+    **chosen: object,
 ) -> None:
     r"""Effect of a smallest reported size if sizes are measured with error (Fotin 2008).
 
@@ -383,7 +394,7 @@ def size_error(
         model = normal_errors(error_mean, error_sd)
     else:
         raise click.UsageError("give either --error-sd or --errors")
-    plan = plan_size_error(model, **chosen)
+    plan = call_with(plan_size_error, chosen, model)
     for assumption in plan.assumptions:
         click.echo(in_english(assumption))
     columns = f"{'tolerance mm':>12} {'lost':>8} {'sensitivity':>12} {'shown though too small':>23}"

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from nodulebench.cli.options import (
     FILE,
+    Command,
     OwnKey,
+    call_with,
     option,
     own_key_options,
     print_next,
@@ -34,7 +36,7 @@ DATABASE_WAIT_S = 60.0
 OIDC_SECRET = "NODULEBENCH_OIDC_SECRET"  # noqa: S105 - the name of a variable
 
 
-def places(command: Any) -> Any:
+def places(command: Command) -> Command:
     """Add the options for the storage and the database of a site."""
     command = option("--storage", FILE, STORAGE, "Folder of uploads, results and the key.")(command)
     words = "postgresql://USER:PASSWORD@HOST/NAME.  [default: SQLite in the storage]"
@@ -70,9 +72,18 @@ def command(
     port: int,
     processes: int,
     workers: int,
+    storage: Path,
+    database: str | None,
+    address: str | None,
+    proxy: str | None,
+    largest_upload: int,
+    account_quota: int,
+    oidc_issuer: str | None,
+    oidc_client: str | None,
+    oidc_name: str | None,
     demo: bool,
     until_parent_ends: bool,
-    **given: Any,
+    **given: object,
 ) -> None:
     r"""Serve a site where people submit marks and see their rank.
 
@@ -88,12 +99,17 @@ def command(
         return
     from nodulebench.web.portal.serve import serve, serve_alongside
 
-    given["address"] = (given["address"] or f"http://{host}:{port}").rstrip("/")
-    given["proxy"] = _proxies(given["address"], given["proxy"])
-    given["largest_upload"] *= MIB
-    given["account_quota"] *= 1024 * MIB
-    oidc = [given.pop(name) for name in ("oidc_issuer", "oidc_client", "oidc_name")]
-    settings = _settings(**given, provider=_provider(*oidc))
+    public = (address or f"http://{host}:{port}").rstrip("/")
+    settings = _settings(
+        storage,
+        database,
+        address=public,
+        proxy=_proxies(public, proxy),
+        largest_upload=largest_upload * MIB,
+        account_quota=account_quota * 1024 * MIB,
+        provider=_provider(oidc_issuer, oidc_client, oidc_name),
+        **given,
+    )
     if until_parent_ends:
         serve_alongside(settings, host, port, _parent_ended())
         return
@@ -252,7 +268,7 @@ def _refusals() -> Iterator[None]:
         raise click.ClickException(words) from error
 
 
-def _site(storage: Path, database: str | None, **more: Any) -> "Site":
+def _site(storage: Path, database: str | None, **more: object) -> "Site":
     from nodulebench.web.portal.site import Site
 
     return Site.open(_settings(storage, database, **more))
@@ -295,10 +311,10 @@ def _proxies(address: str, given: str | None) -> str:
     return given
 
 
-def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":
+def _settings(storage: Path, database: str | None, **more: object) -> "Settings":
     from nodulebench.web.portal.site import Settings
 
-    return Settings(storage, database or "", **more)
+    return call_with(Settings, more, storage, database or "")
 
 
 def _fill(site: "Site") -> None:

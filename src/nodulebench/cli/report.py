@@ -2,13 +2,13 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from nodulebench.cli.options import (
     FILE,
     OwnKey,
+    call_with,
     option,
     own_key_options,
     print_next,
@@ -80,7 +80,7 @@ def command(
     own_key: OwnKey,
     evaluations: tuple[str, ...],
     baselines: tuple[str, ...],
-    **options: Any,
+    **options: object,
 ) -> None:
     r"""Write the report of DIR, the folder that evaluate wrote; only its tables are needed.
 
@@ -101,7 +101,7 @@ def command(
     is_issued = any(options[name] for name in ("laboratory", "number", "operator"))
     day = date or (datetime.now() if is_issued else None)
     issued = f"{day:%Y-%m-%d}" if day else ""
-    choice = ReportChoice(date=issued, **options)
+    choice = call_with(ReportChoice, options, date=issued)
     if is_sealed_set(folder):
         order = study_options(folder, own_key, evaluations)
         written = report_on_sealed(order, choice, out, baselines)

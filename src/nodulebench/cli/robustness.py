@@ -1,11 +1,11 @@
 """nodulebench robustness: relations that the marks of any algorithm must satisfy."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
-from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, weights_option
+from nodulebench.cli.options import FILE, POSITIVE, WHOLE, call_with, option, weights_option
 from nodulebench.cli.terminal import with_progress
 from nodulebench.i18n.translator import in_english
 
@@ -38,7 +38,7 @@ def command(
     tests: tuple[str, ...],
     weights: tuple[Path, ...],
     image: Literal["metaimage", "nifti", "dicom"],
-    **strictness: Any,
+    **strictness: object,
 ) -> int:
     r"""Test how ALGORITHM's marks change when the image CASE is changed in known ways.
 
@@ -57,7 +57,7 @@ def command(
         write_outcomes,
     )
 
-    choice = RobustnessChoice(**strictness)
+    choice = call_with(RobustnessChoice, strictness)
     asked = tests or tuple(TESTS)
     runs = check_case(algorithm, case, choice, asked, image, weights)
     outcomes = []

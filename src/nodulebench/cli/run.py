@@ -2,13 +2,14 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import click
 
 from nodulebench.cli.options import (
     COUNT,
     OwnKey,
+    call_with,
     executor_options,
     option,
     own_key_options,
@@ -59,7 +60,9 @@ def command(
     dry_run: bool,
     own_key: OwnKey,
     executor: ExecutorChoice,
-    **options: Any,
+    profile: Literal["native", "grand-challenge", "medperf", "map"] | None,
+    weights: tuple[Path, ...],
+    **options: object,
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
@@ -83,8 +86,8 @@ def command(
     from nodulebench.runner.check import needs_of
     from nodulebench.runner.run import RunChoice, run_algorithm
 
-    chosen = named_algorithm(algorithm, options.pop("profile"), options.pop("weights"))
-    choice = RunChoice(slots=executor.workers or 1, **options)
+    chosen = named_algorithm(algorithm, profile, weights)
+    choice = call_with(RunChoice, options, slots=executor.workers or 1)
     key = own_key.read()
     if dry_run:
         needs = needs_of(chosen, test_set, choice, key)

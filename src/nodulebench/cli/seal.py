@@ -1,7 +1,6 @@
 """nodulebench seal: sign a test set, encrypt its reference, and start its log."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -9,6 +8,7 @@ from nodulebench.cli.bundle import print_gaps
 from nodulebench.cli.options import (
     FILE,
     OwnKey,
+    call_with,
     own_key_options,
     print_next,
 )
@@ -22,7 +22,7 @@ from nodulebench.cli.terminal import ProgressLine
 @click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
 @click.option("--out", type=FILE, required=True, help="Folder of the sealed set.")
 @click.option("--encrypt-images", "encrypts_images", is_flag=True, help="Encrypt the images, too.")
-def command(own_key: OwnKey, out: Path, **options: Any) -> None:
+def command(own_key: OwnKey, out: Path, **options: object) -> None:
     r"""Seal the test set BUNDLE: its images stay readable, everything else needs a key.
 
     The policy names people's public keys. Your own key identifies you and signs, and each person's
@@ -35,7 +35,7 @@ def command(own_key: OwnKey, out: Path, **options: Any) -> None:
     """
     from nodulebench.custody.seal import SealOptions, seal_bundle
 
-    sealing = SealOptions(own_key=own_key.required(), out=out, **options)
+    sealing = call_with(SealOptions, options, own_key=own_key.required(), out=out)
     with ProgressLine() as line:
         made = seal_bundle(sealing, progress=line.tell)
     if made.already_sealed:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
     from nodulebench.evaluation.report import ReportChoice
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def evaluation_option(command: Command) -> Command:

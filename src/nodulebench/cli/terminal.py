@@ -194,8 +194,8 @@ class ProgressLine:
     def _show(self) -> None:
         what, done, of = self._current
         if self._is_terminal:
-            filled = done * BAR_WIDTH // of if of else 0
-            bar = "█" * filled + "░" * (BAR_WIDTH - filled) + f" {done}/{of} " if of else ""
+            call_with = done * BAR_WIDTH // of if of else 0
+            bar = "█" * call_with + "░" * (BAR_WIDTH - call_with) + f" {done}/{of} " if of else ""
             since = monotonic() - self._begin
             clock = f" {since:.0f} s" if self._clock is not None else ""
             words = harmless(" ".join(what.splitlines()))[:40]

@@ -1,10 +1,8 @@
 """nodulebench test-plan: fix a test and its acceptance criteria before it is run."""
 
-from typing import Any
-
 import click
 
-from nodulebench.cli.options import FILE, WHOLE, nodules_option, option, print_next
+from nodulebench.cli.options import FILE, WHOLE, call_with, nodules_option, option, print_next
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import in_english
 
@@ -24,7 +22,7 @@ def command() -> None:
 @nodules_option
 @click.option("--bootstraps", type=WHOLE, help="Number of bootstrap replicates.")
 @click.option("--seed", type=WHOLE, help="Seed of the bootstrap.")
-def freeze(**options: Any) -> None:
+def freeze(**options: object) -> None:
     r"""Bind criteria to a protocol and to the digests of a test set, and write the plan.
 
     \b
@@ -34,7 +32,7 @@ def freeze(**options: Any) -> None:
     from nodulebench.evaluation.plans import FreezeOptions, freeze_files
 
     with ProgressLine("freezing"):
-        plan, unattainable = freeze_files(FreezeOptions(**options))
+        plan, unattainable = freeze_files(call_with(FreezeOptions, options))
     click.echo(f"{plan.name}: {plan.test_set}, {plan.cases} cases, protocol {plan.protocol.name}")
     for criterion in plan.criteria:
         click.echo(f"  {criterion}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.options import COUNT, WHOLE, option
+from nodulebench.cli.options import COUNT, WHOLE, call_with, option
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _ListsNetworks(click.Command):
 @click.option(
     "--from", "start", type=click.Path(path_type=Path, exists=True), help="Weights to begin with."
 )
-def command(name: str, out: Path, **given: Any) -> None:
+def command(name: str, out: Path, **given: object) -> None:
     r"""Train a classifier or the network NAME.
 
     A classifier is that of the detector NAME (etrocad, m5l, mot_m5lv1), or second_look, the
@@ -111,7 +111,7 @@ def command(name: str, out: Path, **given: Any) -> None:
     from nodulebench.detection.catalogue import known_networks
     from nodulebench.detection.train_network import TrainOptions
 
-    options = TrainOptions(**given)
+    options = call_with(TrainOptions, given)
     if options.patience is not None and not options.held_back:
         raise click.UsageError("--patience takes --stop-by too, the folds that decide.")
     if options.without_fold is not None and options.folds != (None,):

@@ -1,12 +1,12 @@
 """nodulebench verify: recompute the numbers of a folder of results, and check its signature."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.options import FILE, OwnKey, nodules_option, own_key_options
+from nodulebench.cli.options import FILE, OwnKey, call_with, nodules_option, own_key_options
 from nodulebench.cli.output.evaluation import OWNER_UNKNOWN, print_check, signature_text
 from nodulebench.cli.output.evaluation import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
 def command(
     folder: Path,
     public_key: Path | None,
+    reference: Path | None,
     own_key: OwnKey,
     checkpoints: tuple[Path, ...],
     images: Path | None,
-    **given: Any,
+    **given: object,
 ) -> int:
     r"""Recompute every number in DIR, and print each difference on a line.
 
@@ -66,8 +67,8 @@ def command(
     from nodulebench.evaluation.verify import Originals, verify_folder
 
     if is_from_stored_results(folder):
-        return _verify_from_stored(folder, public_key, given["reference"], own_key)
-    originals = Originals(**given) if given["reference"] is not None else None
+        return _verify_from_stored(folder, public_key, reference, own_key)
+    originals = None if reference is None else call_with(Originals, given, reference=reference)
     if (originals is None and any(given.values())) or (originals and not originals.marks):
         raise click.UsageError("--reference and --marks go together; other files need both")
     from nodulebench.custody import is_sealed

@@ -1,12 +1,19 @@
 """nodulebench annotate observer: readers classify false positives; readers are compared."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from nodulebench.cli.annotate.options import BY
-from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_next, print_written
+from nodulebench.cli.options import (
+    COUNT,
+    FILE,
+    POSITIVE,
+    call_with,
+    option,
+    print_next,
+    print_written,
+)
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
@@ -123,7 +130,7 @@ for part in (open_for, ask, answer, status):
 @click.option("--annotated", type=FILE, help="Reference of all lesions in the source data.")
 @click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
 @click.option("--out", type=FILE, required=True, help="Folder of the study.")
-def select(**options: Any) -> None:
+def select(**options: object) -> None:
     r"""Choose the false positives of MARKS that readers shall classify.
 
     MARKS is a submission, or the folder of an evaluation.
@@ -135,7 +142,7 @@ def select(**options: Any) -> None:
     from nodulebench.annotation.observer_selection import SelectOptions, select_files
 
     with ProgressLine("selecting"):
-        selection = select_files(SelectOptions(**options))
+        selection = select_files(call_with(SelectOptions, options))
     for name, count in selection.flow.items():
         click.echo(f"{name.replace('_', ' '):<18} {count:>6}")
     out = options["out"]
@@ -153,7 +160,7 @@ def select(**options: Any) -> None:
 @option("--agreement", COUNT, 3, "How many readers make it a nodule.", to="minimum_agreement")
 @click.option("--out", type=FILE, required=True, help="Folder for both references.")
 def conclude(
-    study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: Any
+    study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: object
 ) -> None:
     r"""Count readers' calls by agreement, and add what enough of them call a nodule.
 
@@ -166,7 +173,7 @@ def conclude(
     from nodulebench.annotation.observer_conclusion import conclude_files
 
     with ProgressLine("scoring"):
-        found, scored = conclude_files(study, calls, reference, out, **chosen)
+        found, scored = call_with(conclude_files, chosen, study, calls, reference, out)
     click.secho(f"{'readers':>7} {'at least':>9} {'exactly':>8}", bold=True)
     for level, at_least, exactly in found.levels.rows():
         click.echo(f"{level:>7} {at_least:>9} {exactly:>8}")
@@ -188,7 +195,7 @@ def conclude(
 @click.option("--algorithm", help="The reader that is an algorithm: the others are compared to it.")
 @option("--covariance", ["jackknife", "delong"], "jackknife", "How ratings of cases covary.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
-def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
+def analyse(readings: Path, out: Path | None, **choice: object) -> None:
     r"""Compare ways of reading, or readers with an algorithm (Obuchowski and Rockette).
 
     READINGS is a table of treatment, reader_id, case_id, rating, is_abnormal; or, with --readers,
@@ -201,7 +208,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
     from nodulebench.annotation.reader_study import StudyChoice, analyse_readers
 
     with ProgressLine("analysing"):
-        analysis = analyse_readers(readings, StudyChoice(**choice), out=out)
+        analysis = analyse_readers(readings, call_with(StudyChoice, choice), out=out)
     count = len({reader["reader_id"] for reader in analysis["readers"]})
     click.echo(
         f"{analysis['metric']} of {count} readers on {analysis['cases']} cases, "

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,7 @@ from nodulebench.cli.options import FILE, Command, option, print_next
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
+    from nodulebench.annotation.batch import Batch
     from nodulebench.annotation.project import ProjectHandle
 
 
@@ -29,7 +30,7 @@ def one_candidate(command: Command) -> Command:
     return FOLDER(command)
 
 
-def signed(command: Callable[..., Any]) -> Callable[..., Any]:
+def signed(command: Callable[..., object]) -> Callable[..., object]:
     """Add --by and --key; the command gets the project as ``handle``, opened with that key."""
 
     @BY
@@ -37,8 +38,8 @@ def signed(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
     @wraps(command)
     def opened(
-        folder: Path, key: Path | None, key_passphrase_file: Path | None, **given: Any
-    ) -> Any:
+        folder: Path, key: Path | None, key_passphrase_file: Path | None, **given: object
+    ) -> object:
         return command(handle=opened_handle(folder, key, key_passphrase_file), **given)
 
     return opened
@@ -56,7 +57,7 @@ def opened_handle(folder: Path, key: Path | None, passphrase_file: Path | None) 
 MOST_LINES = 40
 
 
-def tell_batch(handle: Any, batch_id: str, batch: Any = None) -> None:
+def tell_batch(handle: "ProjectHandle", batch_id: str, batch: "Batch | None" = None) -> None:
     """Print the state of a batch, its first open tasks, and the next command."""
     batch = batch or handle.batch(batch_id)
     click.echo(f"{batch_id}: {batch.state}")
@@ -69,7 +70,7 @@ def tell_batch(handle: Any, batch_id: str, batch: Any = None) -> None:
     print_next(f"nodulebench annotate review {_next(batch, handle.folder, batch_id)}")
 
 
-def _open_tasks(batch: Any) -> Iterator[str]:
+def _open_tasks(batch: "Batch") -> Iterator[str]:
     reviewer = batch.order.reviewer_id
     for case_id, reader in batch.missing_readings:
         yield f"{case_id}: waits for the reading of {reader}"
@@ -93,7 +94,7 @@ def _open_tasks(batch: Any) -> Iterator[str]:
         yield "waits for the approval of the commission"
 
 
-def _next(batch: Any, folder: Any, batch_id: str) -> str:
+def _next(batch: "Batch", folder: Path, batch_id: str) -> str:
     """The command for which a batch waits."""
     place = f"{folder} {batch_id}"
     if batch.state == "reading":
@@ -112,5 +113,5 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
         return f"release {place} --by {who}"
     if batch.state == "released":
         return f"export {folder} REFERENCE"
-    who = {"typing": "READER", "review": batch.order.reviewer_id}.get(batch.state, "ARBITRATOR")
-    return f"export-tasks {place} FILE --by {who}"
+    people = {"typing": "READER", "review": batch.order.reviewer_id}
+    return f"export-tasks {place} FILE --by {people.get(batch.state, 'ARBITRATOR')}"

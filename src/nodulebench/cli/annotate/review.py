@@ -1,7 +1,7 @@
 """nodulebench annotate review: take a batch from blind readings to release."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from nodulebench.cli.annotate.options import (
     signed,
     tell_batch,
 )
-from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
+from nodulebench.cli.options import FILE, SHARE, call_with, option, print_next, print_written
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
 @click.option("--commitment", type=FILE, help="Another file for your part of the draw.")
 @signed
-def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
+def open_cases(
+    handle: "ProjectHandle", batch_id: str, case_ids: tuple[str, ...], **given: object
+) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.
 
     The reviewer is drawn when all have read, from the commitment that you make now: see
@@ -45,7 +47,8 @@ def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: A
     from nodulebench.annotation.reviewer_draw import commitment_file, open_batch
     from nodulebench.annotation.tasks import unread_cases
 
-    open_batch(handle, batch_id=batch_id, case_ids=case_ids or unread_cases(handle), **given)
+    cases = case_ids or unread_cases(handle)
+    call_with(open_batch, given, handle, batch_id=batch_id, case_ids=cases)
     order = handle.batch(batch_id).order
     if order.sealed:
         click.echo("committed to the draw of the reviewer; the commitment is sealed in the log")
@@ -64,7 +67,7 @@ def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: A
 @click.option("--redraw", metavar="REASON", help="As arbitrator: the commitment is lost.")
 @signed
 def draw(
-    handle: Any, batch_id: str, actor_id: str, redraw: str | None, **given: Path | None
+    handle: "ProjectHandle", batch_id: str, actor_id: str, redraw: str | None, **given: Path | None
 ) -> None:
     r"""Draw the reviewer of a BATCH that all have read, by the commitment that 'open' made.
 
@@ -248,7 +251,7 @@ def _shown(value: float | None) -> str:
 @BATCH
 @click.argument("file", type=FILE)
 @signed
-def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
+def ask(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> None:
     r"""Write a person's open tasks in a BATCH to a CSV FILE, with a column for the answers.
 
     Readers are asked for types, the reviewer whether to agree, arbitrators for a ruling.
@@ -274,7 +277,7 @@ def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
 @BATCH
 @click.argument("file", type=FILE)
 @signed
-def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
+def answer(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> None:
     r"""Submit the answers in a CSV FILE of 'export-tasks'; rows without an answer stay open.
 
     \b
@@ -291,7 +294,7 @@ def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
 @BATCH
 @click.argument("reading", type=FILE, required=False)
 @signed
-def revise(handle: Any, batch_id: str, reading: Path | None, actor_id: str) -> None:
+def revise(handle: "ProjectHandle", batch_id: str, reading: Path | None, actor_id: str) -> None:
     r"""Submit cases of a BATCH again, after seeing the findings of others.
 
     READING holds all your nodules in the cases that all have read, not only your changes. Without
@@ -333,7 +336,7 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
     "--repeat-seed", type=int, help="Seed of these cases; default: a secret random number."
 )
 @click.option("--exam", type=FILE, help="exam.json: only people who passed take part.")
-def start(**options: Any) -> None:
+def start(**options: object) -> None:
     r"""Make the FOLDER of an annotation project.
 
     \b
@@ -341,7 +344,7 @@ def start(**options: Any) -> None:
     """
     from nodulebench.annotation.project import StartProjectOptions, start_project
 
-    handle = start_project(StartProjectOptions(**options))
+    handle = start_project(call_with(StartProjectOptions, options))
     for team in handle.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     folder = handle.folder
@@ -358,7 +361,7 @@ def start(**options: Any) -> None:
 @BATCH
 @click.argument("reading", type=FILE)
 @signed
-def read(handle: Any, batch_id: str, reading: Path, actor_id: str) -> None:
+def read(handle: "ProjectHandle", batch_id: str, reading: Path, actor_id: str) -> None:
     r"""Submit a reader's file for all cases of a BATCH; the last one starts the check.
 
     \b
@@ -374,13 +377,13 @@ def read(handle: Any, batch_id: str, reading: Path, actor_id: str) -> None:
 @one_candidate
 @click.argument("type", metavar="TYPE")
 @signed
-def state_type(**fields: Any) -> None:
+def state_type(handle: "ProjectHandle", **fields: object) -> None:
     r"""State the TYPE of a nodule that you drew.
 
     \b
     nodulebench annotate review type panel/ b1 ct-1 candidate-1 solid --by bo
     """
-    _step("type", **fields)
+    _step("type", handle, fields)
 
 
 @command.command("decide")
@@ -388,13 +391,13 @@ def state_type(**fields: Any) -> None:
 @click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
 @COMMENT
 @signed
-def decide(**fields: Any) -> None:
+def decide(handle: "ProjectHandle", **fields: object) -> None:
     r"""Review a candidate, as the leader of another team.
 
     \b
     nodulebench annotate review decide panel/ b1 ct-1 candidate-1 --agree --by dee
     """
-    _step("review", **fields)
+    _step("review", handle, fields)
 
 
 @command.command("add")
@@ -403,7 +406,7 @@ def decide(**fields: Any) -> None:
 @click.argument("nodules", metavar="FILE", type=FILE)
 @COMMENT
 @signed
-def add(handle: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
+def add(handle: "ProjectHandle", batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
     r"""Add nodules that every reader missed, as the leader of another team.
 
     FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
@@ -423,7 +426,7 @@ def add(handle: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) 
 @COMMENT
 @signed
 def correct(
-    handle: Any,
+    handle: "ProjectHandle",
     batch_id: str,
     case_id: str,
     candidate_id: str,
@@ -450,7 +453,9 @@ def correct(
 @BATCH
 @CASES
 @signed
-def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
+def finish(
+    handle: "ProjectHandle", batch_id: str, case_ids: tuple[str, ...], actor_id: str
+) -> None:
     r"""Finish the review of CASEs, or of all: candidates are decided, and nothing is missing.
 
     \b
@@ -471,13 +476,13 @@ def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str)
 )
 @COMMENT
 @signed
-def arbitrate(**fields: Any) -> None:
+def arbitrate(handle: "ProjectHandle", **fields: object) -> None:
     r"""Decide a dispute, as arbitrator.
 
     \b
     nodulebench annotate review arbitrate panel/ b1 ct-1 candidate-2 --no-nodule --by eve
     """
-    _step("arbitrate", **fields)
+    _step("arbitrate", handle, fields)
 
 
 @command.command("candidates")
@@ -514,27 +519,27 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
 )
 @COMMENT
 @signed
-def approve(**fields: Any) -> None:
+def approve(handle: "ProjectHandle", **fields: object) -> None:
     r"""Approve a BATCH for release, as commission, or reject it.
 
     \b
     nodulebench annotate review approve panel/ b1 --inspected sufficiency \
         --inspected heterogeneity --inspected labels --inspected ethics --by zoe
     """
-    _step("approve", **fields)
+    _step("approve", handle, fields)
 
 
 @command.command("release")
 @FOLDER
 @BATCH
 @signed
-def release(**fields: Any) -> None:
+def release(handle: "ProjectHandle", **fields: object) -> None:
     r"""Release a BATCH in which no dispute is open.
 
     \b
     nodulebench annotate review release panel/ b1 --by eve
     """
-    _step("release", **fields)
+    _step("release", handle, fields)
 
 
 @command.command("warnings")
@@ -603,8 +608,8 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
         tell_batch(handle, name, known_batch(batches, name))
 
 
-def _step(step: str, handle: Any, actor_id: str, **fields: Any) -> None:
+def _step(step: str, handle: "ProjectHandle", fields: dict[str, object]) -> None:
     from nodulebench.annotation.steps import step_of
 
-    handle.act(actor_id, step_of({"step": step, **fields}))
-    tell_batch(handle, fields["batch_id"])
+    handle.act(str(fields.pop("actor_id")), step_of({"step": step, **fields}))
+    tell_batch(handle, str(fields["batch_id"]))
