@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -71,34 +71,33 @@ keep_examples(nodulebench)
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run a command, and exit with one of the statuses that ``help`` lists."""
-    with guarded():
-        _run_command(sys.argv[1:] if arguments is None else arguments)
-
-
-def _run_command(given: list[str]) -> NoReturn:
+    given = sys.argv[1:] if arguments is None else arguments
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
-    try:
-        outcome: Any = nodulebench.main(given, prog_name="nodulebench", standalone_mode=False)
-    except NoduleBenchError as error:
-        if is_debug:
-            raise
-        for line in _message(error).splitlines():
-            click.echo(f"error: {line}", err=True)
-        sys.exit(PROBLEM)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):  # click turns a KeyboardInterrupt into an Abort
-        click.echo("stopped", err=True)
-        sys.exit(STOPPED)
-    except OSError as error:
-        if is_debug:
-            raise
-        where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {where}{error.strerror or error}", err=True)
-        sys.exit(PROBLEM)
-    sys.exit(outcome if isinstance(outcome, int) else DONE)
+    with guarded():
+        try:
+            outcome: object = nodulebench.main(
+                given, prog_name="nodulebench", standalone_mode=False
+            )
+        except NoduleBenchError as error:
+            if is_debug:
+                raise
+            for line in _message(error).splitlines():
+                click.echo(f"error: {line}", err=True)
+            sys.exit(PROBLEM)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):  # click turns a KeyboardInterrupt into an Abort
+            click.echo("stopped", err=True)
+            sys.exit(STOPPED)
+        except OSError as error:
+            if is_debug:
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"error: {where}{error.strerror or error}", err=True)
+            sys.exit(PROBLEM)
+        sys.exit(outcome if isinstance(outcome, int) else DONE)
 
 
 def run() -> NoReturn:

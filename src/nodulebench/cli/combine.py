@@ -13,7 +13,7 @@ from nodulebench.cli.options import (
     print_notices,
     print_written,
 )
-from nodulebench.cli.output.tables import print_rows
+from nodulebench.cli.output import print_rows
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from nodulebench.cli.options import (
     own_key_options,
     print_written,
 )
-from nodulebench.cli.output.comparison import print_comparison, print_gate
+from nodulebench.cli.output import print_comparison, print_gate
 from nodulebench.cli.stored_results import (
     compare_on_sealed,
     evaluation_option,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, option
-from nodulebench.cli.output.evaluation import print_table
+from nodulebench.cli.output import print_table
 from nodulebench.cli.terminal import tell_line
 
 

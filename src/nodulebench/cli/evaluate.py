@@ -16,7 +16,7 @@ from nodulebench.cli.options import (
     print_next,
     print_written,
 )
-from nodulebench.cli.output.evaluation import print_evaluation, print_missed
+from nodulebench.cli.output import print_evaluation, print_missed
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
 from nodulebench.core.json_types import JsonObject

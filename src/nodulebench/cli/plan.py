@@ -16,7 +16,7 @@ from nodulebench.cli.options import (
     call_with,
     option,
 )
-from nodulebench.cli.output.tables import print_sample_size
+from nodulebench.cli.output import print_sample_size
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english

@@ -37,16 +37,6 @@ def harmless(text: str) -> str:
     return _COMMANDS.sub(lambda match: _shown(match[0]), text)
 
 
-def _harmless_in_colour(text: str, *, is_terminal: bool) -> str:
-    escape = "\x1b" if is_terminal else ""
-
-    def put(match: re.Match[str]) -> str:
-        ours = match[1]
-        return _shown(match[0]) if ours is None else (escape and escape + ours)
-
-    return _COMMANDS_OR_COLOURS.sub(put, text)
-
-
 def _marked(text: Any, *arguments: Any, **how: Any) -> str:
     """The result of ``click.style``, with our word instead of the escapes that it adds."""
     inner = str(text)
@@ -80,7 +70,11 @@ class _Guarded:
     def _clean(self, text: str) -> str:
         if not self._has_colours:
             return harmless(re.sub(_COLOURS, "", text) if _OURS in text else text)
-        return _harmless_in_colour(text, is_terminal=self.stream.isatty())
+        escape = "\x1b" if self.stream.isatty() else ""
+        return _COMMANDS_OR_COLOURS.sub(
+            lambda match: _shown(match[0]) if match[1] is None else escape and escape + match[1],
+            text,
+        )
 
     def writelines(self, lines: Any) -> None:
         for line in lines:

@@ -7,8 +7,8 @@ import click
 
 from nodulebench import __version__
 from nodulebench.cli.options import FILE, OwnKey, call_with, nodules_option, own_key_options
-from nodulebench.cli.output.evaluation import OWNER_UNKNOWN, print_check, signature_text
-from nodulebench.cli.output.evaluation import print_sealed_verdict as print_verdict
+from nodulebench.cli.output import OWNER_UNKNOWN, print_check, signature_text
+from nodulebench.cli.output import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.errors import raise_problems
 

@@ -1,1 +1,0 @@
-"""Results as text and tables for a terminal."""
