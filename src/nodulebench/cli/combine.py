@@ -1,7 +1,7 @@
 """nodulebench combine: candidate lists merged, or scores averaged on a common list."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import click
 
@@ -15,9 +15,6 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.output import print_rows
 from nodulebench.cli.terminal import ProgressLine
-
-if TYPE_CHECKING:
-    from nodulebench.matching.combine import Linkage, MergedPosition
 
 
 @click.command("combine")
@@ -58,8 +55,8 @@ def command(
     out: Path | None,
     table: Path | None,
     distance: float,
-    linkage: "Linkage",
-    place: "MergedPosition",
+    linkage: Literal["nearest", "single", "greedy"],
+    place: Literal["best", "mean"],
     lung_masks: Path | None,
     slack: float,
     candidates: Path | None,

@@ -131,6 +131,7 @@ SHORT = {
     "formats",
     "help",
     "options",
+    "output",
     "read",
     "view",
     "terminal",
