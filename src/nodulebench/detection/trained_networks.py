@@ -68,7 +68,7 @@ class TrainedNetwork:
             InputError: if there are no such weights.
         """
         if fold == "auto":
-            return choose(names, self.cards)
+            return choose_held_out(names[0], self.cards, names[1:])
         choice = choose_without(fold, names, self.cards)
         if choice is None:
             what = "was trained on all folds" if fold is None else f"left fold {fold} out"
@@ -227,11 +227,6 @@ def weight_files(path: Path) -> list[Path]:
     if not files:
         raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
     return files
-
-
-def choose(names: Sequence[str], cards: "Sequence[ModelCard]") -> Choice:
-    """The weights for a scan with several names; its fold is that of the first known one."""
-    return choose_held_out(names[0], cards, names[1:])
 
 
 SLACK_MM = 10.0

@@ -314,7 +314,10 @@ def seconds_left(name: str, folds: Sequence[int | None], course: Course) -> floa
 
     Folds that decide when training stops may end it sooner.
     """
-    left = {fold: _left(name, fold, course) for fold in folds}
+    left = {
+        fold: steps_left(planned_card(name, fold, course), stem_of(name, fold, course))
+        for fold in folds
+    }
     to_do = {fold: steps for fold, steps in left.items() if steps is not None}
     if not to_do:
         return None
@@ -369,10 +372,6 @@ def seconds_of(pace: Pace, name: str, fold: int | None, course: Course, steps: i
     )
     candidates = checked + scored + own
     return steps * pace.step + candidates * pace.candidate + litres * pace.litre
-
-
-def _left(name: str, fold: int | None, course: Course) -> int | None:
-    return steps_left(planned_card(name, fold, course), stem_of(name, fold, course))
 
 
 def _seconds_of_a_candidate(network: Network, examples: Examples) -> float:

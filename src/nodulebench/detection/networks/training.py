@@ -391,17 +391,12 @@ def _follow(learner: Learner, how: Recipe) -> None:
         return
     share = min(how.average, (learner.step + 1) / (learner.step + 10))
     with torch.no_grad():
-        for average, now in _pairs(learner):
+        state = learner.module.state_dict()
+        for name, average in learner.average.state_dict().items():
             if average.dtype.is_floating_point:
-                average.lerp_(now, 1 - share)
+                average.lerp_(state[name], 1 - share)
             else:
-                average.copy_(now)
-
-
-def _pairs(learner: Learner) -> Iterator[tuple[Tensor, Tensor]]:
-    now = learner.module.state_dict()
-    for name, average in learner.average.state_dict().items():
-        yield average, now[name]
+                average.copy_(state[name])
 
 
 def _area_of(
