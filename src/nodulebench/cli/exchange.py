@@ -39,7 +39,7 @@ def pack(
     nodulebench exchange pack set/ --out disk/ --record exchange.json --to developer.pub
     """
     from nodulebench.runner.exchange import pack as pack_cases
-    from nodulebench.runner.exchange import read_recipient
+    from nodulebench.security.keys import read_public_key
 
     key = own_key.read()
     with ProgressLine("packing") as line:
@@ -47,7 +47,7 @@ def pack(
             test_set,
             out,
             record,
-            read_recipient(recipient),
+            read_public_key(recipient),
             image_format=image,  # type: ignore[arg-type]
             own_key=key,
             progress=line.tell,

@@ -31,13 +31,6 @@ from nodulebench.io.dicom.series import Series, group_series
 from nodulebench.io.dicom.slices import NoSlices, SliceHeader, read_slices
 from nodulebench.io.folders import files_below
 
-__all__ = [
-    "JOURNAL",
-    "Curation",
-    "curate",
-]
-
-
 JOURNAL = "journal.jsonl"
 
 
@@ -275,7 +268,11 @@ def _without_duplicates(
 ) -> list[ExaminedSeries]:
     """Exclude admitted series that are duplicates, or in a list of another set."""
     numbers = [number for number, series in enumerate(examined) if series.is_admitted]
-    scans = [_fingerprint(examined[number]) for number in numbers]
+    scans = []
+    for series in (examined[number] for number in numbers):
+        text = series.perceptual_hash
+        hashed = PerceptualHash.from_text(text) if text else None
+        scans.append(Fingerprint(series.uid, series.pixel_sha256, hashed))
     result = list(examined)
     duplicates = find_duplicates(
         scans,
@@ -288,10 +285,3 @@ def _without_duplicates(
             is_waived = reason.code in limits.waived
             result[number] = result[number].with_reason(reason, is_waived=is_waived)
     return result
-
-
-def _fingerprint(series: ExaminedSeries) -> Fingerprint:
-    text = series.perceptual_hash
-    return Fingerprint(
-        series.uid, series.pixel_sha256, PerceptualHash.from_text(text) if text else None
-    )

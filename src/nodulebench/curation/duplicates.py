@@ -88,7 +88,10 @@ def find_duplicates(
     reasons_of_scans = []
     for number, scan in enumerate(scans, start=1):
         reasons = [
-            CodedReason(_code_of(how), Notice("held_by_this_set", {"what": match}))
+            CodedReason(
+                how if how == "near_duplicate" else f"duplicate_{how}",
+                Notice("held_by_this_set", {"what": match}),
+            )
             for how, match in this_set.find(scan, least_similarity)
         ]
         reasons += [
@@ -103,10 +106,6 @@ def find_duplicates(
         reasons_of_scans.append(tuple(reasons))
         progress(number, len(scans))
     return reasons_of_scans
-
-
-def _code_of(how: str) -> str:
-    return how if how == "near_duplicate" else f"duplicate_{how}"
 
 
 UID_COLUMNS = ("series_uid", "seriesuid", "SeriesInstanceUID")

@@ -204,11 +204,7 @@ def _path_in(folder: Path, name: str, where: str) -> Path:
 
 
 def require_readable(folder: Path) -> None:
-    """Require files that others may read: started by root, the program runs as another user.
-
-    Raises:
-        InputError: if others may not read a file or folder.
-    """
+    """Require files that others may read: started by root, the program runs as another user."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return
     for path in (folder, *(paths_in(folder) if folder.is_dir() else ())):
@@ -227,17 +223,7 @@ def command_algorithm(
     given: tuple[Mount, ...] = (),
     weights: tuple[tuple[str, str], ...] = (),
 ) -> Algorithm:
-    """Return an algorithm that is a program of this installation.
-
-    Args:
-        name: name of the algorithm.
-        version: version of the installation.
-        command: the command to start.
-        folders: folders of the installation that the program needs.
-        environment: environment of the program.
-        given: mounts of the user's files and folders with weights.
-        weights: the files in these, and their digests.
-    """
+    """Return an algorithm that is a program of this installation."""
     run = RunContract(command=command)
     manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
     identity = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]
@@ -314,16 +300,17 @@ def named_algorithm(
 def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list[Algorithm]:
     """Return several algorithms; each takes the weights of its own parts.
 
-    Args:
-        given: their paths or names.
-        weights: files, and folders of them, for built-in detectors and networks.
-
     Raises:
         InputError: if one is not an algorithm, or a file of weights belongs to none of them.
     """
     _check_weights(weights)
     files = given_weights(weights)
-    own = {name: [] if Path(name).exists() else _own_weights(name, files) for name in given}
+    own: dict[str, list[WeightFile]] = {
+        name: [file for file in files if takes(system_names(name), file)]
+        if not Path(name).exists()
+        else []
+        for name in given
+    }
     taken = {file for some in own.values() for file in some}
     for file in files:
         if file not in taken:
@@ -341,17 +328,8 @@ def _check_weights(weights: Sequence[Path]) -> None:
             check_files(path)
 
 
-def _own_weights(name: str, files: Sequence[WeightFile]) -> list[WeightFile]:
-    return [file for file in files if takes(system_names(name), file)]
-
-
 def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algorithm:
     """Return built-in detectors and networks as a program that is run like any other.
-
-    Args:
-        names: the names that the user gave.
-        system: the detectors and networks.
-        weights: files, and folders of them, that the user gave.
 
     Raises:
         InputError: if the program could not read the weights.

@@ -56,14 +56,7 @@ def write_case(volume: Volume, name: str, folder: Path, run: RunContract) -> Non
 
 
 def write_image(volume: Volume, name: str, stem: Path, kind: InputFormat) -> Path:
-    """Write an image in one of three formats; return its file or folder.
-
-    Args:
-        volume: the image.
-        name: name of the case, from which UIDs are derived.
-        stem: path without the suffix of the format.
-        kind: the format.
-    """
+    """Write an image in one of three formats; return its file or folder."""
     if kind == "dicom":
         _write_dicom(volume, name, stem)
         return stem

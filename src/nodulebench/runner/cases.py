@@ -83,16 +83,6 @@ def run_cases(
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
     """Run an algorithm on cases; yield the outcome of each when it ends.
 
-    Args:
-        algorithm: the algorithm.
-        isolation: its isolation, which passed the self-test.
-        cases: the cases, in the order of processing.
-        images: provides the image of each case.
-        folder: folder for the files of the sandboxes.
-        slots: number of cases at the same time.
-        repeats: how often each case is read; the first time counts.
-        gpus: graphics cards reserved for each slot.
-
     Raises:
         InputError: if the program repeatedly does not start.
     """
@@ -136,11 +126,7 @@ def _arriving(work: Work, serving: int) -> Iterator[tuple[OpaqueCase, CaseRun]]:
 def while_it_starts(
     algorithm: Algorithm, runs: Iterator[tuple[OpaqueCase, CaseRun]]
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    """Yield outcomes until ``MOST_FAILED_STARTS`` consecutive starts of the program failed.
-
-    Raises:
-        InputError: after that many cases.
-    """
+    """Yield outcomes until ``MOST_FAILED_STARTS`` consecutive starts of the program failed."""
     failed_starts = 0
     for case, run in runs:
         yield case, run
@@ -158,7 +144,6 @@ class _StoppedError(Exception):
 
 
 def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
-    """Process cases in a slot of this thread until none is left."""
     cards = gpus[0] if gpus else ()
     try:
         with open_slot(
@@ -180,11 +165,7 @@ def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
 
 
 def end_if(stopped: threading.Event) -> None:
-    """End a running program when the run was stopped; called while it runs.
-
-    Raises:
-        _StoppedError: if the run was stopped.
-    """
+    """End a running program when the run was stopped; called while it runs."""
     if stopped.is_set():
         raise _StoppedError
 
@@ -246,11 +227,6 @@ def open_slot_worker(
     algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()
 ) -> Iterator[SlotWorker]:
     """Open a slot in its own thread, where an algorithm reads one case after another.
-
-    Args:
-        algorithm: the algorithm; an image as its archive.
-        isolation: name of the isolation.
-        gpus: the graphics cards that it may use.
 
     Raises:
         InputError: if the isolation fails its self-test, or the archive is not the declared image.
@@ -322,15 +298,6 @@ def run_cases_by(
     repeats: int = 1,
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
     """Run an algorithm on cases in workers; yield the outcome of each when it ends.
-
-    Args:
-        executor: an executor whose workers have the same files under the same paths.
-        algorithm: the algorithm; an image as its archive.
-        isolation: name of the isolation, which every worker tests.
-        cases: the cases, in the order of processing.
-        take: returns the path of a case's image, available from then on.
-        give_back: called when a case was read.
-        repeats: how often each case is read; the first time counts.
 
     Raises:
         InputError: if the isolation of a worker fails its self-test, or the program repeatedly does

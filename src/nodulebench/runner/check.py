@@ -84,7 +84,6 @@ def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
 
 
 def report_lines(run: CaseRun) -> list[Notice]:
-    """Return the notices on a run in addition to its state."""
     return [*([] if run.why is None else [run.why]), *run.notices]
 
 

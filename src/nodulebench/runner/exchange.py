@@ -31,7 +31,7 @@ from nodulebench.runner.case_input import write_case
 from nodulebench.runner.case_output import CATEGORY
 from nodulebench.runner.cases import OpaqueCase, opaque_cases
 from nodulebench.runner.test_set import open_run_set
-from nodulebench.security.keys import PrivateKey, PublicKey, read_public_key
+from nodulebench.security.keys import PrivateKey, PublicKey
 from nodulebench.security.vault import encrypted_for
 
 SCHEMA = "nodulebench/exchange@1"
@@ -172,10 +172,6 @@ def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
     back = [None if table is None else named_back(table) for table in (slices, submission.runs)]
     write_marks(replace(submission, marks=named_back(plain), slices=back[0], runs=back[1]), out)
     return Unpacked(plain.height, len(own), len(own) - plain["case_id"].n_unique())
-
-
-def read_recipient(path: Path) -> PublicKey:
-    return read_public_key(path)
 
 
 def _archive(volume: Volume, name: str, image_format: InputFormat) -> bytes:

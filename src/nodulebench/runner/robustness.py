@@ -479,14 +479,6 @@ def check_case(
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
     """Test an algorithm, by its name or command, on the image of a case in any format.
 
-    Args:
-        name_or_command: the algorithm.
-        case: the image.
-        choice: strictness of the tests.
-        names: names of the tests.
-        image_format: format of the image for a command.
-        weights: files, and folders of them, for built-in detectors and networks.
-
     Raises:
         InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
     """
@@ -500,11 +492,7 @@ def check_robustness(
     choice: RobustnessChoice = DEFAULT_CHOICE,
     names: Sequence[str] = tuple(TESTS),
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
-    """Test an algorithm on one case, relation by relation.
-
-    Raises:
-        InputError: if a test is unknown, or the case shows no lung.
-    """
+    """Test an algorithm on one case, relation by relation."""
     raise_problems(
         Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
         for name in names

@@ -14,7 +14,6 @@ from nodulebench import __version__
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Executor, Progress, no_progress
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.bundle import require_local_workers
@@ -252,17 +251,16 @@ def _stored(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
     run = replace(run, marks=_of(case, run.marks), slices=_of(case, run.slices))
     if not is_sealed:
         return run
-    return replace(run, output="", why=None if run.why is None else _wordless(run.why))
+    why = run.why
+    if why is not None:
+        values = {name: value for name, value in why.values.items() if name not in _UNSTATED}
+        why = replace(why, values=values)
+    return replace(run, output="", why=why)
 
 
 def _of(case: OpaqueCase, table: pl.DataFrame) -> pl.DataFrame:
     names = pl.Series("case_id", [case.case_id] * table.height, pl.String)
     return table.clone().replace_column(table.get_column_index("case_id"), names)
-
-
-def _wordless(notice: Notice) -> Notice:
-    values = {name: value for name, value in notice.values.items() if name not in _UNSTATED}
-    return replace(notice, values=values)
 
 
 def _write_log(folder: Path, case_id: str, run: CaseRun) -> None:

@@ -189,13 +189,6 @@ def place_nodules(
 ) -> tuple[InsertedNodule, ...]:
     """Choose positions in clear lung, apart from each other and from marks, large nodules first.
 
-    Args:
-        volume: the scan.
-        lungs: mask of the lung voxels.
-        diameters_mm: diameters of the nodules.
-        marks_mm: marks of the algorithm on the scan without nodules (n x 3).
-        random: random generator.
-
     Raises:
         InputError: if the lungs have too little space.
     """

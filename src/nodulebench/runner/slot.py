@@ -145,7 +145,6 @@ class Slot:
         return self._with_marks(run, volume, name) if run.state == "ok" else run
 
     def close(self) -> None:
-        """End a program that stayed."""
         self._calls = None
         self._stay.close()
 
@@ -167,14 +166,9 @@ class Slot:
             limits=limits_of(run.resources, self.gpus),
             folder=self.algorithm.folder,
             environment=dict(self.algorithm.environment) | profile.environment,
-            root=self._root(),
+            root=None if image is None else self.scratch.reachable([Mount(image, "/")])[0].source,
             space=self.scratch.space,
         )
-
-    def _root(self) -> Path | None:
-        if self.algorithm.root is None:
-            return None
-        return self.scratch.reachable([Mount(self.algorithm.root, "/")])[0].source
 
     def _execute(self) -> CaseRun:
         output, seconds = ProgramOutput(), self.algorithm.run.resources.timeout_s

@@ -322,11 +322,7 @@ class BurnedIn:
 
 
 def check_header(dataset: "Dataset") -> None:
-    """Refuse a slice whose header states that its image may hold text, frames included.
-
-    Raises:
-        NotCleanableError: if the header states so.
-    """
+    """Refuse a slice whose header states that its image may hold text, frames included."""
     groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
     for group in groups:
         if text_of(group, "BurnedInAnnotation").upper() == "YES":

@@ -54,11 +54,7 @@ def cleaned_elements(
     pseudonyms: Pseudonyms,
     memory: Memory,
 ) -> dict[int, bytes]:
-    """The elements that stay in a header or are added to it, by tag, each as bytes of a file.
-
-    Raises:
-        NotCleanableError: if an element that an image needs is not allowed.
-    """
+    """The elements that stay in a header or are added to it, by tag, each as bytes of a file."""
     encoding = encoding_of(dataset)
     sop_class = text_of(dataset, "SOPClassUID")
     cleaner = _Cleaner(identity, pseudonyms, sop_class)

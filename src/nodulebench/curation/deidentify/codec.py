@@ -43,22 +43,13 @@ class HeaderElement(Protocol):
 
 
 def encoding_of(dataset: "Dataset") -> tuple[bool, bool]:
-    """Whether the elements of a file are written as implicit VR, and little endian.
-
-    Raises:
-        ValueError: if the file names no transfer syntax.
-    """
+    """Whether the elements of a file are written as implicit VR, and little endian."""
     syntax = dataset.file_meta.TransferSyntaxUID
     return syntax.is_implicit_VR, syntax.is_little_endian
 
 
 def encoded(element: HeaderElement, encoding: tuple[bool, bool]) -> bytes:
-    """The bytes of an element in a file.
-
-    Args:
-        element: converted, or as it was read in the same encoding.
-        encoding: as returned by ``encoding_of``. All texts that stay are ASCII.
-    """
+    """The bytes of an element in a file."""
     from pydicom.filebase import DicomBytesIO
     from pydicom.filewriter import write_data_element
 
@@ -81,13 +72,6 @@ def file_of(
     elements: dict[int, bytes], picture: list[bytes], sop_class: str, instance: str, syntax: str
 ) -> tuple[bytes, list[bytes]]:
     """A whole file in order: everything except the pixels, and the pixels.
-
-    Args:
-        elements: the bytes of each element, by its tag.
-        picture: pieces of the element with the pixels, which is the last.
-        sop_class: UID of the class of the object.
-        instance: UID of the object.
-        syntax: UID of the transfer syntax that the elements are written in.
 
     Raises:
         ValueError: if an element is not allowed before the pixels of a file.
@@ -238,11 +222,7 @@ _FIRST, _SYNTAX, _FIRST_OF_BODY = 0x00020000, 0x00020010, 0x00030000
 
 
 def read_dataset(path: Path) -> "Dataset":
-    """The dataset of a file, its elements as they were read.
-
-    Raises:
-        NotCleanableError: if it is not a DICOM file.
-    """
+    """The dataset of a file, its elements as they were read."""
     with needs("images", "DICOM"):
         import pydicom
     try:

@@ -49,11 +49,7 @@ class Picture:
 
 
 def picture_in(dataset: "Dataset", element: HeaderElement, path: Path) -> Picture:
-    """The image of a slice.
-
-    Raises:
-        NotCleanableError: if it is not a CT image, or cannot be decoded.
-    """
+    """The image of a slice."""
     syntax = str(dataset.file_meta.TransferSyntaxUID)
     form = _Form.of(dataset)
     if syntax in UNCOMPRESSED:

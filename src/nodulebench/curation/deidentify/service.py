@@ -171,11 +171,7 @@ def _quarantine(dataset: "Dataset") -> None:
 
 
 def quarantine_text(dataset: "Dataset", picture: Picture) -> None:
-    """Refuse an image into which text is drawn.
-
-    Raises:
-        NotCleanableError: if text was found.
-    """
+    """Refuse an image into which text is drawn."""
     scales = scales_of(dataset, len(picture.frames))
     for number, (frame, scale) in enumerate(zip(picture.frames, scales, strict=True), start=1):
         text = find_text(frame, *scale)
@@ -208,11 +204,7 @@ def _cleaned(
 
 
 def quarantine_identities(header: bytes, identity: Identity, memory: Memory) -> None:
-    """Read back the bytes of a file before it is written; refuse it if it still identifies.
-
-    Raises:
-        NotCleanableError: if something still identifies.
-    """
+    """Read back the bytes of a file before it is written; refuse it if it still identifies."""
     with needs("images", "DICOM"):
         import pydicom
     elements = elements_in(header)
@@ -270,11 +262,7 @@ def quarantine_of(key_table: Path) -> Path:
 def list_quarantine(
     path: Path, files: Iterable[str], left_out: Iterable[tuple[str, Notice]]
 ) -> None:
-    """Update the list of refused files by the outcome of a run.
-
-    Raises:
-        InputError: if the list cannot be written.
-    """
+    """Update the list of refused files by the outcome of a run."""
     with file_lock(path):
         seen = {_writable(file) for file in files}
         rows = [row for row in _listed(path) if row["file"] not in seen]

@@ -126,11 +126,7 @@ class Container:
         return ("nsenter", f"--target={self.child}", "--net", "--")
 
     def wait_until_started(self) -> None:
-        """Wait until the program has begun, or the client has ended.
-
-        Raises:
-            OSError: if the engine could not start it.
-        """
+        """Wait until the program has begun, or the client has ended."""
         deadline = time.monotonic() + _STARTS_S
         while (ended := _ended(self.process.pid)) is None:
             pids = {pid for group in self._inside() for pid in group.pids() if _is_program(pid)}
@@ -261,11 +257,7 @@ def run_words(job: Job, group: str) -> list[str]:
 
 
 def mounted(source: Path | str, target: str, *, is_writable: bool = False) -> list[str]:
-    """Return the options that mount a folder or file.
-
-    Raises:
-        InputError: if its path has a character that is a separator for an engine.
-    """
+    """Return the options that mount a folder or file."""
     if any(letter in f"{source}{target}" for letter in ',"\n'):
         what = "has a comma or a quotation mark in its path, which engines cannot mount."
         raise InputError.at(source, what, "Move it, or use --isolation bubblewrap.")
@@ -460,7 +452,9 @@ class Podman(Engine):
         space, root = job.space, job.root or job.space / "root"
         settings = space / "containers.conf"
         if not settings.exists():
-            runtime = 'runtime = "runc"' if _is_first_version() else ""
+            # with control groups of version 1, since crun does not support both versions mixed
+            is_second = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+            runtime = "" if is_second else 'runtime = "runc"'
             if _USUAL.exists():  # without it, the self-test reports that calls are not filtered
                 calls = profile_of(json.loads(_USUAL.read_bytes()))
                 (space / _PROFILE).write_text(json.dumps(calls), encoding="utf-8")
@@ -498,8 +492,3 @@ def _processes() -> str:
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     most = _MOST_PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _MOST_PROCESSES)
     return f"--ulimit=nproc={most}:{most}"
-
-
-def _is_first_version() -> bool:
-    """Whether control groups are of version 1; crun does not support both versions mixed."""
-    return not Path("/sys/fs/cgroup/cgroup.controllers").exists()

@@ -57,7 +57,6 @@ def _fills(path: str, most: int) -> bool:
 
 
 def _forks() -> int:
-    """Return how many processes could be started at the same time."""
     started = []
     try:
         for _ in range(FORKS):
