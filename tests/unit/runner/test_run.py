@@ -102,7 +102,7 @@ def test_names_of_cases_do_not_reach_the_algorithm(tmp_path: Path) -> None:
 def test_a_missing_graphics_card_is_reported_before_anything_runs(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine", gpus=64)
     cases = images_set(tmp_path / "set", 2)
-    needs = needs_of(read_algorithm(folder), cases, RunChoice(), None, "")
+    needs = needs_of(read_algorithm(folder), cases, RunChoice(), None)
     assert not needs.is_met
     assert dict(needs.lines)["missing"] == "graphics cards"
     assert dict(needs.lines)["time"] == "at most 0.0 h (20 s a case)"
