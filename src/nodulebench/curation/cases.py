@@ -14,13 +14,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.examine import ExaminedSeries
-from nodulebench.curation.header_facts import (
-    Dose,
-    dose_of,
-    kernel_class_of,
-    scan_kinds,
-    vendor_of,
-)
+from nodulebench.curation.header_facts import Dose, dose_of, kernel_class_of, scan_kinds, vendor_of
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import CsvFile
 from nodulebench.io.dicom.sr_content import ReportedDose, dose_events

@@ -287,7 +287,6 @@ def _difficulty(reference: Reference) -> dict[str, float | None]:
 
 
 def _share(holds: pl.Series) -> float | None:
-    """The share of true values, among those that are not null."""
     stated = holds.drop_nulls()
     return int(stated.sum()) / len(stated) if len(stated) else None
 

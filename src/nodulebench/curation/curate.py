@@ -99,11 +99,7 @@ def _read(path: Path) -> tuple[dict[str, ExaminedSeries], int]:
 FILES_AT_A_TIME = 64
 SECONDS_PER_FILE = 30.0
 SECONDS_PER_SERIES = 600.0
-PRELOAD = (
-    "nodulebench.curation.examine",
-    "pydicom.pixels",
-    "scipy.ndimage",
-)
+PRELOAD = ("nodulebench.curation.examine", "pydicom.pixels", "scipy.ndimage")
 
 
 @dataclass(frozen=True)
@@ -166,7 +162,6 @@ def curate(
 
 
 def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
-    """The files below a folder, and the folders that cannot be read."""
     closed: list[NoSlices] = []
 
     def tell(error: OSError) -> None:
@@ -179,7 +174,6 @@ def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
 def _read_headers(
     paths: Sequence[str], executor: Executor, progress: Progress
 ) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
-    """The slices of all files, and the files that have none."""
     slices: list[SliceHeader] = []
     others: list[NoSlices] = []
     read = map_in_batches(
@@ -213,7 +207,6 @@ def _examine_all(
     executor: Executor,
     progress: Progress,
 ) -> list[ExaminedSeries]:
-    """Every series examined, now or in an earlier run."""
     keys = [series_key(group, limits) for group in groups]
     pending = [number for number, key in enumerate(keys) if key not in journal.known]
     lost: dict[int, ExaminedSeries] = {}

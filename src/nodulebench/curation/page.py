@@ -46,7 +46,7 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
             find=translate("curated.find"),
             style="curation.css",
             script="curation.js",
-        ),
+        )
     )
 
 
@@ -75,7 +75,6 @@ def _facts(curation: Curation, translate: Translator) -> list[tuple[str, str]]:
 
 
 def _flow(curation: Curation, translate: Translator) -> Markup:
-    """Series that are left after each group of checks, and those that it excluded."""
     fell = Counter(series.reasons[0].code for series in curation.series if series.reasons)
     left = len(curation.series)
     steps = [Step(translate("curated.found", count=left)), Step("")]

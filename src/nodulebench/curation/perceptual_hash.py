@@ -34,7 +34,6 @@ class PerceptualHash:
     """0 or 1; levels x cells."""
 
     def to_text(self) -> str:
-        """The text form in a list: number of levels and packed bits."""
         packed = zlib.compress(np.packbits(self.bits).tobytes(), 9)
         return f"1:{len(self.bits)}:{base64.b64encode(packed).decode()}"
 

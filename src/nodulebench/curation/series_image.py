@@ -189,7 +189,6 @@ class Levels(NamedTuple):
 
 
 def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
-    """Measure lungs and their borders in a coarse image."""
     image, step = thinned_out(hu, step_mm)
     area = lung_areas_cm2(image, step)
     levels = two_levels(image)
@@ -308,7 +307,6 @@ def thumbnails(image: SeriesImage) -> list[npt.NDArray[np.uint8]]:
 
 
 def _shrunk(hu: CoarseArray, step_mm: FloatArray) -> npt.NDArray[np.uint8]:
-    """The image on a grid of square pixels, by nearest neighbour."""
     extent = np.array(hu.shape) * step_mm
     pixel = float(extent.max()) / SIDE
     rows, columns = (np.maximum(1, np.rint(extent / pixel))).astype(np.int64).tolist()

@@ -146,7 +146,6 @@ def _below(folder: Path, files: tuple[str, ...]) -> Iterator[str]:
 
 
 def _case_files(curation: Curation) -> pl.DataFrame:
-    """For every slice of an admitted series its file, and its frame in the file."""
     kinds = {"case_id": pl.String, "slice_index": pl.Int64, "file": pl.String, "frame": pl.Int64}
     rows = []
     for series in curation.admitted:

@@ -2,8 +2,5 @@
 
 from nodulebench.core.lazy_names import lazy_names
 
-_MODULES = {
-    "check_algorithm": "check",
-    "run_algorithm": "run",
-}
+_MODULES = {"check_algorithm": "check", "run_algorithm": "run"}
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

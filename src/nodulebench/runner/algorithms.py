@@ -9,12 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import nodulebench
-from nodulebench.core.algorithm import (
-    AlgorithmManifest,
-    RunContract,
-    RunInput,
-    RunProfile,
-)
+from nodulebench.core.algorithm import AlgorithmManifest, RunContract, RunInput, RunProfile
 from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
 from nodulebench.core.text import in_a_line
 from nodulebench.detection.systems import System, read_system, system_names
@@ -243,12 +238,7 @@ def command_algorithm(
 PROGRAM = "nodulebench.runner.builtin_program"
 WEIGHTS = "/opt/weights"
 """Folder inside the sandbox that contains the given weights, by their number."""
-_SAME_NUMBERS = (
-    "MKL_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_CORETYPE",
-    "OPENBLAS_NUM_THREADS",
-)
+_SAME_NUMBERS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS")
 """Variables that change the last digits of scores; passed on so that they equal ``detect``'s."""
 
 

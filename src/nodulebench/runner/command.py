@@ -108,9 +108,7 @@ CASE_ID = "case"
 
 @contextmanager
 def open_algorithm(
-    name_or_command: str,
-    image_format: InputFormat = "metaimage",
-    weights: Sequence[Path] = (),
+    name_or_command: str, image_format: InputFormat = "metaimage", weights: Sequence[Path] = ()
 ) -> Iterator[Algorithm]:
     """Open built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
 

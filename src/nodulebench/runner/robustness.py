@@ -300,7 +300,6 @@ class Bench:
         return expected, self.run(variant.name, variant.volume)
 
     def is_found_in(self, name: Notice, volume: Volume) -> BoolArray:
-        """Return which inserted nodules are found in a variant of the case with nodules."""
         return is_found(self.nodules, self.run(name, volume), self.choice.tolerance_mm)
 
     def random(self, purpose: int) -> np.random.Generator:
@@ -432,10 +431,7 @@ TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
         Notice("relation_flip_slices"),
         lambda bench: _exact(bench, flipped(bench.volume, 2)),
     ),
-    "mirror": (
-        Notice("relation_mirror"),
-        lambda bench: _highest(bench, mirrored(bench.volume)),
-    ),
+    "mirror": (Notice("relation_mirror"), lambda bench: _highest(bench, mirrored(bench.volume))),
     "crop": (Notice("relation_crop"), _crop),
     "noise": (
         Notice("relation_noise"),

@@ -283,7 +283,6 @@ def _written(
     out: Path,
     was_known: int,
 ) -> RunSummary:
-    """Write the submission of all runs, in the order of the test set."""
     runs = {name: journal.known[name] for name in cases.case_ids if name in journal.known}
     states = Counter(run.state for run in runs.values())
     write_marks(submission_of(algorithm, runs), out)
@@ -300,7 +299,6 @@ def _written(
 
 
 def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
-    """Return a submission with the marks of all cases and the state of each."""
     rows = [{"case_id": name, "state": run.state, **run.measured} for name, run in runs.items()]
     types = {column.name: column.dtype for column in RUNS.columns}
     marks = [MARKS.empty(), *(run.marks for run in runs.values())]

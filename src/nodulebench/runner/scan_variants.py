@@ -18,11 +18,7 @@ NOISE_GRAIN_PIXELS = 0.8
 LUNG_HU, TISSUE_HU = -500.0, 0.0
 """Voxels below the first change with the lung; voxels above the second do not change."""
 LOWEST_HU = -1024.0
-FLIPS = (
-    Notice("variant_flip_columns"),
-    Notice("variant_flip_rows"),
-    Notice("variant_flip_slices"),
-)
+FLIPS = (Notice("variant_flip_columns"), Notice("variant_flip_rows"), Notice("variant_flip_slices"))
 
 
 def stay(point_mm: FloatArray) -> FloatArray:

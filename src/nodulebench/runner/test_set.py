@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.sealed_images import (
-    SealedImages,
-    encrypted_images,
-    has_encrypted_images,
-)
+from nodulebench.custody.sealed_images import SealedImages, encrypted_images, has_encrypted_images
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.bundle import is_sealed

@@ -68,8 +68,7 @@ TEXTS: dict[str, Callable[[str], bool]] = {
     "PositionReferenceIndicator": _one_of("SN", "XY", "OM", "IC", "BB", "NA", "SM", "XP", "LM"),
     "RescaleType": _one_of("HU", "US", "HU_MOD", "PCT", "Z_EFF", "ED", "EDW", "MGML", "OD"),
     "WindowCenterWidthExplanation": _all_known(
-        _WORDS["description"] | {"window", "abdomen", "brain", "default"},
-        re.compile(r"window\d"),
+        _WORDS["description"] | {"window", "abdomen", "brain", "default"}, re.compile(r"window\d")
     ),
     "LossyImageCompressionMethod": _matches(r"ISO_\d{4,5}_\d"),
     "StackID": _matches(r"\d{1,4}"),

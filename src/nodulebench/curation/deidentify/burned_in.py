@@ -341,7 +341,6 @@ def check_header(dataset: "Dataset") -> None:
 
 
 def _groups(dataset: "Dataset", name: str) -> Iterator["Dataset"]:
-    """The items of one kind of functional group, of all frames."""
     for keyword in ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence"):
         for item in dataset.get(keyword) or []:
             yield from item.get(name) or []

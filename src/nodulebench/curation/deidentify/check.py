@@ -61,10 +61,7 @@ _NAMES = frozenset({"PatientName", "PatientID"})
 _METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
 _TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 _BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
-_FORMS = {
-    "DA": re.compile(r"\d{8}"),
-    "DT": re.compile(r"\d{8}(?:\d{2}){0,3}(?:\.\d{1,3})?"),
-}
+_FORMS = {"DA": re.compile(r"\d{8}"), "DT": re.compile(r"\d{8}(?:\d{2}){0,3}(?:\.\d{1,3})?")}
 ALLOWED_META = frozenset({0x00020000, 0x00020001, 0x00020002, 0x00020003}) | frozenset(
     {0x00020010, 0x00020012, 0x00020013}
 )

@@ -283,7 +283,6 @@ def _elements(head: bytes) -> dict[Any, Any]:
 
 @lru_cache(maxsize=16)
 def _encodings(element: Any | None) -> Any:
-    """The encodings of texts, from the element with the character set."""
     from pydicom.charset import convert_encodings, default_encoding
     from pydicom.dataelem import convert_raw_data_element
 

@@ -194,7 +194,6 @@ def _cleaned(
     pseudonyms: Pseudonyms,
     memory: Memory,
 ) -> list[bytes]:
-    """The bytes of a file without identities, its pixels last."""
     sop_class, own = (text_of(dataset, f"SOP{name}UID") for name in ("Class", "Instance"))
     others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
     cleaned = cleaned_elements(dataset, others, identity, pseudonyms, memory)

@@ -318,7 +318,6 @@ def _last(answer: "subprocess.CompletedProcess[bytes]") -> str:
 
 
 def _seconds(state: JsonObject) -> float | None:
-    """Return how long a container ran; None: it did not run, or still runs."""
     began, ended = _moment(state, "StartedAt"), _moment(state, "FinishedAt")
     if began is None or ended is None:
         return None
@@ -410,7 +409,6 @@ def _parts(root: Path, targets: set[str]) -> tuple[dict[str, str], dict[str, str
 
 
 def _archive(links: dict[str, str]) -> bytes:
-    """Return a root file system with links and a writable folder, as a tar file."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         folder = tarfile.TarInfo("tmp")
@@ -477,7 +475,6 @@ class Podman(Engine):
 
 
 def _make_root(root: Path) -> None:
-    """Create a root file system that has only mount points and links."""
     root.mkdir(mode=0o755)
     (root / "tmp").mkdir()
     (root / "tmp").chmod(0o1777)

@@ -168,7 +168,6 @@ def machine_parts() -> list[str]:
 
 
 def cards_of(gpus: tuple[int, ...]) -> list[str]:
-    """Return the device files of graphics cards."""
     if not gpus:
         return []
     shared = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")

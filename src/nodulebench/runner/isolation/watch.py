@@ -112,7 +112,6 @@ def _hear(ready: selectors.BaseSelector, fd: int, output: ProgramOutput) -> None
 
 
 def _hear_rest(ready: selectors.BaseSelector, ended: int, output: ProgramOutput) -> None:
-    """Read the rest in the pipes after the program has ended."""
     ready.unregister(ended)
     while events := ready.select(0):
         for key, _ in events:
