@@ -103,13 +103,6 @@ def next_event(
 
 
 def log_of(folder: Path, bundle: str, seal: EventSigner | None = None) -> EventLog[Event]:
-    """Return the log of a sealed set.
-
-    Args:
-        folder: the sealed set.
-        bundle: digest of its manifest.
-        seal: creates and checks the codes of events; None: codes are not checked.
-    """
     return EventLog(FolderStore(folder / layout.AUDIT), bundle, "the manifest", Event, seal)
 
 
@@ -192,11 +185,7 @@ class PolicySeal:
     """Signatures already checked: a log is read often, and checking takes time."""
 
     def make(self, content: bytes, person: str) -> str:
-        """Return the signature of the person who runs the program.
-
-        Raises:
-            InputError: if that is not ``person``.
-        """
+        """Return the signature of the person who runs the program."""
         statement = json.loads(content)
         number = statement["number"] if "step" in statement else statement["events"]
         known = [self._policy_at(number)] + (

@@ -92,11 +92,7 @@ def same_developer(name: str) -> str:
 
 
 def require_one_developer(name: str) -> None:
-    """Require a name in one script in common use.
-
-    Raises:
-        InputError: if it does.
-    """
+    """Require a name in one script in common use."""
     scripts = {_script(character) for character in same_developer(name) if character.isalpha()}
     if not (scripts <= {"LATIN", *_ASIAN} or (len(scripts) == 1 and scripts <= _SCRIPTS)):
         raise InputError.at(
@@ -192,12 +188,10 @@ class Use:
 
     @property
     def left(self) -> int:
-        """Evaluations that the developer still has."""
         return max(0, self.allowed - len(self.evaluations))
 
 
 def names_in(events: Sequence[Event]) -> Names:
-    """Return the developers in a log."""
     named = (event.facts.get("developer") for event in events)
     return Names(str(name) for name in named if name)
 
@@ -240,7 +234,6 @@ def evaluations_of(events: Sequence[Event]) -> tuple[ChargedEvaluation, ...]:
 
 
 def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
-    """Return the budget of every developer with a charged evaluation."""
     evaluations = evaluations_of(events)
     developers = dict.fromkeys(evaluation.developer for evaluation in evaluations)
     return tuple(

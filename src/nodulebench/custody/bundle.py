@@ -61,11 +61,7 @@ class SetImages:
 
 
 def curated_images(curated: Path, folder: Path | None, case_ids: Collection[str]) -> SetImages:
-    """Return the images of cases that a curation admitted, named by case and in order.
-
-    Raises:
-        InputError: if the folder is not a curation, or files no longer exist.
-    """
+    """Return the images of cases that a curation admitted, named by case and in order."""
     curation = read_case_files(curated, folder, case_ids)
     files = tuple(
         ImageFile(case_id, curation.folder / name, f"{case_id}/{tidy}")
@@ -80,9 +76,6 @@ def images_in(folder: Path, case_ids: Collection[str]) -> SetImages:
 
     A file belongs to the case named by one of its folders or by its own name. Otherwise a CT slice
     belongs to the case of its Series Instance UID. DICOM files of other series are skipped.
-
-    Raises:
-        InputError: if a file belongs to no case, two files have one name, or a bag cannot hold one.
     """
     known = set(case_ids)
     problems = Problems()

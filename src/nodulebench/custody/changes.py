@@ -61,7 +61,6 @@ class Change(ConfigModel):
 
     @property
     def digest(self) -> str:
-        """Digest by which an event names the change."""
         return bytes_digest(self.to_bytes())
 
 
@@ -83,12 +82,7 @@ def change_named(event: Event) -> str:
 def changes_of(
     events: Sequence[Event], read: Callable[[str], Change | None]
 ) -> tuple[dict[str, str | None], list[Problem]]:
-    """Return all files replaced and removed by changes, and the problems of changes.
-
-    Args:
-        events: the log.
-        read: returns the change of a digest; None: it does not exist, or was modified.
-    """
+    """Return all files replaced and removed by changes, and the problems of changes."""
     files: dict[str, str | None] = {}
     problems = []
     for event in events:
@@ -122,7 +116,6 @@ def _may(step: Step, name: str, digest: str | None) -> bool:
 
 
 def with_changes(listed: Mapping[str, str], changed: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the files of a set after its changes, with their digests."""
     files = {**listed, **changed}
     return {name: digest for name, digest in files.items() if digest is not None}
 
@@ -140,7 +133,6 @@ class StagedChange:
 
     @property
     def digest(self) -> str:
-        """Digest by which an event names the change."""
         return self.change.digest
 
     def apply(self) -> None:
@@ -171,14 +163,7 @@ def staging(folder: Path) -> Iterator[Path]:
 def staged(
     folder: Path, files: Path, removed: Iterable[str], listed: Mapping[str, str]
 ) -> StagedChange:
-    """Return the change that adds or replaces all files of a stage and removes others.
-
-    Args:
-        folder: the sealed set.
-        files: the folder that ``staging`` provides.
-        removed: files to remove.
-        listed: the files of the set so far, with their digests.
-    """
+    """Return the change that adds or replaces all files of a stage and removes others."""
     names = sorted(
         path.relative_to(files).as_posix() for path in files.rglob("*") if path.is_file()
     )
@@ -231,12 +216,10 @@ def read_change(folder: Path, digest: str) -> Change | None:
 
 
 def is_pending(folder: Path, digest: str) -> bool:
-    """Whether files of a change have not been applied yet."""
     return (folder / layout.change_stage(digest)).is_dir()
 
 
 def apply_change(folder: Path, change: Change) -> None:
-    """Move the files of a change that an event names to their targets."""
     stage = folder / layout.change_stage(change.digest)
     create_once(folder / layout.change_file(change.digest), change.to_bytes())
     for name, digest in change.files.items():

@@ -84,11 +84,9 @@ class Datasheet:
 
     @property
     def gaps(self) -> list[str]:
-        """Questions without an answer."""
         return [question.name for question in QUESTIONS if not self.answers.get(question.name)]
 
     def to_json(self) -> JsonObject:
-        """Return the content of datasheet.json."""
         return {
             "schema": SCHEMA,
             "title": self.title,
@@ -106,7 +104,6 @@ class Datasheet:
         }
 
     def to_markdown(self) -> str:
-        """Return the content of datasheet.md."""
         lines = [f"# Datasheet: {self.title}", ""]
         section = ""
         for question in QUESTIONS:
@@ -123,11 +120,6 @@ class Datasheet:
 
 
 def parse_answers(text: str, source: str) -> dict[str, str]:
-    """Return the answers in a TOML text.
-
-    Raises:
-        InputError: with one problem per field that is not a question.
-    """
     answers = parse_config(WrittenAnswers, text, source)
     return {name: answer for name, answer in dict(answers).items() if answer}
 
@@ -154,16 +146,7 @@ def make_datasheet(
     storage: str = "",
     evidence: Mapping[str, str] | None = None,
 ) -> Datasheet:
-    """Return the datasheet of a test set; people's statements override computed answers.
-
-    Args:
-        reference: the test set.
-        stated: people's statements.
-        policy: the policy of a sealed set.
-        images: what images the set has, and where.
-        storage: how the set is stored.
-        evidence: answers recorded by curation and annotation (``evidence_answers``).
-    """
+    """Return the datasheet of a test set; people's statements override computed answers."""
     computed = {
         "cases": _cases(reference),
         "nodules": _nodules(reference.nodules),

@@ -94,11 +94,7 @@ Chosen = tuple[TestProtocol, TestPlan | None]
 
 
 def open_for_evaluation(options: SealedEvaluateOptions) -> SealedSet:
-    """Open the set for a person who may score on it, and check its log against the checkpoints.
-
-    Raises:
-        InputError: if it cannot be opened, or its log was reset to an older state.
-    """
+    """Open the set for a person who may score on it, and check its log against the checkpoints."""
     opened = open_sealed(options.sealed, options.own_key, "evaluate")
     links = opened.log.check().links if options.checkpoints else ()
     people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
@@ -152,7 +148,6 @@ def identified_evaluation(options: SealedEvaluateOptions, chosen: Chosen) -> Cha
 def require_known_developer(
     opened: SealedSet, options: SealedEvaluateOptions, evaluation: ChargedEvaluation
 ) -> None:
-    """Require a developer whom the policy lists; the log records a refusal."""
     try:
         require_known(options.developer, opened.policy.reuse)
     except NotPermittedError as error:

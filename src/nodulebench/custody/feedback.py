@@ -68,11 +68,7 @@ def feedback(
     status: BudgetStatus,
     is_lower_better: IsLowerBetter = disclose_nothing,
 ) -> JsonObject:
-    """Return the feedback on one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
-
-    Raises:
-        InputError: if the policy names a metric that the evaluation does not have.
-    """
+    """Return what a developer receives at the levels ``verdict`` and ``rounded``."""
     algorithm = document.algorithms[0]
     answer: JsonObject = {
         "schema": SCHEMA,

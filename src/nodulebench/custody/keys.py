@@ -47,16 +47,10 @@ STORAGE = (
 
 
 def storage_statement(*, encrypts_images: bool) -> str:
-    """Return how a set is stored, for its datasheet."""
     return STORAGE.format(images="encrypted as well" if encrypts_images else "in plain form")
 
 
 def sealer(policy: CustodyPolicy, own_key: PrivateKey, where: str) -> str:
-    """Return who seals.
-
-    Raises:
-        InputError: if the key is not in the policy.
-    """
     line = own_key.public.line
     person = next((known.name for known in policy.people if known.key == line), None)
     if person is None:
@@ -66,11 +60,7 @@ def sealer(policy: CustodyPolicy, own_key: PrivateKey, where: str) -> str:
 
 
 def vault_of(stage: Path, own_key: PrivateKey, policy: CustodyPolicy) -> Vault:
-    """Return the vault that an interrupted run began, or a new one.
-
-    Raises:
-        InputError: if that run wrapped keys for other people.
-    """
+    """Return the vault that an interrupted run began, or a new one."""
     path = stage / layout.VAULT
     if not path.is_file():
         vault = new_vault(COMPARTMENTS, layout.compartment_of)
@@ -111,11 +101,7 @@ class KeyRow:
 
 
 def list_keys(sealed: Path) -> list[KeyRow]:
-    """List all people of a sealed set with their current keys; nothing is decrypted.
-
-    Raises:
-        InputError: if log or policy were changed.
-    """
+    """List all people of a sealed set with their current keys; nothing is decrypted."""
     state = examine(sealed)
     if state.problems:
         raise InputError(state.problems)
@@ -141,18 +127,7 @@ def list_keys(sealed: Path) -> list[KeyRow]:
 def admit(
     sealed: Path, own_key: PrivateKey, *, subject: str, roles: tuple[str, ...], key: Path
 ) -> Event:
-    """Admit a new person, or a known person with other roles or after a revocation.
-
-    Args:
-        sealed: the set.
-        own_key: the key custodian's key.
-        subject: the person to admit.
-        roles: their roles.
-        key: their public key, a ``.pub`` file.
-
-    Raises:
-        InputError: if the actor is not a key custodian, or the policy's rules forbid it.
-    """
+    """Admit a new person, or a known person with other roles or after a revocation."""
     opened = open_sealed(sealed, own_key, "manage")
     facts: dict[str, Fact] = {
         "subject": subject,
@@ -163,11 +138,7 @@ def admit(
 
 
 def rotate(sealed: Path, own_key: PrivateKey, *, key: Path, subject: str = "") -> Event:
-    """Replace one's own key or, as the key custodian, another person's lost key.
-
-    Raises:
-        InputError: if it is another person's key and the actor is not a key custodian.
-    """
+    """Replace one's own key or, as the key custodian, another person's lost key."""
     line = read_public_key(key).line
     opened = open_sealed(sealed, own_key, None if not subject else "manage")
     whose = subject or opened.person
@@ -180,11 +151,7 @@ def rotate(sealed: Path, own_key: PrivateKey, *, key: Path, subject: str = "") -
 
 
 def revoke(sealed: Path, own_key: PrivateKey, *, subject: str, reason: str) -> Event:
-    """Revoke a key: from this event on nothing is wrapped for it, and it signs nothing valid.
-
-    Raises:
-        InputError: if the actor is not a key custodian, no reason is given, or it is the last key.
-    """
+    """Revoke a key: from this event on nothing is wrapped for it, and it signs nothing valid."""
     if not reason.strip():
         raise InputError.at("revoke", "has no reason.", "Give --reason; it is logged.")
     opened = open_sealed(sealed, own_key, "manage")
@@ -194,16 +161,7 @@ def revoke(sealed: Path, own_key: PrivateKey, *, subject: str, reason: str) -> E
 
 
 def rekey(sealed: Path, own_key: PrivateKey, progress: Progress = no_progress) -> Event:
-    """Seal a whole set again under new data keys, after a key was revoked or stolen.
-
-    Args:
-        sealed: the set.
-        own_key: the key custodian's key.
-        progress: receives the number of files sealed again.
-
-    Raises:
-        InputError: if the actor is not a key custodian.
-    """
+    """Seal a whole set again under new data keys, after a key was revoked or stolen."""
     opened = open_sealed(sealed, own_key, "manage")
     vault, people = new_vault(COMPARTMENTS, layout.compartment_of), holders(opened.policy)
     with staging(opened.folder) as files:

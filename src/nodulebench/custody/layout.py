@@ -29,12 +29,7 @@ class SealedPath:
 
 
 def sealed_path_of(name: str, *, encrypts_images: bool = False) -> SealedPath:
-    """Return where a file goes: images and their list stay plain, everything else is sealed.
-
-    Args:
-        name: path of a file in the plain set.
-        encrypts_images: whether the images are sealed, too.
-    """
+    """Return where a file goes: images and their list stay plain, everything else is sealed."""
     plain = (IMAGE_LIST,) if encrypts_images else (IMAGES, IMAGE_LIST)
     if PurePosixPath(name).parts[0] in plain:
         return SealedPath(name, f"{PAYLOAD}/{name}", is_secret=False)
@@ -42,12 +37,10 @@ def sealed_path_of(name: str, *, encrypts_images: bool = False) -> SealedPath:
 
 
 def sealed_file(name: str) -> str:
-    """Return the path of a sealed file."""
     return f"{SECRETS}/{name}{SUFFIX}"
 
 
 def compartment_of(name: str) -> Compartment:
-    """Return the key compartment of a sealed file."""
     top, _, below = name.partition("/")
     if below and top in (RESULTS, IMAGES):
         return "results" if top == RESULTS else "images"
@@ -56,7 +49,6 @@ def compartment_of(name: str) -> Compartment:
 
 
 def change_file(digest: str) -> str:
-    """Return the file that lists the files of a change."""
     return f"{CHANGES}/{digest.removeprefix('sha256:')}.json"
 
 

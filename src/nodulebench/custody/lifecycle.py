@@ -34,21 +34,15 @@ class CopyCheck:
 
     @property
     def lost(self) -> int:
-        """Events that are missing in the copy."""
         return max(0, self.expected - self.events)
 
     @property
     def is_good(self) -> bool:
-        """Whether the copy could replace the set without loss."""
         return not self.problems and not self.lost
 
 
 def retire(sealed: Path, own_key: PrivateKey, reason: str) -> Event:
-    """End the use of a set: further evaluations are refused, with the reason.
-
-    Raises:
-        InputError: if the person has no permission, gives no reason, or the set is already retired.
-    """
+    """End the use of a set: further evaluations are refused, with the reason."""
     if not reason.strip():
         raise InputError.at("retire", "has no reason.", "Give --reason; it is logged.")
     opened = open_sealed(sealed, own_key, "retire")
@@ -64,17 +58,7 @@ def retire(sealed: Path, own_key: PrivateKey, reason: str) -> Event:
 def check_copy(
     copy: Path, checkpoints: Sequence[Path], own_key: PrivateKey | None = None
 ) -> CopyCheck:
-    """Check a copy without changing it: all files, the log, and what the key opens.
-
-    Args:
-        copy: the copy from the backup.
-        checkpoints: checkpoints of the set's log, stored elsewhere; without one, lost events
-            cannot be detected.
-        own_key: opens the copy.
-
-    Raises:
-        InputError: if a checkpoint cannot be read.
-    """
+    """Check a copy without changing it: all files, the log, and what the key opens."""
     events_by_checkpoint = {path: _events_of(path) for path in checkpoints}
     checked = verify_sealed(copy, own_key=own_key)
     events = len(checked.events)
@@ -97,11 +81,7 @@ def _events_of(path: Path) -> int:
 
 
 def export_reference(sealed: Path, own_key: PrivateKey, reason: str, out: Path) -> int:
-    """Write the sealed tables of a set in plain form into a new folder; return the file count.
-
-    Raises:
-        InputError: if the person has no permission, gives no reason, or the folder is not empty.
-    """
+    """Write the sealed tables of a set in plain form into a new folder; return the file count."""
     if not reason.strip():
         raise InputError.at("export", "has no reason.", "Give --reason; it is logged.")
     require_outside(out, sealed)
@@ -116,11 +96,7 @@ def export_reference(sealed: Path, own_key: PrivateKey, reason: str, out: Path) 
 
 
 def open_result(sealed: Path, own_key: PrivateKey, number: int) -> JsonObject:
-    """Return the stored result of an evaluation, by the number of its event in the log.
-
-    Raises:
-        InputError: if it does not exist or was changed, or the person has no permission.
-    """
+    """Return the stored result of an evaluation, by the number of its event in the log."""
     opened = open_sealed(sealed, own_key, "inspect")
     path, gone = stored_result_file(sealed, number), withdrawn_since(opened.events, number)
     if path is None and gone:

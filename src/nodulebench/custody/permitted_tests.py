@@ -71,15 +71,6 @@ def require_same_cases(plan: TestPlan, cases: int, withdrawn: int, reuse: Reuse)
 
     The number is public, so the refusal discloses nothing, and nothing is decrypted for it. After a
     withdrawal the set has fewer cases than ever before, so every older plan is refused.
-
-    Args:
-        plan: the frozen plan.
-        cases: number of cases in the set.
-        withdrawn: number of cases withdrawn from it.
-        reuse: the policy on reuse.
-
-    Raises:
-        OutdatedPlanError: with what to do next.
     """
     if plan.cases == cases:
         return
@@ -144,12 +135,7 @@ def _choosing(protocol: TestProtocol) -> dict[str, object]:
 
 
 def require_known(developer: str, reuse: Reuse) -> None:
-    """Require a developer whom the policy lists, with a name in one script.
-
-    Raises:
-        InputError: if the name is empty or mixes scripts.
-        NotPermittedError: if the policy lists other developers.
-    """
+    """Require a developer whom the policy lists, with a name in one script."""
     if not same_developer(developer):
         raise InputError.at("developer", "has no name.", "Evaluations are counted per developer.")
     require_one_developer(developer)

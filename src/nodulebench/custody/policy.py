@@ -90,7 +90,6 @@ APART: tuple[tuple[Role, Role, str], ...] = (
 
 
 def role_for(roles: tuple[Role, ...], action: Action) -> Role | None:
-    """Return the first role that allows an action; None: no role allows it."""
     return next((role for role in roles if action in MAY[role]), None)
 
 
@@ -106,7 +105,6 @@ def compartments_of(roles: Iterable[Role]) -> tuple[Compartment, ...]:
 
 
 def roles_that_may(action: Action) -> tuple[Role, ...]:
-    """Return all roles that allow an action."""
     return tuple(role for role in ROLES if action in MAY[role])
 
 
@@ -207,11 +205,7 @@ class CustodyPolicy(ConfigModel):
         return self
 
     def role_of(self, person: str, action: Action) -> Role:
-        """Return the role that allows a person's action.
-
-        Raises:
-            InputError: if the person is unknown, or has no such role.
-        """
+        """Return the role that allows a person's action."""
         known = {listed.name: listed.roles for listed in self.people}
         if person not in known:
             raise InputError.at(
@@ -229,11 +223,6 @@ class CustodyPolicy(ConfigModel):
 
 
 def parse_policy(text: str, source: str) -> CustodyPolicy:
-    """Parse a policy.
-
-    Raises:
-        InputError: with one problem per wrong field.
-    """
     return parse_config(CustodyPolicy, text, source)
 
 

@@ -36,11 +36,7 @@ class SealedImages:
         return list(self.files)
 
     def take(self, case_id: str) -> Path:
-        """Decrypt the images of a case; return their folder, or the image file.
-
-        Raises:
-            InputError: if a file was changed, or none of them is an image.
-        """
+        """Decrypt the images of a case; return their folder, or the image file."""
         top = self._folder(case_id)
         for name in self.files[case_id]:
             path = top / name
@@ -78,9 +74,6 @@ def sealed_images(folder: Path, own_key: PrivateKey) -> Iterator[SealedImages]:
 
     Decrypted files are in a folder that only its owner can enter, below the system's temporary
     folder (``TMPDIR``). It is removed at the end; after a killed process, by the next one.
-
-    Raises:
-        InputError: if the person has no permission, or anything was changed.
     """
     opened = open_sealed(folder, own_key, "evaluate")
     files = encrypted_images(opened)

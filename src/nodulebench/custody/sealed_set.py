@@ -53,11 +53,6 @@ class SealedSet:
 
     @property
     def events(self) -> list[Event]:
-        """All events so far.
-
-        Raises:
-            InputError: if the log was changed or truncated.
-        """
         return self.log.read()
 
     def record(
@@ -99,27 +94,17 @@ class SealedSet:
         return self.log.append(following)
 
     def require_unchanged(self, events: list[Event]) -> None:
-        """Require that no change was made to the set since it was opened.
-
-        Raises:
-            InputError: if, for example, a patient was withdrawn or a key replaced meanwhile.
-        """
+        """Require that no change was made to the set since it was opened."""
         if [name for event in events if (name := change_named(event))] != list(self.changes):
             what = "was changed by another process meanwhile."
             raise InputError.at(str(self.folder), what, "Run the command again.")
 
     def plain(self, name: str) -> bytes:
-        """Decrypt a sealed file in memory.
-
-        Raises:
-            InputError: if it was changed.
-        """
         path = self.folder / layout.sealed_file(name)
         return self.vault.open(path.read_bytes(), name, str(path))
 
     @property
     def secret_names(self) -> list[str]:
-        """Sealed files, by their names in the plain set."""
         start, end = len(layout.SECRETS) + 1, -len(layout.SUFFIX)
         listed = self.manifest.files
         return [name[start:end] for name in listed if name.startswith(f"{layout.SECRETS}/")]
@@ -184,11 +169,7 @@ def _role(policy: CustodyPolicy, person: str, action: Action | None) -> Role | N
 
 
 def require_in_use(events: list[Event], action: Action | None) -> None:
-    """Refuse to run or score on a retired set.
-
-    Raises:
-        InputError: with the reason for the retirement.
-    """
+    """Refuse to run or score on a retired set."""
     ended = next((event for event in events if event.step == "retired"), None)
     if ended is not None and action in ("run", "evaluate"):
         raise InputError.at(
@@ -200,11 +181,6 @@ def require_in_use(events: list[Event], action: Action | None) -> None:
 
 
 def read_note(folder: Path) -> JsonObject:
-    """Return the description of a sealed set.
-
-    Raises:
-        InputError: if the folder is not a sealed set.
-    """
     path = folder / SEALED_NOTE
     note = read_json(path) if path.is_file() else None
     if not isinstance(note, dict) or note.get("schema") != SCHEMA or "name" not in note:
@@ -215,11 +191,7 @@ def read_note(folder: Path) -> JsonObject:
 
 
 def require_outside(path: Path, folder: Path) -> None:
-    """Refuse to write other files into a sealed set.
-
-    Raises:
-        InputError: if the path is inside the set.
-    """
+    """Refuse to write other files into a sealed set."""
     if path.resolve().is_relative_to(folder.resolve()):
         raise InputError.at(str(path), "is inside the sealed set.", "Choose a path outside of it.")
 

@@ -50,31 +50,19 @@ class Examined:
 
     @property
     def listed(self) -> dict[str, str]:
-        """Current files of the set, with their digests."""
         return with_changes(self.manifest.files, self.changed)
 
     @property
     def changes(self) -> list[str]:
-        """Digests of the changes in the log."""
         return [name for event in self.check.events if (name := change_named(event))]
 
     @property
     def pending(self) -> list[str]:
-        """Changes that are not completely applied."""
         return [name for name in self.changes if is_pending(self.folder, name)]
 
 
 def examine(folder: Path, own_key: PrivateKey | None = None) -> Examined:
-    """Examine a sealed set.
-
-    Args:
-        folder: a sealed set.
-        own_key: opens the vault; people's signatures are checked without it.
-
-    Raises:
-        InputError: if manifest, policy or vault cannot be read at all, or the set has a shared
-            secret.
-    """
+    """Examine a sealed set."""
     manifest = read_manifest(folder)
     bundle = bytes_digest((folder / MANIFEST).read_bytes())
     seen = audit.log_of(folder, bundle).check().events  # not trusted yet: each is checked below
@@ -114,11 +102,7 @@ def _require_personal_keys(header: JsonObject, where: Path) -> None:
 
 
 def opened_vault(header: JsonObject, own_key: PrivateKey, where: str) -> Vault:
-    """Open what a person's key opens of a vault.
-
-    Raises:
-        InputError: if it opens nothing.
-    """
+    """Open what a person's key opens of a vault."""
     _require_personal_keys(header, Path(where))
     return open_vault(header, own_key, where, layout.compartment_of)
 
@@ -144,11 +128,7 @@ def holder_problems(state: Examined) -> list[Problem]:
 
 
 def person_of(state: Examined, own_key: PrivateKey) -> str:
-    """Return who acts, identified by their key.
-
-    Raises:
-        InputError: if the key does not belong to a person in the policy.
-    """
+    """Return who acts, identified by their key."""
     line = own_key.public.line
     person = next((listed.name for listed in state.policy.people if listed.key == line), None)
     if person is None:

@@ -62,22 +62,18 @@ class StoredResult:
     """SHA-256 of the sealed file."""
 
     def evaluated(self) -> Evaluated:
-        """Return the evaluation as if it were read from a folder."""
         return evaluated_from(self.contents, self.where)
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """Return a table of the evaluation; None: it does not exist."""
         content = self.contents.get(name)
         return None if content is None else read_parquet(self.where / name, content)
 
     @property
     def curves(self) -> pl.DataFrame:
-        """All points of all curves."""
         return read_parquet(self.where / CURVE_FILE, self.contents[CURVE_FILE])
 
     @property
     def flips(self) -> pl.DataFrame | None:
-        """Marks that rules classify differently."""
         return self.table(FLIP_FILE)
 
 
@@ -108,7 +104,6 @@ def stored_result(
 
 
 def stored_result_file(folder: Path, number: int) -> Path | None:
-    """Return the stored result of an evaluation in a sealed set; None: it does not exist."""
     path = folder / layout.result_file(number)
     return path if path.is_file() else None
 
@@ -139,11 +134,7 @@ def sealed_results(folder: Path) -> list[str]:
 def require_no_evaluation_meanwhile(
     opened: SealedSet, events: Iterable[Event], known: set[Path]
 ) -> None:
-    """Require that no evaluation has stored a result meanwhile.
-
-    Raises:
-        InputError: if there are other results than those known.
-    """
+    """Require that no evaluation has stored a result meanwhile."""
     if stored_result_files(opened.folder, events) != known:
         what = "has a new evaluation by another process."
         remedy = "Run the command again; nothing was done."
@@ -157,22 +148,12 @@ def was_erased(changed: Mapping[str, str | None], number: int) -> bool:
 
 
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
-    """Return the expected digest of a stored result.
-
-    Args:
-        listed: the current files of the set, with their digests.
-        event: the event that names the result.
-        path: the stored result.
-    """
+    """Return the expected digest of a stored result."""
     return listed.get(f"{layout.RESULTS}/{path.name}", event.facts.get("result"))
 
 
 def open_stored_result(opened: SealedSet, event: Event) -> StoredResult:
-    """Open the stored result that an ``evaluated`` event names.
-
-    Raises:
-        InputError: if it does not exist, or was changed.
-    """
+    """Open the stored result that an ``evaluated`` event names."""
     charged = event.facts.get("evaluation")
     number = charged if isinstance(charged, int) else 0
     path = stored_result_file(opened.folder, number)
@@ -188,11 +169,7 @@ def open_stored_result(opened: SealedSet, event: Event) -> StoredResult:
 
 
 def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
-    """Decrypt a stored result in memory.
-
-    Raises:
-        InputError: if it was changed.
-    """
+    """Decrypt a stored result in memory."""
     name = f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}"
     return opened.vault.open(sealed, name, str(path))
 
@@ -260,16 +237,11 @@ def evaluations_note(
 
 
 def is_from_stored_results(folder: Path) -> bool:
-    """Whether a folder was made from stored results."""
     return (folder / EVALUATIONS).is_file()
 
 
 def read_evaluations(folder: Path) -> JsonObject:
-    """Return from which evaluations of which sealed set a folder was made.
-
-    Raises:
-        InputError: if evaluations.json is not valid.
-    """
+    """Return from which evaluations of which sealed set a folder was made."""
     note = read_json(folder / EVALUATIONS)
     if (
         not isinstance(note, dict)

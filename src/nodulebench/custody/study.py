@@ -47,11 +47,9 @@ class Study:
 
     @property
     def document(self) -> Document:
-        """Content of evaluation.json."""
         return self.evaluated.document
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables that an evaluation writes, by their file names."""
         cohorts = {rule: cohort for rule, cohort in self.evaluated.cohorts.items() if cohort}
         return {
             LABEL_FILE: self.evaluated.labels,
@@ -143,15 +141,7 @@ def _in_turn(name: str) -> list[tuple[int, str]]:
 
 
 def study_of(results: Sequence[StoredResult], names: Mapping[str, str] | None = None) -> Study:
-    """Combine several stored results into one study.
-
-    Args:
-        results: the results, in the order of the algorithms.
-        names: new names for algorithms, by their aliases.
-
-    Raises:
-        InputError: if they were not evaluated in the same way.
-    """
+    """Combine several stored results into one study."""
     named = names or {}
     parts = [_named(result, named) for result in results]
     documents = [part.evaluated.document for part in parts]
@@ -200,7 +190,6 @@ def _unlike(documents: Sequence[Document]) -> Iterable[Problem]:
 
 
 def _named(result: StoredResult, names: Mapping[str, str]) -> Study:
-    """Return the study of one evaluation, with the algorithm renamed if wanted."""
     evaluated = result.evaluated()
     content = result.contents.get(PLAN)
     plan = None if content is None else json.loads(content)
@@ -227,7 +216,6 @@ def _renamed(study: Study, new: str) -> Study:
 
 
 def renamed_document(document: Document, new: str) -> Document:
-    """Return the document of one algorithm under another name."""
     plan = document.plan
     if plan is not None:
         plan = replace(
@@ -249,7 +237,6 @@ def joined(documents: Sequence[Document]) -> Document:
 
 
 def _plan(plans: Sequence[PlanSummary]) -> PlanSummary | None:
-    """Combine the outcomes of a plan for all algorithms."""
     if not plans:
         return None
     verdicts = {name: verdict for plan in plans for name, verdict in plan.verdicts.items()}

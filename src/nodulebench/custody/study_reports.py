@@ -75,11 +75,7 @@ SHOWN_FACTS = ("intended_use", "intended_types")
 def evaluations_of_developers(
     opened: SealedSet, algorithm: str | None, wanted: Sequence[str]
 ) -> tuple[Event, list[Event]]:
-    """Return the evaluation of a developer's algorithm, and those of others that may be shown.
-
-    Raises:
-        InputError: if the algorithm is not given or not found.
-    """
+    """Return the evaluation of a developer's algorithm, and those of others that may be shown."""
     if algorithm is None:
         what = "for a developer needs their algorithm."
         raise InputError.at("report", what, "Give --algorithm ALIAS.")
@@ -101,16 +97,7 @@ def developers_report(
     *,
     is_compared: bool,
 ) -> list[Path]:
-    """Write the folder for a developer, at the level of the policy.
-
-    Args:
-        results: the developer's result, and those of others that may be shown.
-        reuse: the policy on disclosure.
-        choice: language, print and issuer.
-        note: content of evaluations.json.
-        out: the folder.
-        is_compared: whether to compare the developer's algorithm with the others.
-    """
+    """Write the folder for a developer, at the level of the policy."""
     choice = replace(choice, algorithm=None)
     if reuse.feedback in ("verdict", "rounded"):
         return _write_feedback(results[0].about["disclosed"], choice, note, out)
@@ -201,7 +188,6 @@ def _hidden(algorithm: AlgorithmSummary) -> AlgorithmSummary:
 
 
 def _called(result: StoredResult) -> str:
-    """Return the name of an algorithm in its stored result."""
     return str(result.about.get("alias") or result.about["name"])
 
 
@@ -213,11 +199,7 @@ def _use(result: StoredResult) -> IntendedUse:
 def _write_feedback(
     answer: Mapping[str, object], choice: ReportChoice, note: Mapping[str, object], out: Path
 ) -> list[Path]:
-    """Write the feedback as it was sent, and as a page.
-
-    Raises:
-        InputError: if a PDF is wanted.
-    """
+    """Write the feedback as it was sent, and as a page."""
     from nodulebench.report.excerpts import feedback_page
     from nodulebench.report.verdict import Issued
 
@@ -319,11 +301,7 @@ def _opened(options: StudyOptions, out: Path | None) -> SealedSet:
 def _recorded(
     opened: SealedSet, chosen: Sequence[Event], step: Step, facts: Mapping[str, Fact]
 ) -> list[StoredResult]:
-    """Record the use of stored results in the log, then return them.
-
-    Raises:
-        InputError: if one was made with cases that were withdrawn since.
-    """
+    """Record the use of stored results in the log, then return them."""
     require_not_withdrawn(opened.events, (event.facts["evaluation"] for event in chosen))
     numbers = ", ".join(str(event.facts["evaluation"]) for event in chosen)
     opened.record(step, {"evaluations": numbers, **facts})
@@ -350,14 +328,7 @@ def verify_from_stored(
     sealed: Path | None = None,
     own_key: PrivateKey | None = None,
 ) -> Verification:
-    """Check the files and the signature of a folder; with its sealed set, make it again.
-
-    Args:
-        folder: a folder that ``report`` or ``compare`` made from stored results.
-        public_key: key of the expected signer.
-        sealed: the sealed set; None: numbers are not recomputed.
-        own_key: opens it for a person who may inspect it.
-    """
+    """Check the files and the signature of a folder; with its sealed set, make it again."""
     verification = verify_folder(folder, public_key=public_key, is_recomputed=False)
     if sealed is None or own_key is None:
         return verification

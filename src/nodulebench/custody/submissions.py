@@ -88,11 +88,7 @@ def _require_no_links(parts: list[Path]) -> None:
 
 
 def submission_digest(marks: Path) -> str:
-    """Return the digest of a submission: its bytes, for JSON also its name, which may be its case.
-
-    Raises:
-        InputError: if it is from a run whose table of runs cannot be read.
-    """
+    """Return the digest of a submission: its bytes; for JSON also its name, perhaps its case."""
     if marks.is_dir() and (marks / RECORD).is_file():
         return _digest_of_run(marks)
     digest = file_digest(marks)

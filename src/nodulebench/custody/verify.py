@@ -48,7 +48,6 @@ class SealedCheck:
 
     @property
     def is_good(self) -> bool:
-        """Whether there are no problems."""
         return not self.problems
 
 
@@ -136,7 +135,6 @@ def _checkpoint_problems(
 
 
 def _result_problems(state: Examined) -> Iterator[Problem]:
-    """Yield problems of stored results that differ from those in the log."""
     folder = state.folder
     for event in state.check.events:
         if event.step != "evaluated":
@@ -169,7 +167,6 @@ def _stray_problems(state: Examined) -> Iterator[Problem]:
 
 
 def _content_problems(state: Examined, vault: Vault) -> Iterator[Problem]:
-    """Yield problems of sealed files that cannot be decrypted."""
     folder, secrets = state.folder, state.folder / layout.SECRETS
     files = [(path, path.relative_to(secrets).as_posix()) for path in secrets.rglob("*")]
     results = stored_result_files(folder, state.check.events)
@@ -215,7 +212,6 @@ class AuditReport:
 
 
 def read_audit(folder: Path) -> AuditReport:
-    """Read the log of a sealed set, and check its chain and signatures."""
     note = read_note(folder)
     state = examine(folder)
     events, policy = state.check.events, state.policy
@@ -240,18 +236,7 @@ def read_audit(folder: Path) -> AuditReport:
 def write_checkpoint(
     folder: Path, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
 ) -> Checkpoint:
-    """Write a checkpoint of a log for another person; check an existing checkpoint first.
-
-    Args:
-        folder: a sealed set.
-        path: the checkpoint, outside of the set.
-        key: private Ed25519 key, PEM or OpenSSH, that signs it.
-        passphrase: passphrase of the key, if it is encrypted.
-        by: name of the signer.
-
-    Raises:
-        InputError: if the log was tampered with, or contradicts the older checkpoint.
-    """
+    """Write a checkpoint of a log for another person; check an existing checkpoint first."""
     require_outside(path, folder)
     state = examine(folder)
     raise_problems(state.problems)

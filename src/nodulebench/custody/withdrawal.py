@@ -200,11 +200,7 @@ def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
 
 
 def require_not_withdrawn(events: Sequence[Event], numbers: Iterable[object]) -> None:
-    """Refuse evaluations that include cases withdrawn since.
-
-    Raises:
-        InputError: with one problem per evaluation.
-    """
+    """Refuse evaluations that include cases withdrawn since."""
     raise_problems(
         Problem(
             f"evaluation {number}",

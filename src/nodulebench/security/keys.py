@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 
 def key_content(path: Path, remedy: str = "") -> bytes:
-    """Read a key file, private or public.
-
-    Raises:
-        InputError: if it cannot be read; ``remedy`` says how to make one.
-    """
     try:
         return path.read_bytes()
     except OSError as error:
@@ -32,11 +27,7 @@ def key_content(path: Path, remedy: str = "") -> bytes:
 
 
 def require_private_file(path: Path) -> None:
-    """Reject a file with a secret that other users can read.
-
-    Raises:
-        InputError: if they can read it.
-    """
+    """Reject a file with a secret that other users can read."""
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError.at(path, "can be read by other users.", f"Run first: chmod 600 {path}")
 
@@ -89,7 +80,6 @@ class PrivateKey:
     ed25519: "Ed25519PrivateKey" = field(repr=False)
 
     def sign(self, content: bytes) -> bytes:
-        """The raw signature of ``content``."""
         return self.ed25519.sign(content)
 
     def opened_pem(self) -> bytes:
@@ -128,11 +118,6 @@ def parse_public_key(text: str) -> PublicKey:
 
 
 def read_public_key(path: Path) -> PublicKey:
-    """Read the key in a ``.pub`` file.
-
-    Raises:
-        InputError: if it holds no key.
-    """
     try:
         return parse_public_key(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -152,7 +137,6 @@ def is_person_key(path: Path) -> bool:
 
 
 def has_passphrase(path: Path) -> bool:
-    """Whether an OpenSSH private key needs a passphrase."""
     body = re.sub(rb"-----[A-Z ]+-----|\s", b"", key_content(path, _NEW_KEY))
     try:
         start = base64.b64decode(body)[:64]
@@ -162,11 +146,6 @@ def has_passphrase(path: Path) -> bool:
 
 
 def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
-    """Read an OpenSSH private key.
-
-    Raises:
-        InputError: if other users can read the file, the passphrase is wrong, or it is not a key.
-    """
     with needs("keys", "a person's key"):
         import bcrypt  # noqa: F401  # opens keys that have a passphrase
         from cryptography.hazmat.primitives import serialization
@@ -229,11 +208,7 @@ def loaded_key(
 
 
 def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> PublicKey:
-    """Write a new private key, and the public key next to it, like ssh-keygen.
-
-    Raises:
-        InputError: if a file already exists; a key is never overwritten.
-    """
+    """Write a new private key, and the public key next to it, like ssh-keygen."""
     with needs("keys", "a person's key"):
         import bcrypt  # noqa: F401
         from cryptography.hazmat.primitives import serialization

@@ -61,15 +61,8 @@ class Signature:
 def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
     """Write a new private key and its public key into two PEM files.
 
-    Args:
-        path: the file of the private key; only its owner may read it.
-        passphrase: encrypts the private key; empty for no encryption.
-
     Returns:
         The file of the public key, and the key's digest.
-
-    Raises:
-        InputError: if a file already exists; a key is never overwritten.
     """
     with needs("sign", "signing"):
         from cryptography.hazmat.primitives import serialization
@@ -109,7 +102,6 @@ def _write_public(key: "Ed25519PublicKey", path: Path) -> tuple[Path, str]:
 
 
 def is_encrypted(path: Path) -> bool:
-    """Whether a private key needs a passphrase."""
     return (
         has_passphrase(path) if is_person_key(path) else b"ENCRYPTED" in key_content(path, _NEW_KEY)
     )
@@ -188,11 +180,7 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
 
 
 def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
-    """Read a private key, PEM or OpenSSH.
-
-    Raises:
-        InputError: if the key cannot be used.
-    """
+    """Read a private key, PEM or OpenSSH."""
     key = _private_key(path, passphrase)
     return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
 

@@ -44,11 +44,7 @@ def signed_print(content: bytes, key: PrivateKey) -> bytes:
 
 
 def read_signed(content: bytes, source: str) -> Signed:
-    """Read a signed statement and check its signature.
-
-    Raises:
-        InputError: if it is not a signed statement, or the signature is invalid.
-    """
+    """Read a signed statement and check its signature."""
     if content.startswith(PDF):
         before, last, after = content.rpartition(LAST_LINE)
         if not last:

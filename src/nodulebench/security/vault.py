@@ -56,11 +56,7 @@ class Vault:
     """Returns the compartment of a name."""
 
     def data_key(self, compartment: str) -> bytes:
-        """The data key of a compartment.
-
-        Raises:
-            InputError: if the person's key does not open it.
-        """
+        """The data key of a compartment."""
         if compartment not in self.keys:
             raise InputError.at(
                 "vault",
@@ -80,16 +76,7 @@ class Vault:
         return b"".join(self._sealed_parts(parts, name))
 
     def open(self, sealed: bytes, name: str, where: str) -> bytes:
-        """Decrypt bytes.
-
-        Args:
-            sealed: the result of ``seal``.
-            name: the name under which it was sealed.
-            where: the file, for messages.
-
-        Raises:
-            InputError: if a byte was changed, or it was sealed under another name or vault.
-        """
+        """Decrypt bytes."""
         from cryptography.exceptions import InvalidTag
 
         start = len(_MAGIC) + _SALT_BYTES + _PREFIX_BYTES
@@ -163,16 +150,7 @@ def new_vault(compartments: Iterable[str], compartment_of: Callable[[str], str])
 def vault_header(
     vault: Vault, holders: Iterable[Holder], older_header: Mapping[str, Any] | None = None
 ) -> JsonObject:
-    """The header of a vault: each holder's compartment keys, encrypted only for that holder.
-
-    Args:
-        vault: an open vault.
-        holders: the people for whom keys are wrapped.
-        older_header: an older header; its keys for other people stay.
-
-    Raises:
-        InputError: if a compartment of a holder is not open.
-    """
+    """The header of a vault: each holder's compartment keys, encrypted only for that holder."""
     wrapped = {
         holder.person: {
             "person": holder.person,
@@ -203,16 +181,10 @@ def _wrapped(vault: Vault, holder: Holder) -> str:
 
 
 def without_holder(header: Mapping[str, Any], person: str) -> JsonObject:
-    """The header without the keys of one person."""
     return {**header, "people": [entry for entry in header["people"] if entry["person"] != person]}
 
 
 def holders_of(header: Any, where: str) -> list[Holder]:
-    """The people for whom a header wraps keys.
-
-    Raises:
-        InputError: if it is not the header of a vault.
-    """
     try:
         if header["schema"] != SCHEMA or not isinstance(header["vault"], str):
             raise ValueError("another schema")
@@ -231,12 +203,7 @@ def holders_of(header: Any, where: str) -> list[Holder]:
 def open_vault(
     header: Any, key: PrivateKey, where: str, compartment_of: Callable[[str], str]
 ) -> Vault:
-    """Open the compartments of a vault that a key opens.
-
-    Raises:
-        InputError: if nothing is wrapped for this key, or the wrapped keys were changed or are
-            those of another vault.
-    """
+    """Open the compartments of a vault that a key opens."""
     holders = holders_of(header, where)
     place = next((at for at, holder in enumerate(holders) if holder.key == key.public), None)
     if place is None:
@@ -270,11 +237,7 @@ def encrypted_for(content: bytes, *keys: PublicKey) -> bytes:
 
 
 def decrypted_by(sealed: bytes, key: PrivateKey, where: str, remedy: str = "") -> bytes:
-    """Decrypt content for the owner of a key.
-
-    Raises:
-        InputError: if it is for another key, or was changed; ``remedy`` says what to do.
-    """
+    """Decrypt content for the owner of a key."""
     with needs("keys", "keys of people"):
         import pyrage
     try:

@@ -25,20 +25,7 @@ def write_checkpoint(
     passphrase: str = "",
     by: str = "",
 ) -> Checkpoint:
-    """Write the state of a log for another person to hold; check an older checkpoint first.
-
-    Args:
-        log: the log.
-        log_check: its checked content.
-        path: the checkpoint's file.
-        key: the private Ed25519 key that signs it, PEM or OpenSSH.
-        passphrase: the key's passphrase, if it is encrypted.
-        by: the name of the signer.
-
-    Raises:
-        InputError: if the log was tampered with or is empty, or no longer contains the older
-            checkpoint.
-    """
+    """Write the state of a log for another person to hold; check an older checkpoint first."""
     problems = list(log_check.problems)
     if path.exists():
         problems += checkpoint_file_problems(log, log_check.links, path)

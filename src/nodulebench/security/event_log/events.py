@@ -19,7 +19,6 @@ class Record(ConfigModel):
     code: str = ""
 
     def to_bytes(self) -> bytes:
-        """The stored bytes."""
         return canonical(self.model_dump(mode="json"))
 
     @property

@@ -46,7 +46,6 @@ class Index(ConfigModel):
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """The bytes that the code authenticates."""
         return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
@@ -65,7 +64,6 @@ class View(Generic[E]):
 
     @property
     def next_number(self) -> int:
-        """The number of the next event."""
         return len(self.digests) + 1
 
     @property
@@ -74,11 +72,7 @@ class View(Generic[E]):
         return self.digests[-1] if self.digests else self.log.root
 
     def events(self, label: str) -> list[E]:
-        """The events under a label, first to last.
-
-        Raises:
-            InputError: if one of them was changed.
-        """
+        """The events under a label, first to last."""
         return [self._event(number) for number in self.labels.get(label, ())]
 
     def _event(self, number: int) -> E:
@@ -107,18 +101,10 @@ class IndexedLog(Generic[E]):
     """The label of the events that assign keys to people; empty if there are none."""
 
     def read(self) -> list[E]:
-        """Read and check all events; see ``EventLog.read``."""
         return self.log.read()
 
     def view(self, known: View[E] | None = None) -> View[E]:
-        """Return the current state of the log.
-
-        Args:
-            known: the state that was read and checked before; it is not read again.
-
-        Raises:
-            InputError: if anything was changed or cut off.
-        """
+        """Return the current state of the log."""
         if known is not None and known.digests:
             later = self._after(known.digests, known.labels, known.read)
             if later is not None:
@@ -128,7 +114,6 @@ class IndexedLog(Generic[E]):
         return indexed or self._whole()
 
     def append(self, make: Callable[[View[E]], E]) -> E:
-        """Write one more event; see ``EventLog.append``."""
         for _ in range(MOST_ATTEMPTS):
             view = self.view()
             event = make(view)

@@ -40,14 +40,7 @@ class Link:
 
 
 def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 1) -> list[Problem]:
-    """Missing, moved and changed events of a log.
-
-    Args:
-        links: the events, first to last.
-        start: the digest that the first event must state as its predecessor.
-        before: a name of that predecessor for messages.
-        first: the number of the first event.
-    """
+    """Missing, moved and changed events of a log."""
     problems = Problems()
     previous: str | None = start
     expected = first
@@ -86,14 +79,7 @@ def date_problems(links: Iterable[Link]) -> list[Problem]:
 
 
 def cut_off(events: int, digest: str, links: Sequence[Link], where: str) -> list[Problem]:
-    """Check that a log still contains what a head or checkpoint states.
-
-    Args:
-        events: the least number of events.
-        digest: the digest of the last of these.
-        links: the log, first to last.
-        where: the head or checkpoint, for messages.
-    """
+    """Check that a log still contains what a head or checkpoint states."""
     last = max((link.place for link in links), default=0)
     if last < events:
         what = f"says that the log has {events} events, but it ends with {last}: it was cut off."
@@ -159,11 +145,7 @@ class EventLog(Generic[E]):
         return LogCheck(events, links, problems, date_problems(links))
 
     def read(self) -> list[E]:
-        """Read all events.
-
-        Raises:
-            InputError: if anything was changed or cut off.
-        """
+        """Read all events."""
         result = self.check()
         raise_problems(result.problems)
         return result.events
@@ -204,11 +186,7 @@ class EventLog(Generic[E]):
         return InputError.at(self.store.where(), "belongs to a log that is too busy to write to.")
 
     def append_event(self, event: E) -> bool:
-        """Store an event; False if another writer took its number.
-
-        Raises:
-            InputError: if the event cannot be read again; nothing is written.
-        """
+        """Store an event; False if another writer took its number."""
         content = event.to_bytes()
         again = self.parse(content)
         if again is None or again.digest != event.digest:

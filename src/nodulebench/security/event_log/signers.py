@@ -52,11 +52,6 @@ class PersonSigner:
     """Key changes by the number of their event."""
 
     def make(self, content: bytes, person: str) -> str:
-        """The person's signature.
-
-        Raises:
-            InputError: if the person has no key, or the user's key is missing or another's.
-        """
         where, keys = f"person '{person}'", self._keys_for(content, person)
         if not keys:
             why = "Let the roster name one." if person not in self.keys else "It was revoked."
@@ -74,7 +69,6 @@ class PersonSigner:
         return signature_code(content, self.own)
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
-        """Why the code is not the person's valid signature; empty if it is."""
         keys = self._keys_for(content, person)
         if not keys:
             return f"names '{person}' as its author, who has no key."

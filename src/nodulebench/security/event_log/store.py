@@ -65,7 +65,6 @@ class FolderStore:
     folder: Path
 
     def read(self, first: int = 1) -> list[Stored]:
-        """The events from a number on, sorted."""
         events = list(self._in_turn(first))
         while True:
             after = first + len(events)
@@ -78,7 +77,6 @@ class FolderStore:
             events += more
 
     def read_event(self, number: int) -> Stored | None:
-        """One event; None if its file does not exist."""
         path = self._file(number)
         try:
             return Stored(str(path), number, path.read_bytes())
@@ -86,26 +84,21 @@ class FolderStore:
             return None
 
     def append(self, number: int, content: bytes) -> bool:
-        """Store an event: its file appears whole, and only if its number is free."""
         return create_once(self._file(number), content)
 
     def read_head(self) -> bytes | None:
-        """The bytes of the head's file; None if it does not exist."""
         try:
             return (self.folder / HEAD).read_bytes()
         except FileNotFoundError:
             return None
 
     def write_head(self, content: bytes) -> None:
-        """Replace the head's file in one step."""
         replace_whole(self.folder / HEAD, content)
 
     def where(self, number: int | None = None) -> str:
-        """The file of an event, or of the head."""
         return str(self.folder / HEAD if number is None else self._file(number))
 
     def foreign_files(self) -> list[str]:
-        """Files in the folder that are neither events nor the head."""
         if not self.folder.is_dir():
             return []
         return [
