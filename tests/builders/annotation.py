@@ -12,8 +12,8 @@ from nodulebench.annotation.project_log import act, annotation_log
 from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.workflow import Workflow
 from nodulebench.core.tables import CASES
-from nodulebench.security.event_log.index import IndexedLog
-from nodulebench.security.event_log.store import Stored
+from nodulebench.security.event_index import IndexedLog
+from nodulebench.security.event_log import Stored
 
 
 def drawn(name: str, *boxes: tuple[int, float, float, float], type: str | None = None) -> Any:  # noqa: A002

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pydantic import AwareDatetime
 
-from nodulebench.security.event_log.events import LogEvent
-from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import EventLog, FolderStore
+from nodulebench.security.events import LogEvent
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,8 +13,8 @@ from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.security.event_log.events import LogEvent
-from nodulebench.security.event_log.signers import EventSigner
+from nodulebench.security.event_signers import EventSigner
+from nodulebench.security.events import LogEvent
 from nodulebench.security.keys import parse_public_key
 
 NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]

@@ -24,9 +24,8 @@ from nodulebench.io.csv_files import write_csv
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import bytes_digest, file_digest
 from nodulebench.io.table_files import read_table
-from nodulebench.security.event_log.events import LogEvent, canonical
-from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import EventLog, FolderStore
+from nodulebench.security.events import LogEvent, canonical
 
 Call = Literal["nodule", "small_nodule", "non_nodule"]
 """Nodule of at least 3 mm, nodule below 3 mm, false positive."""

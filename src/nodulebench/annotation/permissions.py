@@ -13,7 +13,7 @@ from nodulebench.annotation.consistency import check_consistency
 from nodulebench.annotation.people import PROGRAM, Roster, commitment_of, possible_reviewers
 from nodulebench.annotation.readings import DrawnFinding, Reading, check_reading
 from nodulebench.core.errors import InputError, Problem, raise_problems
-from nodulebench.security.event_log.signers import Change
+from nodulebench.security.event_signers import Change
 from nodulebench.security.keys import parse_public_key
 
 

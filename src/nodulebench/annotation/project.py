@@ -39,11 +39,11 @@ from nodulebench.io.formats import read_case_list, read_cases
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import bytes_digest, file_digest
 from nodulebench.io.table_files import write_table
-from nodulebench.security.event_log.checkpoints import checkpoint_file_problems, write_checkpoint
-from nodulebench.security.event_log.events import Checkpoint, canonical
-from nodulebench.security.event_log.index import IndexedLog
-from nodulebench.security.event_log.signers import PersonSigner
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.checkpoints import checkpoint_file_problems, write_checkpoint
+from nodulebench.security.event_index import IndexedLog
+from nodulebench.security.event_log import FolderStore
+from nodulebench.security.event_signers import PersonSigner
+from nodulebench.security.events import Checkpoint, canonical
 from nodulebench.security.keys import read_private_key, read_public_key
 
 PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"

@@ -7,10 +7,9 @@ from pathlib import Path
 from nodulebench.annotation.actions import KEYS, Action, Event, event_of
 from nodulebench.annotation.batch import Batch
 from nodulebench.annotation.workflow import Workflow
-from nodulebench.security.event_log.index import IndexedLog, View
-from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.signers import EventSigner
-from nodulebench.security.event_log.store import EventStore
+from nodulebench.security.event_index import IndexedLog, View
+from nodulebench.security.event_log import EventLog, EventStore
+from nodulebench.security.event_signers import EventSigner
 
 
 def annotation_log(

@@ -14,7 +14,7 @@ from nodulebench.annotation.workflow import Workflow
 
 if TYPE_CHECKING:
     from nodulebench.annotation.actions import Event
-    from nodulebench.security.event_log.index import View
+    from nodulebench.security.event_index import View
 
 Mode = Literal["read", "revise", "type", "review", "arbitrate", "done"]
 """What a person has to do in a case; done: nothing now."""

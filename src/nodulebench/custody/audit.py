@@ -1,7 +1,7 @@
 """Events in the log of a sealed set, and the rules that make an event valid.
 
 Each event holds the digest of the previous event's bytes, and a code that only a person who can
-open the vault can create. ``security/event_log`` detects changed or missing events.
+open the vault can create. ``security.event_log`` detects changed or missing events.
 """
 
 import json
@@ -17,10 +17,9 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.text import shown
 from nodulebench.custody import layout
 from nodulebench.custody.policy import Action, CustodyPolicy, Person, Role, role_for
-from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
-from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.signers import EventSigner
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import EventLog, FolderStore
+from nodulebench.security.event_signers import EventSigner
+from nodulebench.security.events import Fact, FactEvent, shown_facts
 from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
 from nodulebench.security.signatures import is_code_of, signature_code
 

@@ -20,7 +20,7 @@ from nodulebench.core.text import shown
 from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.audit import Event
 from nodulebench.custody.policy import Reuse
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 
 _INVISIBLE = (
     *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2060, 0x206F), (0xFE00, 0xFE0F)),

@@ -29,7 +29,7 @@ from nodulebench.io.manifests import (
     file_digest,
     tag_manifest,
 )
-from nodulebench.security.event_log.events import Fact, canonical
+from nodulebench.security.events import Fact, canonical
 
 if TYPE_CHECKING:
     from nodulebench.custody.sealed_set import SealedSet

@@ -61,8 +61,8 @@ from nodulebench.io.atomic import staged_folder
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.matching import targets
 from nodulebench.metrics import is_lower_better
-from nodulebench.security.event_log.checkpoints import checkpoint_file_problems
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.checkpoints import checkpoint_file_problems
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey, parse_public_key
 
 

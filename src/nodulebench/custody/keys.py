@@ -25,7 +25,7 @@ from nodulebench.custody.stored_results import (
 )
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.json_files import read_json
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey, parse_public_key, read_public_key
 from nodulebench.security.vault import (
     Holder,

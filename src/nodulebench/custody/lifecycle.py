@@ -13,7 +13,7 @@ from nodulebench.custody.stored_results import shown_result, stored_result_file,
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.io.atomic import staged_folder
-from nodulebench.security.event_log.events import Checkpoint, Fact, parsed
+from nodulebench.security.events import Checkpoint, Fact, parsed
 from nodulebench.security.keys import PrivateKey
 
 

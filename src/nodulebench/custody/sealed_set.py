@@ -23,8 +23,8 @@ from nodulebench.io.atomic import LEFTOVER
 from nodulebench.io.bundle import SEALED_NOTE, reference_from
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, Manifest, file_digest
-from nodulebench.security.event_log.events import Fact
-from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.event_log import EventLog
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey
 from nodulebench.security.signatures import check_signature
 from nodulebench.security.vault import Vault

@@ -21,7 +21,7 @@ from nodulebench.custody.changes import (
 from nodulebench.custody.policy import CustodyPolicy, compartments_of, parse_policy
 from nodulebench.io.json_files import parse_json
 from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, read_manifest
-from nodulebench.security.event_log.log import EventLog, LogCheck
+from nodulebench.security.event_log import EventLog, LogCheck
 from nodulebench.security.keys import PrivateKey
 from nodulebench.security.vault import SHARED_SECRET_SCHEMA, Vault, holders_of, open_vault
 

@@ -37,7 +37,7 @@ from nodulebench.io.atomic import create_once, locked
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.io.table_files import read_parquet
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 
 SCHEMA = "nodulebench/stored-result@1"
 ABOUT = "stored.json"

@@ -65,7 +65,7 @@ from nodulebench.evaluation.verify import (
 )
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.report.developer_copy import developers_curves, developers_document
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey
 
 SHOWN_FACTS = ("intended_use", "intended_types")

@@ -22,9 +22,9 @@ from nodulebench.custody.stored_results import (
 )
 from nodulebench.custody.withdrawal import SEPARATOR, withdrawn_since
 from nodulebench.io.manifests import MANIFEST, file_digest, listed_files, manifest_problems
-from nodulebench.security.event_log import checkpoints as checkpoint_file
-from nodulebench.security.event_log.checkpoints import checkpoint_file_problems
-from nodulebench.security.event_log.events import Checkpoint
+from nodulebench.security import checkpoints as checkpoint_file
+from nodulebench.security.checkpoints import checkpoint_file_problems
+from nodulebench.security.events import Checkpoint
 from nodulebench.security.keys import PrivateKey, parse_public_key
 from nodulebench.security.signatures import Signature, check_signature
 from nodulebench.security.vault import Vault

@@ -32,7 +32,7 @@ from nodulebench.io.bundle import SEALED_NOTE, reference_from
 from nodulebench.io.csv_files import unmarked
 from nodulebench.io.json_files import parse_json, read_json
 from nodulebench.io.manifests import MANIFEST, bytes_digest
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from nodulebench.io.bundle import is_sealed
 from nodulebench.io.folders import process_folder
 from nodulebench.io.images.case_images import images_folder, images_of_set, read_case
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey
 
 MOST_NAMED_CASES = 2_000

@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
-from nodulebench.security.event_log.events import canonical
+from nodulebench.security.events import canonical
 from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key, read_public_key
 from nodulebench.security.signatures import is_code_of, signature_code
 

@@ -7,7 +7,7 @@ from nodulebench.annotation.actions import OpenBatch
 from nodulebench.annotation.project_log import act, annotation_log
 from nodulebench.annotation.workflow import Workflow
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import FolderStore
 
 
 def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:

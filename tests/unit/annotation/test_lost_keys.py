@@ -9,8 +9,8 @@ from nodulebench.annotation.actions import KEYS, ChangeKey, OpenBatch, event_of
 from nodulebench.annotation.project import audit_project, change_key, open_project
 from nodulebench.annotation.steps import submit_case
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log import index as indexed
-from nodulebench.security.event_log.signers import PersonSigner
+from nodulebench.security import event_index as indexed
+from nodulebench.security.event_signers import PersonSigner
 from nodulebench.security.keys import (
     new_person_key,
     read_private_key,

@@ -15,9 +15,9 @@ from nodulebench.annotation.steps import step_of
 from nodulebench.core.errors import InputError
 from nodulebench.io.bundle import read_reference
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log import index as indexed
-from nodulebench.security.event_log.events import Checkpoint, parsed
-from nodulebench.security.event_log.store import FolderStore, Stored
+from nodulebench.security import event_index as indexed
+from nodulebench.security.event_log import FolderStore, Stored
+from nodulebench.security.events import Checkpoint, parsed
 from nodulebench.security.signatures import new_key
 
 pytest.importorskip("cryptography")

@@ -5,7 +5,7 @@ import pytest
 from builders.annotation import SHARED, WorkflowDriver, small_cases, two_teams
 from nodulebench.annotation.workflow import Workflow
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import FolderStore
 
 
 def test_an_event_that_does_not_follow_is_found(tmp_path: Path) -> None:

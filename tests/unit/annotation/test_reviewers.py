@@ -42,7 +42,7 @@ from nodulebench.annotation.steps import step_of
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import write_json
-from nodulebench.security.event_log.signers import PersonSigner
+from nodulebench.security.event_signers import PersonSigner
 from nodulebench.security.keys import new_person_key, read_private_key
 from nodulebench.security.vault import decrypted_by
 

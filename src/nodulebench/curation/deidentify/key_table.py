@@ -25,7 +25,7 @@ from nodulebench.io.csv_files import csv_content
 from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import PAYLOAD, is_bag
-from nodulebench.security.event_log.events import canonical
+from nodulebench.security.events import canonical
 from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
 from nodulebench.security.signatures import is_code_of, signature_code
 from nodulebench.security.vault import decrypted_by, encrypted_for

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.io.atomic import locked, make_folder
-from nodulebench.security.event_log.events import Fact
+from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
 from nodulebench.web.portal.accounts.credentials import Passwords, Refusals
 from nodulebench.web.portal.accounts.oidc import Provider

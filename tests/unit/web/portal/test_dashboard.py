@@ -9,7 +9,7 @@ from statistics import NormalDist
 import pytest
 
 from builders.portal import BETTER, GOOD, SET, Browser, signed_in, work_off
-from nodulebench.security.event_log.events import parsed
+from nodulebench.security.events import parsed
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.event_log import PortalEvent
 from nodulebench.web.portal.database.models import Benchmark, Worker, now

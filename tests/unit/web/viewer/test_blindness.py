@@ -14,8 +14,8 @@ import pytest
 from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
 from builders.working import NEXT_TO, PLACE, AtHome, Person, ball_project, people_of
 from nodulebench.annotation.actions import ITU
-from nodulebench.security.event_log import log as event_log
-from nodulebench.security.event_log.events import LogEvent
+from nodulebench.security import event_log
+from nodulebench.security.events import LogEvent
 
 SECRET_MM = 3.7251
 """Half the side of what the other reader draws: its corners are numbers that nothing else has."""

@@ -28,7 +28,7 @@ from nodulebench.web.portal.submissions.checks import with_plain_names
 from nodulebench.web.portal.submissions.service import file_name
 
 if TYPE_CHECKING:
-    from nodulebench.security.event_log.events import Fact
+    from nodulebench.security.events import Fact
 
 
 def kind_of(name: str) -> Kind:

@@ -12,10 +12,9 @@ from sqlalchemy import Select, select, text
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log.events import Fact, FactEvent, parsed, shown_facts
-from nodulebench.security.event_log.log import EventLog, LogCheck
-from nodulebench.security.event_log.signers import PersonSigner
-from nodulebench.security.event_log.store import Stored
+from nodulebench.security.event_log import EventLog, LogCheck, Stored
+from nodulebench.security.event_signers import PersonSigner
+from nodulebench.security.events import Fact, FactEvent, parsed, shown_facts
 from nodulebench.security.keys import PrivateKey
 from nodulebench.web.portal.database.models import StoredEvent, StoredHead
 

@@ -18,7 +18,7 @@ from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folders, rank_folders
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.io.atomic import make_folder, replace_whole
-from nodulebench.security.event_log.events import canonical
+from nodulebench.security.events import canonical
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.benchmarks.rules import track_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result

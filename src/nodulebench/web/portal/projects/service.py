@@ -30,7 +30,7 @@ from nodulebench.io.csv_files import write_csv
 from nodulebench.io.formats import case_table_of
 from nodulebench.io.json_files import write_json
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import FolderStore
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.benchmarks.service import MAX_TITLE
 from nodulebench.web.portal.database.event_log import check_log

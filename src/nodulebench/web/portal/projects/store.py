@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.annotation.project import INDEX, ProjectHandle, open_project
 from nodulebench.annotation.project_log import annotation_log
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log.store import Stored
+from nodulebench.security.event_log import Stored
 from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import ProjectEvent, ProjectHead
 from nodulebench.web.portal.site import Site

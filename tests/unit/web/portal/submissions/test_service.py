@@ -21,7 +21,7 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.security.event_log.events import canonical
+from nodulebench.security.events import canonical
 from nodulebench.security.keys import parse_public_key
 from nodulebench.security.signatures import is_code_of
 from nodulebench.web.portal.accounts.service import DeniedError

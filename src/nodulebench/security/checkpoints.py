@@ -10,8 +10,8 @@ from pathlib import Path
 
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import staged_file
-from nodulebench.security.event_log.events import Checkpoint, Signer, parsed
-from nodulebench.security.event_log.log import E, EventLog, Link, LogCheck
+from nodulebench.security.event_log import E, EventLog, Link, LogCheck
+from nodulebench.security.events import Checkpoint, Signer, parsed
 from nodulebench.security.keys import PublicKey, parse_public_key
 from nodulebench.security.signatures import is_signature_of, signing_key
 

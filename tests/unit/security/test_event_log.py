@@ -9,8 +9,7 @@ import pytest
 
 from builders.word_log import Word, log_in, translate
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log.log import EventLog, Link, chain_problems
-from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.event_log import EventLog, FolderStore, Link, chain_problems
 
 CHAIN = [
     Link(f"{number}.json", number, number, f"d{number - 1}", f"d{number}") for number in (1, 2, 3)

@@ -18,15 +18,8 @@ from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.event_log.events import canonical
-from nodulebench.security.event_log.log import (
-    MOST_ATTEMPTS,
-    RESTORE,
-    E,
-    EventLog,
-    Link,
-    chain_problems,
-)
+from nodulebench.security.event_log import MOST_ATTEMPTS, RESTORE, E, EventLog, Link, chain_problems
+from nodulebench.security.events import canonical
 
 REWRITE_EVERY = 64
 """Number of new events after which the index is written again."""

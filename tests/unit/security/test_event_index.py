@@ -8,9 +8,9 @@ import pytest
 
 from builders.word_log import Word, coded, log_in, translate
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log import index as indexed
-from nodulebench.security.event_log.index import IndexedLog
-from nodulebench.security.event_log.store import FolderStore, Stored
+from nodulebench.security import event_index as indexed
+from nodulebench.security.event_index import IndexedLog
+from nodulebench.security.event_log import FolderStore, Stored
 
 
 class Counted(FolderStore):

@@ -1,1 +1,0 @@
-"""Append-only, tamper-evident log of numbered, chained events: store, head, checkpoints."""
