@@ -1,7 +1,6 @@
 """nodulebench combine: candidate lists merged, or scores averaged on a common list."""
 
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -9,6 +8,7 @@ from nodulebench.cli.options import (
     FILE,
     NOT_NEGATIVE,
     POSITIVE,
+    call_with,
     option,
     print_notices,
     print_written,
@@ -27,7 +27,9 @@ from nodulebench.cli.terminal import ProgressLine
     "candidates",
     "Merge lists of candidates, or average scores on a common list.",
 )
-@option("--distance", POSITIVE, 5.0, "Candidates closer than this are merged, mm.")
+@option(
+    "--distance", POSITIVE, 5.0, "Candidates closer than this are merged, mm.", to="distance_mm"
+)
 @option(
     "--linkage",
     ["nearest", "single", "greedy"],
@@ -43,7 +45,13 @@ from nodulebench.cli.terminal import ProgressLine
     "parts, as in LUNA16.",
 )
 @click.option("--lung-masks", type=FILE, help="Folder of <case>.mhd: drop candidates far outside.")
-@option("--slack", NOT_NEGATIVE, 10.0, "How far outside the lungs a candidate may be, mm.")
+@option(
+    "--slack",
+    NOT_NEGATIVE,
+    10.0,
+    "How far outside the lungs a candidate may be, mm.",
+    to="slack_mm",
+)
 @click.option("--candidates", type=FILE, help="The common list; default: the first submission's.")
 @click.option("--series", type=FILE, help="List of cases: restricts them.")
 @option("--protocol", str, "luna16", "Name or TOML file.")
@@ -54,14 +62,7 @@ def command(
     by: str,
     out: Path | None,
     table: Path | None,
-    distance: float,
-    linkage: Literal["nearest", "single", "greedy"],
-    place: Literal["best", "mean"],
-    lung_masks: Path | None,
-    slack: float,
-    candidates: Path | None,
-    series: Path | None,
-    protocol: str,
+    **chosen: object,
 ) -> None:
     r"""Combine SUBMISSIONS, and tabulate the results of every combination.
 
@@ -75,17 +76,12 @@ def command(
         write_rows,
     )
 
-    choice = CombinationChoice(distance, linkage, place, lung_masks, slack)
+    shape = ("distance_mm", "linkage", "place", "lung_masks", "slack_mm")
+    choice = call_with(CombinationChoice, {name: chosen.pop(name) for name in shape})
     with ProgressLine("combining"):
-        combination = combine_files(
-            submissions,
-            reference,
-            is_by_scores=by == "scores",
-            choice=choice,
-            candidates=candidates,
-            series=series,
-            protocol=protocol,
-            out=out,
+        both = (submissions, reference)
+        combination = call_with(
+            combine_files, chosen, *both, is_by_scores=by == "scores", choice=choice, out=out
         )
     print_notices("warning", combination.notices)
     print_rows(combination.rows, combination.operating_points)

@@ -41,8 +41,6 @@ def command(
     folder: Path | None,
     curated: Path | None,
     key_table: Path | None,
-    has_pixel_check: bool,
-    colleagues: tuple[Path, ...],
     check: bool,
     conformance: bool,
     show_keys: bool,
@@ -65,14 +63,12 @@ def command(
     """
     from nodulebench.core.executor import open_executor
     from nodulebench.core.notices import Notice
-    from nodulebench.curation.deidentify.key_table import key_table_csv
     from nodulebench.curation.deidentify.service import (
         DeidentifyOptions,
         check_folder,
         deidentify_folder,
     )
     from nodulebench.i18n.translator import in_english
-    from nodulebench.security.keys import read_public_key
 
     if conformance:
         _show_conformance()
@@ -80,8 +76,7 @@ def command(
     if show_keys:
         if key_table is None:
             raise click.UsageError("give --key-table with --show-keys")
-        known = [read_public_key(path) for path in colleagues]
-        click.echo(key_table_csv(key_table, own_key.required(), known), nl=False)
+        call_with(_show_keys, {"colleagues": given["colleagues"]}, key_table, own_key)
         return 0
     if curated is not None:
         from nodulebench.curation.cases import read_case_files
@@ -91,26 +86,20 @@ def command(
         given["files"] = admitted.paths
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
+    searched = {"has_pixel_check": given["has_pixel_check"]}
     if check:
         with open_executor(executor, os.cpu_count() or 1) as workers:
-            left = check_folder(folder, has_pixel_check=has_pixel_check, executor=workers)
+            left = call_with(check_folder, searched, folder, executor=workers)
         for leftover in left:
             click.echo(f"error: {leftover.where}: {in_english(leftover.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
         click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
-        if not has_pixel_check:
+        if not given["has_pixel_check"]:
             click.echo(f"not looked at: {in_english(Notice('check_unsearched'))}")
         return 1 if left else 0
     if given["out"] is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
-    options = call_with(
-        DeidentifyOptions,
-        given,
-        folder=folder,
-        key_table=key_table,
-        has_pixel_check=has_pixel_check,
-        colleagues=colleagues,
-    )
+    options = call_with(DeidentifyOptions, given, folder=folder, key_table=key_table)
     out = options.out
     key = own_key.required()
     with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:
@@ -142,3 +131,11 @@ def _show_conformance() -> None:
         rows = f", {claim.rows} attributes" if claim.is_claimed else ""
         word = "claimed    " if claim.is_claimed else "not claimed"
         click.echo(f"{word} {claim.code} {claim.name}{rows}")
+
+
+def _show_keys(key_table: Path, own_key: OwnKey, colleagues: tuple[Path, ...]) -> None:
+    from nodulebench.curation.deidentify.key_table import key_table_csv
+    from nodulebench.security.keys import read_public_key
+
+    known = [read_public_key(path) for path in colleagues]
+    click.echo(key_table_csv(key_table, own_key.required(), known), nl=False)

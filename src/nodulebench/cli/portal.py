@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
 from pathlib import Path
@@ -43,6 +43,11 @@ def places(command: Command) -> Command:
     return click.option("--database", envvar="NODULEBENCH_DATABASE", help=words)(command)
 
 
+def _times(unit: int) -> "Callable[[click.Context, click.Parameter, int], int]":
+    """Turn a number of units into bytes."""
+    return lambda _context, _parameter, number: number * unit
+
+
 @click.group("portal", invoke_without_command=True)
 @places
 @option("--host", str, "127.0.0.1", "Address to listen on.")
@@ -57,8 +62,20 @@ def places(command: Command) -> Command:
 @option("--processes", click.IntRange(1, 64), 1, "Processes that serve the same port.")
 @click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start.")
-@option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
-@option("--account-quota", click.IntRange(1, 1 << 20), 8, "All uploads of an account, in GiB.")
+@option(
+    "--largest-upload",
+    click.IntRange(1, 1 << 20),
+    512,
+    "Of a submission, in MiB.",
+    callback=_times(MIB),
+)
+@option(
+    "--account-quota",
+    click.IntRange(1, 1 << 20),
+    8,
+    "All uploads of an account, in GiB.",
+    callback=_times(1024 * MIB),
+)
 @click.option("--oidc-issuer", help="OpenID Connect provider for signing in.")
 @click.option("--oidc-client", help="Client ID of the site there.  [needed with an issuer]")
 @click.option("--oidc-name", help="Name of the provider in pages.  [default: its host]")
@@ -72,15 +89,6 @@ def command(
     port: int,
     processes: int,
     workers: int,
-    storage: Path,
-    database: str | None,
-    address: str | None,
-    proxy: str | None,
-    largest_upload: int,
-    account_quota: int,
-    oidc_issuer: str | None,
-    oidc_client: str | None,
-    oidc_name: str | None,
     demo: bool,
     until_parent_ends: bool,
     **given: object,
@@ -99,17 +107,11 @@ def command(
         return
     from nodulebench.web.portal.serve import serve, serve_alongside
 
-    public = (address or f"http://{host}:{port}").rstrip("/")
-    settings = _settings(
-        storage,
-        database,
-        address=public,
-        proxy=_proxies(public, proxy),
-        largest_upload=largest_upload * MIB,
-        account_quota=account_quota * 1024 * MIB,
-        provider=_provider(oidc_issuer, oidc_client, oidc_name),
-        **given,
-    )
+    address = str(given["address"] or f"http://{host}:{port}").rstrip("/")
+    proxy = call_with(_proxies, {"given": given["proxy"]}, address)
+    oidc = {name: given.pop(f"oidc_{name}") for name in ("issuer", "client", "name")}
+    given |= {"address": address, "proxy": proxy, "provider": call_with(_provider, oidc)}
+    settings = call_with(_settings, given)
     if until_parent_ends:
         serve_alongside(settings, host, port, _parent_ended())
         return
