@@ -245,7 +245,6 @@ def event_of(
     at: datetime,
     seal: EventSigner | None = None,
 ) -> Event:
-    """Build the event of an allowed action."""
     case_id, change = _words(action)
     event = Event(
         number=number,
@@ -272,7 +271,6 @@ def steps_of(event: Event) -> Iterator[EventStep]:
 
 
 def taken_by(actor_id: str, action: Action) -> str:
-    """Who takes a step of an event: the program, if it is a step of the program."""
     return PROGRAM if isinstance(action, CheckBatch) else actor_id
 
 

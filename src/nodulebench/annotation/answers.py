@@ -53,8 +53,6 @@ class Answer:
 def submit_answers(
     handle: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Event:
-    """Submit a person's answers on all candidates of a case that wait for them."""
-
     def made(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, task.batch_id)
         steps = list(_steps(handle, batch, actor_id, task, answers))
@@ -206,7 +204,6 @@ def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
 def _questions_steps(
     row: dict[str, str | None], decision: str, batch_id: str, where: str
 ) -> Iterator[SingleStep]:
-    """The step that a row asks for; none where the decision is empty."""
     text = (row[decision] or "").strip()
     if not text:
         return

@@ -73,7 +73,6 @@ class Batch:
 
     @cached_property
     def drawn(self) -> list[Reading]:
-        """Everything that was drawn: by the readers, then by the reviewer."""
         return [
             *self.last_readings.values(),
             *(self._reading(addition) for addition in self.added.values()),
@@ -116,7 +115,6 @@ class Batch:
 
     @cached_property
     def state(self) -> State:
-        """The state of the batch, which follows from the steps taken."""
         if self.is_released:
             return "released"
         if self.missing_readings:
@@ -131,7 +129,6 @@ class Batch:
 
     @cached_property
     def missing_readings(self) -> list[Key]:
-        """Case and reader of every reading that is not submitted yet."""
         return [
             (case_id, reader)
             for case_id in self.order.case_ids
@@ -179,7 +176,6 @@ class Batch:
 
     @property
     def waits_for_draw(self) -> bool:
-        """Whether all have read and the reviewer is not drawn yet."""
         is_open = self.order.commitment is not None and self.order.reviewer_id is None
         return is_open and self.checks is not None
 
@@ -211,7 +207,6 @@ class Batch:
         return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
 
     def corrected(self, key: Key) -> Correction | None:
-        """The correction that replaces what readers drew; None: it was not corrected."""
         versions = self.corrections.get(key, ())
         return versions[-1] if versions else None
 
@@ -240,7 +235,6 @@ def batches_of(
     rules: WorkflowRules,
     before: Mapping[str, Batch] | None = None,
 ) -> dict[str, Batch]:
-    """The state of all batches after some events."""
     batches: dict[str, Batch] = dict(before or {})
     for event in events:
         action = actions.ACTIONS.validate_python(event.payload)

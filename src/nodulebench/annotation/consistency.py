@@ -41,7 +41,6 @@ class SliceCluster:
 
     @property
     def reader_ids(self) -> tuple[str, ...]:
-        """The readers who have a box in it, in order."""
         return tuple(sorted({reader for reader, _ in self.findings}))
 
 
@@ -57,7 +56,6 @@ class Candidate:
 
     @property
     def reader_ids(self) -> tuple[str, ...]:
-        """The readers who drew it, in order."""
         return tuple(sorted({reader for reader, _ in self.findings}))
 
     @property
@@ -67,7 +65,6 @@ class Candidate:
 
     @property
     def inconsistent_slices(self) -> tuple[int, ...]:
-        """The slices on which not all readers drew it."""
         apart = {cluster.box.slice_index for cluster in self.clusters if not cluster.is_consistent}
         return tuple(sorted(apart))
 
@@ -89,7 +86,6 @@ class CaseCheck:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether all readers agree on every slice."""
         return not self.inconsistent_slices
 
 

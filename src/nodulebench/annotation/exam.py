@@ -79,7 +79,6 @@ class ExamSheet:
 
     @property
     def has_passed(self) -> bool:
-        """Whether all three metrics exceed the pass mark."""
         return not self.failed
 
 
@@ -191,7 +190,6 @@ def exam_files(
 
 
 def write_sheets(sheets: Sequence[ExamSheet], out: Path) -> None:
-    """Write a sheet per candidate, and ``exam.json`` with all of them."""
     with staged_folder(out, last="exam.json") as stage:
         for sheet in sheets:
             name = re.sub(r"[^\w.-]", "_", sheet.candidate)
@@ -200,7 +198,6 @@ def write_sheets(sheets: Sequence[ExamSheet], out: Path) -> None:
 
 
 def who_passed(path: Path) -> frozenset[str]:
-    """The candidates who have passed, from ``exam.json``."""
     sheets = read_json(path)
     if not isinstance(sheets, list) or not all(
         isinstance(sheet, dict) and {"candidate", "has_passed"} <= set(sheet) for sheet in sheets

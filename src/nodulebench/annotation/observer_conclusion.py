@@ -189,7 +189,6 @@ def _with_additions(reference: Reference, added: pl.DataFrame, others: pl.DataFr
 def effect(
     conclusion: Conclusion, submissions: Sequence[Submission], protocol: TestProtocol
 ) -> pl.DataFrame:
-    """How the additional nodules change metrics: algorithm, metric, before, after."""
     rows = []
     sides = [
         evaluate(version, submissions, protocol)

@@ -157,7 +157,6 @@ def _near(
 
 
 def require_known_cases(table: pl.DataFrame, suspects: pl.DataFrame, source: str) -> None:
-    """Refuse a table about marks that are not in the study."""
     strange = table.select("case_id", "mark_id").join(
         suspects, on=["case_id", "mark_id"], how="anti", maintain_order="left"
     )

@@ -79,7 +79,6 @@ def shuffled(study: Study, reader_id: str, places: Sequence[Place]) -> list[Plac
 
 
 def call_flaw(call: str, diameter_mm: float | None) -> str:
-    """How a diameter contradicts a call; empty: it does not."""
     if call == "nodule" and diameter_mm is None:
         return "is not measured"
     is_small = diameter_mm is not None and diameter_mm < SMALLEST_MM
@@ -199,7 +198,6 @@ class OpenStudy:
         return EventLog(store, root, "the study", CallEvent, headed_from=1)
 
     def calls(self, reader_id: str) -> dict[Place, CallEvent]:
-        """A reader's calls so far."""
         return {event.place: event for event in self.log(reader_id).read()}
 
     def call(
@@ -210,7 +208,6 @@ class OpenStudy:
         diameter_mm: float | None = None,
         seconds: float = 0.0,
     ) -> CallEvent:
-        """Store a reader's call of a place."""
         if place not in self.places(reader_id):
             where = f"case '{place[0]}' mark '{place[1]}'"
             raise InputError.at(where, "is not among the places of the study.")
@@ -240,7 +237,6 @@ def begin_study(
 
 
 def open_study(folder: Path) -> OpenStudy:
-    """The study of a folder."""
     if not (folder / STUDY).is_file():
         what = "is not a study that was opened for readers."
         raise InputError.at(folder, what, "Open it for its readers first.")
@@ -296,7 +292,6 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
 
 
 def calls_table(study: OpenStudy) -> pl.DataFrame:
-    """The calls of all readers so far, as READER_CALLS."""
     rows = [
         (*call.place, reader_id, call.call, call.diameter_mm)
         for reader_id in study.study.reader_ids

@@ -102,16 +102,13 @@ class Roster(ConfigModel):
     teams: tuple[Team, ...] = ()
 
     def person(self, person_id: str) -> Person:
-        """A person by name."""
         return _named({person.person_id: person for person in self.people}, "person", person_id)
 
     def team(self, team_id: str) -> Team:
-        """A team by name."""
         return _named({team.team_id: team for team in self.teams}, "team", team_id)
 
     @property
     def keys(self) -> dict[str, PublicKey]:
-        """The public keys of those who have one."""
         return {
             person.person_id: parse_public_key(person.key) for person in self.people if person.key
         }
@@ -309,5 +306,4 @@ def commitment_of(seed: str) -> str:
 
 
 def new_seed() -> str:
-    """256 bits of the system's randomness."""
     return secrets.token_hex(32)

@@ -18,7 +18,6 @@ from nodulebench.security.keys import parse_public_key
 
 
 def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None:
-    """Why a person may not release a batch; ``may``: whether their role in it allows it."""
     where = f"batch '{batch.order.batch_id}'"
     if not may:
         who = "an arbitrator who has not read or reviewed it"
@@ -36,7 +35,6 @@ def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None
 def approval_refusal(
     roster: Roster, batch: Batch, actor_id: str, action: ApproveBatch
 ) -> Problem | None:
-    """Why an answer of the commission is not allowed."""
     where = f"batch '{batch.order.batch_id}'"
     team = roster.team(batch.order.team_id)
     has_part = actor_id in {*team.member_ids, batch.order.reviewer_id}
@@ -155,7 +153,6 @@ class Permissions:
         return actor_id not in {*team.member_ids, batch.order.reviewer_id}
 
     def may_release(self, batch: Batch, actor_id: str) -> bool:
-        """Whether a person may release a batch: an arbitrator, else an organiser."""
         if self.rules.has_arbitration:
             return self.may_arbitrate(batch, actor_id)
         return actor_id != PROGRAM and self.roster.has_role(actor_id, "organiser")
@@ -387,7 +384,6 @@ def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str
 
 
 def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
-    """A batch by name."""
     if batch_id not in batches:
         known = ", ".join(batches) or "none"
         raise InputError.at(f"batch '{batch_id}'", "is not open.", f"Open: {known}.")
@@ -454,7 +450,6 @@ def draw_refusal(
     *,
     may_arbitrate: bool,
 ) -> Problem | None:
-    """Why a person may not draw the reviewer of a batch now."""
     where, order = f"batch '{batch.order.batch_id}'", batch.order
     is_office = actor_id != PROGRAM and roster.has_role(actor_id, "organiser")
     if not (may_arbitrate if action.redraw_reason else is_office):

@@ -74,11 +74,9 @@ class ProjectHandle:
     """Who passed the exam; None: none was required."""
 
     def act(self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]) -> Event:
-        """Take one step; see ``log.act``."""
         return act(self.workflow, self.log, actor_id, action)
 
     def batch(self, batch_id: str) -> Batch:
-        """The current state of a batch."""
         return known_batch(self.batches(), batch_id)
 
     def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
@@ -315,7 +313,6 @@ def audit_project(
 
 
 def step_problems(handle: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:
-    """Steps that were not allowed when they were taken."""
     for event, why in handle.workflow.replayed(events):
         yield Problem(handle.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 

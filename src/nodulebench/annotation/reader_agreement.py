@@ -88,7 +88,6 @@ class PairAgreement:
 
 
 def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
-    """Every pair of readers who have read a case in common."""
     readers = sorted({reader for check in checks for reader in check.reader_ids})
     pairs = []
     for first, second in combinations(readers, 2):
@@ -165,12 +164,10 @@ class ReaderSkill:
 
     @property
     def sensitivity(self) -> float | None:
-        """``found`` divided by ``backed``; None where nothing was backed."""
         return self.found / self.backed if self.backed else None
 
     @property
     def lone_per_case(self) -> float:
-        """Candidates per case that no other reader drew."""
         return self.lone / self.cases
 
     def to_json(self) -> JsonObject:

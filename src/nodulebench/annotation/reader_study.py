@@ -252,7 +252,6 @@ def _test(test: TreatmentTest, treatments: Sequence[str]) -> JsonObject:
 def _against(
     read: StudyReadings, treatments: Sequence[str], readers: Sequence[str], choice: StudyChoice
 ) -> list[JsonObject]:
-    """The mean reader minus the algorithm, under each treatment."""
     if choice.algorithm is None:
         return []
     own = [cell for cell in read.cells if cell[1] == choice.algorithm]

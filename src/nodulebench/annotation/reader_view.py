@@ -190,7 +190,6 @@ def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
 
 
 def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...]:
-    """The candidate's slices as they would enter the reference now."""
     cases = workflow.cases.filter(pl.col("case_id") == key[0])
     drawn = [reading for reading in batch.drawn if reading.case_id == key[0]]
     slices = unite("", cases, drawn, [accepted_of(batch, key)]).slices

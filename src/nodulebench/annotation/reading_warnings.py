@@ -227,7 +227,6 @@ def _warn_with_image(
 
 
 def _require_same_grid(volume: Volume, place: Geometry, where: str) -> None:
-    """Check that an image has the grid that the table of cases states."""
     image_grid, table_grid = _grid(volume.geometry), _grid(place)
     is_same = np.allclose(image_grid[0], table_grid[0], rtol=SPACING_TOLERANCE, atol=0)
     if is_same and place.size is not None:

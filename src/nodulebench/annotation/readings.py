@@ -149,7 +149,6 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
 
 
 def drawn_slice(row: JsonObject) -> DrawnSlice:
-    """A row of NODULE_SLICES or MARK_SLICES, whose outline is text."""
     text = row["contour"]
     outline = read_outline(text, f"slice {row['slice_index']}").tolist() if text else ()
     fields = {name: row[name] for name in DrawnSlice.model_fields if name != "outline"}
@@ -235,7 +234,6 @@ def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> 
 
 
 def finding_name(reader_id: str, finding_id: str) -> str:
-    """The name of a reader's finding among those of all readers."""
     return f"{reader_id}:{finding_id}"
 
 

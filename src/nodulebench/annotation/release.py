@@ -64,7 +64,6 @@ class AcceptedNodule:
 
 
 def accept_all(checks: Iterable[CaseCheck]) -> list[AcceptedNodule]:
-    """Every candidate of the checks, as an accepted nodule."""
     return [
         AcceptedNodule(check.case_id, candidate)
         for check in checks
@@ -307,7 +306,6 @@ def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> 
 
 
 def accepted_of(batch: Batch, key: Key) -> AcceptedNodule:
-    """A candidate as it enters a reference, if it is a nodule."""
     correction = batch.corrected(key)
     return AcceptedNodule(
         key[0],
@@ -370,7 +368,6 @@ def _cases(handle: ProjectHandle, batch: Batch) -> list[str]:
 
 
 def _listed(handle: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
-    """The cases of batches, in the project's order."""
     names = [case_id for batch in batches for case_id in _cases(handle, batch)]
     wanted = pl.DataFrame({"case_id": pl.Series(names, dtype=pl.String)})
     return handle.workflow.cases.join(wanted, on="case_id", how="semi", maintain_order="left")

@@ -56,7 +56,6 @@ def in_turn(
 
 
 def with_repeats(cases: pl.DataFrame, repeats: Mapping[str, str]) -> pl.DataFrame:
-    """CASES with an additional row for each case that is shown again."""
     shown = pl.DataFrame(
         {"shown_as": list(repeats), "case_id": list(repeats.values())},
         schema={"shown_as": pl.String, "case_id": pl.String},

@@ -96,7 +96,6 @@ def _apart(handle: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Ite
 
 
 def commitment_file(folder: Path, batch_id: str) -> Path:
-    """The default file of the office's seed: next to the project."""
     place = folder if folder.name not in ("", "..") else folder.resolve()
     return place.with_name(f"{place.name}-{batch_id}.commitment")
 
@@ -153,7 +152,6 @@ def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
 
 
 def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
-    """Decrypt the seed with the key of an organiser."""
     where = f"commitment of batch '{order.batch_id}'"
     if key is None:
         raise InputError.at(where, "is encrypted for organisers.", "Give your private key.")

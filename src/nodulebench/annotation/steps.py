@@ -149,7 +149,6 @@ def finish_cases(
 
 
 def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
-    """The readings of a batch's cases in a person's file."""
     handle.workflow.roster.person(person_id)
     order = handle.batch(batch_id).order
     cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
@@ -157,7 +156,6 @@ def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> 
 
 
 def step_of(fields: JsonObject) -> Action:
-    """Build an action from its fields."""
     try:
         return ACTIONS.validate_python(fields)
     except ValidationError as error:

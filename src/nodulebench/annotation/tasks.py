@@ -105,7 +105,6 @@ def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str)
 def statuses_of(
     handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
 ) -> Iterator[BatchStatus]:
-    """The progress of each batch in which a person has a part."""
     for batch_id, batch in batches.items():
         own = [task for task in tasks if task.batch_id == batch_id]
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
@@ -142,7 +141,6 @@ def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mo
 
 
 def waiting(workflow: Workflow, batch: Batch, actor_id: str) -> list[Key]:
-    """The candidates of a batch that wait for an answer of the person."""
     if batch.state == "typing":
         return [
             key
@@ -158,6 +156,5 @@ def waiting(workflow: Workflow, batch: Batch, actor_id: str) -> list[Key]:
 
 
 def unread_cases(handle: ProjectHandle) -> list[str]:
-    """The cases of a project that are in no batch yet."""
     given = {case_id for batch in handle.batches().values() for case_id in batch.order.case_ids}
     return [case_id for case_id in handle.workflow.cases["case_id"] if case_id not in given]

@@ -64,7 +64,6 @@ def build_reference(
 
 
 def rule_parameters(decide: Rule, rule: str, given: Mapping[str, object]) -> JsonObject:
-    """Check the keyword arguments of a reference rule."""
     return checked_parameters(decide, given, f"reference rule '{rule}'")
 
 

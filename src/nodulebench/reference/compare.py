@@ -86,5 +86,4 @@ def _nearest_first(close: pl.DataFrame, left: int, right: int) -> list[int]:
 
 
 def compare_reference_files(first: Path, second: Path) -> ReferenceComparison:
-    """Pair the nodules of two references."""
     return compare_references(read_reference(first), read_reference(second))

@@ -71,7 +71,6 @@ def decide_groups(
 
 
 def reader_count(panel: Panel, members: IntArray) -> int:
-    """How many readers drew these findings."""
     return len(np.unique(panel.reader[members]))
 
 
@@ -310,7 +309,6 @@ def _boxes(panel: Panel, case: IntArray, owner: IntArray, voxel: IntArray) -> pl
 def _in_patient(
     panel: Panel, case: IntArray, corner: FloatArray, slice_index: IntArray
 ) -> FloatArray:
-    """x, y in mm of corners in image coordinates."""
     xy_mm = np.empty((len(corner), 2))
     by_case = np.argsort(case, kind="stable")
     for part in np.split(by_case, np.flatnonzero(np.diff(case[by_case])) + 1):

@@ -37,7 +37,6 @@ class Findings:
 
     @property
     def reader(self) -> list[int]:
-        """The number of the reader of each."""
         readers: list[int] = self.panel.reader[self.row].tolist()
         return readers
 
@@ -215,7 +214,6 @@ def _between(first: Position, other: Position, share: float) -> Position:
 
 
 def _joined(first: FindingGroup, other: FindingGroup) -> FindingGroup:
-    """Two groups as one, at the mean of all members."""
     share = len(other.members) / (len(first.members) + len(other.members))
     return FindingGroup(
         first.members + other.members,

@@ -72,7 +72,6 @@ class Panel:
 
     @cached_property
     def spacing_mm(self) -> FloatArray:
-        """Voxel size of each case; NaN where it is not known."""
         unknown = np.full(3, np.nan)
         rows = [unknown if place is None else place.spacing_mm for place in self.places]
         return np.array(rows).reshape(-1, 3)
@@ -209,7 +208,6 @@ def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.Data
 
 
 def _require_measured(panel: Panel) -> None:
-    """Check that findings have a position, and nodules a diameter."""
     named = panel.readings.findings.select("case_id", "finding_id")
     nowhere = np.isnan(panel.xyz_mm.sum(axis=1))
     sizeless = panel.is_nodule & np.isnan(panel.diameter_mm) & ~nowhere

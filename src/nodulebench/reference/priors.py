@@ -120,7 +120,6 @@ def _yearly(growth_mm: float, days: int) -> float:
 def mean_mm(
     long_mm: float | None, short_mm: float | None, diameter_mm: float | None
 ) -> float | None:
-    """The mean of both axes, else the diameter."""
     if long_mm is not None and short_mm is not None:
         return (long_mm + short_mm) / 2
     return diameter_mm

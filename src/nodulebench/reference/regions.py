@@ -33,7 +33,6 @@ class FindingRegions:
     """Mean position of each finding's voxels; NaN without any."""
 
     def of(self, finding: int) -> IntArray:
-        """The voxels of one finding: n x 3."""
         start = self.first[finding]
         return self.voxel[start : start + self.count[finding]]
 
@@ -248,7 +247,6 @@ def require_geometry(place: Geometry | None) -> Geometry:
 
 
 def _runs(values: IntArray) -> Iterator[tuple[int, slice]]:
-    """Each value of a sorted array and its slice."""
     first = np.flatnonzero(np.diff(values, prepend=-1))
     for start, stop in pairwise([*first.tolist(), len(values)]):
         yield int(values[start]), slice(start, stop)

@@ -41,7 +41,6 @@ ALTERNATIVES: tuple[tuple[str, str, Mapping[str, object]], ...] = (
 
 
 def by_agreement(panel: Panel, levels: range = range(1, 5)) -> Iterator[tuple[str, Reference]]:
-    """LUNA16's rule with each threshold of agreement."""
     for level in levels:
         chosen = {"minimum_agreement": level}
         yield f"agreement >= {level}", build_reference(panel, "luna16", chosen, has_slices=False)
@@ -141,7 +140,6 @@ class SpreadOptions:
 
 
 def spread_files(options: SpreadOptions, *, progress: Progress = no_progress) -> pl.DataFrame:
-    """Score the marks of a file under all variants of the reference that readings make."""
     metric = options.metric
     readings = read_readings(
         options.source,

@@ -64,7 +64,6 @@ def arbitrated(
 
 
 def _other_readers(panel: Panel, arbitrator: str) -> IntArray:
-    """How many readers other than the arbitrator have read each case."""
     sessions = panel.readings.sessions
     arbitrated_cases = sessions.filter(sessions["reader_id"] == arbitrator)["case_id"]
     reads = panel.readings.cases["case_id"].is_in(arbitrated_cases.implode()).to_numpy()

@@ -82,30 +82,23 @@ class LocalAuth:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie; it differs by port."""
         return f"nodulebench-{self.port}"
 
     def guard(self, app: ASGIApp, translate: Translator) -> "Guard":
-        """Wrap an app so that it checks every request."""
         return Guard(app, self, translate)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The values of the Host header that are accepted."""
         return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
 
 
 class AccessControl(Protocol):
     """Decides who may open the viewer: ``LocalAuth``, or the portal that it is part of."""
 
-    def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
-        """Wrap an app so that it checks every request."""
-        ...
+    def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp: ...
 
 
 def with_headers(send: Send) -> Send:
-    """Add the security headers to every response."""
-
     async def headed(message: Message) -> None:
         if message["type"] == "http.response.start":
             MutableHeaders(scope=message).update(HEADERS)
@@ -123,7 +116,6 @@ class Guard:
         self._translate = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -218,7 +210,6 @@ class ServeOptions:
 
 
 def serve_folder(images: Path, options: ServeOptions, exam: Exam | None = None) -> None:
-    """Serve a folder of scans until the server is stopped."""
     opening = (
         open_session(images, options.reader, options.folder)
         if exam is None
@@ -236,7 +227,6 @@ def serve_project(
     key: Path | None = None,
     passphrase: str = "",
 ) -> None:
-    """Serve one person's part of an annotation project; see ``open_project_session``."""
     with open_project_session(
         project, images, options.reader, options.folder, key, passphrase
     ) as session:
@@ -244,13 +234,11 @@ def serve_project(
 
 
 def serve_study(study: Path, images: Path, options: ServeOptions) -> None:
-    """Serve the locations of an observer study to a reader until the server is stopped."""
     with open_study_session(study, images, options.reader, options.folder) as session:
         _serve(session, options)
 
 
 def serve_evaluation(result: Path, images: Path, options: ServeOptions) -> None:
-    """Serve the cases of an evaluation with their images until the server is stopped."""
     layer = EvaluationLayer(load_evaluated(result))
     with open_evaluation_session(images, layer, options.folder) as session:
         _serve(session, options)

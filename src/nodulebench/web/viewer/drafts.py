@@ -73,7 +73,6 @@ class Draft:
         }
 
     def make(self, edit: Edit) -> None:
-        """Apply an edit that was checked by ``require_editable``."""
         self.seen[edit.client] = edit.number
         self.seconds += edit.seconds
         if edit.finding_id:
@@ -81,7 +80,6 @@ class Draft:
 
 
 def state_after(edit: Edit) -> SavedDraft:
-    """The state of the finding after an edit."""
     return SavedDraft(edit.based_on + 1, edit.finding)
 
 
@@ -115,9 +113,7 @@ def require_editable(draft: Draft, edit: Edit) -> bool:
 class Drafts(Protocol):
     """The drafts of one reader by case; thread-safe."""
 
-    def every(self) -> Mapping[str, Draft]:
-        """All drafts by case."""
-        ...
+    def every(self) -> Mapping[str, Draft]: ...
 
     def of(self, case_id: str) -> Draft:
         """The draft of a case; an empty one if there is none yet."""
@@ -131,9 +127,7 @@ class Drafts(Protocol):
         """
         ...
 
-    def submit(self, case_id: str) -> None:
-        """Freeze a reading."""
-        ...
+    def submit(self, case_id: str) -> None: ...
 
     def submitting(self, case_id: str) -> AbstractContextManager[Draft]:
         """Freeze a reading if the block succeeds; no edit is accepted during the block.
@@ -221,7 +215,6 @@ def open_drafts(folder: Path, reader: str) -> Iterator[FolderDrafts]:
 
 
 def _read(path: Path) -> tuple[dict[str, Draft], int]:
-    """The current drafts, and the number of bytes in complete lines."""
     drafts: dict[str, Draft] = {}
     whole = 0
     if not path.is_file():

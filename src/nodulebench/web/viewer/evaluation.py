@@ -41,11 +41,9 @@ class EvaluationLayer:
 
     @property
     def case_ids(self) -> list[str]:
-        """The cases of the evaluation, in order."""
         return list(self.evaluated.reference.cases["case_id"])
 
     def choices(self) -> dict[str, list[str]]:
-        """For each rule the algorithms that it could evaluate."""
         return {rule: list(of_rule) for rule, of_rule in self.evaluated.cohorts.items() if of_rule}
 
     def cohort(self, rule: str, algorithm: str) -> LabelledCohort | None:
@@ -237,7 +235,6 @@ def shown_outlines(slices: Iterable[DrawnSlice], tiles: Tiles) -> Iterator[JsonO
 
 
 def shown_slice(drawn: DrawnSlice, tiles: Tiles) -> int:
-    """The slice shown that is nearest to the centre of a box."""
     return round(float(shown_position(drawn, tiles)[2]))
 
 
@@ -289,7 +286,6 @@ class EvaluationSession(ReadingSession):
 def open_evaluation_session(
     images: Path, evaluation: EvaluationLayer, folder: Path | None = None
 ) -> Iterator[EvaluationSession]:
-    """A read-only session with the scans of an evaluation."""
     scans = evaluated_scans(images, evaluation)
     with closing(
         EvaluationSession(folder or readings_folder(images), scans, evaluation)

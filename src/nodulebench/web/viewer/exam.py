@@ -46,11 +46,9 @@ class Exam:
 
     @property
     def case_ids(self) -> list[str]:
-        """The sequences of the exam, in order."""
         return list(self.key.cases["case_id"])
 
     def score(self, answer: Submission) -> FinishedExam:
-        """Compare the answers to all sequences with the key."""
         (sheet,) = hold_exam(self.key, [answer], self.rules)
         protocol = TestProtocol(
             name="exam",
@@ -94,7 +92,6 @@ class ExamSession(ReadingSession):
             return self._result
 
     def save_sheet(self, sheet: ExamSheet) -> None:
-        """Write the sheet into the folder of the readings."""
         write_sheets([sheet], self.folder / SHEETS)
 
     def evaluation(self) -> EvaluationLayer | None:

@@ -58,7 +58,6 @@ def write_readings(session: ReadingSession, drafts: Drafts) -> None:
 
 
 def answer_of(session: ReadingSession, drafts: Drafts) -> Submission:
-    """The outlined nodules of all submitted readings, as a submission."""
     return _submission(session.reader, *_submitted(session, drafts))
 
 
@@ -268,7 +267,6 @@ def read_file(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Fin
 
 
 def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
-    """Unpack the label map of a zip and its table into a folder, under the name of a case."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = {part.filename: part for part in archive.infolist()}

@@ -43,7 +43,6 @@ class OutlinedSlice(ConfigModel):
 
     @property
     def as_drawn(self) -> DrawnOutline:
-        """The outline as an array, for geometry."""
         return DrawnOutline(self.slice_index, np.array(self.outline, dtype=np.float64))
 
 
@@ -171,7 +170,6 @@ DIGITS = 4
 
 
 def propose_outlines(tiles: Tiles, position_mm: Position, level: int) -> tuple[OutlinedSlice, ...]:
-    """Outlines of the nodule at a position, on every slice that it touches."""
     region = grow_nodule(tiles.volume, np.array(position_mm, dtype=np.float64), level)
     return outlines_of(region.voxel, tiles.grid)
 
@@ -304,7 +302,6 @@ def on_original(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> tuple[Outlin
 
 
 def _around(low: IntArray, high: IntArray, tiles: Tiles, grid: Geometry) -> IntArray:
-    """Voxels of the image in the box around some voxels of the grid shown."""
     ends = np.array([low - 1, high + 1], dtype=np.float64)
     corners = np.array([[ends[a, 0], ends[b, 1], ends[c, 2]] for a, b, c in np.ndindex(2, 2, 2)])
     index = grid.to_index(tiles.grid.to_world(corners))

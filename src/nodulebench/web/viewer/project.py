@@ -58,7 +58,6 @@ def reading_of(
 def answers_of(
     task: Task, findings: Mapping[str, Finding], candidates: Mapping[str, Finding], tiles: Tiles
 ) -> Iterator[Answer]:
-    """The answers of a person to candidates, and the nodules that they added."""
     for name, finding in findings.items():
         before = candidates.get(name)
         is_redrawn = before is None or finding.slices != before.slices
@@ -142,9 +141,7 @@ def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
 class ProjectHandles(Protocol):
     """Opens the project to read it, or to take a step."""
 
-    def __call__(self, *, acts: bool = False) -> AbstractContextManager[ProjectHandle]:
-        """The project; ``acts``: to take a step."""
-        ...
+    def __call__(self, *, acts: bool = False) -> AbstractContextManager[ProjectHandle]: ...
 
 
 class ProjectSession(ReadingSession):
@@ -178,7 +175,6 @@ class ProjectSession(ReadingSession):
         return tasks
 
     def is_open(self, number: int) -> bool:
-        """Whether the person has, or had, a part in a case."""
         return number in self._open or number in self.tasks()
 
     def scan(self, number: int) -> Scan:
@@ -196,15 +192,12 @@ class ProjectSession(ReadingSession):
         return min((other for other in self._open if other > number), default=None)
 
     def draft_key(self, number: int) -> str:
-        """A draft belongs to a batch, a case and a task."""
         return _key(self.tasks()[number])
 
     def is_closed(self, number: int) -> bool:
-        """Whether the person has no task in a case now."""
         return self.tasks()[number].mode == "done"
 
     def list_scans(self) -> list[JsonObject]:
-        """Every case of the person, the task in it, and the time spent on it."""
         drafts = self._own.every()
         tasks = [(task, drafts.get(_key(task), Draft())) for task in self.tasks().values()]
         return [
@@ -221,7 +214,6 @@ class ProjectSession(ReadingSession):
         ]
 
     def batch_statuses(self) -> list[JsonObject]:
-        """The progress of each batch of the person, and the estimated time that is left."""
         with self._handles() as handle:
             batches = self._known.of(handle)
             tasks = list(self._tasks(handle, batches).values())
@@ -252,7 +244,6 @@ class ProjectSession(ReadingSession):
         return sum(max(0.0, mean - drafts[task.number].seconds) for task in left)
 
     def context(self, number: int, tiles: Tiles) -> ScanContext:
-        """The task in a case, and the candidates that the person may see there."""
         with self._handles() as handle:
             batches = self._known.of(handle)
             task = self._tasks(handle, batches)[number]
@@ -298,7 +289,6 @@ class ProjectSession(ReadingSession):
                 submit_answers(handle, self.reader, task, answers)
 
     def release(self, batch_id: str) -> None:
-        """Release a batch; see ``annotate review release``."""
         with self._handles(acts=True) as handle:
             handle.act(self.reader, ReleaseBatch(batch_id=batch_id))
 

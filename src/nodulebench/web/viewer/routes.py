@@ -146,7 +146,6 @@ SOON_S = 0.2
 
 @router.get("/scans")
 def list_scans(session: CurrentSession) -> list[JsonObject]:
-    """Every scan, the state of its reading, and the time spent on it."""
     return session.list_scans()
 
 
@@ -309,7 +308,6 @@ def submit(
 
 
 def _candidate(context: ScanContext, name: str, translate: Translator) -> JsonObject:
-    """What is known of a candidate and its proposed state; empty for the reader's own findings."""
     if name not in context.known:
         return {}
     known = context.known[name]
@@ -357,7 +355,6 @@ class Gaps(ConfigModel):
 
 @router.post("/scans/{number}/proposal")
 def proposal(tiles: CurrentTiles, click: Click) -> JsonObject:
-    """Outlines of the nodule at a position, and its sizes."""
     slices = propose_outlines(tiles, click.position_mm, click.level)
     finding = Finding(position_mm=click.position_mm, slices=slices)
     return {
@@ -393,7 +390,6 @@ MOST_BYTES = 64 << 20
 
 
 async def _content(request: Request) -> bytes:
-    """The body of the request."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -495,7 +491,6 @@ def errors(evaluation: CurrentEvaluation, choice: CurrentChoice) -> JsonObject:
 def case_findings(
     evaluation: CurrentEvaluation, scan: CurrentScan, tiles: CurrentTiles, choice: CurrentChoice
 ) -> list[JsonObject]:
-    """Nodules and marks of a scan with their labels."""
     return evaluation.case_findings(
         scan.case_id, choice.rule, choice.algorithm, tiles, choice.threshold
     )
@@ -512,12 +507,10 @@ CurrentProject = Annotated[ProjectSession, Depends(_project)]
 
 @router.get("/work")
 def batch_statuses(session: CurrentProject) -> list[JsonObject]:
-    """Every batch in which the person has a part: state, progress, time left."""
     return session.batch_statuses()
 
 
 @router.post("/work/{batch_id}/release")
 def release(session: CurrentProject, batch_id: str) -> dict[str, bool]:
-    """Release a batch in which no dispute is open."""
     session.release(batch_id)
     return {"is_released": True}

@@ -98,7 +98,6 @@ def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
 
 
 def scans_of(images: Path, wanted: Iterable[str]) -> dict[str, Scan]:
-    """All scans of a folder by case."""
     scans = {scan.case_id: scan for scan in scans_in(images)}
     raise_problems(
         Problem(f"folder '{images.name}'", f"holds no scan of '{name}', which is needed.")
@@ -123,12 +122,10 @@ class Tiles:
     is_resampled: bool
 
     def slices(self, first: int, count: int) -> bytes:
-        """The voxels of neighbouring slices, feet first: int16, little-endian, row by row."""
         return self.volume.hu[first : first + count].tobytes()
 
     @property
     def grid(self) -> Geometry:
-        """The grid of the voxels shown."""
         return self.volume.geometry
 
 

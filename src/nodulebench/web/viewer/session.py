@@ -83,7 +83,6 @@ class Voxels:
             self._tiles.pop(name, None)
 
     def close(self) -> None:
-        """Wait for the scan that is being read, then stop the thread."""
         self._importing.shutdown(wait=True, cancel_futures=True)
 
 
@@ -114,7 +113,6 @@ class ReadingSession:
         """The folder in which voxels are cached."""
 
     def tiles(self, number: int, *, waits_s: float) -> Tiles | None:
-        """The voxels of a scan; None if they are still being read after that time."""
         try:
             tiles = self._request(number).result(timeout=waits_s)
         except TimeoutError:
@@ -152,7 +150,6 @@ class ReadingSession:
         return self.scans[number].case_id
 
     def is_open(self, number: int) -> bool:
-        """Whether the reader has a scan with that number."""
         return 0 <= number < len(self.scans)
 
     def after(self, number: int) -> int | None:
@@ -160,7 +157,6 @@ class ReadingSession:
         return number + 1 if number + 1 < len(self.scans) else None
 
     def draft_key(self, number: int) -> str:
-        """The key of a scan among the drafts."""
         return self.scans[number].case_id
 
     def is_closed(self, number: int) -> bool:  # noqa: ARG002 - for subclasses
@@ -168,7 +164,6 @@ class ReadingSession:
         return False
 
     def list_scans(self) -> list[JsonObject]:
-        """Every scan, the state of its reading, and the time spent on it."""
         return [self._list_scan(number) for number in range(len(self.scans))]
 
     def _list_scan(self, number: int) -> JsonObject:
@@ -182,7 +177,6 @@ class ReadingSession:
         }
 
     def context(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - for subclasses
-        """What is shown with a scan in addition to what its reader drew."""
         return ScanContext()
 
     def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
@@ -219,6 +213,5 @@ def open_session(images: Path, reader: str, folder: Path | None = None) -> Itera
 
 
 def readings_folder(images: Path) -> Path:
-    """The default folder of readings and voxels of some scans."""
     where = images.resolve()
     return where.with_name(f"{where.name}{READINGS_SUFFIX}")

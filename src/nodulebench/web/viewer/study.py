@@ -79,7 +79,6 @@ class StudySession(ReadingSession):
         return self._locations[number] in self._study.calls(self.reader)
 
     def list_scans(self) -> list[JsonObject]:
-        """Every location, whether it was classified, and the time spent on it."""
         done = self._study.calls(self.reader)
         return [
             {
@@ -94,7 +93,6 @@ class StudySession(ReadingSession):
         ]
 
     def context(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - for others
-        """The location, and its call if it was classified."""
         location = self._locations[number]
         middle, reply = (
             self._study.middle_mm(location),
