@@ -165,7 +165,7 @@ def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path
     return asked.height
 
 
-def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
+def import_answers(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
     """Submit a table that a person filled in: all rows with an answer, as one event.
 
     Raises:

@@ -247,7 +247,7 @@ def open_study(folder: Path) -> OpenStudy:
     return OpenStudy(folder, study, read_table(folder / TO_READ, SUSPECTS))
 
 
-def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
+def export_places(study: OpenStudy, reader_id: str, path: Path) -> int:
     """Write a reader's open places as CSV, in their order; returns how many there are."""
     if path.exists():
         raise InputError.at(path, "already exists.", "Submit it, or remove it.")
@@ -260,7 +260,7 @@ def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
     return len(rows)
 
 
-def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
+def import_calls(study: OpenStudy, reader_id: str, path: Path) -> int:
     """Submit a table that a reader filled in, place by place; returns how many calls are new.
 
     Rows without a call stay open. A call that is stored already is skipped, so that repeating an

@@ -227,9 +227,9 @@ def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> 
     return Readings(
         name=name,
         cases=cases,
-        sessions=_table(SESSIONS, sessions),
-        findings=_table(FINDINGS, findings),
-        slices=_table(FINDING_SLICES, slices),
+        sessions=table_of(SESSIONS, sessions),
+        findings=table_of(FINDINGS, findings),
+        slices=table_of(FINDING_SLICES, slices),
     )
 
 
@@ -269,6 +269,11 @@ def _slice_rows(reading: Reading) -> Iterator[JsonObject]:
             }
 
 
-def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
-    given = {column.name: column.dtype for column in schema.columns}
-    return schema.conform(pl.DataFrame(rows, schema=given), schema.name)
+def table_of(
+    schema: TableSchema,
+    rows: list[JsonObject],
+    further: Mapping[str, type[pl.DataType]] | None = None,
+) -> pl.DataFrame:
+    """Rows as a table; ``further`` are additional columns."""
+    types = {column.name: column.dtype for column in schema.columns}
+    return schema.conform(pl.DataFrame(rows, schema={**types, **(further or {})}), schema.name)

@@ -250,20 +250,23 @@ def export_released(
     """
     handle = replace(handle, log=replace(handle.log, file=None))
     raise_problems(step_problems(handle, handle.log.read()))
-    batches = released_batches(handle, batch_ids)
-    reference = released_reference(handle, batch_ids)
-    drawn = released_findings(handle, batch_ids)
+    batches = _released_batches(handle, batch_ids)
+    chosen = list(batches.values())
+    reference, drawn = _released_reference(handle, chosen), _released_findings(handle, chosen)
     with staged_folder(target, last=MANIFEST) as stage:
         write_reference(reference, stage)
         write_json(_provenance(handle, list(batches)), stage / PROVENANCE)
     if findings is not None:
         write_findings(drawn, findings)
     if blind_findings is not None:
-        write_findings(blind_readings(handle, batch_ids), blind_findings)
+        blind = [reading for batch in chosen for reading in batch.readings.values()]
+        readings = findings_of(reference.name, reference.cases, blind)
+        sessions = readings.sessions.with_columns(phase=pl.lit("blind"))
+        write_findings(replace(readings, sessions=sessions), blind_findings)
     return reference
 
 
-def released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
+def _released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
     """The batches by name; without names, all that are released.
 
     Raises:
@@ -289,12 +292,11 @@ def released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> di
     return {name: batches[name] for name in wanted}
 
 
-def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Reference:
+def _released_reference(handle: ProjectHandle, chosen: Sequence[Batch]) -> Reference:
     """The nodules of released batches: the union of what their readers drew, with types.
 
     Cases that were shown a second time are left out.
     """
-    chosen = list(released_batches(handle, batch_ids).values())
     accepted = [
         accepted_of(batch, key)
         for batch in chosen
@@ -317,14 +319,13 @@ def accepted_of(batch: Batch, key: Key) -> AcceptedNodule:
     )
 
 
-def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
+def _released_findings(handle: ProjectHandle, chosen: Sequence[Batch]) -> Readings:
     """The final readings of released batches, with the types that readers gave.
 
     SESSIONS states whether a reading was ``blind`` or ``unblinded``, after seeing what others drew.
     FINDINGS gets two additional columns: ``candidate_id``, and ``is_nodule``, the decision of the
     workflow. Nodules that the reviewer added are no reader's findings; only the bundle has them.
     """
-    chosen = list(released_batches(handle, batch_ids).values())
     cases = _listed(handle, chosen)
     typed = [
         reading
@@ -335,10 +336,9 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
     readings = findings_of(handle.folder.resolve().name, cases, typed)
     decided = pl.DataFrame(
         [row for batch in chosen for row in _decisions(batch)],
-        schema=["case_id", "reader_id", "source_id", "candidate_id", "is_nodule"],
+        schema=dict.fromkeys(("case_id", "reader_id", "source_id", "candidate_id"), pl.String)
+        | {"is_nodule": pl.Boolean},
         orient="row",
-        schema_overrides=dict.fromkeys(("case_id", "reader_id", "source_id"), pl.String)
-        | {"candidate_id": pl.String, "is_nodule": pl.Boolean},
     )
     joined = readings.findings.join(
         decided, on=["case_id", "reader_id", "source_id"], how="left", maintain_order="left"
@@ -346,14 +346,6 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
     phase = "blind" if handle.workflow.rules.revision == "none" else "unblinded"
     sessions = readings.sessions.with_columns(phase=pl.lit(phase))
     return replace(readings, sessions=sessions, findings=FINDINGS.conform(joined, "FINDINGS"))
-
-
-def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
-    """The readings of released batches from before readers saw what others drew."""
-    chosen = list(released_batches(handle, batch_ids).values())
-    drawn = [reading for batch in chosen for reading in batch.readings.values()]
-    readings = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
-    return replace(readings, sessions=readings.sessions.with_columns(phase=pl.lit("blind")))
 
 
 def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:

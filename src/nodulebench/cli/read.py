@@ -1,6 +1,7 @@
 """nodulebench read: scans in the browser, for one person: a folder, an exam, a project, a study."""
 
 import getpass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -35,6 +36,7 @@ def command(
     place: Path,
     *,
     reader: str | None,
+    folder: Path | None,
     images: Path | None,
     key: Path | None,
     own_key: Path | None,
@@ -64,8 +66,12 @@ def command(
     """
     from nodulebench.annotation.observer_study import STUDY
     from nodulebench.annotation.project import PROJECT
-    from nodulebench.web.viewer.app import ServeOptions, serve_folder, serve_project, serve_study
-    from nodulebench.web.viewer.exam import exam_of
+    from nodulebench.cli.options import first_line
+    from nodulebench.web.viewer.app import serve
+    from nodulebench.web.viewer.exam import exam_of, open_exam_session
+    from nodulebench.web.viewer.project import open_project_session
+    from nodulebench.web.viewer.session import open_session
+    from nodulebench.web.viewer.study import open_study_session
 
     is_project, is_study = (place / PROJECT).is_file(), (place / STUDY).is_file()
     if (is_project or is_study) and images is None:
@@ -75,16 +81,14 @@ def command(
     if (images is not None and key is not None) or (not is_project and own_key is not None):
         raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
     on_ready = address_shown("stop with Ctrl-C; all changes are saved", opens=browser)
-    serving = call_with(
-        ServeOptions, options, reader=reader or getpass.getuser(), on_ready=on_ready
-    )
-    if images is None:
-        serve_folder(place, serving, exam=None if key is None else exam_of(key))
-        return
-    if is_study:
-        serve_study(place, images, serving)
-        return
-    from nodulebench.cli.options import first_line
-
-    phrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
-    serve_project(place, images, serving, key=own_key, passphrase=phrase)
+    reader = reader or getpass.getuser()
+    serve_session = partial(call_with, serve, options, on_ready=on_ready)
+    if is_study and images is not None:
+        serve_session(open_study_session(place, images, reader, folder))
+    elif images is not None:
+        phrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
+        serve_session(open_project_session(place, images, reader, folder, own_key, phrase))
+    elif key is not None:
+        serve_session(open_exam_session(place, reader, exam_of(key), folder))
+    else:
+        serve_session(open_session(place, reader, folder))

@@ -43,8 +43,10 @@ def command(
     \b
     nodulebench view result/ --images scans/
     """
-    from nodulebench.web.viewer.app import ServeOptions, serve_evaluation
+    from nodulebench.evaluation.recompute import load_evaluated
+    from nodulebench.web.viewer.app import serve
+    from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
 
     on_ready = address_shown("stop with Ctrl-C", opens=browser)
-    options = ServeOptions(folder=cache, port=port, language=language, on_ready=on_ready)
-    serve_evaluation(result, images, options)
+    opening = open_evaluation_session(images, EvaluationLayer(load_evaluated(result)), cache)
+    serve(opening, port=port, language=language, on_ready=on_ready)

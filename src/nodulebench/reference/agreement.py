@@ -58,8 +58,6 @@ def readers_against_others(
     *,
     reader_count: int = 4,
     minimum_agreement: int = 2,
-    grouping: str = "recursive",
-    same_reader: bool = False,
 ) -> pl.DataFrame:
     """Score each reader like an algorithm against what enough of the others drew.
 
@@ -76,7 +74,7 @@ def readers_against_others(
     is_full = panel.readers_of_case == reader_count
     drawn_by = [
         set(panel.readings.findings["reader_id"].gather(nodule.members).to_list())
-        for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader)
+        for nodule in merged_nodules(panel)
         if is_full[nodule.case]
     ]
     sessions = panel.readings.sessions.join(
@@ -104,9 +102,7 @@ _AGAINST_OTHERS = {
 }
 
 
-def silent_readers(
-    panel: Panel, *, reader_count: int = 4, grouping: str = "recursive", same_reader: bool = False
-) -> pl.DataFrame:
+def silent_readers(panel: Panel, *, reader_count: int = 4) -> pl.DataFrame:
     """What the readers who did not outline a nodule marked at its position.
 
     Each reader counts by the kind of the nearest single-point finding that is closer to the mean of
@@ -123,7 +119,7 @@ def silent_readers(
     readers = dict(reader_of_case.iter_rows())
     names = panel.readings.cases["case_id"]
     rows: list[tuple[int, str]] = []
-    for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader):
+    for nodule in merged_nodules(panel):
         if panel.readers_of_case[nodule.case] != reader_count:
             continue
         outlining = set(findings["reader_id"].gather(nodule.members).to_list())

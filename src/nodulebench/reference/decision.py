@@ -213,7 +213,15 @@ def nodule_slices(
 
 
 _AXES = ("long_mm", "short_mm")
-_SIDES = ("center_x_mm", "center_y_mm", "length_mm", "width_mm")
+_X, _Y = pl.col("x"), pl.col("y")
+_BOX = {
+    "center_x_mm": (_X.min() + _X.max()) / 2,
+    "center_y_mm": (_Y.min() + _Y.max()) / 2,
+    "length_mm": _X.max() - _X.min(),
+    "width_mm": _Y.max() - _Y.min(),
+}
+"""The box around corners x, y."""
+_SIDES = tuple(_BOX)
 
 
 def _drawn_boxes(panel: Panel, verdicts: Sequence[Verdict], boxed: IntArray) -> pl.DataFrame:
@@ -222,13 +230,7 @@ def _drawn_boxes(panel: Panel, verdicts: Sequence[Verdict], boxed: IntArray) -> 
     corners = pl.DataFrame(
         {"outline": drawn.points.owner, "x": drawn.points.x, "y": drawn.points.y}
     )
-    x, y = pl.col("x"), pl.col("y")
-    boxes = corners.group_by("outline", maintain_order=True).agg(
-        center_x_mm=(x.min() + x.max()) / 2,
-        center_y_mm=(y.min() + y.max()) / 2,
-        length_mm=x.max() - x.min(),
-        width_mm=y.max() - y.min(),
-    )
+    boxes = corners.group_by("outline", maintain_order=True).agg(**_BOX)
     of_outline = pl.DataFrame(
         {
             "outline": np.arange(len(drawn.finding)),
@@ -280,16 +282,10 @@ def _boxes(panel: Panel, case: IntArray, owner: IntArray, voxel: IntArray) -> pl
     slice_owner, slice_index = owner[is_first], voxel[is_first, 2]
     outline, corner = trace_outlines(number, voxel[:, 0], voxel[:, 1])
     xy_mm = _in_patient(panel, case[slice_owner[outline]], corner, slice_index[outline])
-    x, y = pl.col("x"), pl.col("y")
     boxes = (
         pl.DataFrame({"outline": outline, "x": xy_mm[:, 0], "y": xy_mm[:, 1]})
         .group_by("outline", maintain_order=True)
-        .agg(
-            center_x_mm=(x.min() + x.max()) / 2,
-            center_y_mm=(y.min() + y.max()) / 2,
-            length_mm=x.max() - x.min(),
-            width_mm=y.max() - y.min(),
-        )
+        .agg(**_BOX)
     )
     heights = panel.slice_heights
     at = zip(case[slice_owner].tolist(), slice_index.tolist(), strict=True)

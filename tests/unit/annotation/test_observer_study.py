@@ -12,10 +12,10 @@ from nodulebench.annotation.observer_study import (
     SUSPECTS,
     OpenStudy,
     Study,
-    add_to_queue,
-    answer,
     begin_study,
     calls_table,
+    export_places,
+    import_calls,
     open_study,
     shuffled,
     status_of,
@@ -137,7 +137,7 @@ def test_a_table_is_exported_filled_in_and_submitted_twice(
     study: OpenStudy, tmp_path: Path
 ) -> None:
     file = tmp_path / "ann.csv"
-    assert add_to_queue(study, "ann", file) == 4
+    assert export_places(study, "ann", file) == 4
     asked = pl.read_csv(file, schema_overrides={"mark_id": pl.String})
     assert asked.select("case_id", "mark_id").rows() == study.places("ann")
     assert asked.columns == ["case_id", "mark_id", "x_mm", "y_mm", "z_mm", "call", "diameter_mm"]
@@ -146,12 +146,12 @@ def test_a_table_is_exported_filled_in_and_submitted_twice(
         diameter_mm=pl.Series([5.25, None, 2.0, None]),
     )
     answers.write_csv(file)
-    assert answer(study, "ann", file) == 3
-    assert answer(study, "ann", file) == 0
+    assert import_calls(study, "ann", file) == 3
+    assert import_calls(study, "ann", file) == 0
     assert [call.diameter_mm for call in study.calls("ann").values()] == [5.25, 2.0, None]
     with pytest.raises(InputError, match="already exists"):
-        add_to_queue(study, "ann", file)
-    assert add_to_queue(study, "ann", tmp_path / "rest.csv") == 1
+        export_places(study, "ann", file)
+    assert export_places(study, "ann", tmp_path / "rest.csv") == 1
 
 
 def test_nothing_of_a_table_with_wrong_rows_is_stored(study: OpenStudy, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_nothing_of_a_table_with_wrong_rows_is_stored(study: OpenStudy, tmp_path
         "case_id,mark_id,call,diameter_mm\na,1,non_nodule,\na,2,nodule,\nz,1,nodule,4\n"
     )
     with pytest.raises(InputError) as error:
-        answer(study, "ann", file)
+        import_calls(study, "ann", file)
     assert [str(problem.where) for problem in error.value.problems] == [
         "case 'a' mark '2'",
         "ann.csv case 'z' mark '1'",

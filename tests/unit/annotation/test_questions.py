@@ -8,7 +8,7 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotation.answers import answer, export_tasks, request_answers
+from nodulebench.annotation.answers import export_tasks, import_answers, request_answers
 from nodulebench.annotation.project import ProjectHandle, StartProjectOptions, start_project
 from nodulebench.annotation.reviewer_draw import open_batch
 from nodulebench.annotation.steps import finish_cases, submit_case
@@ -72,20 +72,22 @@ def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
         ("a", "9", 20.0, 6.0, ""),
     ]
     assert request_answers(handle, "b1", "bo").height == 1  # only what the person drew
-    event = answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
+    event = import_answers(handle, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
     assert handle.log.read()[-1].number == event.number
     assert handle.batch("b1").state == "review"
     assert request_answers(handle, "b1", "bo").height == 0
 
     asked = request_answers(handle, "b1", "dee")
     assert asked["why"].to_list() == ["", "the readers are not consistent"]
-    answer(handle, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"]))
+    import_answers(
+        handle, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"])
+    )
     finish_cases(handle, "b1", "dee", handle.batch("b1").unfinished)
     for name in ("ann", "bo", "dee"):  # readers see no dispute before the release
         assert request_answers(handle, "b1", name).height == 0, name
     asked = request_answers(handle, "b1", "eve")
     assert asked["candidate_id"].to_list() == ["candidate-2"]
-    answer(handle, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
+    import_answers(handle, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
     assert handle.batch("b1").open_disputes == []
     assert handle.batch("b1").nodules == [("a", "candidate-1")]
 
@@ -95,13 +97,13 @@ def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) 
     asked = request_answers(handle, "b1", "ann")
     before = len(handle.log.read())
     with pytest.raises(InputError, match=r"answers nothing\. Fill in the column 'type'"):
-        answer(handle, "b1", "ann", fill(sheet, asked, type=["", ""]))
+        import_answers(handle, "b1", "ann", fill(sheet, asked, type=["", ""]))
     with pytest.raises(InputError, match="'hard'"):
-        answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", "hard"]))
+        import_answers(handle, "b1", "ann", fill(sheet, asked, type=["solid", "hard"]))
     with pytest.raises(InputError, match=r"sheet\.csv line 2: 'maybe' in 'agrees' is neither"):
-        answer(handle, "b1", "dee", fill(sheet, asked, agrees=["maybe", "yes"]))
+        import_answers(handle, "b1", "dee", fill(sheet, asked, agrees=["maybe", "yes"]))
     assert len(handle.log.read()) == before
-    answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", ""]))
+    import_answers(handle, "b1", "ann", fill(sheet, asked, type=["solid", ""]))
     assert handle.batch("b1").untyped == [("a", "candidate-2")]
 
 

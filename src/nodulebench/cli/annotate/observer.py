@@ -54,9 +54,9 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer export-tasks study/ ann.csv --by ann
     """
-    from nodulebench.annotation.observer_study import add_to_queue, open_study
+    from nodulebench.annotation.observer_study import export_places, open_study
 
-    count = add_to_queue(open_study(study), actor_id, file)
+    count = export_places(open_study(study), actor_id, file)
     if not count:
         click.echo(f"{actor_id} has no open positions")
         return
@@ -74,10 +74,9 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer import-answers study/ ann.csv --by ann
     """
-    from nodulebench.annotation import observer_study as studies
+    from nodulebench.annotation.observer_study import import_calls, open_study
 
-    opened = studies.open_study(study)
-    count = studies.answer(opened, actor_id, file)
+    count = import_calls(open_study(study), actor_id, file)
     click.echo(f"{actor_id}: {count} position(s) classified")
     _tell(study)
 

@@ -283,9 +283,9 @@ def answer(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) ->
     \b
     nodulebench annotate review import-answers panel/ b1 questions.csv --by dee
     """
-    from nodulebench.annotation import answers
+    from nodulebench.annotation.answers import import_answers
 
-    answers.answer(handle, batch_id, actor_id, file)
+    import_answers(handle, batch_id, actor_id, file)
     tell_batch(handle, batch_id)
 
 

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from pathlib import Path
@@ -18,15 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.optional_packages import needs
-from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.io.atomic import make_folder
-from nodulebench.web.viewer.evaluation import EvaluationLayer, open_evaluation_session
-from nodulebench.web.viewer.exam import Exam, open_exam_session
-from nodulebench.web.viewer.project import open_project_session
 from nodulebench.web.viewer.routes import router
-from nodulebench.web.viewer.session import ReadingSession, open_session
-from nodulebench.web.viewer.study import open_study_session
+from nodulebench.web.viewer.session import ReadingSession
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
 POLICY = (
@@ -194,68 +189,28 @@ def _problem(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"problem": str(error)}, 422)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServeOptions:
-    """How the viewer is served on this machine; the same for folders, projects and studies."""
-
-    reader: str = ""
-    """The name of the reader; empty: the session is read-only."""
-    folder: Path | None = None
-    """Folder of readings and voxels; None: next to what is read."""
-    port: int = 0
-    """On loopback; 0: any free port."""
-    language: LanguageName = "en"
-    on_ready: Callable[[str], object]
-    """Called with the address as soon as it can be opened."""
-
-
-def serve_folder(images: Path, options: ServeOptions, exam: Exam | None = None) -> None:
-    opening = (
-        open_session(images, options.reader, options.folder)
-        if exam is None
-        else open_exam_session(images, options.reader, exam, options.folder)
-    )
-    with opening as session:
-        _serve(session, options)
-
-
-def serve_project(
-    project: Path,
-    images: Path,
-    options: ServeOptions,
+def serve(
+    opening: AbstractContextManager[ReadingSession],
     *,
-    key: Path | None = None,
-    passphrase: str = "",
+    port: int = 0,
+    language: LanguageName = "en",
+    on_ready: Callable[[str], object],
 ) -> None:
-    with open_project_session(
-        project, images, options.reader, options.folder, key, passphrase
-    ) as session:
-        _serve(session, options)
+    """Serve a session on this machine until the server is stopped.
 
-
-def serve_study(study: Path, images: Path, options: ServeOptions) -> None:
-    with open_study_session(study, images, options.reader, options.folder) as session:
-        _serve(session, options)
-
-
-def serve_evaluation(result: Path, images: Path, options: ServeOptions) -> None:
-    layer = EvaluationLayer(load_evaluated(result))
-    with open_evaluation_session(images, layer, options.folder) as session:
-        _serve(session, options)
-
-
-def _serve(session: ReadingSession, options: ServeOptions) -> None:
-    with _open_last_port(session.folder, options.port) as listener:
+    Port 0 is any free one. ``on_ready`` is called with the address as soon as it can be opened.
+    """
+    with opening as session, _open_last_port(session.folder, port) as listener:
         auth = LocalAuth(listener.getsockname()[1])
         settings = uvicorn.Config(
-            workbench_app(session, auth, options.language),
+            workbench_app(session, auth, language),
             log_level="warning",
             access_log=False,
             server_header=False,
             ws="none",
             lifespan="off",
         )
-        options.on_ready(auth.address)
+        on_ready(auth.address)
         uvicorn.Server(settings).run(sockets=[listener])
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from nodulebench.annotation.readings import finding_name, table_of
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
-from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES, MARK_SLICES, MARKS, PLACE, Submission
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.outlines import outline_text
@@ -81,8 +81,8 @@ def _submission(
     nodules = [entry for entry in drawn if entry[2].kind == "nodule" and entry[2].slices]
     return Submission(
         reader,
-        _table(MARKS, [_mark(*nodule, tiles[nodule[0]]) for nodule in nodules]),
-        _table(
+        table_of(MARKS, [_mark(*nodule, tiles[nodule[0]]) for nodule in nodules]),
+        table_of(
             MARK_SLICES,
             [row for nodule in nodules for row in slice_rows(*nodule, tiles[nodule[0]])],
         ),
@@ -99,10 +99,10 @@ def readings_of(
     rows = [{"case_id": name, **geometry_columns(grid_of(tile))} for name, tile in tiles.items()]
     return Readings(
         reader,
-        _table(CASES, rows),
-        _table(SESSIONS, [{"case_id": name, "reader_id": reader} for name in tiles]),
-        _table(FINDINGS, [_finding(*entry, reader) for entry in drawn]),
-        _table(FINDING_SLICES, [row for entry in drawn for row in _outlines(*entry, reader)]),
+        table_of(CASES, rows),
+        table_of(SESSIONS, [{"case_id": name, "reader_id": reader} for name in tiles]),
+        table_of(FINDINGS, [_finding(*entry, reader) for entry in drawn], _FURTHER),
+        table_of(FINDING_SLICES, [row for entry in drawn for row in _outlines(*entry, reader)]),
     )
 
 
@@ -156,7 +156,7 @@ def _finding(case_id: str, name: str, finding: Finding, reader: str) -> JsonObje
     position = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
     return {
         "case_id": case_id,
-        "finding_id": f"{reader}:{name}",
+        "finding_id": finding_name(reader, name),
         "reader_id": reader,
         "kind": finding.kind,
         **position,
@@ -175,7 +175,7 @@ def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterato
     for drawn in finding.slices:
         yield {
             "case_id": case_id,
-            "finding_id": f"{reader}:{name}",
+            "finding_id": finding_name(reader, name),
             "slice_index": drawn.slice_index,
             "outline_index": 0,
             "is_hole": False,
@@ -186,12 +186,6 @@ def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterato
 
 _FURTHER = {"is_near_vessel": pl.Boolean, "is_near_cavity": pl.Boolean, "comment": pl.String}
 """Optional columns of FINDINGS."""
-
-
-def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
-    types = {column.name: column.dtype for column in schema.columns}
-    further = _FURTHER if schema is FINDINGS else {}
-    return schema.conform(pl.DataFrame(rows, schema={**types, **further}), schema.name)
 
 
 PACKED = ".nifti_labels.zip"

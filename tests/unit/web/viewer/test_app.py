@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from builders.attacked import HANGING
 from builders.reading import ball, write_scans
 from nodulebench.cli.read import command
 from nodulebench.web.viewer import routes as outlines
-from nodulebench.web.viewer.app import LocalAuth, ServeOptions, workbench_app
+from nodulebench.web.viewer.app import LocalAuth, serve, workbench_app
 from nodulebench.web.viewer.findings import MOST_CORNERS, OutlinedSlice
 from nodulebench.web.viewer.session import ReadingSession, open_session
 
@@ -242,6 +242,7 @@ def test_the_page_requests_all_modules_at_once(reader: TestClient) -> None:
 
 
 def test_the_command_line_fills_all_options_of_the_server() -> None:
-    own = {"place", "images", "key", "own_key", "key_passphrase_file", "browser"}
-    options = {field.name for field in fields(ServeOptions)} - {"on_ready"}
+    own = {"place", "reader", "folder", "images", "key", "own_key", "key_passphrase_file"}
+    own |= {"browser"}
+    options = set(signature(serve).parameters) - {"opening", "on_ready"}
     assert {parameter.name for parameter in command.params} == own | options
