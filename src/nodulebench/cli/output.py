@@ -12,15 +12,17 @@ from nodulebench.core.results import Estimate, Evaluation, RuleResult
 from nodulebench.i18n.translator import in_english, translator
 
 if TYPE_CHECKING:
-    from nodulebench.core.documents.comparison import MissedNodule
+    from nodulebench.core.documents.comparison import (
+        DetectionSummary,
+        MissedNodule,
+        RuleEffectsSummary,
+    )
     from nodulebench.core.documents.records import CriterionSummary
     from nodulebench.core.plans import PlanOutcome
     from nodulebench.custody.verify import SealedCheck
     from nodulebench.evaluation.combine import CandidateRow, ScoreRow
     from nodulebench.evaluation.comparison.compare import AlgorithmComparison, MetricDifference
-    from nodulebench.evaluation.comparison.nodules import DetectionDifference
     from nodulebench.evaluation.comparison.replicates import Reading
-    from nodulebench.evaluation.comparison.rule_effects import RuleEffects
     from nodulebench.evaluation.comparison.service import Gate
     from nodulebench.evaluation.sample_size import Plan
     from nodulebench.evaluation.verify import Verification
@@ -461,6 +463,8 @@ def _print_detection(comparison: "AlgorithmComparison") -> None:
     )
     baseline = comparison.choice.baseline
     for difference in comparison.detection:
+        if difference.missed_by_one is None:
+            continue
         for name, missed in (
             (difference.algorithm, difference.missed_by_one.algorithm),
             (baseline, difference.missed_by_one.baseline),
@@ -480,18 +484,14 @@ def _nodules(missed: "Sequence[MissedNodule]") -> str:
     return ", ".join(named) + (f", and {more} more" if more > 0 else "")
 
 
-def _detection_cells(difference: "DetectionDifference") -> list[str]:
-    counts = (
-        difference.both,
-        difference.algorithm_only,
-        difference.baseline_only,
-        difference.neither,
-    )
+def _detection_cells(difference: "DetectionSummary") -> list[str]:
+    found, tests = difference.nodules, difference.tests
+    counts = (found.both, found.algorithm_only, found.baseline_only, found.neither)
     counted = [difference.rule, difference.algorithm, *map(str, counts)]
-    tests = difference.tests
-    if tests is None:
-        return [*counted, f"–  ({in_english(difference.reason)})", "", ""]
-    p_values = (tests.obuchowski.p_value, difference.adjusted["holm"], tests.exact.p_value)
+    if not tests:
+        return [*counted, f"–  ({in_english(difference.difference.reason)})", "", ""]
+    adjusted = difference.adjusted_p_value["holm"]
+    p_values = (tests["obuchowski"].p_value, adjusted, tests["exact"].p_value)
     return [*counted, *map(p_text, p_values)]
 
 
@@ -514,18 +514,21 @@ def _print_ranking(title: str, ranking: "Ranking") -> None:
     )
 
 
-def _print_effects(effects: "RuleEffects") -> None:
+def _print_effects(effects: "RuleEffectsSummary") -> None:
     click.echo()
     click.secho(f"effect of the rule on {len(effects.algorithms)} algorithms", bold=True)
     rows = []
-    for reading, effect in effects.effects.items():
+    for effect in effects.metrics:
+        if not effect.groups:
+            continue
+        name = f"{effect.metric} at {effect.point}" if effect.point else effect.metric
         groups = "  ".join(
             f"{rule} {group.mean:.3f} ± {group.sd:.3f}" for rule, group in effect.groups.items()
         )
         published = "–" if effect.one_way is None else p_text(effect.one_way.p_value)
         sound = "–" if effect.repeated is None else p_text(effect.repeated.corrected.p_value)
         rank = "–" if effect.friedman is None else p_text(effect.friedman.p_value)
-        rows.append([str(reading), groups, published, sound, rank])
+        rows.append([name, groups, published, sound, rank])
     print_columns(["metric", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
     click.echo()
     shares = effects.relative_differences.values()

@@ -15,18 +15,23 @@ import numpy as np
 from nodulebench.core.algorithm import IntendedUse, intended_use
 from nodulebench.core.arrays import IntArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.documents.comparison import Permutation, Significance, UseGroup
+from nodulebench.core.documents.comparison import (
+    DetectionSummary,
+    Permutation,
+    RuleEffectsSummary,
+    Significance,
+    UseGroup,
+)
 from nodulebench.core.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.core.notices import Notice, reason_of, stated_notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.evaluation.comparison.nodules import (
     Cohorts,
-    DetectionDifference,
     adjusted_p_values,
     compare_nodules,
 )
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading, column_of, draw_readings
-from nodulebench.evaluation.comparison.rule_effects import RuleEffects, estimate_rule_effects
+from nodulebench.evaluation.comparison.rule_effects import estimate_rule_effects
 from nodulebench.evaluation.estimates import bind_parameters, shown_name, units_of
 from nodulebench.metrics import METRICS, function_of, info_of
 from nodulebench.statistics.bootstrap import Bootstrap, bound_reach
@@ -249,10 +254,10 @@ class AlgorithmComparison:
     unit: str
     """The unit that is resampled and swapped: patient or case."""
     differences: tuple[MetricDifference, ...]
-    detection: tuple[DetectionDifference, ...]
+    detection: tuple[DetectionSummary, ...]
     rankings: dict[tuple[str, Reading], Ranking]
     """By rule and reading."""
-    effects: RuleEffects | None
+    effects: RuleEffectsSummary | None
     """The effect of the rules on all algorithms, if there are enough of both."""
     notices: tuple[Notice, ...] = ()
     groups: tuple[UseGroup, ...] = ()

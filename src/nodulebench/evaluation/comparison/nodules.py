@@ -1,19 +1,24 @@
 """Labelled cohorts of several algorithms -> which nodules each finds that the baseline does not."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.documents.comparison import MissedByOne, MissedNodule
+from nodulebench.core.documents.comparison import (
+    DetectionSummary,
+    MissedByOne,
+    MissedNodule,
+    NodulesFound,
+)
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.results import Estimate
 from nodulebench.evaluation.estimates import units_of
 from nodulebench.statistics.mcnemar import (
-    DetectionComparison,
     PairedHits,
     compare_detection,
     paired_hits,
@@ -27,60 +32,50 @@ Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
 """The cohort of each rule (first key) and algorithm (second key)."""
 
 
-@dataclass(frozen=True, slots=True)
-class DetectionDifference:
-    """Nodules that an algorithm and the baseline find, under one rule."""
-
-    rule: str
-    algorithm: str
-    both: int
-    """Nodules that both find, of those that both had to find."""
-    algorithm_only: int
-    baseline_only: int
-    neither: int
-    tests: DetectionComparison | None = None
-    """None: both find the same nodules."""
-    adjusted: dict[str, float] = field(default_factory=dict)
-    """Obuchowski's P value adjusted over all algorithms and rules, by method."""
-    reason: Notice | None = None
-    missed_by_one: MissedByOne = field(default_factory=lambda: MissedByOne((), ()))
-    """Nodules that only one of the two finds."""
+TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
+"""The forms of McNemar's test that are reported."""
 
 
 def compare_nodules(
     cohorts: Cohorts, protocol: TestProtocol, baseline: str
-) -> Iterator[DetectionDifference]:
+) -> Iterator[DetectionSummary]:
     """McNemar's tests on the nodules, if a nodule is found by only one of the two algorithms."""
-    differences: list[DetectionDifference] = []
+    differences: list[DetectionSummary] = []
     for rule, of_rule in cohorts.items():
         for algorithm, cohort in of_rule.items():
             if algorithm == baseline or baseline not in of_rule:
                 continue
             hits = paired_hits(cohort, of_rule[baseline], units_of(cohort, protocol.interval))
-            difference = DetectionDifference(
-                rule,
-                algorithm,
-                both=_count(hits.first & hits.second),
-                algorithm_only=_count(hits.first & ~hits.second),
-                baseline_only=_count(~hits.first & hits.second),
-                neither=_count(~hits.first & ~hits.second),
-                missed_by_one=_missed_by_one(cohort, of_rule[baseline], hits),
+            kinds = (
+                hits.first & hits.second,
+                hits.first & ~hits.second,
+                ~hits.first & hits.second,
+                ~hits.first & ~hits.second,
             )
+            found = NodulesFound(*(int(np.count_nonzero(is_counted)) for is_counted in kinds))
             try:
                 tests = compare_detection(hits, level=protocol.interval.level)
             except UndefinedError as error:
-                differences.append(replace(difference, reason=reason_of(error)))
-            else:
-                differences.append(replace(difference, tests=tests))
-    p_values = [
-        difference.tests.obuchowski.p_value
-        for difference in differences
-        if difference.tests is not None
+                undefined = Estimate(None, reason=reason_of(error))
+                differences.append(DetectionSummary(rule, algorithm, found, undefined))
+                continue
+            differences.append(
+                DetectionSummary(
+                    rule,
+                    algorithm,
+                    found,
+                    tests.difference,
+                    tests={name: getattr(tests, name) for name in TESTS},
+                    missed_by_one=_missed_by_one(cohort, of_rule[baseline], hits),
+                )
+            )
+    family = [
+        difference.tests["obuchowski"].p_value for difference in differences if difference.tests
     ]
-    adjusted = iter(adjusted_p_values(p_values))
+    adjusted = iter(adjusted_p_values(family))
     for difference in differences:
         yield (
-            difference if difference.tests is None else replace(difference, adjusted=next(adjusted))
+            replace(difference, adjusted_p_value=next(adjusted)) if difference.tests else difference
         )
 
 
@@ -96,10 +91,6 @@ def _missed_by_one(
         return tuple(MissedNodule(*row) for row in largest.iter_rows())
 
     return MissedByOne(named(~hits.first & hits.second), named(hits.first & ~hits.second))
-
-
-def _count(is_counted: BoolArray) -> int:
-    return int(np.count_nonzero(is_counted))
 
 
 def adjusted_p_values(p_values: list[float]) -> list[dict[str, float]]:

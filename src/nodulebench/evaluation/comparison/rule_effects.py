@@ -5,39 +5,27 @@ hits to the baseline rule, and tests between rules, as published and in their pa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 
 from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.documents.comparison import EffectSummary, RuleEffectsSummary
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading
-from nodulebench.statistics.groups import RuleEffect, relative_difference, rule_effect
+from nodulebench.statistics.groups import relative_difference, rule_effect
 
 FEWEST_ALGORITHMS, FEWEST_RULES = 3, 2
-
-
-@dataclass(frozen=True, slots=True)
-class RuleEffects:
-    """The effects of the rules on a group of algorithms."""
-
-    algorithms: tuple[str, ...]
-    """The algorithms to which every rule could be applied."""
-    baseline_rule: str
-    effects: dict[Reading, RuleEffect]
-    relative_differences: dict[str, dict[str, float | None]]
-    """Rule -> algorithm -> (hits - hits under the baseline rule) / the latter; None without any."""
-    undefined: dict[Reading, Notice] = field(default_factory=dict)
-    """Metrics without a group analysis, and why."""
+TESTED = ("groups", "one_way", "repeated", "friedman", "pairs", "reasons")
 
 
 def estimate_rule_effects(
     cohorts: Mapping[str, Mapping[str, LabelledCohort]],
     drawn: Mapping[str, Drawn],
     protocol: TestProtocol,
-) -> RuleEffects | None:
+) -> RuleEffectsSummary | None:
     """The group analysis, if there are three algorithms and two rules."""
     rules = tuple(cohorts)
     if len(rules) < FEWEST_RULES:
@@ -50,17 +38,19 @@ def estimate_rule_effects(
     baseline = protocol.baseline_rule or protocol.rules[0].name
     if baseline not in rules:
         baseline = rules[0]
-    effects: dict[Reading, RuleEffect] = {}
-    undefined: dict[Reading, Notice] = {}
+    effects: list[EffectSummary] = []
+    undefined: list[EffectSummary] = []
     for reading in {reading: None for rule in rules for reading in drawn[rule].replicates}:
+        blank = EffectSummary(reading.shown, reading.point or None)
         try:
-            effects[reading] = rule_effect(_table(reading, drawn, rules, algorithms), rules)
+            effect = rule_effect(_table(reading, drawn, rules, algorithms), rules)
         except UndefinedError as error:
-            undefined[reading] = reason_of(error)
-    return RuleEffects(
+            undefined.append(replace(blank, reasons=(reason_of(error),)))
+        else:
+            effects.append(replace(blank, **{name: getattr(effect, name) for name in TESTED}))
+    return RuleEffectsSummary(
         algorithms=algorithms,
         baseline_rule=baseline,
-        effects=effects,
         relative_differences={
             rule: {
                 name: _relative_difference(cohorts[rule][name], cohorts[baseline][name])
@@ -69,7 +59,7 @@ def estimate_rule_effects(
             for rule in rules
             if rule != baseline
         },
-        undefined=undefined,
+        metrics=(*effects, *undefined),
     )
 
 

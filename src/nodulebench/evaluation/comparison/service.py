@@ -10,12 +10,8 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.core.documents.comparison import (
     ComparisonDocument,
-    DetectionSummary,
     DifferenceSummary,
-    EffectSummary,
-    NodulesFound,
     RankingSummary,
-    RuleEffectsSummary,
 )
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.results import Estimate
@@ -27,16 +23,11 @@ from nodulebench.evaluation.comparison.compare import (
     compare_algorithms,
     use_groups,
 )
-from nodulebench.evaluation.comparison.nodules import DetectionDifference
 from nodulebench.evaluation.comparison.replicates import Reading
-from nodulebench.evaluation.comparison.rule_effects import RuleEffects
 from nodulebench.evaluation.recompute import Evaluated, load_unchanged
 from nodulebench.evaluation.result_folder import add_comparison
 from nodulebench.io.manifests import SIGNATURE
 from nodulebench.statistics.ranking import Ranking
-
-TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
-"""The forms of McNemar's test that are reported."""
 
 
 def compare_folder(
@@ -142,14 +133,14 @@ def comparison_document(
         notices=comparison.notices,
         groups=comparison.groups,
         differences=tuple(_difference(difference) for difference in comparison.differences),
-        detection=tuple(_detection(difference) for difference in comparison.detection),
+        detection=comparison.detection,
         rankings=tuple(
             RankingSummary(
                 rule, *_named(reading), ranking.lines, ranking.kendall_tau, ranking.tie_rule
             )
             for (rule, reading), ranking in comparison.rankings.items()
         ),
-        rule_effects=None if comparison.effects is None else _effects(comparison.effects),
+        rule_effects=comparison.effects,
     )
 
 
@@ -177,45 +168,6 @@ def _difference(difference: MetricDifference) -> DifferenceSummary:
         margin=comparison.margin,
         undefined_replicates=comparison.undefined_replicates,
         reason=difference.reason,
-    )
-
-
-def _detection(difference: DetectionDifference) -> DetectionSummary:
-    nodules = NodulesFound(
-        difference.both, difference.algorithm_only, difference.baseline_only, difference.neither
-    )
-    named = (difference.rule, difference.algorithm, nodules)
-    if difference.tests is None:
-        return DetectionSummary(*named, Estimate(None, reason=difference.reason))
-    tests = {name: getattr(difference.tests, name) for name in TESTS}
-    return DetectionSummary(
-        *named, difference.tests.difference, tests, difference.adjusted, difference.missed_by_one
-    )
-
-
-def _effects(effects: RuleEffects) -> RuleEffectsSummary:
-    return RuleEffectsSummary(
-        algorithms=effects.algorithms,
-        baseline_rule=effects.baseline_rule,
-        relative_differences=effects.relative_differences,
-        metrics=(
-            *(
-                EffectSummary(
-                    *_named(reading),
-                    effect.groups,
-                    effect.one_way,
-                    effect.repeated,
-                    effect.friedman,
-                    effect.pairs,
-                    effect.reasons,
-                )
-                for reading, effect in effects.effects.items()
-            ),
-            *(
-                EffectSummary(*_named(reading), reasons=(reason,))
-                for reading, reason in effects.undefined.items()
-            ),
-        ),
     )
 
 

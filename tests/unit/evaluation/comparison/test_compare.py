@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.documents.comparison import NodulesFound
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.evaluation.comparison.compare import (
@@ -214,15 +215,11 @@ def test_nodules_found_by_only_one_are_counted_and_tested() -> None:
         old=made_hits(6, 0.9, None, None, None, None), new=made_hits(6, 0.9, 0.8, 0.7, 0.6, None)
     )
     (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
-    assert measured.tests is not None
-    assert (measured.both, measured.algorithm_only, measured.baseline_only, measured.neither) == (
-        1,
-        3,
-        0,
-        1,
-    )
-    assert measured.tests.exact.p_value == pytest.approx(2 * 0.5**3)
-    assert measured.adjusted["holm"] == measured.tests.obuchowski.p_value  # a family of one
+    assert measured.nodules == NodulesFound(1, 3, 0, 1)
+    assert measured.tests["exact"].p_value == pytest.approx(2 * 0.5**3)
+    # a family of one
+    assert measured.adjusted_p_value["holm"] == measured.tests["obuchowski"].p_value
+    assert measured.missed_by_one is not None
     assert measured.missed_by_one.algorithm == ()
     truth = cohorts["luna16"]["old"].reference.nodules
     assert [(each.case_id, each.nodule_id) for each in measured.missed_by_one.baseline] == [
@@ -236,6 +233,7 @@ def test_nodules_missed_by_only_one_are_sorted_by_size() -> None:
     blind = [case(name, nodule(size)) for name, size in sizes.items()]
     cohorts = single_rule(old=cohort(*hits), new=cohort(*blind))
     (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
+    assert measured.missed_by_one is not None
     assert [each.diameter_mm for each in measured.missed_by_one.algorithm] == [12.0, 8.0, 5.0, None]
     assert measured.missed_by_one.baseline == ()
 
@@ -243,14 +241,9 @@ def test_nodules_missed_by_only_one_are_sorted_by_size() -> None:
 def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
     cohorts = single_rule(old=made_hits(2, 0.9, None), same=made_hits(2, 0.8, None))
     (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
-    assert measured.tests is None
-    assert (measured.both, measured.algorithm_only, measured.baseline_only, measured.neither) == (
-        1,
-        0,
-        0,
-        1,
-    )
-    assert in_english(measured.reason) == "no nodule tells the algorithms apart"
+    assert measured.tests == {}
+    assert measured.nodules == NodulesFound(1, 0, 0, 1)
+    assert in_english(measured.difference.reason) == "no nodule tells the algorithms apart"
 
 
 def test_rankings_order_every_metric_that_has_a_better_end() -> None:
@@ -305,7 +298,7 @@ def test_the_group_analysis_is_that_of_the_values_by_rule() -> None:
     assert effects is not None
     assert effects.baseline_rule == "center_hit"
     recalls = np.array([[part.is_hit.mean() for part in cohorts[rule].values()] for rule in RULES])
-    (recall,) = (effect for reading, effect in effects.effects.items() if str(reading) == "recall")
+    (recall,) = (effect for effect in effects.metrics if effect.metric == "recall")
     for rule, values in zip(RULES, recalls, strict=True):
         assert recall.groups[rule].mean == pytest.approx(values.mean())
         assert recall.groups[rule].sd == pytest.approx(values.std(ddof=1))
