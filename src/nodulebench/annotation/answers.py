@@ -172,7 +172,7 @@ def import_answers(handle: ProjectHandle, batch_id: str, actor_id: str, path: Pa
         InputError: for every row that is not valid, or if a step is not allowed.
     """
     file = CsvFile(path)
-    header = file.header_with(["case_id", "candidate_id"])
+    header = file.header(needed=["case_id", "candidate_id"])
     decision = next((name for name in _STEPS if name in header), None)
     if decision is None:
         raise InputError.at(path, f"has none of the columns {', '.join(_STEPS)}.")

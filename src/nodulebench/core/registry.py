@@ -87,10 +87,6 @@ class Registry(Mapping[str, Item], Generic[Item]):
             ) from error
         return item
 
-    def is_built_in(self, name: str) -> bool:
-        """Whether it is one of our own; no other package is asked."""
-        return name in self._modules
-
     def __contains__(self, name: object) -> bool:
         return name in self._modules or name in self.outside
 

@@ -159,7 +159,7 @@ def read_case_files(
         )
     root = folder or _curated_folder(curated)
     file = CsvFile(listed)
-    header = file.header_with(["case_id", "file"])
+    header = file.header(needed=["case_id", "file"])
     rows = file.read_strings(header).select("case_id", "file").unique(maintain_order=True)
     if wanted is not None:
         rows = rows.filter(pl.col("case_id").is_in(list(wanted)))

@@ -222,7 +222,7 @@ def read_causes(path: Path) -> pl.DataFrame:
         InputError: if columns are missing.
     """
     file = CsvFile(path)
-    table = file.read_strings(file.header_with(CAUSE_COLUMNS))
+    table = file.read_strings(file.header(needed=CAUSE_COLUMNS))
     if "kind" in table.columns:
         table = table.filter(pl.col("kind") == "false_positive").rename({"name": "mark_id"})
     is_tied = {"case_id", "mark_id"} <= set(table.columns)
@@ -264,7 +264,7 @@ def read_spread(path: Path) -> pl.DataFrame:
         InputError: if columns are missing.
     """
     file = CsvFile(path)
-    return file.read_table(file.header_with(SPREAD_COLUMNS), {"value": pl.Float64})
+    return file.read_table(file.header(needed=SPREAD_COLUMNS), {"value": pl.Float64})
 
 
 def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator["Patch"]:

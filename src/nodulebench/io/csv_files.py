@@ -41,11 +41,6 @@ class Dialect:
     has_decimal_comma: bool = False
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it is the dialect that NoduleBench writes."""
-        return self.separator == ","
-
-    @property
     def word(self) -> str:
         return SEPARATORS[self.separator]
 
@@ -100,6 +95,8 @@ def spelt(
         # a column that has one of our names but is not the named one must not be read as ours
         return [renamed.get(name, f"{name}?" if name in given else name) for name in header]
     missing = {simple_name(name): name for name in wanted if name not in header}
+    if not missing:
+        return list(header)
     simple = [simple_name(name) for name in header]
     return [
         missing.get(plain, name) if simple.count(plain) == 1 else name
@@ -287,30 +284,20 @@ class CsvFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._content: bytes | None = None
 
     @classmethod
     def of(cls, source: "Path | CsvFile") -> "CsvFile":
         """The file itself, or that of a path."""
         return source if isinstance(source, CsvFile) else cls(source)
 
-    @cached_property
-    def _opened(self) -> tuple[bytes, bool]:
-        """The bytes, and whether they are all: of another kind of file only the first are read."""
-        with _reading(self.path), self.path.open("rb") as file:
-            start = file.read(_HEAD_BYTES)
-            is_other = not start.startswith(_GZIP) and (
-                b"\x00" in start or start.lstrip().startswith((b"{", b"["))
-            )
-            return (start, False) if is_other else (start + file.read(), True)
-
     @property
     def content(self) -> bytes:
         """Its bytes as they are stored, so packed if it is gzipped."""
-        content, is_whole = self._opened
-        if is_whole:
-            return content
-        with _reading(self.path):
-            return self.path.read_bytes()
+        if self._content is None:
+            with _reading(self.path):
+                self._content = self.path.read_bytes()
+        return self._content
 
     @property
     def digest(self) -> str:
@@ -327,10 +314,16 @@ class CsvFile:
 
     @cached_property
     def start(self) -> bytes:
-        """Its first bytes, unpacked; of any kind of file."""
-        content, _ = self._opened
-        if not content.startswith(_GZIP):
-            return content[:_HEAD_BYTES]
+        """Its first bytes, unpacked; of a file of another kind no more is read."""
+        start = self._content
+        if start is None:
+            with _reading(self.path), self.path.open("rb") as file:
+                start = file.read(_HEAD_BYTES)
+                is_text = b"\x00" not in start and not start.lstrip().startswith((b"{", b"["))
+                if is_text or start.startswith(_GZIP):
+                    self._content = start + file.read()
+        if not start.startswith(_GZIP):
+            return start[:_HEAD_BYTES]
         with self.unpacked() as file:
             return file.read(_HEAD_BYTES)
 
@@ -379,45 +372,38 @@ class CsvFile:
         return header
 
     def header(
-        self, wanted: Iterable[str] = (), given: Mapping[str, str] | None = None
+        self,
+        wanted: Iterable[str] = (),
+        given: Mapping[str, str] | None = None,
+        *,
+        needed: Sequence[str] = (),
     ) -> list[str]:
-        """Its column names, wanted names in our spelling.
+        """Its column names, wanted and needed names in our spelling.
 
         Args:
             wanted: names that may have another spelling (case, spaces, underscores).
-            given: our name -> its name in this file.
+            given: our name -> its name in this file, which must exist.
+            needed: our names that must exist.
         """
-        header = [unmarked(name) for name in self._names]
-        if given is not None:
-            self._require(header, list(given.values()))
-        return spelt(header, wanted, given)
-
-    def header_with(self, needed: Sequence[str], wanted: Iterable[str] = ()) -> list[str]:
-        """As ``header``, of a file that must have the needed columns.
-
-        Raises:
-            InputError: for each that is missing.
-        """
-        header = self.header((*needed, *wanted))
-        self._require(header, needed)
-        return header
-
-    def _require(self, header: Sequence[str], needed: Sequence[str]) -> None:
-        present = ", ".join(header[:12])
-        raise_problems(
-            Problem(
-                str(self.path),
-                f"column '{name}' is missing; found: {present}.",
-                f"Needed: {', '.join(needed)}.",
+        written = [unmarked(name) for name in self._names]
+        header = spelt(written, (*needed, *wanted), given)
+        required = (written, tuple((given or {}).values())), (header, tuple(needed))
+        for names, requirement in required:
+            raise_problems(
+                Problem(
+                    str(self.path),
+                    f"column '{name}' is missing; found: {', '.join(names[:12])}.",
+                    f"Needed: {', '.join(requirement)}.",
+                )
+                for name in requirement
+                if name not in names
             )
-            for name in needed
-            if name not in header
-        )
+        return header
 
     def _plain(self, header: Sequence[str]) -> bytes:
         """Its content with commas, points and this header, perhaps packed."""
         self._require_unpackable()
-        if self.dialect.is_plain and self._names == list(header):
+        if self.dialect == Dialect() and self._names == list(header):
             return self.content
         try:
             with self.unpacked() as file:
@@ -466,8 +452,8 @@ class CsvFile:
         Raises:
             InputError: with one problem per missing column, unreadable number and truncated row.
         """
-        header = self.header((*text, *numbers, *optional_text, *optional_numbers), given)
-        self._require(header, (*text, *numbers))
+        optional = (*optional_text, *optional_numbers)
+        header = self.header(optional, given, needed=(*text, *numbers))
         source = self._plain(header)
         strings = [name for name in (*text, *optional_text) if name in header]
         floats = [name for name in (*numbers, *optional_numbers) if name in header]

@@ -175,7 +175,7 @@ def _how_read(
         return ()
     dialect, header = file.dialect, file.header()
     notices = []
-    if not dialect.is_plain:
+    if dialect.separator != ",":
         values = {"file": path.name, "separator": dialect.word, "decimal": "comma"}
         if not dialect.has_decimal_comma:
             del values["decimal"]

@@ -29,7 +29,7 @@ def read_table(source: Path | CsvFile, schema: TableSchema) -> pl.DataFrame:
         return schema.conform(read_parquet(path), path.name)
     listed = [column.name for column in (*schema.columns, *schema.further)]
     needed = [column.name for column in schema.columns if column.is_required]
-    header = file.header_with(needed, listed)
+    header = file.header(listed, needed=needed)
     raw = file.read_strings(header)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())

@@ -160,9 +160,9 @@ def write_reference(reference: Reference, path: Path) -> None:
 
 def _read_rows(file: CsvFile) -> pl.DataFrame:
     """The rows of the file with all columns of the format and their line numbers."""
-    header = file.header_with(_NEEDED, (*_TEXT, *_NUMBERS))
+    header = file.header((*_TEXT, *_NUMBERS), needed=_NEEDED)
     if not {"slice_index", "z_mm"} & set(header):
-        file.header_with((*_NEEDED, "slice_index", "z_mm"))
+        file.header(needed=(*_NEEDED, "slice_index", "z_mm"))
     rows = file.read_columns(text=("case_id",), optional_text=_TEXT, optional_numbers=_NUMBERS)
     missing = [name for name in (*_TEXT, *_NUMBERS) if name not in header]
     return rows.with_columns(
