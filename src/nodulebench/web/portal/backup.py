@@ -46,11 +46,7 @@ _CHUNK = 500
 
 
 def back_up(site: Site, path: Path) -> None:
-    """Write the state of a site at one moment into an archive.
-
-    Raises:
-        InputError: if the log was tampered with; examine such a site before you back it up.
-    """
+    """Write the state of a site at one moment into an archive; refused if its log was changed."""
     with staged_file(path) as stage, _own_archive(stage) as archive:
         with site.database.reading() as session:
             if not site.database.is_sqlite:
@@ -84,11 +80,7 @@ def back_up(site: Site, path: Path) -> None:
 def restore(path: Path, settings: Settings) -> int:
     """Restore a site into an empty storage folder and database; return its number of events.
 
-    Either everything is restored or nothing.
-
-    Raises:
-        InputError: if storage or database are not empty, the archive is not a backup of this or an
-            older version, or its log is not valid.
+    Either everything is restored or nothing. Accepts backups of this and older versions.
     """
     storage = settings.storage
     if not path.is_file():
@@ -166,7 +158,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _schema_of(path: Path) -> object:
-    """The schema of a backup; None if the file is not a backup."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

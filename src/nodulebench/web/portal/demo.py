@@ -58,19 +58,9 @@ class _Sent:
 def fill(
     site: Site, choice: DemoChoice = SMALL, progress: Progress = no_progress, *, runs: bool = True
 ) -> list[str]:
-    """Fill an empty site with people, a benchmark and entries.
+    """Fill an empty site with people, a benchmark and entries; return the logins of its people.
 
-    Args:
-        site: the site.
-        choice: number and size of the phantoms.
-        progress: called after each step.
-        runs: whether an algorithm is submitted, too, if workers can run one.
-
-    Returns:
-        The logins of its people; an empty list if the site has a benchmark already.
-
-    Raises:
-        InputError: if there are accounts but no benchmark: the site is in use.
+    Nothing is done if the site has a benchmark. With ``runs`` an algorithm is submitted, too.
     """
     with site.database.reading() as session:
         if session.scalar(select(func.count()).select_from(Benchmark)):
@@ -116,7 +106,6 @@ def fill(
 
 
 def token_for_programs(site: Site) -> str:
-    """Make a token of the first participant."""
     return new_token(site, _visitor(site, PEOPLE[1][0]).account, "programs")
 
 

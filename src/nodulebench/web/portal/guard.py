@@ -34,12 +34,7 @@ class SignInError(Exception):
 
 
 async def guard(request: Request) -> AsyncIterator[None]:
-    """Let a request through or refuse it; store the user and the form in ``request.state``.
-
-    Raises:
-        DeniedError: if it is not allowed.
-        SignInError: if it could be allowed after signing in.
-    """
+    """Let a request through or refuse it; store the user and the form in ``request.state``."""
     site: Site = request.app.state.site
     user = await run_in_threadpool(find_user, site, request)
     request.state.user = user
@@ -88,11 +83,7 @@ def _require_no_control_characters(request: Request) -> None:
 
 
 def require_same_site(request: Request, site: Site) -> None:
-    """Refuse requests that the browser marks as coming from another site.
-
-    Raises:
-        DeniedError: if the request is one of them.
-    """
+    """Refuse requests that the browser marks as coming from another site."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise DeniedError("form_old", 403)
     origin = request.headers.get("origin")
@@ -118,11 +109,7 @@ def sent_form(request: Request) -> FormData:
 
 
 def field(form: FormData, name: str, most: int = 4000) -> str:
-    """A text field of a form, stripped; empty if it is missing.
-
-    Raises:
-        DeniedError: if it is too long.
-    """
+    """A text field of a form, stripped; empty if it is missing."""
     return exact_field(form, name, most).strip()
 
 

@@ -74,13 +74,7 @@ class BodySizeLimit:
     def __init__(
         self, app: ASGIApp, largest_upload: int, on_refused: Callable[[str], object]
     ) -> None:
-        """Put limits around an application.
-
-        Args:
-            app: the application.
-            largest_upload: of a file, in bytes.
-            on_refused: called with the path of a refused request.
-        """
+        """Limit uploads to a size; call ``on_refused`` with the path of a refused request."""
         self._app = app
         self._largest = largest_upload
         self._on_refused = on_refused
@@ -151,11 +145,7 @@ class UploadLimiter:
 
     @asynccontextmanager
     async def slot(self, account: str) -> AsyncIterator[None]:
-        """Wait for a slot for one upload of an account.
-
-        Raises:
-            DeniedError: if too many are waiting, or no slot became free in time.
-        """
+        """Wait for a slot for one upload; refused if too many wait or none becomes free in time."""
         await self._wait_for_slot(account)
         try:
             yield
@@ -195,12 +185,7 @@ def free_bytes(folder: Path) -> int:
 def require_free_disk(folder: Path, declared: str) -> None:
     """Reject an upload unless the disk has space for two copies: while it arrives and when stored.
 
-    Args:
-        folder: where it would be stored.
-        declared: its size as the request declares it; anything else counts as 0.
-
-    Raises:
-        DeniedError: if there is not enough space.
+    ``declared`` is its size as the request declares it; anything else counts as 0.
     """
     if free_bytes(folder) <= 2 * (int(declared) if declared.isdecimal() else 0):
         raise DeniedError("disk_full", 507)

@@ -57,14 +57,7 @@ def language_of(request: Request) -> LanguageName:
 def render_page(
     request: Request, template: str, status: int = 200, /, **values: object
 ) -> HTMLResponse:
-    """Render a page of the site.
-
-    Args:
-        request: the request.
-        template: file name in the portal's templates.
-        status: of the response.
-        values: for the template.
-    """
+    """Render a template of the site with values."""
     site: Site = request.app.state.site
     user: User = getattr(request.state, "user", ANONYMOUS)
     secret: str = getattr(request.state, "form_secret", "")

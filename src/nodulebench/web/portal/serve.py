@@ -28,11 +28,8 @@ def run_alongside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str])
     """Keep ``nodulebench`` commands running as child processes.
 
     They end after their current work, also if the server is killed: its end of the pipe closes.
-    Nothing is imported from the working folder (``-P``).
-
-    Args:
-        commands: the arguments of each command.
-        secrets: environment variables for them, which process lists do not show.
+    Nothing is imported from the working folder (``-P``). ``secrets`` are environment variables,
+    which process lists do not show.
     """
     stop, known = threading.Event(), {**os.environ, **secrets}
 
@@ -74,14 +71,8 @@ def serve(
 ) -> None:
     """Serve a site until it is stopped.
 
-    Args:
-        settings: of the site.
-        host: address to listen on.
-        port: port to listen on.
-        tell: called with the address, and with the organiser's link before there is an organiser.
-        processes: web processes, including this one.
-        workers: worker processes to start; 0: workers run elsewhere.
-        first: called with the site before the first request.
+    ``tell`` is called with the address and the link of the first organiser, ``first`` with the site
+    before the first request; ``processes`` includes this one; ``workers`` are started.
     """
     open_listener(host, port).close()  # fail if another program uses the port
     site = Site.open(settings)

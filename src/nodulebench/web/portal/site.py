@@ -44,17 +44,14 @@ class Settings:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the site is served by https."""
         return self.address.startswith("https://")
 
     @property
     def sets(self) -> Path:
-        """The folder of test sets."""
         return self.test_sets or self.storage / "test-sets"
 
     @property
     def scan_sets(self) -> Path:
-        """The folder of scan folders."""
         return self.scans or self.storage / "scans"
 
     @property
@@ -76,12 +73,7 @@ class Site:
     def open(cls, settings: Settings, patience_s: float = 0.0) -> "Site":
         """Open a site: create what is missing and upgrade the tables.
 
-        Args:
-            settings: of the site.
-            patience_s: how long to wait for a database that cannot be reached.
-
-        Raises:
-            InputError: if the database cannot be used.
+        Waits ``patience_s`` for a database that cannot be reached.
         """
         storage = settings.storage
         is_new = not storage.exists()
@@ -115,7 +107,6 @@ class Site:
                 pass
 
     def upload(self, entry: str) -> Path:
-        """The folder of the uploaded files of an entry."""
         return self.settings.storage / "uploads" / entry
 
     def benchmark(self, benchmark: str) -> Path:
@@ -137,5 +128,4 @@ class Site:
 
     @property
     def results(self) -> Path:
-        """The folder of result folders."""
         return self.settings.storage / "results"

@@ -48,7 +48,6 @@ class Passwords:
         return self._hash.hash("of no account")
 
     def hash(self, password: str) -> str:
-        """The hash to store for a password."""
         with _PLACES:
             return self._hash.hash(password)
 
@@ -111,15 +110,13 @@ def code_at(secret: str, step: int, digits: int = DIGITS) -> str:
 
 
 def step_at(at: datetime) -> int:
-    """The time step that contains a moment."""
     return int(at.timestamp()) // STEP_S
 
 
 def used_step(secret: str, code: str, at: datetime, last: int) -> int | None:
-    """The time step of a code: the current one or a neighbour, and later than the last used one.
+    """The time step of a valid code, to be stored as the last used one; None: not valid.
 
-    Returns:
-        The step, to be stored as the last used one; None: the code is not valid.
+    The current step and its neighbours count if they are later than the last used one.
     """
     given = "".join(code.split())
     now = step_at(at)

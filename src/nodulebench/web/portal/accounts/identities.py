@@ -19,14 +19,7 @@ from nodulebench.web.portal.site import Site
 def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool) -> Signed:
     """Begin a session of the account that belongs to a user of the provider.
 
-    Args:
-        site: the site.
-        person: who was authenticated by the provider.
-        agent: the user agent of the browser.
-        is_open: whether a new account may be made.
-
-    Raises:
-        DeniedError: if there is no such account, even if a login, a name or a mail would match.
+    With ``is_open`` a new account may be made. An account is never found by login, name or mail.
     """
     with site.database.writing() as session:
         account = _account_of(session, person)
@@ -59,11 +52,7 @@ def _aim(address: str) -> str:
 
 
 def connect(site: Site, account: str, person: ProviderPerson) -> None:
-    """Connect a user of the provider with an account.
-
-    Raises:
-        DeniedError: if another account is connected with them already.
-    """
+    """Connect a user of the provider with an account; refused if they have another one."""
     with site.acting(account, "identity_connected", by=person.issuer) as session:
         if _account_of(session, person) is not None:
             raise DeniedError("oidc_taken", 409)
@@ -71,11 +60,7 @@ def connect(site: Site, account: str, person: ProviderPerson) -> None:
 
 
 def disconnect(site: Site, account: str) -> None:
-    """Disconnect an account from the provider.
-
-    Raises:
-        DeniedError: if there would be no way left to sign in.
-    """
+    """Disconnect an account from the provider; refused if no way to sign in would remain."""
     with site.acting(account, "identity_ended") as session:
         if session.get_one(Account, account).password is None:
             raise DeniedError("password_first", 409)
@@ -84,7 +69,6 @@ def disconnect(site: Site, account: str) -> None:
 
 
 def identities_of(session: Transaction, account: str) -> list[Identity]:
-    """The provider users that an account is connected with."""
     return list(session.scalars(select(Identity).where(Identity.account_id == account)))
 
 

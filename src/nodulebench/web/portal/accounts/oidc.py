@@ -130,11 +130,7 @@ class Oidc:
     _keys_at: float = float("-inf")
 
     def authorization_url(self, authorization: AuthorizationRequest) -> str:
-        """The URL at the provider that the browser is sent to.
-
-        Raises:
-            OidcError: if the provider cannot be reached or is not the expected one.
-        """
+        """The URL at the provider that the browser is sent to."""
         asked = {
             "response_type": "code",
             "client_id": self.provider.client,
@@ -151,14 +147,10 @@ class Oidc:
     def identify(
         self, authorization: AuthorizationRequest, answer: dict[str, str]
     ) -> ProviderPerson:
-        """Verify a response and return the user of the provider.
+        """The user of the provider; OidcError if any part of the response is not valid.
 
-        Args:
-            authorization: derived from the cookie of the browser.
-            answer: query parameters of the return URL.
-
-        Raises:
-            OidcError: if any part of the response is not valid.
+        ``authorization`` is derived from the cookie of the browser, ``answer`` is the returned
+        query.
         """
         if not is_same_secret(answer.get("state", ""), authorization.state):
             raise OidcError("state")

@@ -64,7 +64,6 @@ def oidc_end(site: CurrentSite, by: CurrentUser) -> Response:
 
 @router.get("/sign-in/oidc/return", name="oidc_return")
 def oidc_return(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Handle the return from the provider: begin a session, or connect the current account."""
     oidc, address = _of(request), request.client.host if request.client else ""
     identities.require_not_throttled(site, address)
     authorization = AuthorizationRequest(request.cookies.get(cookie_name(site, OIDC), ""), by.csrf)

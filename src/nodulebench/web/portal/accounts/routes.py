@@ -55,7 +55,6 @@ def sign_out(site: CurrentSite, by: CurrentUser) -> Response:
 
 @router.get("/link/{secret}", name="link_page")
 def link_page(request: Request, site: CurrentSite, secret: str) -> Response:
-    """Show the form of a link."""
     with site.database.reading() as session:
         link = find_link(session, secret)
         account = None if link.account_id is None else session.get(Account, link.account_id)
@@ -66,7 +65,6 @@ def link_page(request: Request, site: CurrentSite, secret: str) -> Response:
 
 @router.post("/link/{secret}", name="use_link")
 def use_link(request: Request, site: CurrentSite, form: SentForm, secret: str) -> Response:
-    """Make the account of a link, or set its password, and sign in."""
     login, name = field(form, "login"), field(form, "name")
     try:
         _require_equal(form)
@@ -154,7 +152,6 @@ def begin_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentF
 
 @router.post("/account/totp/confirm", name="confirm_totp")
 def confirm_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Store a TOTP secret if the code matches."""
     secret, at = field(form, "totp_secret", 64), now()
     try:
         step = used_step(secret, field(form, "code", 16), at, 0)
@@ -211,7 +208,6 @@ def close_own_account(
 
 
 def is_registration_open(site: Site) -> bool:
-    """Whether people may register."""
     with site.database.reading() as session:
         setting = session.get(Setting, "registration")
     return setting is not None and bool(setting.value.get("is_open"))
@@ -287,7 +283,6 @@ def _account_page(
 
 @router.get("/people", name="people")
 def people(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Show all accounts and the links that can still be used."""
     return _people_page(request, site, by)
 
 
@@ -336,7 +331,6 @@ def close_account(site: CurrentSite, by: CurrentUser, account_id: str) -> Respon
 
 @router.post("/people/registration", name="open_registration")
 def open_registration(site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Open or close registration."""
     is_open = field(form, "open") == "yes"
     with site.acting(by.account, "registration", open=is_open) as session:
         session.merge(Setting(name="registration", value={"is_open": is_open}))

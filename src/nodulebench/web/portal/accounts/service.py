@@ -77,11 +77,7 @@ def make_link(site: Site, roles: tuple[Role, ...], made_by: str, account: str | 
 
 
 def find_link(session: Transaction, secret: str) -> Invitation:
-    """The invitation of a link that can still be used.
-
-    Raises:
-        DeniedError: if it cannot.
-    """
+    """The invitation of a link that can still be used."""
     invitation = session.get(Invitation, digest_of(secret))
     if invitation is None or invitation.used_at is not None or invitation.expires_at <= now():
         raise DeniedError("link_ended", 404)
@@ -89,11 +85,7 @@ def find_link(session: Transaction, secret: str) -> Invitation:
 
 
 def use_link(site: Site, secret: str, login: str, name: str, password: str) -> str:
-    """Make the account of a link, or set its new password; return the id of the account.
-
-    Raises:
-        DeniedError: if the link has expired, the login is taken, or the password is not acceptable.
-    """
+    """Make the account of a link, or set its new password; return the id of the account."""
     with site.database.reading() as session:  # hashing takes long: keep it out of the transaction
         link = find_link(session, secret)
         known = None if link.account_id is None else session.get(Account, link.account_id)
@@ -127,11 +119,7 @@ def register(site: Site, login: str, name: str, password: str) -> str:
 def sign_in(
     site: Site, login: str, password: str, code: str, *, address: str, agent: str
 ) -> Signed:
-    """Begin a session.
-
-    Raises:
-        DeniedError: if login, password or code are wrong; the message does not say which one.
-    """
+    """Begin a session; a refusal does not say whether login, password or code is wrong."""
     login = login.strip().lower()[:LONGEST]
     with site.database.reading() as session:
         throttled = is_throttled(session, login, address)
@@ -174,15 +162,7 @@ def begin_session(session: Transaction, account: str, agent: str) -> str:
 
 
 def set_password(site: Site, account: str, old: str, new: str, keep: str) -> None:
-    """Change the password of an account and end its other sessions.
-
-    Args:
-        site: the site.
-        account: id of the account.
-        old: the current password.
-        new: the new password.
-        keep: digest of the session that continues.
-    """
+    """Change the password of an account and end its sessions except ``keep`` (a digest)."""
     with site.database.reading() as session:
         stored = session.get_one(Account, account)
     if not site.settings.passwords.is_correct(old, stored.password):
@@ -245,11 +225,7 @@ def new_account(
     roles: list[str],
     link: str,
 ) -> str:
-    """Make an account and log it; return its id.
-
-    Raises:
-        DeniedError: if the login is taken.
-    """
+    """Make an account and log it; return its id."""
     if session.scalar(select(Account.id).where(Account.login == login)) is not None:
         raise DeniedError("login_taken", 409)
     account = Account(
@@ -286,7 +262,6 @@ def _require_strong_password(password: str, login: str) -> None:
 
 
 def _require_another_organiser(session: Transaction, account: Account, roles: list[str]) -> None:
-    """Keep at least one organiser."""
     if "organiser" not in account.roles or "organiser" in roles:
         return
     open_ones = session.scalars(select(Account).where(Account.closed_at.is_(None)))

@@ -151,7 +151,6 @@ Number = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
 
 @router.get("/log", name="log")
 def log(request: Request, site: CurrentSite, before: Number = None) -> Response:
-    """Show the latest events, or those before an event."""
     with site.database.reading() as session:
         events = latest_events(session, before, A_PAGE)
     return render_page(request, "log.html", events=events, log_check=None)
@@ -177,7 +176,6 @@ def log_events(site: CurrentSite) -> Response:
 
 @router.post("/log/verify", name="verify_log")
 def verify_log(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Verify that no event was changed and none is missing."""
     with site.database.reading() as session:
         check = check_log(session, site.key)
         events = latest_events(session, None, A_PAGE)

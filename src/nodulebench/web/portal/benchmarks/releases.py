@@ -34,11 +34,7 @@ def releasable(site: Site) -> list[str]:
 
 
 def release(site: Site, by: User, benchmark: str, name: str, kind: str) -> int:
-    """Release a file, or all files of a folder; return their number.
-
-    Raises:
-        DeniedError: if it does not exist, or belongs or may belong to a sealed set.
-    """
+    """Release and count a file or all files of a folder, unless of a sealed set."""
     if name not in releasable(site) or kind not in KINDS:
         raise DeniedError("not_found", 404)
     root = site.downloads.resolve()
@@ -64,7 +60,6 @@ def release(site: Site, by: User, benchmark: str, name: str, kind: str) -> int:
 
 
 def end_release(site: Site, by: User, benchmark: str, name: str) -> None:
-    """End the release of a file or of the files of a folder."""
     with site.acting(by.account, "release_ended", benchmark=benchmark) as session:
         for release in open_releases(session, benchmark):
             if release.file.partition("/")[0] == name:
@@ -72,17 +67,12 @@ def end_release(site: Site, by: User, benchmark: str, name: str) -> None:
 
 
 def open_releases(session: Transaction, benchmark: str) -> list[Release]:
-    """The released files of a benchmark, by name."""
     query = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
     return list(session.scalars(query.order_by(Release.file)))
 
 
 def released_file(site: Site, session: Transaction, benchmark: str, release_id: str) -> Release:
-    """A released file that can be downloaded now.
-
-    Raises:
-        DeniedError: if it does not exist, has no digest yet, or was changed since.
-    """
+    """A released file that has a digest and was not changed since."""
     release = session.get(Release, release_id)
     if release is None or release.benchmark_id != benchmark or release.ended_at is not None:
         raise DeniedError("not_found", 404)
@@ -128,11 +118,7 @@ def _is_unchanged(site: Site, release: Release) -> bool:
 
 
 def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
-    """All regular files of a selection, with their paths in the download folder.
-
-    Raises:
-        DeniedError: if something is not a regular file of that folder, or belongs to a sealed set.
-    """
+    """All regular files of a selection, with their paths; refused if it holds anything else."""
     inside = sorted(chosen.rglob("*")) if chosen.is_dir() and not chosen.is_symlink() else []
     for path in (chosen, *inside):
         if path.is_symlink() or path.resolve() != path:

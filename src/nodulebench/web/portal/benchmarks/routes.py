@@ -84,7 +84,6 @@ def benchmark_page(
     benchmark_id: str,
     choice: Chosen,
 ) -> Response:
-    """Show a benchmark with its leaderboard for a track and a rule, ordered by a metric."""
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, benchmark, by, choice)
@@ -110,7 +109,6 @@ def leaderboard_table(
 def change_benchmark(
     site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Show or hide a benchmark, and change its dates and rules."""
     with site.acting(by.account, "benchmark_changed", benchmark=benchmark_id) as session:
         benchmark = session.get(Benchmark, benchmark_id)
         if benchmark is None:
@@ -218,7 +216,6 @@ def _time(form: FormData, name: str) -> datetime | None:
 
 @router.get("/test-sets/{name}", name="test_set")
 def composition(request: Request, site: CurrentSite, name: str, design: str = "") -> Response:
-    """Show the composition of an open test set, compared with a design."""
     if name not in test_sets(site):
         raise DeniedError("not_found", 404)
     place = site.settings.sets / name
@@ -271,7 +268,6 @@ def download(
 def download_rule_file(
     request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, kind: str
 ) -> Response:
-    """Send the candidate list or the folds of a benchmark."""
     rule_kind = kind_of(kind)
     with site.database.reading() as session:
         rules = rules_of(find_benchmark(session, by, benchmark_id))

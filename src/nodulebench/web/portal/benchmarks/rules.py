@@ -46,13 +46,7 @@ def rule_file_path(site: Site, benchmark: str, kind: Kind, version: int) -> Path
 def write_candidates(source: Path, cases: pl.DataFrame, target: Path) -> int:
     """Write the positions of a candidate list without their classes; return their number.
 
-    Args:
-        source: LUNA16's candidates.csv or candidates_V2.csv, or a similar table.
-        cases: of the test set; candidates of other cases are left out.
-        target: the list for participants.
-
-    Raises:
-        InputError: if it cannot be read, or has no candidate in these cases.
+    Candidates of cases outside of the test set are left out.
     """
     listed = read_candidates(source, cases)
     if listed.is_empty():
@@ -64,29 +58,16 @@ def write_candidates(source: Path, cases: pl.DataFrame, target: Path) -> int:
 
 
 def candidate_problems(marks: Path, listed: Path, cases: pl.DataFrame) -> tuple[Problem, ...]:
-    """Marks that are not candidates, and candidates without a score or with several.
-
-    Raises:
-        InputError: if the marks cannot be read.
-    """
+    """Marks that are not candidates, and candidates without a score or with several."""
     return check_candidate_track(read_submission(marks, cases), read_candidates(listed)).problems
 
 
 def write_frozen(
     source: Path, reference: Path, protocol: str, target: Path, *, is_sealed: bool
 ) -> int:
-    """Freeze criteria, or accept a frozen plan; return the number of criteria.
+    """Freeze criteria, or accept a frozen plan (of sealed sets only this); count the criteria.
 
-    Args:
-        source: criteria in TOML, or a plan of ``nodulebench test-plan freeze``.
-        reference: the test set.
-        protocol: of the benchmark.
-        target: the file of the plan.
-        is_sealed: whether the test set is sealed; then only a frozen plan is accepted.
-
-    Raises:
-        InputError: if the protocol cannot decide the criteria on this test set, or the plan was
-            frozen for another number of cases than the sealed set has.
+    Refused if the protocol cannot decide them on this test set, or the number of cases differs.
     """
     plan = _plan(source, reference, protocol, is_sealed=is_sealed)
     write_plan(plan, target)
@@ -127,28 +108,20 @@ class Training(ConfigModel):
 
 
 def checked_folds(path: Path, cases: pl.DataFrame) -> pl.DataFrame:
-    """Read folds that test each case once, with a network that was not trained on its patient.
-
-    Raises:
-        InputError: with every problem, as ``nodulebench folds check`` reports them.
-    """
+    """Read folds that test each case once, with a network that was not trained on its patient."""
     folds = read_folds([path])
     raise_problems([*fold_problems(folds, Reference("test set", cases, NODULES.empty()))])
     return folds
 
 
 def write_folds(source: Path, cases: pl.DataFrame, target: Path) -> int:
-    """Write the folds of a benchmark; return their number."""
     tested = _tested(checked_folds(source, cases))
     write_csv(tested.select("fold", seriesuid="case_id"), target)
     return tested["fold"].n_unique()
 
 
 def require_same_folds(folds: pl.DataFrame, expected: pl.DataFrame, source: str) -> None:
-    """Require folds that divide the cases as those of the benchmark do.
-
-    The names of the folds may differ.
-    """
+    """Require folds that divide the cases as those of the benchmark do, under any names."""
     pairs = (
         _tested(folds)
         .join(expected, on="case_id", suffix="_expected")

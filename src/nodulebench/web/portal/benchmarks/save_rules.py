@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of rule file with a name.
-
-    Raises:
-        DeniedError: if there is no such kind.
-    """
     kind = next((known for known in FILES if known == name), None)
     if kind is None:
         raise DeniedError("not_found", 404)
@@ -46,14 +41,7 @@ def kind_of(name: str) -> Kind:
 def save_rules(
     site: Site, by: User, benchmark: str, kind: Kind, name: str, content: BinaryIO
 ) -> RuleFile:
-    """Save a file as the next version of a rule file.
-
-    Entries that were accepted under an older version keep it.
-
-    Raises:
-        InputError: if the file is not valid.
-        DeniedError: if there is no such benchmark.
-    """
+    """Save a file as the next version of a rule file; accepted entries keep the older version."""
     stored = _benchmark(site, benchmark)
     with tempfile.TemporaryDirectory(dir=site.settings.storage) as place:
         source, target = Path(place) / file_name(name), Path(place) / "checked"

@@ -62,15 +62,10 @@ class BenchmarkRules(ConfigModel):
 
     @property
     def open_tracks(self) -> tuple[Track, ...]:
-        """The tracks that accept entries."""
         return tuple(track for track in self.tracks if track == "detection" or self.candidates)
 
     def listed_for(self, track: str) -> RuleFile | None:
-        """The candidates that entries of a track score; None: entries have their own marks.
-
-        Raises:
-            DeniedError: if the track is not open.
-        """
+        """The candidates that entries of an open track score; None: they have their own marks."""
         if track not in self.open_tracks:
             raise DeniedError("track_closed", 409)
         return self.candidates if track == "reduction" else None
@@ -104,12 +99,7 @@ class BenchmarkOptions:
 
 
 def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
-    """Make a benchmark of a test set and return its id.
-
-    Raises:
-        DeniedError: if the test set or the protocol does not exist.
-        InputError: if the test set cannot be read.
-    """
+    """Make a benchmark of a test set and return its id."""
     title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
     if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise DeniedError("title_form")
@@ -141,10 +131,6 @@ def rescore_entries(site: Site, by: User, benchmark: str) -> int:
     """Begin a new version of a benchmark and score all entries under it; return their number.
 
     Older results remain, each with its version. If the test set cannot be read, nothing changes.
-
-    Raises:
-        DeniedError: if there is no such benchmark.
-        InputError: if its test set cannot be read.
     """
     with site.database.reading() as session:
         stored = session.get(Benchmark, benchmark)
@@ -174,11 +160,7 @@ def _store_cases(site: Site, benchmark: str, place: Path) -> None:
 
 
 def find_benchmark(session: Transaction, user: User, benchmark: str) -> Benchmark:
-    """A benchmark that a user may see.
-
-    Raises:
-        DeniedError: if there is none, or it is hidden from them.
-    """
+    """A benchmark that a user may see."""
     stored = session.get(Benchmark, benchmark)
     if stored is None or not (stored.is_shown or user.is_organiser):
         raise DeniedError("not_found", 404)
@@ -193,7 +175,6 @@ def known_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame | None:
 
 
 def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
-    """Whether entries are accepted now."""
     at = at or now()
     if benchmark.opens_at is not None and at < benchmark.opens_at:
         return "before"

@@ -40,11 +40,7 @@ class Database:
     """The database of a site."""
 
     def __init__(self, url: str) -> None:
-        """Prepare connections; the first is made on first use.
-
-        Args:
-            url: ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``.
-        """
+        """Prepare connections to ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``."""
         self.is_sqlite = url.startswith("sqlite:")
         if not self.is_sqlite and not url.startswith("postgresql"):
             what = f"'{url.partition(':')[0]}' is neither sqlite nor postgresql."
@@ -70,11 +66,7 @@ class Database:
             yield session
 
     def migrate(self, patience_s: float = 0.0) -> None:
-        """Upgrade the tables to the newest revision.
-
-        Args:
-            patience_s: how long to wait for a database that cannot be reached.
-        """
+        """Upgrade the tables; wait ``patience_s`` for a database that cannot be reached."""
         until = monotonic() + patience_s
         while True:
             try:
@@ -118,7 +110,6 @@ class Database:
                 raise InputError.at("--database", "contains rows that refer to missing rows.")
 
     def close(self) -> None:
-        """Close every connection."""
         self.engine.dispose()
 
 

@@ -42,31 +42,20 @@ class SqlStore:
         of_event: Mapping[str, object] | None = None,
         of_head: Mapping[str, object] | None = None,
     ) -> None:
-        """Open a log.
-
-        Args:
-            session: the transaction.
-            events: the table of events.
-            heads: the table of log heads.
-            of_event: columns that select the rows of this log, if a table holds several logs.
-            of_head: the same for its head.
-        """
+        """Open a log; ``of_event`` and ``of_head`` select its rows in tables of several logs."""
         self._session = session
         self._events, self._heads = events, heads
         self._of_event, self._of_head = of_event or {}, of_head or {"id": 1}
 
     def read(self, first: int = 1) -> list[Stored]:
-        """Events from a number on, in order."""
         rows = self._own().where(self._events.number >= first).order_by(self._events.number)
         return [self._stored(row) for row in self._session.scalars(rows)]
 
     def read_event(self, number: int) -> Stored | None:
-        """An event; None if it does not exist."""
         row = self._session.scalar(self._own().where(self._events.number == number))
         return None if row is None else self._stored(row)
 
     def read_last(self) -> Stored | None:
-        """The last event; None if there is none."""
         row = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
         return None if row is None else self._stored(row)
 
@@ -77,13 +66,11 @@ class SqlStore:
         return True
 
     def read_head(self) -> bytes | None:
-        """The stored head; None if there is none."""
         head = self._session.scalar(select(self._heads).filter_by(**self._of_head))
         content: bytes | None = None if head is None else head.content
         return content
 
     def write_head(self, content: bytes) -> None:
-        """Replace the stored head."""
         self._session.merge(self._heads(**self._of_head, content=content))
         self._session.flush()
 
@@ -94,7 +81,6 @@ class SqlStore:
         return Stored(self.where(row.number), row.number, row.content)
 
     def where(self, number: int | None = None) -> str:
-        """How messages name an event, or the head."""
         return "head of the log" if number is None else f"event {number}"
 
     def foreign_files(self) -> list[str]:
@@ -112,12 +98,7 @@ def record(
 ) -> PortalEvent:
     """Log an action in the transaction that performs it.
 
-    Args:
-        session: the transaction.
-        key: of the site.
-        account: the id of the acting account; empty: no one is signed in.
-        action: one of ``ACTIONS``.
-        facts: ids and digests; never a secret, a password or a name.
+    ``action`` is one of ``ACTIONS``; ``facts`` are ids and digests, never secrets or names.
     """
     store = SqlStore(session)
     store.lock()

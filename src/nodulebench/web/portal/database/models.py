@@ -47,12 +47,10 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def now() -> datetime:
-    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 def new_id() -> str:
-    """A random id."""
     return token_hex(8)
 
 

@@ -30,21 +30,10 @@ KEY = "key.csv"
 def make_exam(
     site: Site, by: str, *, title: str, images: str, key: BinaryIO, pass_mark: str = ""
 ) -> str:
-    """Make an exam of a panel's key and a folder of scans; return its id.
+    """Make an exam of a panel's key (NIFDC CSV) and a folder of scans; return its id.
 
-    All scans are read now, so that candidates need not wait, and to check the key against them.
-
-    Args:
-        site: the site.
-        by: the account that makes it, which cannot take it.
-        title: display name.
-        images: the folder of its scans.
-        key: the panel's nodules slice by slice, NIFDC CSV.
-        pass_mark: minimum of precision, recall and Dice; empty: the default.
-
-    Raises:
-        DeniedError: if title, pass mark or folder are not valid.
-        InputError: if the key cannot be read, or does not match the scans.
+    All scans are read now, so that candidates need not wait, and to check the key against them. The
+    account ``by`` knows the key and cannot take the exam.
     """
     title = title.strip()
     if not title or len(title) > MAX_TITLE or not title.isprintable():
@@ -87,11 +76,6 @@ def _is_inside(nodule: JsonObject, tiles: Tiles) -> bool:
 
 
 def find_exam(session: Transaction, exam_id: str) -> SiteExam:
-    """An exam by its id.
-
-    Raises:
-        DeniedError: if there is none.
-    """
     exam = session.get(SiteExam, exam_id)
     if exam is None:
         raise DeniedError("not_found", 404)
@@ -129,11 +113,6 @@ def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str]
 
 
 def disclosed_sheet(result: ExamResult, candidate: str = "") -> JsonObject:
-    """A result as in ``exam.json``, without the missed nodules.
-
-    Args:
-        result: of an account.
-        candidate: name to use instead of the login; empty: the login.
-    """
+    """A result as in ``exam.json``, for a candidate's name or the login, without missed nodules."""
     disclosed = {name: result.sheet[name] for name in SHEET_FIELDS}
     return {**disclosed, "candidate": candidate} if candidate else disclosed

@@ -76,11 +76,7 @@ class ExamSessions:
         self._sessions: LruCache[SiteExamSession] = LruCache(MAX_SESSIONS)
 
     def of(self, name: str, user: User) -> SiteExamSession:
-        """The session of a user in an exam.
-
-        Raises:
-            DeniedError: if there is no such exam, it has ended, or they know its key.
-        """
+        """The session of a user in an exam that is open and whose key they do not know."""
         with self.site.database.reading() as session:
             exam = find_exam(session, name)
             result = session.get(ExamResult, (name, user.account))

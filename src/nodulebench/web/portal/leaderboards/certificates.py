@@ -26,11 +26,7 @@ SCHEMA = "nodulebench/certificate@1"
 
 
 def certify(site: Site, by: User, entry: str) -> int:
-    """Make the certificate of an entry, or find it; return its number.
-
-    Raises:
-        DeniedError: if the entry belongs to someone else, was withdrawn, or has no valid result.
-    """
+    """Make the certificate of a valid result of one's own entry, or find it; return its number."""
     with site.database.writing() as session:
         SqlStore(session).lock()  # so that two certificates never get the same number
         own = find_own(session, by, entry)
@@ -51,18 +47,13 @@ def certify(site: Site, by: User, entry: str) -> int:
 
 
 def certificate_of(session: Transaction, result: Result) -> Certificate | None:
-    """The certificate of a result; None if there is none."""
     return session.scalar(select(Certificate).where(Certificate.result_id == result.id))
 
 
 def find_certificate(
     session: Transaction, user: User, number: int
 ) -> tuple[Certificate, Entry, Result]:
-    """A certificate that a user may see, with its entry and result.
-
-    Raises:
-        DeniedError: if there is none, its names are hidden from them, or it was emptied.
-    """
+    """A certificate that a user may see, with its entry and result."""
     certificate = session.get(Certificate, number)
     if certificate is None or not certificate.content:
         raise DeniedError("not_found", 404)
@@ -81,11 +72,7 @@ def rank_statement(entry: Entry, result: Result) -> str:
 
 
 def print_certificate(site: Site, certificate: Certificate, translate: Translator) -> bytes:
-    """A certificate as a signed PDF.
-
-    Raises:
-        InputError: if typst is not installed.
-    """
+    """A certificate as a signed PDF."""
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
         typeset(folder / "made.pdf", "certificate.typ", _printed(certificate, translate), folder)
@@ -113,7 +100,6 @@ def facts_of(statement: JsonObject, translate: Translator) -> list[tuple[str, st
 
 
 def digests_of(statement: JsonObject, translate: Translator) -> list[tuple[str, str]]:
-    """The digests in a certificate."""
     return [
         (translate("portal.digest"), statement["entry"]["digest"]),
         (translate("portal.result_digest"), statement["result"]["digest"]),

@@ -68,17 +68,7 @@ def view_of_result(
     rule: str = "",
     stratum: str = "",
 ) -> ResultView:
-    """The view of a result for a user.
-
-    Args:
-        site: the site.
-        entry: of the result.
-        result: of the entry.
-        user: who reads the page.
-        translate: the translator of their language.
-        rule: one of its rules; anything else: the first.
-        stratum: a part of the cohort; anything else: the whole.
-    """
+    """The view of a result for a user, under a rule (or the first), for a stratum (or all)."""
     rules = list(dict.fromkeys(reading["rule"] for reading in readings_of(result)))
     strata = strata_of([result])
     chosen = rule if rule in rules else (rules[0] if rules else "")

@@ -147,15 +147,7 @@ def board_of(
     user: User,
     choice: BoardChoice = FIRST,
 ) -> Board:
-    """Make the leaderboard of a benchmark.
-
-    Args:
-        site: the site.
-        session: a transaction.
-        benchmark: the benchmark.
-        user: who reads it; names may be hidden from them.
-        choice: which of its leaderboards.
-    """
+    """The leaderboard of a benchmark as a user sees it."""
     scored = session.scalars(
         select(Result)
         .join(Entry)

@@ -129,11 +129,7 @@ def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
 
 
 def compared(site: Site, first: Result, other: Result) -> list[JsonObject]:
-    """The paired differences of two entries, one per metric; computed once from stored results.
-
-    Raises:
-        DeniedError: if their results cannot be compared.
-    """
+    """The paired differences of two entries, one per metric; computed once from stored results."""
     file = site.settings.storage / COMPARED / f"{first.id}-{other.id}.json"
     content = _cached(file)
     if content is None:

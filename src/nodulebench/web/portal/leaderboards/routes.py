@@ -30,7 +30,6 @@ def ask(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
 
 @router.get("/certificates/{number}", name="certificate")
 def certificate(request: Request, site: CurrentSite, by: CurrentUser, number: Number) -> Response:
-    """Show a certificate and whether it is still valid."""
     translate = portal_translator(language_of(request))
     with site.database.reading() as session:
         stored, entry, result = find_certificate(session, by, number)
@@ -62,7 +61,6 @@ def certificate_statement(site: CurrentSite, by: CurrentUser, number: Number) ->
 def certificate_print(
     request: Request, site: CurrentSite, by: CurrentUser, number: Number
 ) -> Response:
-    """Send the certificate as a signed PDF."""
     with site.database.reading() as session:
         stored, _, _ = find_certificate(session, by, number)
     content = print_certificate(site, stored, portal_translator(language_of(request)))

@@ -53,13 +53,7 @@ def exam_of_project(session: Transaction, project_id: str) -> str | None:
 
 
 def has_passed(person: Person, account: str, passed: frozenset[str] | None) -> bool:
-    """Whether an account meets the exam requirement of a person.
-
-    Args:
-        person: whom they would be.
-        account: id of the account.
-        passed: the accounts that passed; None: no exam of the site is required.
-    """
+    """Whether an account meets the exam requirement of a person; None: no exam is required."""
     return passed is None or not reads(person) or account in passed
 
 
@@ -74,11 +68,7 @@ class Member:
 
 
 def account_of(site: Site, login: str) -> str:
-    """The account of a login.
-
-    Raises:
-        InputError: if there is no such login.
-    """
+    """The account of a login."""
     with site.database.reading() as session:
         account = session.scalar(select(Account.id).where(Account.login == login))
     if account is None:
@@ -115,10 +105,8 @@ def is_blind(session: Transaction, access: ProjectAccess, account: str) -> bool:
 def assign(access: ProjectAccess, by: str, person_id: str, account: str) -> None:
     """Assign an account to a person of a project; empty: remove the account.
 
-    Raises:
-        InputError: if the roster has no such person.
-        DeniedError: if the account lacks roles, has not passed the exam, or is another person,
-            or if the person has acted already: two accounts must not share one reading.
+    Refused if the account lacks roles, has not passed the exam or is another person, or if the
+    person has acted already: two accounts must not share one reading.
     """
     person = access.base.workflow.roster.person(person_id)
     facts = {"project": access.project_id, "person": person_id, "of": account or None}

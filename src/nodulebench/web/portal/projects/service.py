@@ -78,17 +78,7 @@ class ProjectOptions:
 
 
 def make_project(site: Site, by: str, options: ProjectOptions) -> str:
-    """Make a project of a roster and scans and return its id.
-
-    Args:
-        site: the site.
-        by: id of the account that makes it.
-        options: what was chosen and uploaded.
-
-    Raises:
-        DeniedError: if the title is not valid or the folder does not exist.
-        InputError: if roster, cases and scans do not match.
-    """
+    """Make a project of a roster and scans and return its id."""
     images = images_of(site, options.images)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -136,10 +126,7 @@ def take_project(
 ) -> str:
     """Import a project with its log; return its id.
 
-    Raises:
-        DeniedError: if title, scan folder or exam are not valid.
-        InputError: if its log is not valid, its people sign with keys, a scan is missing, or the
-            required exam has no results.
+    Refused if its log is not valid, its people sign with keys, or a scan or exam result is missing.
     """
     title = title.strip()
     if not title or len(title) > MAX_TITLE or not title.isprintable():
@@ -178,11 +165,7 @@ def take_project(
 
 
 def write_project(access: ProjectAccess, folder: Path) -> ProjectHandle:
-    """Write a project as a folder for the commands of ``annotate review``.
-
-    Raises:
-        InputError: if the folder exists, or the log is not valid.
-    """
+    """Write a project with a valid log as a new folder for the commands of ``annotate review``."""
     if folder.exists():
         raise InputError.at(str(folder), "exists already.", "Name a new folder.")
     with access.reading() as session:
@@ -233,11 +216,6 @@ def project_problems(access: ProjectAccess, session: Transaction) -> Iterator[Pr
 
 
 def find_project(session: Transaction, project_id: str) -> AnnotationProject:
-    """A project by its id.
-
-    Raises:
-        DeniedError: if there is none.
-    """
     project = session.scalar(select(AnnotationProject).where(AnnotationProject.id == project_id))
     if project is None:
         raise DeniedError("not_found", 404)
@@ -245,11 +223,6 @@ def find_project(session: Transaction, project_id: str) -> AnnotationProject:
 
 
 def open_project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
-    """Open a project for an account.
-
-    Raises:
-        DeniedError: if there is none.
-    """
     with site.database.reading() as session:
         find_project(session, project_id)
     return project_access(site, project_id, account)

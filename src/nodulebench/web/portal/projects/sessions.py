@@ -44,11 +44,7 @@ class ProjectSessions:
         self._sessions: LruCache[ProjectSession] = LruCache(MAX_SESSIONS)
 
     def of(self, name: str, user: User) -> ProjectSession:
-        """The session of a user in a project.
-
-        Raises:
-            DeniedError: if there is no such project, or they take no part in it.
-        """
+        """The session of a user who takes part in a project."""
         with self.site.database.reading() as session:
             images = find_project(session, name).images
             person = person_of(session, name, user.account)

@@ -30,14 +30,12 @@ class ProjectStore(SqlStore):
         self._site, self._project_id, self._account = site, project_id, account
 
     def append(self, number: int, content: bytes) -> bool:
-        """Store an event and log its digest on the site."""
         super().append(number, content)
         event = Stored(self.where(number), number, content)
         record_step(self._site, self._session, self._account, self._project_id, event)
         return True
 
     def where(self, number: int | None = None) -> str:
-        """How messages name an event, or the head."""
         return f"project {self._project_id} {super().where(number)}"
 
 
@@ -81,9 +79,4 @@ class ProjectAccess(StepTransactions):
 
 
 def project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
-    """Open the access of an account to a project.
-
-    Raises:
-        InputError: if its files are damaged.
-    """
     return ProjectAccess(site, project_id, account, open_project(project_folder(site, project_id)))

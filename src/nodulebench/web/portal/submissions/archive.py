@@ -29,15 +29,9 @@ class ArchiveError(InputError):
 def unpack(
     path: Path, folder: Path, most_bytes: int = MAX_BYTES, most_files: int = MAX_FILES
 ) -> Path:
-    """Write the files of an archive into a new folder, within limits of size and number.
+    """Write the regular files of an archive into a new folder, within limits of size and number.
 
-    The folder appears only when it is complete.
-
-    Returns:
-        The folder, or the only folder in it.
-
-    Raises:
-        ArchiveError: if it is damaged, too large, or holds anything but regular files.
+    The folder appears only when it is complete. Returned is the folder, or the only folder in it.
     """
     part = folder.with_name(f".{folder.name}.{token_hex(4)}")
     try:

@@ -77,15 +77,8 @@ def declared_training(
 ) -> Training:
     """The checked statement about training on the test set.
 
-    Args:
-        site: the site.
-        benchmark: the benchmark.
-        answer: of the participant.
-        folds: the submitted folds; None: those of the benchmark, if it has any.
-
-    Raises:
-        InputError: if the folds do not test every case once with an untrained network.
-        DeniedError: if the rules of the benchmark require another answer.
+    ``folds`` None: those of the benchmark. Refused if the folds do not test every case once with an
+    untrained network, or the rules of the benchmark require another answer.
     """
     rules, cases = rules_of(benchmark), known_cases(site, benchmark)
     if cases is None:  # cases of a sealed set cannot be trained on
@@ -110,7 +103,6 @@ def declared_training(
 
 
 def _checked_algorithm(benchmark: Benchmark, folder: Path) -> Checked:
-    """Check the manifest of an algorithm."""
     if not rules_of(benchmark).takes_algorithms:
         what = "is an algorithm, and this benchmark takes marks."
         raise InputError.at(folder.name, what, "Run it, and send its marks.")

@@ -118,11 +118,7 @@ def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
 def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: str) -> bool:
     """End a job as failed, or as cancelled; False if the claim is no longer valid.
 
-    Args:
-        site: the site.
-        claimed: the job.
-        messages: problems that the submitter may see, one per line.
-        operator_message: what only the people who run the site may see.
+    ``messages`` are shown to the submitter, ``operator_message`` only to operators.
     """
     with site.database.writing() as session:
         job = _held(session, claimed)
@@ -146,7 +142,6 @@ def cancel(site: Site, by: str, job: str) -> None:
 
 
 def retry(site: Site, by: str, job: str) -> None:
-    """Queue a failed or cancelled job again."""
     with site.acting(by, "job_retried", job=job) as session:
         stored = _locked_job(session, job)
         if stored.state not in ("failed", "cancelled"):
@@ -192,7 +187,6 @@ def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
 
 
 def record_end(site: Site, name: str) -> None:
-    """Remove a worker that has ended."""
     with site.database.writing() as session:
         session.execute(delete(Worker).where(Worker.name == name))
 

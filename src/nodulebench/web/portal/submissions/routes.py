@@ -265,7 +265,6 @@ def report(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) 
 
 @router.get("/entries/{entry_id}/report.pdf", name="report_print")
 def report_print(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Send the report as PDF."""
     path = _report(request, site, by, entry_id, is_print=True)
     return FileResponse(path, filename=f"report-{entry_id}.pdf")
 
@@ -291,7 +290,6 @@ def _report(
 
 @router.get("/compare", name="compare")
 def compare(request: Request, site: CurrentSite, by: CurrentUser, one: str, other: str) -> Response:
-    """Compare two entries of a benchmark by paired differences."""
     with site.database.reading() as session:
         entries = [find_entry(session, by, entry_id) for entry_id in (one, other)]
         results = [None if each.withdrawn_at else result_of(session, each) for each in entries]
@@ -307,7 +305,6 @@ def compare(request: Request, site: CurrentSite, by: CurrentUser, one: str, othe
 
 @router.get("/entries/{entry_id}/receipt", name="receipt")
 def receipt(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Send the signed receipt of an entry."""
     with site.database.reading() as session:
         signed = find_own(session, by, entry_id).receipt
     headers = {"Content-Disposition": f'attachment; filename="receipt-{entry_id}.json"'}

@@ -64,9 +64,7 @@ class _ScoringOptions:
 def score(site: Site, claimed: Claimed, own_key: PrivateKey | None, progress: Progress) -> Scored:
     """Evaluate the entry of a job into the folder of its claim.
 
-    Raises:
-        InputError: if a sealed set refuses it, or it holds a Parquet file; for the submitter.
-        UnscoredError: if it cannot be scored; the message may disclose parts of the reference.
+    Raises InputError with what the submitter may read, UnscoredError with what only operators may.
     """
     with site.database.reading() as session:
         options = _scoring_options(site, session, claimed)

@@ -89,11 +89,7 @@ def file_name(given: str) -> str:
 
 
 def marks_of(path: Path) -> Path:
-    """The uploaded file or folder of marks; an archive is unpacked next to it, once.
-
-    Raises:
-        InputError: if an archive cannot be unpacked.
-    """
+    """The uploaded file or folder of marks; an archive is unpacked next to it, once."""
     if not is_archive(path):
         return path
     folder = path.parent / UNPACKED
@@ -158,19 +154,10 @@ def submit(
     training: Training | None = None,
     is_baseline: bool = False,
 ) -> Entry:
-    """Make an entry of an upload, queue its job, and sign a receipt.
+    """Make an entry of a checked upload, queue its job, and sign a receipt.
 
-    Args:
-        site: the site.
-        by: who submits.
-        benchmark: its id.
-        sent: the checked upload.
-        options: what the participant states.
-        training: the checked statement about training on the test set.
-        is_baseline: never taken from a request: only organisers submit baselines.
-
-    Raises:
-        DeniedError: if the benchmark accepts no entries now, or no more from this account.
+    ``is_baseline`` is never taken from a request: only organisers submit baselines. Refused if the
+    benchmark accepts no entries now, or no more from this account.
     """
     name, track = options.name.strip(), options.track
     if not name or len(name) > MAX_NAME or not name.isprintable():
@@ -245,22 +232,14 @@ def _require_quota(site: Site, session: Transaction, by: User, size: int) -> Non
 
 
 def withdraw(site: Site, by: User, entry: str) -> None:
-    """Withdraw an entry: it stays visible, without its metrics.
-
-    Raises:
-        DeniedError: if it belongs to someone else.
-    """
+    """Withdraw one's own entry: it stays visible, without its metrics."""
     with site.acting(by.account, "withdrawn", entry=entry) as session:
         own = find_own(session, by, entry)
         own.withdrawn_at = own.withdrawn_at or now()
 
 
 def find_entry(session: Transaction, user: User, entry: str) -> Entry:
-    """An entry that a user may see: their own, or one with a result.
-
-    Raises:
-        DeniedError: if there is none, or it is hidden from them.
-    """
+    """An entry that a user may see: their own, or one with a result."""
     stored = session.get(Entry, entry)
     if stored is None:
         raise DeniedError("not_found", 404)
@@ -273,11 +252,7 @@ def find_entry(session: Transaction, user: User, entry: str) -> Entry:
 
 
 def find_own(session: Transaction, user: User, entry: str) -> Entry:
-    """An entry of the user; organisers may use any entry.
-
-    Raises:
-        DeniedError: if there is none, or it belongs to someone else.
-    """
+    """An entry of the user; organisers may use any entry."""
     stored = session.get(Entry, entry)
     if stored is None or not (stored.account_id == user.account or user.is_organiser):
         raise DeniedError("not_found", 404)

@@ -43,13 +43,9 @@ class CancelledError(BaseException):
 def work(
     site: Site, own_key: PrivateKey | None, stop: threading.Event, *, until_empty: bool = False
 ) -> int:
-    """Do jobs until asked to stop; return their number.
+    """Do jobs until ``stop`` is set, or until none waits; return their number.
 
-    Args:
-        site: the site.
-        own_key: opens sealed sets; None: they are not scored.
-        stop: set it to end the worker after the current job.
-        until_empty: end when no job waits.
+    Without ``access`` sealed sets are not scored.
     """
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
     ranked_at = swept_at = heartbeat_at = float("-inf")

@@ -29,13 +29,7 @@ class SqlDrafts:
     """
 
     def __init__(self, transactions: StepTransactions, table: type[Any], **own: str) -> None:
-        """Open the drafts of a person.
-
-        Args:
-            transactions: of the project or the exam.
-            table: ``ProjectEdit`` or ``ExamEdit``.
-            own: columns that select their rows.
-        """
+        """Open a person's drafts in the table of a project or an exam; ``own`` selects them."""
         self._transactions = transactions
         self._table = table
         self._own = own
@@ -53,11 +47,7 @@ class SqlDrafts:
         return self.every().get(case_id) or Draft()
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Apply an edit unless it was applied before; return the finding afterwards.
-
-        Raises:
-            ConflictError: if the finding was changed meanwhile, or the draft was submitted.
-        """
+        """Apply an edit unless it was applied before; return the finding afterwards."""
         with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             stored = draft.findings.get(edit.finding_id or "")
@@ -67,17 +57,12 @@ class SqlDrafts:
         return state_after(edit) if edit.finding_id else None
 
     def submit(self, case_id: str) -> None:
-        """Freeze a draft."""
         with self.submitting(case_id):
             pass
 
     @contextmanager
     def submitting(self, case_id: str) -> Iterator[Draft]:
-        """Freeze a draft in the same transaction as the actions of the block.
-
-        Raises:
-            ConflictError: if it was submitted before.
-        """
+        """Freeze a draft in the same transaction as the actions of the block."""
         with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             if draft.is_submitted:

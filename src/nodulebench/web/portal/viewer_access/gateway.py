@@ -35,11 +35,7 @@ class SessionProvider(Protocol):
     """Name of the route in the table of roles."""
 
     def of(self, name: str, user: User) -> ReadingSession:
-        """The session of a user for the object with an id.
-
-        Raises:
-            DeniedError: if there is no such object, or they have no access to it.
-        """
+        """The session of a user for the object with an id, if they have access to it."""
         ...
 
 
@@ -124,10 +120,7 @@ def sessions_app(
 ) -> ASGIApp:
     """The viewer application for sessions of a kind; mount it with an id as ``of``.
 
-    Args:
-        sessions: of that kind.
-        limiter: of simultaneous uploads.
-        home: name and URL of the page that the viewer returns to.
+    ``home`` is the name and URL of the page that the viewer returns to.
     """
     gateway = SessionGateway(sessions, limiter)
     apps = {name: workbench_app(None, gateway, name, home=home) for name in LANGUAGES}
