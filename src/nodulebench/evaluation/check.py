@@ -339,11 +339,7 @@ _IGNORED = {
 def keep_listed(
     reference: Reference, submission: Submission, protocol: TestProtocol
 ) -> tuple[Submission, tuple[Notice, ...]]:
-    """The submission's marks on cases of the test set, and notices about the others.
-
-    Raises:
-        InputError: if the protocol does not allow marks of other cases, or all marks are of those.
-    """
+    """The submission's marks on cases of the test set, and notices about the others."""
     row = submission.rows_in(reference)
     if (row >= 0).all():
         return submission, ()

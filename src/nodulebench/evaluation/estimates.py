@@ -34,11 +34,7 @@ GUARDED_REPLICATES = 2000
 
 
 def bind_parameters(metric: Metric, protocol: TestProtocol) -> Metric:
-    """The metric with its parameters filled in from the fields of the protocol.
-
-    Raises:
-        InputError: if no field has a parameter's name: the parameter could then never be set.
-    """
+    """The metric with its parameters filled in from the fields of the protocol."""
     asked = parameters_of(metric.sums if isinstance(metric, Ratio) else metric)
     fields = type(protocol).model_fields
     strange = [name for name in asked if name not in fields]
@@ -232,11 +228,7 @@ def guarded_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedR
 
 
 def column_keys(name: str, protocol: TestProtocol, count: int | None = None) -> list[str]:
-    """The names of a metric's columns: the points at which it is read, as 0.125 or 8.
-
-    Raises:
-        InputError: if the metric does not declare at which points it is read.
-    """
+    """The names of a metric's columns: the points at which it is read, as 0.125 or 8."""
     columns = info_of(name).columns
     points: Sequence[float | str] = (
         getattr(protocol, columns) if isinstance(columns, str) and columns else columns

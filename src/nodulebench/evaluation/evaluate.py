@@ -154,11 +154,7 @@ SPLIT_PARTS = (("metrics",), ("strata",), ("sizes", "curves", "tables", "errors"
 def evaluate_rules(
     tasks: Sequence[RuleTask], executor: Executor, progress: Progress
 ) -> list[RuleResult]:
-    """The results of algorithms under rules, in the order of the tasks.
-
-    Raises:
-        InputError: if a worker was lost.
-    """
+    """The results of algorithms under rules, in the order of the tasks."""
     is_whole = executor.workers == 1 or len(tasks) >= TASKS_PER_WORKER * executor.workers
     shares = (tuple(PARTS),) if is_whole else SPLIT_PARTS
     given = [replace(task, parts=parts) for task in tasks for parts in shares]

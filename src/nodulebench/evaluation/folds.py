@@ -63,11 +63,7 @@ def check_folds(
 
 
 def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
-    """FOLDS from one table, or from a list of cases for each fold.
-
-    Raises:
-        InputError: with every problem of the files.
-    """
+    """FOLDS from one table, or from a list of cases for each fold."""
     if len(paths) > 1:
         parts = [
             pl.DataFrame({"case_id": read_case_list(path)}).with_columns(fold=pl.lit(path.stem))

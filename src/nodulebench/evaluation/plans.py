@@ -142,9 +142,6 @@ def freeze_plan(
     """Bind criteria to a protocol and a test set.
 
     Only name, number of cases and digests of the test set go into the plan.
-
-    Raises:
-        InputError: for each criterion that this protocol cannot decide on this test set.
     """
     problems = list(_undecidable(stated, reference, protocol, source))
     raise_problems(problems)
@@ -182,11 +179,7 @@ def write_plan(plan: TestPlan, path: Path) -> None:
 
 
 def read_plan(path: Path) -> TestPlan:
-    """A frozen plan from its file.
-
-    Raises:
-        InputError: if it is not a plan, or was changed after it was frozen.
-    """
+    """A frozen plan from its file."""
     content = read_json(path)
     schema = content.pop("schema", None) if isinstance(content, dict) else None
     if not isinstance(content, dict) or schema != SCHEMA:

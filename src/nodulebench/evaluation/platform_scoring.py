@@ -75,11 +75,7 @@ def score_as(
 
 
 def marks_in(folder: Path) -> Path:
-    """The marks in a folder that a platform filled: the folder itself, or its only entry.
-
-    Raises:
-        InputError: if the folder has no entry, or more than one.
-    """
+    """The marks in a folder that a platform filled: the folder itself, or its only entry."""
     if not folder.is_dir() or holds_jobs(folder):
         return folder
     inside = [

@@ -124,11 +124,7 @@ class Evaluated:
 
 
 def evaluated_of(evaluation: Evaluation) -> Evaluated:
-    """An evaluation in memory, in the form in which it would be read back.
-
-    Raises:
-        InputError: if it does not hold its tables.
-    """
+    """An evaluation in memory, in the form in which it would be read back."""
     submissions = {algorithm.name: algorithm.submission for algorithm in evaluation.algorithms}
     held = {name: submission for name, submission in submissions.items() if submission is not None}
     if evaluation.test_set is None or len(held) < len(submissions):
@@ -139,11 +135,7 @@ def evaluated_of(evaluation: Evaluation) -> Evaluated:
 
 
 def load_evaluated(folder: Path) -> Evaluated:
-    """Read the folder that ``evaluate --out`` wrote.
-
-    Raises:
-        InputError: if files are missing or damaged. Changed files are in ``Evaluated.problems``.
-    """
+    """Read the folder that ``evaluate --out`` wrote."""
     document = read_document(folder)
     if not (folder / INPUTS).is_dir():
         raise InputError.at(
@@ -190,11 +182,7 @@ def _evaluated(document: Document, files: "_Files") -> Evaluated:
 
 
 def load_unchanged(folder: Path) -> Evaluated:
-    """Read the folder that ``evaluate --out`` wrote, and check that it was not changed.
-
-    Raises:
-        InputError: if files are missing, damaged or changed.
-    """
+    """Read the folder that ``evaluate --out`` wrote, and check that it was not changed."""
     evaluated = load_evaluated(folder)
     raise_problems(evaluated.problems)
     return evaluated
@@ -203,11 +191,7 @@ def load_unchanged(folder: Path) -> Evaluated:
 def labels_of(
     table: pl.DataFrame, submission: Submission, reference: Reference, source: Path
 ) -> Labels:
-    """Labels as arrays, from the rows of labels.parquet of one algorithm and rule.
-
-    Raises:
-        InputError: for rows whose mark or nodule is in no table.
-    """
+    """Labels as arrays, from the rows of labels.parquet of one algorithm and rule."""
     marks = submission.marks.select("case_id", "mark_id").with_row_index("mark")
     nodules = reference.nodules.select("case_id", "nodule_id").with_row_index("nodule")
     joined = table.join(marks, on=["case_id", "mark_id"], how="left", maintain_order="left").join(
@@ -325,9 +309,6 @@ def cohorts_of_readers(
         folder: of an evaluation whose submissions are readers.
         readers: the table READERS; None: every algorithm is a treatment of one reader.
         rule: a rule of the protocol; None: the first.
-
-    Raises:
-        InputError: if the folder was changed, or a named submission has no result under the rule.
     """
     evaluated = load_unchanged(folder)
     chosen = rule or evaluated.protocol.rules[0].name

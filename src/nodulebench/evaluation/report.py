@@ -233,11 +233,7 @@ def read_causes(path: Path) -> pl.DataFrame:
 def with_causes(
     falses: pl.DataFrame | None, causes: pl.DataFrame, source: Path
 ) -> pl.DataFrame | None:
-    """FALSE_POSITIVES with the cause of each mark; unchanged if causes do not name marks.
-
-    Raises:
-        InputError: if a mark has two causes, or no mark is in this table.
-    """
+    """FALSE_POSITIVES with the cause of each mark; unchanged if causes do not name marks."""
     if falses is None or "mark_id" not in causes.columns:
         return falses
     tied = causes.drop_nulls(["case_id", "mark_id"]).unique(maintain_order=True)

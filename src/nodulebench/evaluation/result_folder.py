@@ -61,11 +61,7 @@ RETAINED = (EVALUATION, COMPARISON, FEEDBACK, SIGNATURE)
 
 
 def require_same_result(out: Path) -> None:
-    """Check that a folder holds nothing that an evaluation would replace.
-
-    Raises:
-        InputError: if it holds a result, a comparison, feedback or a signature.
-    """
+    """Check that a folder holds nothing that an evaluation would replace."""
     complete_move(out)
     held = [name for name in RETAINED if (out / name).exists()]
     if held:
@@ -254,11 +250,7 @@ def _attachments(tables: Mapping[str, pl.DataFrame]) -> ReportAttachments:
 
 
 def read_document(folder: Path) -> Document:
-    """The evaluation.json of a folder.
-
-    Raises:
-        InputError: if it does not exist or has another schema.
-    """
+    """The evaluation.json of a folder."""
     complete_move(folder)
     path = folder / EVALUATION
     remedy = "Give the folder that 'nodulebench evaluate --out' wrote."

@@ -73,11 +73,7 @@ def nodules_of_patients(path: Path) -> dict[str, float]:
 
 
 def pilot_study(path: Path) -> tuple[Components, int]:
-    """Components and number of cases of a study, as ``annotate observer analyse --out`` wrote it.
-
-    Raises:
-        InputError: if it is another file, or a study that did not compare treatments.
-    """
+    """Components and number of cases of a study that ``annotate observer analyse --out`` wrote."""
     content = read_json(path)
     fields = content if isinstance(content, dict) else {}
     if "components" not in fields or "cases" not in fields:

@@ -112,11 +112,7 @@ def read_test_set(
 def with_names(
     submissions: list[Submission], paths: Sequence[Path], names: Sequence[str] = ()
 ) -> list[Submission]:
-    """Submissions with the given names, else their own; files of the same name by their folders.
-
-    Raises:
-        InputError: if the numbers of names and files differ.
-    """
+    """Submissions with the given names, else their own; files of the same name by their folders."""
     if names and len(names) != len(paths):
         what = f"{len(names)} name(s) for {len(paths)} file(s) of marks."
         raise InputError.at("--name", what, "Give a name for each file in the same order, or none.")
@@ -143,11 +139,7 @@ def choose_protocol(
     seed: int | None = None,
     at_fp: float | None = None,
 ) -> "tuple[TestProtocol, TestPlan | None]":
-    """The protocol of a test, and its frozen plan if it has one.
-
-    Raises:
-        InputError: if options would change the protocol of the plan.
-    """
+    """The protocol of a test, and its frozen plan if it has one."""
     if plan is None:
         named = load_protocol(protocol or "luna16")
         return with_options(named, bootstraps=bootstraps, seed=seed, at_fp=at_fp), None
@@ -179,9 +171,6 @@ def keep_to_candidates(
     """Submissions to the false-positive-reduction track: each mark scores a listed candidate.
 
     Candidates without a mark count as not shown; a notice gives their number.
-
-    Raises:
-        InputError: for marks without a candidate, and candidates scored more than once.
     """
     from nodulebench.io.marks.luna16_candidates import check_candidate_track, read_candidates
 

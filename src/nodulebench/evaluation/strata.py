@@ -58,11 +58,7 @@ class Division:
 
 
 def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Division | None:
-    """Divide a cohort by a stratum's name; None if the data lack the values.
-
-    Raises:
-        InputError: if no table has or may have such a column.
-    """
+    """Divide a cohort by a stratum's name; None if the data lack the values."""
     nodules = cohort.reference.nodules[cohort.nodule_row]
     cases = cohort.reference.cases
     match name:

@@ -389,11 +389,7 @@ def _read_originals(
 def _in_written_order(
     given: list[Submission], algorithms: Sequence[AlgorithmSummary]
 ) -> list[Submission]:
-    """For each algorithm the submission with the same digest, or else with the same name.
-
-    Raises:
-        InputError: for algorithms without a file and files without an algorithm.
-    """
+    """For each algorithm the submission with the same digest, or else with the same name."""
     ordered: list[Submission] = []
     problems: list[Problem] = []
     left = list(given)

@@ -122,10 +122,6 @@ def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) 
     """The mean of the algorithms' scores on a list of candidates that all of them scored.
 
     Each mark is a candidate of the common list, once (up to a micrometre).
-
-    Raises:
-        InputError: with every candidate that a submission did not score once, every mark that is
-            none, and submissions without scores.
     """
     require_combinable(submissions)
     problems: list[Problem] = []

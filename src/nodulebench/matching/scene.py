@@ -166,11 +166,7 @@ class SharedSlices:
 
 
 def shared_slices(scene: Scene, rule: str) -> SharedSlices:
-    """Join the boxes of marks and nodules on case and slice.
-
-    Raises:
-        UndefinedError: where marks or nodules come without boxes.
-    """
+    """Join the boxes of marks and nodules on case and slice."""
     marks, nodules = scene.mark_boxes, scene.nodule_boxes
     if marks is None and scene.mark_count:
         raise UndefinedError("no_boxes_in_submission", rule=rule)

@@ -80,11 +80,7 @@ def is_large(size_mm: FloatArray, limit: SizeLimit) -> BoolArray:
 
 
 def measured_sizes_mm(reference: Reference, is_wanted: BoolArray) -> FloatArray:
-    """The diameter of every nodule.
-
-    Raises:
-        UndefinedError: where one that is wanted was not measured.
-    """
+    """The diameter of every nodule."""
     size = reference.nodules["diameter_mm"].to_numpy()
     _check_measured(size[is_wanted])
     return size

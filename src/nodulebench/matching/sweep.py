@@ -72,9 +72,6 @@ def sweep_size_tolerance(
     """Match once, then apply the size limit with each tolerance.
 
     Infinity is allowed; without tolerances those of the protocol's sweep are used.
-
-    Raises:
-        UndefinedError: without a size limit, or where a mark or a nodule has no diameter.
     """
     limit = protocol.size_limit
     if limit is None:

@@ -39,11 +39,7 @@ class RatedNodules:
 
 
 def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
-    """The nodules that take part in malignancy metrics.
-
-    Raises:
-        UndefinedError: where there are none; the code states what is missing.
-    """
+    """The nodules that take part in malignancy metrics."""
     truth, probability = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_known = (truth == 0) | (truth == 1)
     if not is_known.any():
@@ -238,9 +234,6 @@ def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
     Returns:
         One row per cut: ``cut`` (the lowest grade above it), ``below`` and ``above`` (nodules
         found with a probability) and ``auc``.
-
-    Raises:
-        UndefinedError: where fewer than two grades were found with a probability.
     """
     truth, probability = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_rated = np.isfinite(truth) & np.isfinite(probability)

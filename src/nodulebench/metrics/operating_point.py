@@ -119,11 +119,7 @@ def average_precision(cohort: LabelledCohort, case_weight: WeightArray) -> Float
 
 
 def precision_recall_curve(cohort: LabelledCohort) -> Curve:
-    """Precision against recall at every threshold.
-
-    Raises:
-        UndefinedError: where there are no nodules.
-    """
+    """Precision against recall at every threshold."""
     if not cohort.nodule_count:
         raise UndefinedError("no_nodules")
     order = score_order(cohort)

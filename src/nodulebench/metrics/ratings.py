@@ -54,11 +54,7 @@ def require_scores(cohort: LabelledCohort) -> None:
 
 
 def require_cases(cohort: LabelledCohort, metric: str, instead: str = "") -> None:
-    """Require scores, and both normal and abnormal cases.
-
-    Raises:
-        UndefinedError: naming what is missing and the metric to use instead.
-    """
+    """Require scores, and both normal and abnormal cases."""
     require_scores(cohort)
     abnormal = is_abnormal(cohort)
     if not abnormal.any():

@@ -30,11 +30,7 @@ class ScoreOrder:
 
 @cached_on_owner
 def score_order(cohort: LabelledCohort) -> ScoreOrder:
-    """Sort a cohort's hits and false positives by score, once for all weights and metrics.
-
-    Raises:
-        UndefinedError: where marks have no scores or the cohort has no nodules.
-    """
+    """Sort a cohort's hits and false positives by score, once for all weights and metrics."""
     if not cohort.has_scores:
         raise UndefinedError("no_scores")
     if not cohort.nodule_count:
@@ -49,11 +45,7 @@ def score_order(cohort: LabelledCohort) -> ScoreOrder:
 
 
 def threshold_at(cohort: LabelledCohort, fp_per_case: float) -> float:
-    """The lowest score that gives no more false positives per case; infinite where none does.
-
-    Raises:
-        UndefinedError: where marks have no scores or the cohort has no nodules.
-    """
+    """The lowest score that gives no more false positives per case; infinite where none does."""
     order = score_order(cohort)
     rate = order.falses_through / cohort.case_count
     return float(order.threshold[np.searchsorted(rate, fp_per_case, "right") - 1])
@@ -64,10 +56,6 @@ def at_operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> Labell
 
     A threshold of the protocol takes the place of a declared one; where there is neither, the
     cohort stays as it is.
-
-    Raises:
-        UndefinedError: where the protocol has one, and marks have no scores or there are no
-            nodules.
     """
     if protocol.operating_point is not None:
         return cohort.over(threshold_at(cohort, protocol.operating_point))

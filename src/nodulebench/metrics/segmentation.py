@@ -28,9 +28,6 @@ def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     Returns:
         Rows ``nodule`` (number in the cohort), ``truth_mm2, mark_mm2, shared_mm2`` (added over
         slices), ``dice``, ``iou``. A nodule without any area on both sides is left out.
-
-    Raises:
-        UndefinedError: where a table of slices is missing or no nodule is left.
     """
     slices = _paired_slices(cohort)
     areas = _box_areas(slices)

@@ -33,12 +33,7 @@ class Placements:
 
 
 def placements(positive: FloatArray, negative: FloatArray) -> Placements:
-    """Placement values from midranks (Sun and Xu 2014), one row per algorithm.
-
-    Raises:
-        UndefinedError: without at least one positive and one negative.
-        InputError: where algorithms were not all given the same positives and negatives.
-    """
+    """Placement values from midranks (Sun and Xu 2014), one row per algorithm."""
     from scipy.stats import rankdata
 
     above, below = np.atleast_2d(positive), np.atleast_2d(negative)
@@ -68,9 +63,6 @@ def auc_covariance(
 
     Without units this is DeLong et al. 1988. With the unit (patient) of every positive and negative
     it is Obuchowski 1997, for several nodules per patient.
-
-    Raises:
-        UndefinedError: with fewer than two positives or negatives (or units that have them).
     """
     positives, negatives = placed.positive.shape[1], placed.negative.shape[1]
     if positive_unit is None or negative_unit is None:
@@ -133,11 +125,7 @@ def compare_auc(
     positive_unit: IntArray | None = None,
     negative_unit: IntArray | None = None,
 ) -> AucComparison:
-    """Compare two algorithms (rows) that scored the same positives and negatives.
-
-    Raises:
-        UndefinedError: where the difference of the areas has no variance.
-    """
+    """Compare two algorithms (rows) that scored the same positives and negatives."""
     placed = placements(positive, negative)
     covariance = auc_covariance(placed, positive_unit=positive_unit, negative_unit=negative_unit)
     variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])

@@ -24,11 +24,7 @@ from nodulebench.statistics.multiplicity import holm
 
 
 def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
-    """The group's mean, sample standard deviation and size.
-
-    Raises:
-        UndefinedError: with fewer than two values, whose deviation is undefined.
-    """
+    """The group's mean, sample standard deviation and size."""
     group = np.asarray(values, dtype=np.float64)
     if len(group) < 2:
         raise UndefinedError("deviation_too_few")
@@ -197,9 +193,6 @@ def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
     """All tests of one metric between rules.
 
     Values have one row per algorithm and one column per rule.
-
-    Raises:
-        UndefinedError: where the metric itself is undefined for some algorithm under some rule.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(rules):
@@ -285,11 +278,7 @@ def _holm_of(tests: list[Significance | None]) -> list[float | None]:
 
 
 def relative_difference(hits: int, baseline_hits: int) -> float:
-    """Nodules hit under a rule against the baseline rule: (TP - TP_base) / TP_base (NIFDC eq. 1).
-
-    Raises:
-        UndefinedError: where no nodule is hit under the baseline rule.
-    """
+    """Nodules hit under a rule against the baseline rule: (TP - TP_base) / TP_base (NIFDC eq. 1)."""
     if baseline_hits == 0:
         raise UndefinedError("no_hit_at_baseline")
     return (hits - baseline_hits) / baseline_hits

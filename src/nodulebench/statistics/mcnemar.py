@@ -61,11 +61,7 @@ class DetectionComparison:
 
 
 def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComparison:
-    """McNemar's test in its exact form and in three forms for clustered nodules.
-
-    Raises:
-        UndefinedError: without nodules, or where both algorithms find the same ones.
-    """
+    """McNemar's test in its exact form and in three forms for clustered nodules."""
     if not len(hits.unit):
         raise UndefinedError("nothing_in_common")
     nodules, only_first, only_second = _counts_by_unit(hits)

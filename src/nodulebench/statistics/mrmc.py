@@ -119,11 +119,7 @@ class ObserverStudy:
 
 
 def obuchowski_rockette(metrics: ReaderMetrics, *, level: float = 0.95) -> ObserverStudy:
-    """Compare treatments read by the same readers on the same cases.
-
-    Raises:
-        UndefinedError: with fewer than two treatments or two readers.
-    """
+    """Compare treatments read by the same readers on the same cases."""
     from scipy import stats
 
     treatments, readers = metrics.value.shape

@@ -158,9 +158,6 @@ def paired_difference(
             at 0.95 non-inferiority is tested one-sided at 0.025, equivalence at 0.025 twice.
         margin: the largest loss that does not matter, positive.
         better: whether higher or lower values of the metric are better.
-
-    Raises:
-        UndefinedError: where no difference or no replicate of it is defined.
     """
     first, second = replicates.row(algorithm), replicates.row(baseline)
     value = float(replicates.value[first] - replicates.value[second])

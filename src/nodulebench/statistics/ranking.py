@@ -46,11 +46,7 @@ def rank_algorithms(
     better: Better = "higher",
     adjustment: str = "holm",
 ) -> Ranking:
-    """Rank algorithms by a metric, with rank intervals and groups that are not separable.
-
-    Raises:
-        UndefinedError: with fewer than two algorithms, or where the metric is undefined for one.
-    """
+    """Rank algorithms by a metric, with rank intervals and groups that are not separable."""
     if len(replicates.names) < 2:
         raise UndefinedError("ranking_too_few")
     if not np.isfinite(replicates.value).all():

@@ -117,9 +117,6 @@ def binned_error(
     """Error as observed, apart for nodules of different size.
 
     Edges are inner limits of the size classes, half open [low, high).
-
-    Raises:
-        UndefinedError: for a class without observations.
     """
     bin_of = np.digitize(sizes_mm, edges_mm)
     groups = [errors_mm[bin_of == number] for number in range(len(edges_mm) + 1)]

@@ -119,11 +119,7 @@ def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
 def of_equal_use(
     cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
 ) -> Cohorts:
-    """The cohorts of the algorithms that may be compared with the baseline.
-
-    Raises:
-        InputError: if no other algorithm has its intended use.
-    """
+    """The cohorts of the algorithms that may be compared with the baseline."""
     own = next((group for group in groups if choice.baseline in group.algorithms), None)
     if own is None or len(groups) < 2 or not choice.is_within_use:
         return cohorts

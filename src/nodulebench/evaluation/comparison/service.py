@@ -51,11 +51,7 @@ def compare_folder(
 
 
 def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> AlgorithmComparison:
-    """Compare the algorithm of one folder with that of another; nothing is written.
-
-    Raises:
-        InputError: if test set or protocol differ, or a folder was changed after the evaluation.
-    """
+    """Compare the algorithm of one folder with that of another; nothing is written."""
     both, _, baseline = side_by_side(load_unchanged(new), load_unchanged(old))
     return compare_algorithms(both.cohorts, both.protocol, replace(choice, baseline=baseline))
 
@@ -67,9 +63,6 @@ def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], 
 
     Returns:
         For each intended use that two or more algorithms share, its rankings by rule and reading.
-
-    Raises:
-        InputError: if test set or protocol differ, or a folder was changed after the evaluation.
     """
     all_of_them = merge_results({name: load_unchanged(path) for name, path in folders.items()})
     metric = deciding_metric(all_of_them.protocol.metrics)
@@ -185,11 +178,7 @@ class Gate:
 
 
 def gate_of(comparison: AlgorithmComparison) -> Gate:
-    """The gate of a comparison with a margin: by the named metrics, else by one.
-
-    Raises:
-        InputError: if no metric was named and none is better when higher.
-    """
+    """The gate of a comparison with a margin: by the named metrics, else by one."""
     readings = deciding_readings(comparison)
     if not readings:
         what = "has no metric that is better when higher."
@@ -232,11 +221,7 @@ class Pair(NamedTuple):
 
 
 def side_by_side(new: Evaluated, old: Evaluated) -> Pair:
-    """Two results of one algorithm each, on the same test set under the same protocol, as one.
-
-    Raises:
-        InputError: if test set or protocol differ, or a result has several algorithms.
-    """
+    """Two results of one algorithm each, on the same test set under the same protocol, as one."""
     raise_problems(_unlike(new, old))
     names = [result.document.algorithms[0].name for result in (new, old)]
     if names[0] == names[1]:
@@ -245,11 +230,7 @@ def side_by_side(new: Evaluated, old: Evaluated) -> Pair:
 
 
 def merge_results(results: Mapping[str, Evaluated]) -> Evaluated:
-    """Results of one algorithm each, as one in which the algorithms have these names.
-
-    Raises:
-        InputError: if test set or protocol differ, or a result has several algorithms.
-    """
+    """Results of one algorithm each, as one in which the algorithms have these names."""
     first, *others = results.values()
     for other in others:
         raise_problems(_unlike(other, first))

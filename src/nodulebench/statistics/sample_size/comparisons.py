@@ -142,9 +142,6 @@ def size_from_pilot(
     exceeds minus the margin, the standard error being that of the simulated differences.
 
     The metric is better when higher.
-
-    Raises:
-        UndefinedError: where the metric is undefined on the pilot, or in the simulated sets.
     """
     _check(options)
     sizes, simulations, unit = options.sizes, options.simulations, options.unit
