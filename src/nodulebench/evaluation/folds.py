@@ -25,6 +25,9 @@ FOLDS = TableSchema(
     ),
     key=("case_id", "fold", "part"),
 )
+IS_TESTED = (pl.col("part") == "test") | pl.col("part").is_null()
+PATIENT = pl.col("patient_id").fill_null("case:" + pl.col("case_id")).alias("patient")
+"""Cases of unknown patients count as separate patients."""
 MOST_NAMED = 5
 
 
@@ -86,14 +89,14 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
 
 
 def fold_problems(folds: pl.DataFrame, reference: Reference) -> Iterator[Problem]:
-    tested = folds.filter((pl.col("part") == "test") | pl.col("part").is_null())
+    tested = folds.filter(IS_TESTED)
     known = reference.cases["case_id"]
     count = tested["case_id"].value_counts(sort=True)
     twice = count.filter(pl.col("count") > 1)["case_id"].sort()
     yield from _named(
         twice,
         lambda case_id: (
-            f"is tested in folds {', '.join(_folds_of(tested, case_id))}.",
+            f"is tested in folds {', '.join(tested.filter(case_id=case_id)['fold'])}.",
             "Test every case once.",
         ),
     )
@@ -114,9 +117,7 @@ def _training_problems(
     folds: pl.DataFrame, tested: pl.DataFrame, reference: Reference
 ) -> Iterator[Problem]:
     """Patients on which a fold trains and tests; without train rows it trains on all others."""
-    patient = reference.cases.select(
-        "case_id", patient=pl.col("patient_id").fill_null("case:" + pl.col("case_id"))
-    )
+    patient = reference.cases.select("case_id", PATIENT)
     tests = tested.join(patient, on="case_id").select("fold", "case_id", "patient")
     trained = folds.filter(part="train").join(patient, on="case_id").select("fold", "patient")
     if trained.is_empty():
@@ -140,13 +141,10 @@ def _training_problems(
 
 
 def fold_sizes(folds: pl.DataFrame, reference: Reference) -> list[FoldSize]:
-    nodules = (
-        reference.nodules.filter(~pl.col("is_ignored")).group_by("case_id").agg(nodules=pl.len())
-    )
-    tested = folds.filter((pl.col("part") == "test") | pl.col("part").is_null())
     sizes = (
-        tested.join(reference.cases.select("case_id", "patient_id"), on="case_id")
-        .join(nodules, on="case_id", how="left")
+        folds.filter(IS_TESTED)
+        .join(reference.cases.select("case_id", "patient_id"), on="case_id")
+        .join(_nodules_by_case(reference), on="case_id", how="left")
         .group_by("fold", maintain_order=True)
         .agg(
             cases=pl.len(),
@@ -159,8 +157,9 @@ def fold_sizes(folds: pl.DataFrame, reference: Reference) -> list[FoldSize]:
     return [FoldSize(**row) for row in by_number.iter_rows(named=True)]
 
 
-def _folds_of(tested: pl.DataFrame, case_id: str) -> list[str]:
-    return tested.filter(case_id=case_id)["fold"].to_list()
+def _nodules_by_case(reference: Reference) -> pl.DataFrame:
+    findings = reference.nodules.filter(~pl.col("is_ignored"))
+    return findings.group_by("case_id").agg(nodules=pl.len())
 
 
 def _named(case_ids: pl.Series, translate: Callable[[str], tuple[str, str]]) -> Iterator[Problem]:
@@ -192,12 +191,9 @@ def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
 
     The order of patients with equal numbers is random, by the seed.
     """
-    nodules = (
-        reference.nodules.filter(~pl.col("is_ignored")).group_by("case_id").agg(nodules=pl.len())
+    named = reference.cases.select("case_id", PATIENT).join(
+        _nodules_by_case(reference), on="case_id", how="left"
     )
-    named = reference.cases.select(
-        "case_id", patient=pl.col("patient_id").fill_null("case:" + pl.col("case_id"))
-    ).join(nodules, on="case_id", how="left")
     patients = named.group_by("patient", maintain_order=True).agg(
         cases=pl.len(), nodules=pl.col("nodules").fill_null(0).sum()
     )
@@ -246,8 +242,7 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
         InputError: with every case that is in no fold or marked by several submissions, every
             submission that marks cases of several folds, and every fold without a submission.
     """
-    table = read_folds([folds])
-    tested = table.filter((pl.col("part") == "test") | pl.col("part").is_null())
+    tested = read_folds([folds]).filter(IS_TESTED)
     twice = tested.filter(tested["case_id"].is_duplicated())["case_id"].unique().sort().to_list()
     raise_problems(list(_each(folds.name, twice, "is tested in several folds.", "Test it once.")))
     fold_of = dict(tested.select("case_id", "fold").iter_rows())

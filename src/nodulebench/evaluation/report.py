@@ -10,7 +10,7 @@ import polars as pl
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
 from nodulebench.core.json_types import JsonObject
-from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.recompute import load_evaluated, sweep_folder
 from nodulebench.evaluation.result_folder import (
     CURVE_FILE,
     EVALUATION,
@@ -81,7 +81,10 @@ class ReportChoice:
 
     def _named(self, first: str) -> str:
         parts = [first] + ([] if self.audience == "lab" else [self.audience])
-        return "-".join(parts + ([_as_file_name(self.algorithm)] if self.algorithm else []))
+        if self.algorithm:
+            letters = (c if c.isalnum() or c in "._" else "_" for c in self.algorithm)
+            parts.append("".join(letters))
+        return "-".join(parts)
 
 
 DEFAULT_CHOICE = ReportChoice()
@@ -103,7 +106,11 @@ def write_report(
     _require_unchanged(folder)
     curves, tables = read_parquet(folder / CURVE_FILE), read_attachments(folder)
     if choice.algorithm is not None:
-        document = _only(document, choice.algorithm)
+        names = [algorithm.name for algorithm in document.algorithms]
+        if choice.algorithm not in names:
+            known = ", ".join(names)
+            raise UnknownNameError(f"there is no algorithm '{choice.algorithm}'. Known: {known}.")
+        document = only_algorithm(document, choice.algorithm)
         curves = curves.filter(pl.col("algorithm") == choice.algorithm)
         tables = tables.only(choice.algorithm)
     attachments = _attachments(folder, document, choice, tables)
@@ -185,13 +192,6 @@ def _require_unchanged(folder: Path) -> None:
         )
 
 
-def _only(document: Document, algorithm: str) -> Document:
-    names = [algorithm_summary.name for algorithm_summary in document.algorithms]
-    if algorithm not in names:
-        raise UnknownNameError(f"there is no algorithm '{algorithm}'. Known: {', '.join(names)}.")
-    return only_algorithm(document, algorithm)
-
-
 def _attachments(
     folder: Path, document: Document, choice: ReportChoice, tables: ReportAttachments
 ) -> ReportAttachments:
@@ -200,13 +200,17 @@ def _attachments(
         tables = replace(
             tables, false_positives=with_causes(tables.false_positives, causes, choice.causes)
         )
+    sweeps: tuple[pl.DataFrame, ...] = ()
+    if choice.audience == "lab":  # fine steps of a parameter would reveal single marks
+        names = [algorithm.name for algorithm in document.algorithms]
+        sweeps = tuple(sweep_folder(folder, sweep, names) for sweep in choice.sweeps)
     return replace(
         tables,
         causes=causes,
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
         combinations=tuple(CsvFile(path).read_table() for path in choice.combinations),
-        agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
-        sweeps=tuple(_sweeps(folder, document, choice)),
+        agreement=() if choice.agreement is None else _agreement(choice.agreement),
+        sweeps=sweeps,
         spreads=tuple(read_spread(path) for path in choice.spreads),
         issued=Issued(choice.laboratory, choice.number, choice.operator, choice.date),
     )
@@ -275,16 +279,7 @@ def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator
     yield from cut_patches(evaluated, document.baseline_rule, names, read)
 
 
-def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[pl.DataFrame]:
-    """Only for the laboratory: fine steps of a parameter would reveal single marks."""
-    if choice.audience == "lab":
-        from nodulebench.evaluation.recompute import sweep_folder
-
-        names = [algorithm.name for algorithm in document.algorithms]
-        yield from (sweep_folder(folder, sweep, names) for sweep in choice.sweeps)
-
-
-def _agreement(path: Path) -> Iterator[JsonObject]:
+def _agreement(path: Path) -> tuple[JsonObject, ...]:
     rows = read_json(path)
     is_fit = isinstance(rows, list) and all(
         isinstance(row, dict) and "name" in row and "value" in row for row in rows
@@ -295,10 +290,4 @@ def _agreement(path: Path) -> Iterator[JsonObject]:
             "is not a list of objects with name and value.",
             'Write [{"name": "reader 1, reader 2", "value": 0.71, "low": 0.62, "high": 0.8}].',
         )
-    yield from rows
-
-
-def _as_file_name(name: str) -> str:
-    return "".join(
-        character if character.isalnum() or character in "._" else "_" for character in name
-    )
+    return tuple(rows)

@@ -278,7 +278,7 @@ def _holm_of(tests: list[Significance | None]) -> list[float | None]:
 
 
 def relative_difference(hits: int, baseline_hits: int) -> float:
-    """Nodules hit under a rule against the baseline rule: (TP - TP_base) / TP_base (NIFDC eq. 1)."""
+    """Hits under a rule against the baseline rule: (TP - TP_base) / TP_base (NIFDC eq. 1)."""
     if baseline_hits == 0:
         raise UndefinedError("no_hit_at_baseline")
     return (hits - baseline_hits) / baseline_hits

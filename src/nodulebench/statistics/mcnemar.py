@@ -47,10 +47,6 @@ def paired_hits(
 class DetectionComparison:
     """Detection of the same nodules by two algorithms."""
 
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
     difference: Estimate
     """Sensitivity of the first minus the second, with an interval that allows for clusters."""
     exact: Significance
@@ -68,10 +64,6 @@ def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComp
     low, high = cluster_ratio_interval(only_first - only_second, nodules, level)
     is_known = bool(np.isfinite(low))
     return DetectionComparison(
-        both=int(np.count_nonzero(hits.first & hits.second)),
-        only_first=int(only_first.sum()),
-        only_second=int(only_second.sum()),
-        neither=int(np.count_nonzero(~hits.first & ~hits.second)),
         difference=Estimate(
             value=float((only_first - only_second).sum() / nodules.sum()),
             low=low if is_known else None,

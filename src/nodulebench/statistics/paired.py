@@ -268,21 +268,9 @@ def compare_all(
     adjustment: str = "holm",
 ) -> tuple[Comparison, ...]:
     """Every pair of algorithms, P values adjusted over all pairs."""
-    pairs = list(combinations(replicates.names, 2))
-    return _compare(replicates, pairs, level, margin, better, adjustment)
-
-
-def _compare(
-    replicates: Replicates,
-    pairs: list[tuple[str, str]],
-    level: float,
-    margin: float | None,
-    better: Better,
-    adjustment: str,
-) -> tuple[Comparison, ...]:
     comparisons = [
         paired_difference(replicates, *pair, level=level, margin=margin, better=better)
-        for pair in pairs
+        for pair in combinations(replicates.names, 2)
     ]
     adjusted = ADJUSTMENTS[adjustment]([comparison.p_value for comparison in comparisons])
     return tuple(
