@@ -3,16 +3,12 @@
 Topics are in our own words; the numbers lead to the items of the published checklists.
 """
 
-from collections.abc import Callable
-
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import UNDEFINED, rate, whole
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.blocks import Table, head, words
+from nodulebench.report.blocks import Row, Table, head, words
 from nodulebench.report.methods import interval_words
 from nodulebench.report.pages.cells import Cell
-
-Answer = Callable[[Document, Translator], str]
 
 ITEMS = (
     ("title", "1", "1"),
@@ -63,102 +59,21 @@ ITEMS = (
 """Topic, its items in STARD 2015 ("AI": added by STARD-AI) and its items in CLAIM 2020."""
 
 
-def checklist_table(document: Document, translate: Translator) -> Table:
+def checklist_table(document: Document, translate: Translator) -> Table | None:
     """Every topic with the answer of this report, or that it is not known here."""
-    rows = []
+    answers, rows = checklist_answers(document, translate), []
     for topic, stard, claim in ITEMS:
-        answer = _answer(topic, document, translate)
-        cell = (
-            words(answer) if answer else Cell(translate("checklist.not_known"), kind="words open")
-        )
-        named = head(translate(f"check.{topic}"))
-        rows.append([named, words(stard or UNDEFINED), words(claim or UNDEFINED), cell])
-    heads = [words(translate(f"checklist.{key}")) for key in ("topic", "stard", "claim", "answer")]
-    return Table(translate("checklist.caption"), heads, rows, remark=translate("checklist.remark"))
-
-
-def _answer(topic: str, document: Document, translate: Translator) -> str:
-    if topic in STATED:
-        return translate(f"answer.{topic}")
-    return ANSWERS[topic](document, translate) if topic in ANSWERS else ""
-
-
-def _names(document: Document, translate: Translator) -> str:
-    return translate.listed(algorithm.name for algorithm in document.algorithms)
-
-
-def _objective(document: Document, translate: Translator) -> str:
-    if document.plan is not None:
-        return translate("answer.objective_plan", name=document.plan.name)
-    return translate("answer.objective")
-
-
-def _data_source(document: Document, translate: Translator) -> str:
-    reference = document.reference
-    return translate("answer.data_source", name=reference.name, cases=whole(reference.cases))
-
-
-def _index_version(document: Document, translate: Translator) -> str:
-    stated = [
-        f"{algorithm.name} {algorithm.facts['version']}"
-        for algorithm in document.algorithms
-        if "version" in algorithm.facts
-    ]
-    has_digests = all(algorithm.digest for algorithm in document.algorithms)
-    versions = translate("answer.index_version", names=translate.listed(stated)) if stated else ""
-    return f"{versions} {translate('answer.index_digest')}".strip() if has_digests else versions
-
-
-def _threshold(document: Document, translate: Translator) -> str:
-    threshold, point = document.protocol.score_threshold, document.protocol.operating_point
-    if point is not None:
-        return translate("answer.threshold_at", rate=rate(point))
-    if threshold is None and document.has_declared_points:
-        return translate("answer.threshold_declared")
-    if threshold is None:
-        return translate("answer.threshold_none")
-    return translate("answer.threshold", threshold=f"{threshold:g}")
-
-
-def _reference_standard(document: Document, translate: Translator) -> str:
-    rule = document.reference.rule
-    return translate("answer.reference_standard", rule=translate.word(rule)) if rule else ""
-
-
-def _indeterminate(document: Document, translate: Translator) -> str:
-    ignored = document.reference.ignored_findings
-    return translate("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
-
-
-def _subgroups(document: Document, translate: Translator) -> str:
-    strata = document.protocol.strata
-    return (
-        translate("answer.subgroups", strata=translate.listed(map(translate.stratum, strata)))
-        if strata
-        else ""
-    )
-
-
-def _prespecified(document: Document, translate: Translator) -> str:
-    plan = document.plan
-    if plan is None:
-        return translate("answer.no_plan")
-    key = "answer.plan" if plan.matches else "answer.plan_differs"
-    return translate(key, name=plan.name, when=plan.frozen_at)
-
-
-def _fairness(document: Document, translate: Translator) -> str:
-    wanted = [stratum for stratum in document.protocol.strata if stratum in ("sex", "age", "site")]
-    return (
-        translate("answer.fairness", strata=translate.listed(map(translate.stratum, wanted)))
-        if wanted
-        else ""
-    )
-
-
-def _errors(document: Document, translate: Translator) -> str:
-    has_cases = any(result.extras.get("worst_cases") for _, _, result in document.results)
-    return translate("answer.errors" if has_cases else "answer.errors_strata")
+        answer = translate(f"answer.{topic}") if topic in STATED else answers.get(topic)
+        unknown = Cell(translate("checklist.not_known"), kind="words open")
+        row: Row = {
+            "checklist.topic": head(translate(f"check.{topic}")),
+            "checklist.stard": words(stard or UNDEFINED),
+            "checklist.claim": words(claim or UNDEFINED),
+            "checklist.answer": words(answer) if answer else unknown,
+        }
+        rows.append(row)
+    remark = translate("checklist.remark")
+    return Table.of(translate("checklist.caption"), rows, translate, remark=remark)
 
 
 STATED = (
@@ -166,31 +81,56 @@ STATED = (
     "estimates", "protocol", "software",
 )  # fmt: skip
 """Topics with the same answer in every evaluation."""
-ANSWERS: dict[str, Answer] = {
-    "title": lambda document, translate: translate(
-        "answer.title", names=_names(document, translate)
-    ),
-    "objective": _objective,
-    "data_source": _data_source,
-    "index_test": lambda document, translate: translate(
-        "answer.index_test", names=_names(document, translate)
-    ),
-    "index_version": _index_version,
-    "threshold": _threshold,
-    "reference_standard": _reference_standard,
-    "uncertainty": lambda document, translate: interval_words(
-        document.protocol.interval, translate
-    ),
-    "indeterminate": _indeterminate,
-    "subgroups": _subgroups,
-    "prespecified": _prespecified,
-    "flow": lambda document, translate: translate(
-        "answer.flow", cases=whole(document.reference.cases)
-    ),
-    "characteristics": lambda document, translate: (
-        translate("answer.characteristics") if document.reference.diameters else ""
-    ),
-    "errors": _errors,
-    "fairness": _fairness,
-}
-"""Topics that the evaluation answers; the others are for the laboratory or the developer."""
+
+
+def checklist_answers(document: Document, translate: Translator) -> dict[str, str]:
+    """The topics that the evaluation answers; others are for the laboratory or the developer."""
+    plan, protocol, reference = document.plan, document.protocol, document.reference
+    cases, algorithms = whole(reference.cases), document.algorithms
+    names = translate.listed(algorithm.name for algorithm in algorithms)
+    answers = {
+        "title": translate("answer.title", names=names),
+        "objective": translate("answer.objective"),
+        "data_source": translate("answer.data_source", name=reference.name, cases=cases),
+        "index_test": translate("answer.index_test", names=names),
+        "uncertainty": interval_words(protocol.interval, translate),
+        "prespecified": translate("answer.no_plan"),
+        "flow": translate("answer.flow", cases=cases),
+    }
+    if plan is not None:
+        key = "answer.plan" if plan.matches else "answer.plan_differs"
+        answers["objective"] = translate("answer.objective_plan", name=plan.name)
+        answers["prespecified"] = translate(key, name=plan.name, when=plan.frozen_at)
+    versions = []
+    if stated := [
+        f"{algorithm.name} {algorithm.facts['version']}"
+        for algorithm in algorithms
+        if "version" in algorithm.facts
+    ]:
+        versions.append(translate("answer.index_version", names=translate.listed(stated)))
+    if all(algorithm.digest for algorithm in algorithms):
+        versions.append(translate("answer.index_digest"))
+    answers["index_version"] = " ".join(versions)
+    threshold, point = protocol.score_threshold, protocol.operating_point
+    if point is not None:
+        answers["threshold"] = translate("answer.threshold_at", rate=rate(point))
+    elif threshold is not None:
+        answers["threshold"] = translate("answer.threshold", threshold=f"{threshold:g}")
+    else:
+        key = "threshold_declared" if document.has_declared_points else "threshold_none"
+        answers["threshold"] = translate(f"answer.{key}")
+    if reference.rule:
+        rule = translate.word(reference.rule)
+        answers["reference_standard"] = translate("answer.reference_standard", rule=rule)
+    if (ignored := reference.ignored_findings) is not None:
+        answers["indeterminate"] = translate("answer.indeterminate", count=whole(ignored))
+    if reference.diameters:
+        answers["characteristics"] = translate("answer.characteristics")
+    fair = [stratum for stratum in protocol.strata if stratum in ("sex", "age", "site")]
+    for topic, strata in (("subgroups", protocol.strata), ("fairness", fair)):
+        if strata:
+            listed = translate.listed(map(translate.stratum, strata))
+            answers[topic] = translate(f"answer.{topic}", strata=listed)
+    has_cases = any(result.extras.get("worst_cases") for _, _, result in document.results)
+    answers["errors"] = translate("answer.errors" if has_cases else "answer.errors_strata")
+    return answers

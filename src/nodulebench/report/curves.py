@@ -1,6 +1,6 @@
 """Document and curves table -> charts: FROC with its operating points, and every other curve."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, floor, log2
@@ -54,16 +54,18 @@ def froc_charts(document: Document, curves: Curves, translate: Translator) -> li
             replace(member, line=replace(member.line, points=_operating_points(document, *key)))
             for key, member in drawn.items()
         ]
-        if len(series) == 1:
-            line = series[0].line
-            labelled = replace(line, points=_with_labels(line.points, x_axis))
-            series = [replace(series[0], line=labelled)]
-        remarks = [*_band_remarks(document, series, translate), translate("curve.markers")]
+        points = series[0].line.points
+        across = [WIDTH * x_axis.place(x) for x, _, _ in points]
+        has_room = all(right - left >= LEAST_LABEL_GAP for left, right in pairwise(across))
+        if len(series) == 1 and has_room:  # a single curve is labelled with its sensitivities
+            points = tuple((x, y, decimals(y)) for x, y, _ in points)
+            series = [replace(series[0], line=replace(series[0].line, points=points))]
+        further = [translate("curve.markers")]
         if any(member.line.x[-1] < x_axis.high for member in series):
-            remarks.append(translate("curve.dotted"))
-        remarks += _left_out(members, drawn, translate)
+            further.append(translate("curve.dotted"))
+        remarks = _remarks(document, members, drawn, translate, further)
         heading = translate("curve.title", curve="FROC", of=title)
-        charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), translate))
+        charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, translate))
     return charts
 
 
@@ -78,10 +80,7 @@ def other_charts(document: Document, curves: Curves, translate: Translator) -> l
                     Axis(translate(f"curve.{curve}.{axis}"), 0.0, 1.0, FIFTHS) for axis in "xy"
                 )
                 series = list(drawn.values())
-                remarks = (
-                    *_band_remarks(document, series, translate),
-                    *_left_out(members, drawn, translate),
-                )
+                remarks = _remarks(document, members, drawn, translate)
                 heading = translate("curve.title", curve=translate(f"curve.{curve}"), of=title)
                 charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, translate))
     return charts
@@ -128,29 +127,22 @@ def _drawn_series(
     curves: Curves, members: list[Member], curve: str
 ) -> dict[tuple[str, str], Series]:
     """The series that have such a curve; a member keeps its style in every chart."""
-    drawn = {
-        key: _series(name, curves[*key, curve], Style(number))
-        for number, (name, key) in enumerate(members)
-        if (*key, curve) in curves
-    }
-    if len(drawn) > MOST_BANDS:
-        return drawn
-    return {
-        key: replace(member, line=replace(member.line, band=_band(curves, key, curve)))
-        for key, member in drawn.items()
-    }
+    having = [(number, *member) for number, member in enumerate(members)]
+    having = [member for member in having if (*member[2], curve) in curves]
+    drawn = {}
+    for number, name, key in having:
+        series = _series(name, curves[*key, curve], Style(number))
+        low, high = curves.get((*key, f"{curve}_low")), curves.get((*key, f"{curve}_high"))
+        if len(having) <= MOST_BANDS and low is not None and high is not None:
+            band = low["x"].to_numpy(), low["y"].to_numpy(), high["y"].to_numpy()
+            series = replace(series, line=replace(series.line, band=band))
+        drawn[key] = series
+    return drawn
 
 
 def _series(name: str, table: pl.DataFrame, style: Style) -> Series:
     x, y, threshold = (table[column].to_numpy() for column in ("x", "y", "threshold"))
     return Series(name, Line(x, y, style), threshold)
-
-
-def _band(curves: Curves, key: tuple[str, str], curve: str) -> Any:
-    low, high = curves.get((*key, f"{curve}_low")), curves.get((*key, f"{curve}_high"))
-    if low is None or high is None:
-        return None
-    return low["x"].to_numpy(), low["y"].to_numpy(), high["y"].to_numpy()
 
 
 def _operating_points(
@@ -166,29 +158,23 @@ def _operating_points(
     )
 
 
-def _with_labels(
-    points: tuple[tuple[float, float, str], ...], x_axis: Axis
-) -> tuple[tuple[float, float, str], ...]:
-    """Points labelled with their sensitivity where the labels fit."""
-    across = [WIDTH * x_axis.place(x) for x, _, _ in points]
-    if any(right - left < LEAST_LABEL_GAP for left, right in pairwise(across)):
-        return points
-    return tuple((x, y, decimals(y)) for x, y, _ in points)
-
-
-def _band_remarks(document: Document, series: list[Series], translate: Translator) -> Iterator[str]:
-    if any(member.line.band is not None for member in series):
+def _remarks(
+    document: Document,
+    members: list[Member],
+    drawn: dict[tuple[str, str], Series],
+    translate: Translator,
+    further: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """What the bands are, further remarks, and which members have no such curve."""
+    remarks = []
+    if any(member.line.band is not None for member in drawn.values()):
         is_official = document.protocol.interval.method == "luna16"
         key = "curve.official_band" if is_official else "curve.band"
-        yield translate(key, level=percent(document.protocol.interval.level))
-
-
-def _left_out(
-    members: list[Member], drawn: dict[tuple[str, str], Series], translate: Translator
-) -> Iterator[str]:
-    names = [name for name, key in members if key not in drawn]
-    if names:
-        yield translate("curve.without", names=translate.listed(names))
+        remarks.append(translate(key, level=percent(document.protocol.interval.level)))
+    remarks += further
+    if names := [name for name, key in members if key not in drawn]:
+        remarks.append(translate("curve.without", names=translate.listed(names)))
+    return tuple(remarks)
 
 
 INFINITY_AT = 1.15

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary, RuleSummary
-from nodulebench.core.results import Estimate, Stratum
+from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import (
     decimals,
     interval,
@@ -32,7 +32,23 @@ OUTCOMES = ("passed", "failed", "undecided")
 
 def answer(document: Document, translate: Translator) -> list[str]:
     """The result in one or two sentences; with a plan its verdict comes first."""
-    return [*_verdicts(document, translate), *_performance(document, translate)]
+    plan, algorithms, texts = document.plan, document.algorithms, []
+    if plan is not None and len(algorithms) == 1:
+        texts.append(translate(f"lead.{plan.verdict}", name=algorithms[0].name, plan=plan.name))
+    elif plan is not None:
+        for outcome in OUTCOMES:
+            names = [name for name, verdict in plan.verdicts.items() if verdict == outcome]
+            if names:
+                joined = translate.joined(names)
+                texts.append(translate(f"lead.{outcome}", name=joined, plan=plan.name))
+    if len(algorithms) == 1:
+        if leading := leading_result(document, algorithms[0]):
+            texts.append(_performance(document, algorithms[0].name, leading[1], translate))
+    elif document.comparisons and len(algorithms) == 2:
+        texts += _difference(document, document.comparisons[0], translate)
+    else:
+        texts += _extremes(document, translate)
+    return texts
 
 
 def leading_result(
@@ -84,37 +100,7 @@ def is_clear(difference: "DifferenceSummary", comparison: "ComparisonDocument") 
     return not low <= 0 <= high and bool(difference.holm <= 1 - comparison.level)
 
 
-def _verdicts(document: Document, translate: Translator) -> Iterator[str]:
-    plan = document.plan
-    if plan is None:
-        return
-    if len(document.algorithms) == 1:
-        name = document.algorithms[0].name
-        yield translate(f"lead.{plan.verdict}", name=name, plan=plan.name)
-        return
-    for outcome in OUTCOMES:
-        names = [name for name, verdict in plan.verdicts.items() if verdict == outcome]
-        if names:
-            yield translate(f"lead.{outcome}", name=translate.joined(names), plan=plan.name)
-
-
-def _performance(document: Document, translate: Translator) -> Iterator[str]:
-    algorithms = document.algorithms
-    if len(algorithms) == 1:
-        leading = leading_result(document, algorithms[0])
-        if leading is not None:
-            yield _single_performance(document, algorithms[0].name, leading[1], translate)
-        return
-    compared = document.comparisons[0] if document.comparisons else None
-    if compared is not None and len(algorithms) == 2:
-        yield from _difference(document, compared, translate)
-        return
-    yield from _extremes(document, translate)
-
-
-def _single_performance(
-    document: Document, name: str, result: RuleSummary, translate: Translator
-) -> str:
+def _performance(document: Document, name: str, result: RuleSummary, translate: Translator) -> str:
     counts = result.counts
     tested = translate(
         "lead.tested",
@@ -225,24 +211,17 @@ def facts(document: Document, translate: Translator) -> list[tuple[str, str]]:
     patients = reference.patients
     counts = [result.counts for _, _, result in document.results if not result.undefined]
     nodules = [count["nodules"] for count in counts] or [0]
+    low, high = whole(min(nodules)), whole(max(nodules))
     rules = [translate.word(rule.name) for rule in document.protocol.rules]
-    stated = [
-        ("test_set", reference.name),
-        ("cases", _counted(reference.cases)),
-        ("patients", _counted(patients if patients != reference.cases else None)),
-        ("nodules", _span(min(nodules), max(nodules), translate)),
-        ("rule" if len(rules) == 1 else "rules", translate.listed(rules)),
-        ("protocol", document.protocol.title or document.protocol.name),
-    ]  # fmt: skip
-    return [(translate(f"fact.{name}"), fact) for name, fact in stated if fact]
-
-
-def _span(low: int, high: int, translate: Translator) -> str:
-    return whole(low) if low == high else translate("span", low=whole(low), high=whole(high))
-
-
-def _counted(value: int | None) -> str:
-    return "" if value is None else whole(value)
+    stated = {
+        "test_set": reference.name,
+        "cases": whole(reference.cases),
+        "patients": "" if patients in (None, reference.cases) else whole(patients),
+        "nodules": low if low == high else translate("span", low=low, high=high),
+        "rule" if len(rules) == 1 else "rules": translate.listed(rules),
+        "protocol": document.protocol.title or document.protocol.name,
+    }
+    return [(translate(f"fact.{name}"), fact) for name, fact in stated.items() if fact]
 
 
 def headline(document: Document, translate: Translator) -> list[tuple[str, str, str, str]]:
@@ -278,45 +257,28 @@ RANKED_STRATA = ("type", "size", "density")
 
 def paragraphs(document: Document, translate: Translator) -> list[str]:
     """What the numbers show in addition to the answer, one thought a paragraph."""
-    texts = [
-        *_not_scored(document, translate),
-        *_where_read(document, translate),
-        *_rules(document, translate),
-    ]
-    texts += [
-        text
-        for ranked_stratum in RANKED_STRATA
-        for text in _hardest(document, ranked_stratum, translate)
-    ]
-    return texts
-
-
-def _not_scored(document: Document, translate: Translator) -> Iterator[str]:
-    for algorithm in document.algorithms:
+    texts, algorithms = [], document.algorithms
+    for algorithm in algorithms:
         if leading_result(document, algorithm) is None:
             reasons = {translate.message(rule.undefined) for rule in algorithm.rules.values()}
-            yield translate(
-                "narrative.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons))
-            )
-
-
-def _where_read(document: Document, translate: Translator) -> Iterator[str]:
-    """For one algorithm: the operating point of the metrics that are not read from a curve."""
-    if len(document.algorithms) > 1:
-        return
-    leading = leading_result(document, document.algorithms[0])
+            listed = "; ".join(sorted(reasons))
+            texts.append(translate("narrative.no_rule", name=algorithm.name, reasons=listed))
+    leading = leading_result(document, algorithms[0]) if len(algorithms) == 1 else None
     point = None if leading is None else leading[1].operating_point
-    if point is not None:
+    if point is not None:  # of the metrics that are not read from a curve
         sentences = [
             translate("narrative.at_declared")
             if point.fp_per_case is None
             else translate("narrative.at_point", rate=rate(point.fp_per_case))
         ]
         if point.threshold is not None:
-            sentences.append(
-                translate("narrative.threshold", threshold=significant(point.threshold))
-            )
-        yield translate.sentences(sentences)
+            threshold = significant(point.threshold)
+            sentences.append(translate("narrative.threshold", threshold=threshold))
+        texts.append(translate.sentences(sentences))
+    texts += _rules(document, translate)
+    for division in RANKED_STRATA:
+        texts += _hardest(document, division, translate)
+    return texts
 
 
 def _rules(document: Document, translate: Translator) -> Iterator[str]:
@@ -460,7 +422,13 @@ def _hardest(document: Document, division: str, translate: Translator) -> Iterat
         (algorithm,) = document.algorithms
         leading = leading_result(document, algorithm)
         assert leading is not None  # noqa: S101 - it was ranked
-        missed = _misses(leading[1].strata[division][ranked.worst], translate)
+        stratum = leading[1].strata[division][ranked.worst]
+        missed = translate(
+            "narrative.misses",
+            missed=whole(stratum.missed),
+            nodules=whole(stratum.nodules),
+            rate=with_interval(stratum.miss_rate),
+        )
         by = translate("narrative.with_misses", misses=missed)
     elif len(ranked.by) == len(document.algorithms):
         by = translate("narrative.by_all")
@@ -472,15 +440,6 @@ def _hardest(document: Document, division: str, translate: Translator) -> Iterat
         worst=translate.word(ranked.worst),
         by=by,
         left_out=left_out if ranked.left_out else "",
-    )
-
-
-def _misses(stratum: Stratum, translate: Translator) -> str:
-    return translate(
-        "narrative.misses",
-        missed=whole(stratum.missed),
-        nodules=whole(stratum.nodules),
-        rate=with_interval(stratum.miss_rate),
     )
 
 

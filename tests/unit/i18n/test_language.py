@@ -151,9 +151,9 @@ FAMILIES: dict[str, Iterable[object]] = {
     "readings.by_{by}": ("rate", "fraction", "point"),
     "answer.{topic}": (
         "design", "goal", "missing_data", "blinding_index", "hit_criterion", "metrics", "counts",
-        "estimates", "protocol", "software",
+        "estimates", "protocol", "software", "subgroups", "fairness",
     ),
-    "checklist.{key}": ("topic", "stard", "claim", "answer"),
+    "answer.{key}": ("threshold_declared", "threshold_none"),
     "check.{topic}": (topic for topic, _, _ in ITEMS),
     "sketch.{name}": (*ONE_TO_ONE, "luna16"),
     "flow.best_{rule}": ONE_TO_ONE,

@@ -7,7 +7,7 @@ from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.i18n.translator import translator
-from nodulebench.report.checklist import ANSWERS, ITEMS, checklist_table
+from nodulebench.report.checklist import ITEMS, checklist_answers, checklist_table
 from nodulebench.report.content import report_content
 from nodulebench.report.methods import terms_table
 from nodulebench.report.uncertainty import (
@@ -105,7 +105,7 @@ def test_checklist_leaves_open_what_is_unknown() -> None:
     shown = rows(checklist_table(document(), TRANSLATE))
     for topic in ("Its training data", "Readers and their experience", "Funding and interests"):
         assert shown[topic][2] == "not known here; to be stated"
-    assert {topic for topic, _, _ in ITEMS} >= set(ANSWERS)
+    assert {topic for topic, _, _ in ITEMS} >= set(checklist_answers(document(), TRANSLATE))
 
 
 def test_checklist_knows_the_plan() -> None:
