@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from builders.sealed_study import StudyLab, made_up_study
-from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.evaluate import evaluate_roster
 from nodulebench.custody.study_reports import compare_stored
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder

@@ -8,8 +8,8 @@ from builders.people import person_key
 from builders.sealed import POLICY
 from nodulebench.custody.bundle import BundleOptions, write_bundle
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
-from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.seal import SealOptions, seal_bundle
+from nodulebench.custody.stored_results import open_result
 from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
 
 pytest.importorskip("cryptography")

@@ -7,8 +7,7 @@ from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.people import person_entry, person_key, write_key
 from builders.sealed import PEOPLE, ROLES, SealedLab
 from nodulebench.core.tables import Reference
-from nodulebench.custody.evaluate import SealedEvaluateOptions
-from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_roster
 from nodulebench.custody.study_reports import StudyOptions
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.marks.submission_folder import write_marks

@@ -14,7 +14,7 @@ from builders.sealed import PEOPLE, SealedLab, make_lab
 from builders.sealed_study import REPORTER
 from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
 from nodulebench.core.documents.records import Verdict
-from nodulebench.custody.lifecycle import open_result
+from nodulebench.custody.stored_results import open_result
 from nodulebench.custody.verify import read_audit
 from nodulebench.evaluation.plans import FreezeOptions, freeze_files, read_plan, write_plan
 from nodulebench.i18n.translator import LANGUAGES, translator

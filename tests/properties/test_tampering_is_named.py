@@ -113,7 +113,7 @@ def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
     events = sorted((folder / "audit").glob("0*.json"))
     for path in (folder / "results").glob("00000004*"):
         path.unlink()
-    from nodulebench.custody.audit import PolicySeal, log_of
+    from nodulebench.custody.events import PolicySeal, log_of
     from nodulebench.custody.policy import parse_policy
     from nodulebench.io.manifests import file_digest
 
@@ -134,7 +134,7 @@ def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
 def test_an_event_forged_without_the_key_of_its_person_is_found(
     used: SealedLab, tmp_path: Path
 ) -> None:
-    from nodulebench.custody.audit import PolicySeal, log_of, next_event
+    from nodulebench.custody.events import PolicySeal, log_of, next_event
     from nodulebench.custody.policy import parse_policy
     from nodulebench.io.manifests import file_digest
     from nodulebench.security.signatures import signature_code

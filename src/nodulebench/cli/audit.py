@@ -14,7 +14,7 @@ from nodulebench.cli.options import (
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
-    from nodulebench.custody.audit import Event
+    from nodulebench.custody.events import Event
 
 
 @click.command("audit")

@@ -161,9 +161,9 @@ def retire(sealed: Path, own_key: OwnKey, reason: str) -> None:
     \b
     nodulebench custody retire sealed/ --key ~/.ssh/ada --reason "after 20 evaluations"
     """
-    from nodulebench.custody import lifecycle as ending
+    from nodulebench.custody.sealed_set import retire as end_use
 
-    event = ending.retire(sealed, own_key.required(), reason)
+    event = end_use(sealed, own_key.required(), reason)
     click.echo(f"event {event.number}: the set is retired; no further evaluations")
 
 
@@ -208,11 +208,11 @@ def check_copy(copy: Path, own_key: OwnKey, checkpoints: tuple[Path, ...]) -> in
     nodulebench custody check-copy backup/sealed/ --key ~/.ssh/ada \
         --checkpoint notary/set.checkpoint
     """
-    from nodulebench.custody import lifecycle as ending
+    from nodulebench.custody.verify import check_copy as check_backup
 
     key = own_key.read()
     with ProgressLine("reading the copy"):
-        check = ending.check_copy(copy, checkpoints, key)
+        check = check_backup(copy, checkpoints, key)
     for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
     click.echo(f"log         {check.events} events, {check.evaluations} evaluations")

@@ -148,7 +148,7 @@ def evaluate_on_sealed(
 
 def _evaluate_roster(roster: Path, order: "SealedEvaluateOptions", files: tuple[Path, ...]) -> int:
     """Score the submissions of a roster; if one cannot be scored, the others are continued."""
-    from nodulebench.custody.evaluate_roster import evaluate_roster
+    from nodulebench.custody.evaluate import evaluate_roster
 
     has_failed = False
     with ProgressLine("evaluating") as line:

@@ -32,7 +32,8 @@ def command(
     """
     if (out is None) == (result is None):
         raise click.UsageError("give --out, or --result")
-    from nodulebench.custody.lifecycle import export_reference, open_result
+    from nodulebench.custody.sealed_set import export_reference
+    from nodulebench.custody.stored_results import open_result
 
     key = own_key.required()
     if result is not None:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import Problem
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.events import Event, Step
 from nodulebench.io.atomic import create_once, locked, settle, write_through
 from nodulebench.io.bundle import SEALED_NOTE
 from nodulebench.io.manifests import (

@@ -4,29 +4,25 @@ The reference is decrypted in memory only.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from polars.exceptions import PanicException
 
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.custody import audit
-from nodulebench.custody.budget import (
-    ChargedEvaluation,
-    SpentError,
-    admit,
-    answers_of,
-    before,
-    same_developer,
-)
+from nodulebench.custody.budget import ChargedEvaluation, SpentError, admit, answers_of, before
+from nodulebench.custody.developers import same_developer
+from nodulebench.custody.events import Event, withdrawn_since
 from nodulebench.custody.feedback import BudgetStatus, corrected_metrics, feedback
 from nodulebench.custody.permitted_tests import (
     NotPermittedError,
@@ -36,7 +32,7 @@ from nodulebench.custody.permitted_tests import (
     require_same_cases,
 )
 from nodulebench.custody.policy import Reuse
-from nodulebench.custody.roster import Entry, alias_problems
+from nodulebench.custody.roster import Entry, alias_problems, chosen_entries, read_roster
 from nodulebench.custody.sealed_set import (
     SealedSet,
     open_sealed,
@@ -52,13 +48,13 @@ from nodulebench.custody.submissions import (
     submission_digest,
     without_withdrawn,
 )
-from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import FEEDBACK, require_same_result, write_evaluation
 from nodulebench.evaluation.service import choose_protocol
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.manifests import bytes_digest
+from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import bytes_digest, file_digest
 from nodulebench.matching import targets
 from nodulebench.metrics import is_lower_better
 from nodulebench.security.checkpoints import checkpoint_file_problems
@@ -164,7 +160,7 @@ def charge(
     reuse = opened.policy.reuse
     used = 0
 
-    def facts(events: list[audit.Event]) -> dict[str, Fact]:
+    def facts(events: list[Event]) -> dict[str, Fact]:
         nonlocal used
         require_in_use(events, "evaluate")
         used = admit(evaluation, events, reuse)
@@ -396,3 +392,101 @@ def _write(
 
 def _json_bytes(value: object) -> bytes:
     return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class RosterEvaluation:
+    """Outcome of one roster entry."""
+
+    entry: Entry
+    feedback: JsonObject | None = None
+    """The developer's feedback; None: the evaluation failed."""
+    written: tuple[Path, ...] = ()
+    problem: NoduleBenchError | None = None
+    """Why there is no feedback."""
+    was_done: bool = False
+    """Whether an earlier run evaluated it."""
+
+
+def evaluate_roster(
+    roster: Path,
+    options: SealedEvaluateOptions,
+    files: Sequence[Path] = (),
+    progress: Progress = no_progress,
+) -> Iterator[RosterEvaluation]:
+    """Score the submissions of a roster on a sealed set, each at its developer's expense.
+
+    Args:
+        roster: CSV of file, developer and alias.
+        options: how to score. ``marks`` and ``developer`` come from the roster, and each feedback
+            is written into a folder of ``out`` named by the alias.
+        files: files of the roster to score; empty: all.
+        progress: receives the alias that is being scored.
+
+    Raises:
+        InputError: before anything is charged: if the roster or the set cannot be used, or the
+            person has no permission.
+    """
+    entries = chosen_entries(read_roster(roster), files)
+    if options.out is not None:
+        require_outside(options.out, options.sealed)
+    opened = open_for_evaluation(options)
+    chosen = chosen_test(opened, options)
+    raise_problems(list(alias_problems(entries, opened.policy, opened.events)))
+    jobs = [(entry, _entry_options(entry, options)) for entry in entries]
+    earlier = [_disclosed_before(opened, job, chosen) for _, job in jobs]
+    for (_, job), known in zip(jobs, earlier, strict=True):
+        if job.out is not None and known is None and not job.force:
+            require_same_result(job.out)
+    return _evaluations(opened, jobs, earlier, chosen, progress)
+
+
+def _evaluations(
+    opened: SealedSet,
+    jobs: Sequence[tuple[Entry, SealedEvaluateOptions]],
+    earlier: Sequence[JsonObject | None],
+    chosen: Chosen,
+    progress: Progress,
+) -> Iterator[RosterEvaluation]:
+    reference = cache(opened.reference)
+    for number, ((entry, options), known) in enumerate(zip(jobs, earlier, strict=True)):
+        if known is not None and options.out is not None and (options.out / CHECKPOINT).is_file():
+            yield RosterEvaluation(entry, known, was_done=True)
+            continue
+        progress(entry.alias, number, len(jobs))
+        try:
+            disclosed, written = run_charged_evaluation(opened, options, chosen, reference)
+        except NoduleBenchError as error:
+            yield RosterEvaluation(entry, problem=error)
+        except OSError as error:
+            what = InputError.at(entry.file, f"cannot be read: {error.strerror or error}.")
+            yield RosterEvaluation(entry, problem=what)
+        else:
+            yield RosterEvaluation(entry, disclosed, tuple(written))
+
+
+def _entry_options(entry: Entry, options: SealedEvaluateOptions) -> SealedEvaluateOptions:
+    out = None if options.out is None else options.out / entry.alias
+    return replace(options, marks=entry.file, developer=entry.developer, out=out, entry=entry)
+
+
+def _disclosed_before(
+    opened: SealedSet, options: SealedEvaluateOptions, chosen: Chosen
+) -> JsonObject | None:
+    """Return the feedback in the folder, if the log names it for this very evaluation."""
+    entry, out = options.entry, options.out
+    if entry is None or out is None or not (out / FEEDBACK).is_file():
+        return None
+    try:
+        facts = evaluation_facts(identified_evaluation(options, chosen))
+    except (NoduleBenchError, OSError):
+        return None
+    wanted = {**facts, "alias": entry.alias, "feedback": file_digest(out / FEEDBACK)}
+    events = opened.events
+    for event in events:
+        is_same = all(event.facts.get(name) == fact for name, fact in wanted.items())
+        is_current = not withdrawn_since(events, event.number)
+        if event.step == "evaluated" and is_same and is_current:
+            disclosed: JsonObject = read_json(out / FEEDBACK)
+            return disclosed
+    return None

@@ -5,7 +5,6 @@ under new data keys. Earlier signatures remain valid, because each event is chec
 that its person had at that point of the log.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,24 +12,21 @@ from typing import TYPE_CHECKING
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event, Step, policy_after, why_not
 from nodulebench.custody.changes import commit, put, put_json, staged, staging
+from nodulebench.custody.events import Event, Step, policy_after, why_not
 from nodulebench.custody.policy import COMPARTMENTS, CustodyPolicy, compartments_of
-from nodulebench.custody.sealed_set import SealedSet, open_sealed
-from nodulebench.custody.state import examine, opened_vault
+from nodulebench.custody.sealed_set import SealedSet, examine, open_sealed
 from nodulebench.custody.stored_results import (
     require_no_evaluation_meanwhile,
     sealed_results,
     stored_result_files,
 )
-from nodulebench.io.atomic import replace_whole
 from nodulebench.io.json_files import read_json
 from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey, parse_public_key, read_public_key
 from nodulebench.security.vault import (
     Holder,
     Vault,
-    holders_of,
     new_vault,
     vault_header,
     without_holder,
@@ -38,43 +34,6 @@ from nodulebench.security.vault import (
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject
-
-STORAGE = (
-    "Reference and all other tables encrypted with AES-256-GCM; images {images}; every file "
-    "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use. Each "
-    "person has their own key, which signs their actions and opens what their role needs."
-)
-
-
-def storage_statement(*, encrypts_images: bool) -> str:
-    return STORAGE.format(images="encrypted as well" if encrypts_images else "in plain form")
-
-
-def sealer(policy: CustodyPolicy, own_key: PrivateKey, where: str) -> str:
-    line = own_key.public.line
-    person = next((known.name for known in policy.people if known.key == line), None)
-    if person is None:
-        what = f"lists no person with the key {own_key.public.fingerprint}."
-        raise InputError.at(where, what, f'Add to your entry: key = "{line}"')
-    return person
-
-
-def vault_of(stage: Path, own_key: PrivateKey, policy: CustodyPolicy) -> Vault:
-    """Return the vault that an interrupted run began, or a new one."""
-    path = stage / layout.VAULT
-    if not path.is_file():
-        vault = new_vault(COMPARTMENTS, layout.compartment_of)
-        header = vault_header(vault, holders(policy))
-        replace_whole(path, (json.dumps(header, indent=1, ensure_ascii=False) + "\n").encode())
-        return vault
-    header = read_json(path)
-    if holders_of(header, str(path)) != holders(policy):
-        raise InputError.at(
-            str(stage),
-            "was left by an interrupted run with other people in the policy.",
-            "Give the same policy, or remove that folder to start again.",
-        )
-    return opened_vault(header, own_key, str(path))
 
 
 def holders(policy: CustodyPolicy) -> list[Holder]:

@@ -11,7 +11,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import PROTOCOL_NAMES, TestProtocol, load_protocol
-from nodulebench.custody.budget import require_one_developer, same_developer
+from nodulebench.custody.developers import require_one_developer, same_developer
 from nodulebench.custody.policy import Reuse
 
 

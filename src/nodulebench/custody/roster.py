@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.core.errors import Problem, raise_problems
-from nodulebench.custody.audit import Event
-from nodulebench.custody.budget import same_developer, similar_names, skeletons_of
+from nodulebench.custody.developers import same_developer, similar_names, skeletons_of
+from nodulebench.custody.events import Event
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.io.csv_files import CsvFile
 

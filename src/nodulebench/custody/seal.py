@@ -19,14 +19,26 @@ from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import Reference
 from nodulebench.core.text import shown
 from nodulebench.custody import layout
-from nodulebench.custody.audit import PolicySeal, log_of, next_event
 from nodulebench.custody.bundle import bundle_contents
 from nodulebench.custody.datasheet import evidence_answers, make_datasheet
-from nodulebench.custody.keys import sealer, storage_statement, vault_of
+from nodulebench.custody.events import (
+    PolicySeal,
+    log_of,
+    next_event,
+)
+from nodulebench.custody.keys import holders
 from nodulebench.custody.permitted_tests import differing_protocols
-from nodulebench.custody.policy import CustodyPolicy, Role, parse_policy
-from nodulebench.custody.sealed_set import SCHEMA, read_note
-from nodulebench.custody.state import opened_vault
+from nodulebench.custody.policy import (
+    COMPARTMENTS,
+    CustodyPolicy,
+    Role,
+    parse_policy,
+)
+from nodulebench.custody.sealed_set import (
+    SCHEMA,
+    opened_vault,
+    read_note,
+)
 from nodulebench.io import bundle as bundle_format
 from nodulebench.io.atomic import locked, replace_whole, settle, write_through
 from nodulebench.io.bundle import SEALED_NOTE, is_sealed
@@ -47,7 +59,13 @@ from nodulebench.matching.rules import RULES
 from nodulebench.metrics import METRICS
 from nodulebench.security.keys import PrivateKey
 from nodulebench.security.signatures import sign_manifest
-from nodulebench.security.vault import SEGMENT_BYTES, Vault
+from nodulebench.security.vault import (
+    SEGMENT_BYTES,
+    Vault,
+    holders_of,
+    new_vault,
+    vault_header,
+)
 
 
 @dataclass(slots=True)
@@ -341,3 +359,41 @@ def _names_in(folder: Path) -> list[str]:
 
 def _json_bytes(value: object) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+STORAGE = (
+    "Reference and all other tables encrypted with AES-256-GCM; images {images}; every file "
+    "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use. Each "
+    "person has their own key, which signs their actions and opens what their role needs."
+)
+
+
+def storage_statement(*, encrypts_images: bool) -> str:
+    return STORAGE.format(images="encrypted as well" if encrypts_images else "in plain form")
+
+
+def sealer(policy: CustodyPolicy, own_key: PrivateKey, where: str) -> str:
+    line = own_key.public.line
+    person = next((known.name for known in policy.people if known.key == line), None)
+    if person is None:
+        what = f"lists no person with the key {own_key.public.fingerprint}."
+        raise InputError.at(where, what, f'Add to your entry: key = "{line}"')
+    return person
+
+
+def vault_of(stage: Path, own_key: PrivateKey, policy: CustodyPolicy) -> Vault:
+    """Return the vault that an interrupted run began, or a new one."""
+    path = stage / layout.VAULT
+    if not path.is_file():
+        vault = new_vault(COMPARTMENTS, layout.compartment_of)
+        header = vault_header(vault, holders(policy))
+        replace_whole(path, (json.dumps(header, indent=1, ensure_ascii=False) + "\n").encode())
+        return vault
+    header = read_json(path)
+    if holders_of(header, str(path)) != holders(policy):
+        raise InputError.at(
+            str(stage),
+            "was left by an interrupted run with other people in the policy.",
+            "Give the same policy, or remove that folder to start again.",
+        )
+    return opened_vault(header, own_key, str(path))

@@ -1,4 +1,7 @@
-"""Open a sealed test set for a person and an action: decrypt in memory and record in the log."""
+"""The sealed set as it is now, and opening it for a person: decrypt in memory and log each use.
+
+``examine`` is where everything begins that opens or checks a set: it writes and decrypts nothing.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -8,26 +11,165 @@ from pathlib import Path
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference
-from nodulebench.custody import audit, layout
-from nodulebench.custody.audit import Event, Step
-from nodulebench.custody.changes import apply_change, change_named, read_change
-from nodulebench.custody.policy import Action, CustodyPolicy, Role
-from nodulebench.custody.state import (
-    Examined,
-    examine,
-    holder_problems,
-    opened_vault,
-    person_of,
+from nodulebench.custody import layout
+from nodulebench.custody.changes import (
+    apply_change,
+    change_named,
+    changes_of,
+    content_of,
+    is_pending,
+    read_change,
+    with_changes,
 )
-from nodulebench.io.atomic import LEFTOVER
+from nodulebench.custody.events import Event, PolicySeal, Step, log_of, next_event
+from nodulebench.custody.policy import Action, CustodyPolicy, Role, compartments_of, parse_policy
+from nodulebench.io.atomic import LEFTOVER, staged_folder
 from nodulebench.io.bundle import SEALED_NOTE, reference_from
-from nodulebench.io.json_files import read_json
-from nodulebench.io.manifests import MANIFEST, Manifest, file_digest
-from nodulebench.security.event_log import EventLog
+from nodulebench.io.json_files import parse_json, read_json
+from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, file_digest, read_manifest
+from nodulebench.security.event_log import EventLog, LogCheck
 from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey
 from nodulebench.security.signatures import check_signature
-from nodulebench.security.vault import Vault
+from nodulebench.security.vault import SHARED_SECRET_SCHEMA, Vault, holders_of, open_vault
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The current state of a sealed set."""
+
+    folder: Path
+    bundle: str
+    """Digest of the signed manifest, which identifies the set."""
+    manifest: Manifest
+    """The signed manifest."""
+    changed: dict[str, str | None]
+    """Files that differ from the manifest; None: removed."""
+    policy: CustodyPolicy
+    """The policy after all events: current roles and keys."""
+    header: JsonObject
+    """Header of the vault."""
+    log: EventLog[Event]
+    check: LogCheck[Event]
+    vault: Vault | None = field(repr=False)
+    """The vault opened with a key; None: no key, or it opens nothing."""
+    problems: list[Problem]
+    """Why the vault does not open, problems of the log, and missing changes."""
+
+    @property
+    def listed(self) -> dict[str, str]:
+        return with_changes(self.manifest.files, self.changed)
+
+    @property
+    def changes(self) -> list[str]:
+        return [name for event in self.check.events if (name := change_named(event))]
+
+    @property
+    def pending(self) -> list[str]:
+        return [name for name in self.changes if is_pending(self.folder, name)]
+
+
+def examine(folder: Path, own_key: PrivateKey | None = None) -> Examined:
+    """Examine a sealed set."""
+    manifest = read_manifest(folder)
+    bundle = bytes_digest((folder / MANIFEST).read_bytes())
+    seen = log_of(folder, bundle).check().events  # not trusted yet: each is checked below
+    changed, problems = changes_of(seen, lambda digest: read_change(folder, digest))
+    listed = with_changes(manifest.files, changed)
+    where = folder / layout.VAULT
+    header = parse_json(_content(folder, layout.VAULT, listed), where)
+    _require_personal_keys(header, where)
+    text = _content(folder, layout.POLICY, listed).decode("utf-8", "replace")
+    policy = parse_policy(text, layout.POLICY)
+    vault, unopened = _opened(header, own_key, str(where))
+    seal = PolicySeal(policy, own_key)
+    log = log_of(folder, bundle, seal)
+    check = log.check()
+    return Examined(
+        folder,
+        bundle,
+        manifest,
+        changed,
+        seal.policy_now(),
+        header,
+        log,
+        check,
+        vault,
+        [*unopened, *check.problems, *problems],
+    )
+
+
+def _require_personal_keys(header: JsonObject, where: Path) -> None:
+    if isinstance(header, dict) and header.get("schema") == SHARED_SECRET_SCHEMA:
+        raise InputError.at(
+            where,
+            "opens with one shared secret: anybody who has it could act in any name.",
+            "Seal the bundle again with a policy that names each person's key: see "
+            "nodulebench custody new-key.",
+        )
+
+
+def opened_vault(header: JsonObject, own_key: PrivateKey, where: str) -> Vault:
+    """Open what a person's key opens of a vault."""
+    _require_personal_keys(header, Path(where))
+    return open_vault(header, own_key, where, layout.compartment_of)
+
+
+def holder_problems(state: Examined) -> list[Problem]:
+    """Return problems of a vault that is not wrapped for the people in policy and log."""
+    where = str(state.folder / layout.VAULT)
+    wanted = {
+        person.name: (person.key, compartments_of(person.roles))
+        for person in state.policy.people
+        if person.key
+    }
+    try:
+        holders = holders_of(state.header, where)
+    except InputError as error:
+        return list(error.problems)
+    return [
+        Problem(where, f"is not wrapped for '{name}' as policy and log require.")
+        for name in sorted({*wanted, *(holder.person for holder in holders)})
+        if [wanted.get(name)]
+        != [(holder.key.line, holder.compartments) for holder in holders if holder.person == name]
+    ]
+
+
+def person_of(state: Examined, own_key: PrivateKey) -> str:
+    """Return who acts, identified by their key."""
+    line = own_key.public.line
+    person = next((listed.name for listed in state.policy.people if listed.key == line), None)
+    if person is None:
+        raise InputError.at(
+            "policy",
+            f"lists no person with the key {own_key.public.fingerprint}: it is unknown, or was "
+            "replaced or revoked.",
+            "Use your current key, or ask the key custodian to admit you.",
+        )
+    return person
+
+
+def _opened(
+    header: JsonObject, own_key: PrivateKey | None, where: str
+) -> tuple[Vault | None, list[Problem]]:
+    if own_key is None:
+        return None, []
+    try:
+        return opened_vault(header, own_key, where), []
+    except InputError as error:
+        return None, list(error.problems)
+
+
+def _content(folder: Path, name: str, listed: dict[str, str]) -> bytes:
+    """Return a file as listed, from the set or a stage; otherwise as it is, reported elsewhere."""
+    content = content_of(folder, name, listed.get(name, ""))
+    if content is not None:
+        return content
+    path = folder / name
+    if not path.is_file():
+        raise InputError.at(path, "does not exist.", "Restore it from a copy.")
+    return path.read_bytes()
+
 
 SCHEMA = "nodulebench/sealed@1"
 
@@ -78,7 +220,7 @@ class SealedSet:
             raise AssertionError("an open set has a signer")
 
         def following(events: list[Event]) -> Event:
-            event = audit.next_event(
+            event = next_event(
                 events,
                 bundle=self.bundle,
                 at=at or datetime.now(UTC),
@@ -215,3 +357,32 @@ def _file_problems(state: Examined) -> Iterator[Problem]:
             yield Problem(str(path), "was changed after the set was sealed.")
     if state.manifest.signed is None:
         yield Problem(str(folder / MANIFEST), "is not signed.")
+
+
+def retire(sealed: Path, own_key: PrivateKey, reason: str) -> Event:
+    """End the use of a set: further evaluations are refused, with the reason."""
+    if not reason.strip():
+        raise InputError.at("retire", "has no reason.", "Give --reason; it is logged.")
+    opened = open_sealed(sealed, own_key, "retire")
+
+    def facts(events: list[Event]) -> dict[str, Fact]:
+        if any(event.step == "retired" for event in events):
+            raise InputError.at(str(sealed), "is already retired.")
+        return {"reason": reason.strip()}
+
+    return opened.record("retired", facts)
+
+
+def export_reference(sealed: Path, own_key: PrivateKey, reason: str, out: Path) -> int:
+    """Write the sealed tables of a set in plain form into a new folder; return the file count."""
+    if not reason.strip():
+        raise InputError.at("export", "has no reason.", "Give --reason; it is logged.")
+    require_outside(out, sealed)
+    opened = open_sealed(sealed, own_key, "export")
+    names = opened.secret_names
+    with staged_folder(out, is_new=True) as stage:
+        opened.record("exported", {"reason": reason.strip(), "files": len(names)})
+        for name in names:
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            (stage / name).write_bytes(opened.plain(name))
+    return len(names)

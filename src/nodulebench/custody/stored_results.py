@@ -14,16 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from nodulebench.core.documents.evaluation import evaluation_document
-from nodulebench.core.errors import InputError
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Evaluation
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event
-from nodulebench.custody.sealed_set import SealedSet
+from nodulebench.custody.events import Event, withdrawn_since
+from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.evaluation.recompute import Evaluated, evaluated_from
 from nodulebench.evaluation.result_folder import (
     CURVE_FILE,
@@ -38,6 +39,13 @@ from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.io.table_files import read_parquet
 from nodulebench.security.events import Fact
+from nodulebench.security.keys import PrivateKey
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
+
+
+from nodulebench.core.json_types import JsonObject
 
 SCHEMA = "nodulebench/stored-result@1"
 ABOUT = "stored.json"
@@ -266,3 +274,34 @@ def _names_evaluations(note: JsonObject) -> bool:
             for evaluation in evaluations
         )
     )
+
+
+def require_not_withdrawn(events: Sequence[Event], numbers: Iterable[object]) -> None:
+    """Refuse evaluations that include cases withdrawn since."""
+    raise_problems(
+        Problem(
+            f"evaluation {number}",
+            "was made with cases that were withdrawn since.",
+            "Evaluate the same file again: marks on these cases are ignored, and it is not "
+            "charged.",
+        )
+        for number in numbers
+        if isinstance(number, int) and withdrawn_since(events, number)
+    )
+
+
+def open_result(sealed: Path, own_key: PrivateKey, number: int) -> JsonObject:
+    """Return the stored result of an evaluation, by the number of its event in the log."""
+    opened = open_sealed(sealed, own_key, "inspect")
+    path, gone = stored_result_file(sealed, number), withdrawn_since(opened.events, number)
+    if path is None and gone:
+        what = f"was deleted: it was made with {', '.join(gone)}, withdrawn since."
+        raise InputError.at(str(sealed / layout.result_file(number)), what)
+    if path is None:
+        stored = sorted(file.name for file in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
+        listed = ", ".join(str(int(name.partition(".")[0])) for name in stored) or "none"
+        where = str(sealed / layout.result_file(number))
+        raise InputError.at(where, "does not exist.", f"Stored results: {listed}.")
+    opened.record("inspected", {"evaluation": number})
+    shown = shown_result(unsealed(opened, path, path.read_bytes()))
+    return {**shown, "withdrawn_since": list(gone)} if gone else shown

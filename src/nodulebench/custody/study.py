@@ -13,7 +13,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import PlanSummary, Verdict
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
-from nodulebench.custody.audit import Event
+from nodulebench.custody.events import Event
 from nodulebench.custody.stored_results import StoredResult
 from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,

@@ -18,7 +18,7 @@ from nodulebench.core.documents.evaluation import Document, read_evaluation
 from nodulebench.core.documents.records import AlgorithmSummary, as_json
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem
 from nodulebench.core.json_types import JsonObject
-from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.events import Event, Step
 from nodulebench.custody.feedback import as_printed
 from nodulebench.custody.policy import Reuse
 from nodulebench.custody.sealed_set import SealedSet, open_sealed, require_outside
@@ -29,6 +29,7 @@ from nodulebench.custody.stored_results import (
     is_from_stored_results,
     open_stored_result,
     read_evaluations,
+    require_not_withdrawn,
 )
 from nodulebench.custody.study import (
     Study,
@@ -38,7 +39,6 @@ from nodulebench.custody.study import (
     renamed_document,
     study_of,
 )
-from nodulebench.custody.withdrawal import require_not_withdrawn
 from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.evaluation.comparison.service import recompute_comparisons
 from nodulebench.evaluation.report import ReportChoice, write_report

@@ -7,24 +7,29 @@ from pathlib import Path
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event
 from nodulebench.custody.budget import Use, evaluation_of, uses
 from nodulebench.custody.bundle import image_problems
 from nodulebench.custody.changes import change_named
+from nodulebench.custody.events import SEPARATOR, Event, withdrawn_since
 from nodulebench.custody.policy import CustodyPolicy
-from nodulebench.custody.sealed_set import is_leftover, read_note, require_outside
-from nodulebench.custody.state import Examined, examine, holder_problems
+from nodulebench.custody.sealed_set import (
+    Examined,
+    examine,
+    holder_problems,
+    is_leftover,
+    read_note,
+    require_outside,
+)
 from nodulebench.custody.stored_results import (
     result_digest,
     stored_result_file,
     stored_result_files,
     was_erased,
 )
-from nodulebench.custody.withdrawal import SEPARATOR, withdrawn_since
 from nodulebench.io.manifests import MANIFEST, file_digest, listed_files, manifest_problems
 from nodulebench.security import checkpoints as checkpoint_file
 from nodulebench.security.checkpoints import checkpoint_file_problems
-from nodulebench.security.events import Checkpoint
+from nodulebench.security.events import Checkpoint, parsed
 from nodulebench.security.keys import PrivateKey, parse_public_key
 from nodulebench.security.signatures import Signature, check_signature
 from nodulebench.security.vault import Vault
@@ -243,3 +248,52 @@ def write_checkpoint(
     return checkpoint_file.write_checkpoint(
         state.log, state.check, path, key=key, passphrase=passphrase, by=by
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCheck:
+    """Whether a copy could replace a sealed set."""
+
+    events: int
+    """Events in the copy's log."""
+    expected: int
+    """Events according to the newest checkpoint; 0: no checkpoint."""
+    evaluations: int
+    """Evaluations in the copy's log; lost ones could be repeated."""
+    opens: bool
+    """Whether the key opens the copy and everything it opens was read."""
+    problems: tuple[Problem, ...]
+    """Problems of the copy apart from lost events."""
+
+    @property
+    def lost(self) -> int:
+        return max(0, self.expected - self.events)
+
+    @property
+    def is_good(self) -> bool:
+        return not self.problems and not self.lost
+
+
+def check_copy(
+    copy: Path, checkpoints: Sequence[Path], own_key: PrivateKey | None = None
+) -> CopyCheck:
+    """Check a copy without changing it: all files, the log, and what the key opens."""
+    events_by_checkpoint = {path: _events_of(path) for path in checkpoints}
+    checked = verify_sealed(copy, own_key=own_key)
+    events = len(checked.events)
+    reached = [path for path, known in events_by_checkpoint.items() if known <= events]
+    compared = verify_sealed(copy, checkpoints=reached)
+    return CopyCheck(
+        events,
+        max(events_by_checkpoint.values(), default=0),
+        sum(event.step == "evaluation_charged" for event in checked.events),
+        checked.was_opened,
+        tuple(dict.fromkeys([*checked.problems, *compared.problems])),
+    )
+
+
+def _events_of(path: Path) -> int:
+    checkpoint = parsed(Checkpoint, path.read_bytes())
+    if checkpoint is None:
+        raise InputError.at(path, "is not a checkpoint, or was changed.")
+    return checkpoint.events

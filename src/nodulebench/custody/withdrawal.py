@@ -8,20 +8,20 @@ import csv
 import io
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.errors import InputError
 from nodulebench.core.tables import Reference
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event
 from nodulebench.custody.bundle import named_owner
 from nodulebench.custody.changes import commit, put, put_json, staged, staging
 from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
+from nodulebench.custody.events import SEPARATOR, Event
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.stored_results import (
     require_no_evaluation_meanwhile,
@@ -128,9 +128,6 @@ def _names(value: object, ids: set[str]) -> bool:
     return isinstance(value, str) and value in ids
 
 
-SEPARATOR = ", "
-
-
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
     """What was withdrawn from a set."""
@@ -187,30 +184,6 @@ def withdraw(
 
         event = commit(opened, "withdrawn", facts, change)
     return Withdrawn(event, tuple(gone), len(removed), len(stored))
-
-
-def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
-    """Return the cases that were withdrawn after an event; earlier results include them."""
-    named = (
-        str(event.facts.get("cases"))
-        for event in events
-        if event.step == "withdrawn" and event.number > number
-    )
-    return tuple(case_id for names in named for case_id in names.split(SEPARATOR))
-
-
-def require_not_withdrawn(events: Sequence[Event], numbers: Iterable[object]) -> None:
-    """Refuse evaluations that include cases withdrawn since."""
-    raise_problems(
-        Problem(
-            f"evaluation {number}",
-            "was made with cases that were withdrawn since.",
-            "Evaluate the same file again: marks on these cases are ignored, and it is not "
-            "charged.",
-        )
-        for number in numbers
-        if isinstance(number, int) and withdrawn_since(events, number)
-    )
 
 
 def _cases(reference: Reference, cases: Sequence[str], patient: str) -> list[str]:

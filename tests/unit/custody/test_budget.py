@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.custody.adaptive_reuse import Answers
-from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.budget import (
     ChargedEvaluation,
     SpentError,
@@ -18,9 +17,10 @@ from nodulebench.custody.budget import (
     failures_of,
     had_verdict,
     has_passed,
-    same_developer,
     uses,
 )
+from nodulebench.custody.developers import same_developer
+from nodulebench.custody.events import Event, Step
 from nodulebench.custody.policy import Reuse
 
 TWO = Reuse(evaluations_per_developer=2)

@@ -11,11 +11,9 @@ from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody import keys as key_changes
 from nodulebench.custody import layout
-from nodulebench.custody.evaluate import evaluate_sealed
-from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.evaluate import evaluate_roster, evaluate_sealed
 from nodulebench.custody.keys import rekey
-from nodulebench.custody.lifecycle import retire
-from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.sealed_set import open_sealed, retire
 from nodulebench.custody.stored_results import open_stored_result
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw

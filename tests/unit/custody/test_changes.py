@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.changes import (
     Change,
     change_named,
@@ -12,6 +11,7 @@ from nodulebench.custody.changes import (
     parse_change,
     with_changes,
 )
+from nodulebench.custody.events import Event, Step
 
 VAULT = Change(files={"vault.json": "sha256:1"})
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.budget import Names, require_one_developer, same_developer
+from nodulebench.custody.developers import Names, require_one_developer, same_developer
 from nodulebench.custody.permitted_tests import NotPermittedError, require_known
 from nodulebench.custody.policy import Reuse
 

@@ -12,7 +12,8 @@ from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.custody import evaluate as module
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
-from nodulebench.custody.lifecycle import export_reference, open_result
+from nodulebench.custody.sealed_set import export_reference
+from nodulebench.custody.stored_results import open_result
 from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.i18n.translator import in_english
 

@@ -10,8 +10,7 @@ from builders.people import person_key
 from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.budget import evaluations_of
-from nodulebench.custody.evaluate import SealedEvaluateOptions
-from nodulebench.custody.evaluate_roster import RosterEvaluation, evaluate_roster
+from nodulebench.custody.evaluate import RosterEvaluation, SealedEvaluateOptions, evaluate_roster
 from nodulebench.custody.roster import read_roster
 from nodulebench.custody.verify import read_audit, verify_sealed
 

@@ -11,9 +11,9 @@ import pytest
 
 from builders.sealed import SealedLab, make_lab, new_person
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import Step
 from nodulebench.custody.changes import Change, put, staged, staging
 from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.events import Step
 from nodulebench.custody.policy import compartments_of
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.verify import verify_sealed

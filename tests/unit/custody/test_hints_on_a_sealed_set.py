@@ -17,7 +17,7 @@ from builders.sealed import HEADER, POLICY, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
-from nodulebench.custody.lifecycle import open_result
+from nodulebench.custody.stored_results import open_result
 from nodulebench.io.bundle import read_reference, write_reference
 from nodulebench.report.disclosure import FOR_DEVELOPERS
 

@@ -10,12 +10,12 @@ from builders.sealed import SealedLab, make_lab, new_person
 from nodulebench.core.errors import InputError
 from nodulebench.custody import changes as changes_module
 from nodulebench.custody import keys as key_changes
-from nodulebench.custody.audit import Event, PolicySeal, log_of, next_event
 from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.events import Event, PolicySeal, log_of, next_event
 from nodulebench.custody.keys import admit, list_keys, rekey, revoke, rotate
-from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
-from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.sealed_set import export_reference, open_sealed
+from nodulebench.custody.stored_results import open_result
 from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.security.signatures import signature_code
 

@@ -14,14 +14,14 @@ from builders.hidden_packages import hide_package
 from builders.sealed import SealedLab, make_lab, new_person
 from builders.signatures import armored
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import STEP_NEEDS, STEPS, Event, PolicySeal, log_of, next_event
 from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.events import STEP_NEEDS, STEPS, Event, PolicySeal, log_of, next_event
 from nodulebench.custody.keys import list_keys
 from nodulebench.custody.layout import compartment_of
-from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.seal import seal_bundle
-from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.sealed_set import export_reference, open_sealed
+from nodulebench.custody.stored_results import open_result
 from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.io.manifests import Manifest, file_digest, read_manifest
 from nodulebench.security.keys import read_private_key

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import Event, PolicySeal, Step, next_event, policy_after, refusal
+from nodulebench.custody.events import Event, PolicySeal, Step, next_event, policy_after, refusal
 from nodulebench.custody.policy import CustodyPolicy, Person, Role
 from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key

@@ -5,7 +5,7 @@ import pytest
 from builders.people import person_entry
 from builders.sealed import POLICY
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import PolicySeal
+from nodulebench.custody.events import PolicySeal
 from nodulebench.custody.policy import (
     ACTIONS,
     COMPARTMENTS,

@@ -7,8 +7,8 @@ import pytest
 
 from builders.sealed import POLICY
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import Event, Step
-from nodulebench.custody.budget import similar_names
+from nodulebench.custody.developers import similar_names
+from nodulebench.custody.events import Event, Step
 from nodulebench.custody.policy import RosterPolicy, parse_policy
 from nodulebench.custody.roster import (
     Entry,

@@ -12,9 +12,9 @@ from builders.people import person_key
 from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.executors.local import LocalExecutor
-from nodulebench.custody.lifecycle import export_reference
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
+from nodulebench.custody.sealed_set import export_reference
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.detection.detect import detect_set
 from nodulebench.detection.systems import System

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.events import Event, Step
 from nodulebench.custody.study import chosen_evaluations
 
 

@@ -15,8 +15,7 @@ from builders.sealed import make_lab, new_person
 from builders.sealed_study import StudyLab, evaluated_study, made_up_study
 from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
-from nodulebench.custody.evaluate import evaluate_sealed
-from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.evaluate import evaluate_roster, evaluate_sealed
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.stored_results import open_stored_result
 from nodulebench.custody.study import chosen_evaluations

@@ -15,11 +15,12 @@ from nodulebench.custody import changes as changes_module
 from nodulebench.custody import layout
 from nodulebench.custody import withdrawal as withdraw_module
 from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.events import withdrawn_since
 from nodulebench.custody.keys import rekey
-from nodulebench.custody.lifecycle import export_reference, open_result
-from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.sealed_set import export_reference, open_sealed
+from nodulebench.custody.stored_results import open_result
 from nodulebench.custody.verify import read_audit, verify_sealed
-from nodulebench.custody.withdrawal import withdraw, withdrawn_since
+from nodulebench.custody.withdrawal import withdraw
 from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("pyrage")

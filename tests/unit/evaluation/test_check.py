@@ -8,7 +8,6 @@ import pytest
 from builders.sealed import make_lab
 from nodulebench.cli import main
 from nodulebench.custody import sealed_set
-from nodulebench.custody import state as examined
 from nodulebench.security import vault
 
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
@@ -86,7 +85,7 @@ def test_of_a_sealed_set_nothing_is_opened(
 
     monkeypatch.setattr(sealed_set, "open_sealed", never)
     monkeypatch.setattr(vault, "open_vault", never)
-    monkeypatch.setattr(examined, "open_vault", never)
+    monkeypatch.setattr(sealed_set, "open_vault", never)
     marks = written(tmp_path, "scan0,1,2,3,1\nscan0,1,2,3,1\nelsewhere,0,0,0,1\n")
     code, out, err = check(capsys, marks, lab.sealed)
     assert code == 0

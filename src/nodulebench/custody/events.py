@@ -1,7 +1,7 @@
 """Events in the log of a sealed set, and the rules that make an event valid.
 
-Each event holds the digest of the previous event's bytes, and a code that only a person who can
-open the vault can create. ``security.event_log`` detects changed or missing events.
+Each event holds the digest of the previous event's bytes, and the signature of the person
+who wrote it. ``security.event_log`` detects changed or missing events.
 """
 
 import json
@@ -25,6 +25,7 @@ from nodulebench.security.signatures import is_code_of, signature_code
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject
+
 
 Step = Literal[
     "sealed",
@@ -248,3 +249,16 @@ def why_not(error: ValueError) -> str:
     if isinstance(error, ValidationError):
         return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
     return str(error)
+
+
+SEPARATOR = ", "
+
+
+def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
+    """Return the cases that were withdrawn after an event; earlier results include them."""
+    named = (
+        str(event.facts.get("cases"))
+        for event in events
+        if event.step == "withdrawn" and event.number > number
+    )
+    return tuple(case_id for names in named for case_id in names.split(SEPARATOR))

@@ -9,8 +9,8 @@ from builders.people import person_key
 from builders.sealed import SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
-from nodulebench.custody.lifecycle import check_copy, export_reference, retire
-from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
+from nodulebench.custody.sealed_set import export_reference, retire
+from nodulebench.custody.verify import check_copy, read_audit, verify_sealed, write_checkpoint
 
 pytest.importorskip("cryptography")
 
