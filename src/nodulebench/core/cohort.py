@@ -145,14 +145,7 @@ def _class_numbers(values: pl.Series, classes: tuple[str, ...]) -> IntArray:
 def labelled_cohort(
     reference: Reference, submission: Submission, labels: Labels, is_target: BoolArray
 ) -> LabelledCohort:
-    """Join a rule's labels with the tables.
-
-    Args:
-        reference: the test set.
-        submission: the algorithm's marks; every mark is in a case of the test set.
-        labels: what the rule says of the marks.
-        is_target: for each row of NODULES whether it has to be found (not ignored, in scope).
-    """
+    """Join a rule's labels with the tables; ``is_target``: the nodules that have to be found."""
     nodule_row = np.flatnonzero(is_target)
     place = np.full(len(is_target), -1, dtype=np.int64)
     place[nodule_row] = np.arange(len(nodule_row))

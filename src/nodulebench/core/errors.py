@@ -68,11 +68,7 @@ class InputError(NoduleBenchError):
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:
-    """Tell all the problems that were found; nothing happens where there are none.
-
-    Raises:
-        InputError: with every problem.
-    """
+    """Tell all the problems that were found; nothing happens where there are none."""
     problem_list = tuple(problems)
     if problem_list:
         raise InputError(problem_list)

@@ -187,14 +187,6 @@ def map_in_batches(
     """Like an executor's ``map``, but with several tasks in one call.
 
     Tasks of a batch that failed run again one by one, so that only the cause fails.
-
-    Args:
-        executor: runs the batches.
-        function: a function of a module.
-        tasks: its arguments.
-        size: tasks in a batch.
-        seconds_again: time limit of a task that runs again.
-        terms: limits of a batch.
     """
     batches = [tasks[first : first + size] for first in range(0, len(tasks), size)]
     lost: list[int] = []

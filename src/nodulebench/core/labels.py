@@ -51,12 +51,7 @@ class Labels:
         return int(np.count_nonzero(self.label == label))
 
     def over(self, threshold: float, score: FloatArray) -> "Labels":
-        """The labels at a score threshold: marks below it are ``uncounted``, others stay.
-
-        Args:
-            threshold: the lowest score that counts.
-            score: the score of each row of MARKS.
-        """
+        """The labels at a score threshold: marks below it are ``uncounted``, others stay."""
         is_over = score[self.mark] >= threshold
         left_out = np.setdiff1d(self.mark[~is_over], self.mark[self.label == OVER_CAP])
         stays = is_over | (self.label == OVER_CAP)

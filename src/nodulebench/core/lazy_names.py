@@ -8,12 +8,7 @@ from importlib import import_module
 def lazy_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package (PEP 562).
-
-    Args:
-        package: its ``__name__``.
-        modules: for each exported name the module that defines it, relative to the package.
-    """
+    """Return ``__getattr__`` and ``__dir__`` of a package (PEP 562)."""
 
     def get(name: str) -> object:
         if name not in modules:

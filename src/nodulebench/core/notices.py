@@ -43,11 +43,7 @@ def stated_notice(text: str) -> Notice:
 
 
 def read_notice(value: JsonValue) -> Notice:
-    """A notice, or one as a document holds it.
-
-    Raises:
-        ValueError: if it is neither.
-    """
+    """A notice, or one as a document holds it."""
     if isinstance(value, Notice):
         return value
     if not is_notice(value):

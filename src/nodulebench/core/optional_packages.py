@@ -16,11 +16,7 @@ from nodulebench.core.errors import InputError
 
 @contextmanager
 def needs(extra: str, purpose: str) -> Iterator[None]:
-    """Imports of packages that an extra of NoduleBench brings, for a purpose.
-
-    Raises:
-        InputError: if one of them is not installed.
-    """
+    """Imports of packages that an extra of NoduleBench brings, for a purpose."""
     try:
         yield
     except ModuleNotFoundError as missing:

@@ -59,11 +59,7 @@ def create_once(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
 
 
 def _name_once(stage: Path, path: Path) -> None:
-    """Give a file its name.
-
-    Raises:
-        FileExistsError: if the name is taken.
-    """
+    """Give a file its name."""
     try:
         os.link(stage, path)
     except FileExistsError:

@@ -41,12 +41,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
 
 
 def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
-    """Build a test set from the contents of its bundle's files.
-
-    Args:
-        files: name -> content.
-        folder: the bundle, for messages; nothing is read from it.
-    """
+    """Build a test set from the contents of its bundle's files; nothing is read from the folder."""
     manifest = _read_manifest(files, folder)
     _verify(files, manifest["files"], folder)
     schemas = {_NODULES: NODULES, _CASES: CASES, _SLICES: NODULE_SLICES}
@@ -147,11 +142,7 @@ def is_sealed(folder: Path) -> bool:
 
 
 def require_local_workers(folder: Path, *, is_ours: bool) -> None:
-    """Keep images of a sealed set from workers that this command did not start.
-
-    Raises:
-        InputError: if the set is sealed, and the workers are not ours.
-    """
+    """Keep images of a sealed set from workers that this command did not start."""
     if not is_ours and is_sealed(folder):
         what = "is sealed: its images must not go to workers that other people run."
         raise InputError.at(folder, what, "Use --executor local or --executor dask.")

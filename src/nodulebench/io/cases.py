@@ -23,11 +23,6 @@ def joined_cases(
 
     The test set decides which cases exist and their order. Other cases of the given table are
     skipped with a notice.
-
-    Args:
-        own: CASES of the test set.
-        given: CASES to add.
-        source: the name of the test set, for messages.
     """
     joined = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
     filled = filled_from(own, joined, ("case_id",), "cases", source)
@@ -41,10 +36,6 @@ def described_by(own: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, 
 
     Scanner and acquisition decide nothing and are named in many ways. So the images are right, and
     a notice names the columns that differed.
-
-    Args:
-        own: CASES.
-        given: CASES as read from the images.
     """
     facts = [name for name in SCAN_FACTS if name in given.columns]
     seen = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
@@ -164,10 +155,6 @@ def position_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[
     """A notice of how many positions are outside their image, and whether RAS or LPS explains it.
 
     A mark in the wrong coordinate system is a miss without any other sign.
-
-    Args:
-        places: a table with case_id, x_mm, y_mm, z_mm.
-        cases: CASES; cases without geometry are skipped.
     """
     known = geometries(cases)
     checked = outside = mirrored_outside = 0

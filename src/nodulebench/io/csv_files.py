@@ -46,12 +46,7 @@ class Dialect:
 
 
 def dialect_of(header: str, start: bytes = b"") -> Dialect:
-    """The dialect of a file: its separator is the one that its header has most often.
-
-    Args:
-        header: its first line.
-        start: its first bytes, which show how it writes fractions.
-    """
+    """The separator that a header has most often, and how the first bytes write fractions."""
     separator = max(SEPARATORS, key=header.count)
     if separator == ",":
         return Dialect()

@@ -21,12 +21,7 @@ class _ConstantError(ValueError):
 
 
 def read_json(path: Path) -> JsonValue:
-    """The value that a JSON file holds (also gzipped).
-
-    Raises:
-        InputError: if it is not JSON, holds NaN, Infinity or half of a character, is nested too
-            deeply or too large.
-    """
+    """The value that a JSON file holds (also gzipped)."""
     with open_bytes(path) as file:
         content = file.read(_MOST_BYTES + 1)
     return parse_json(content, path)

@@ -57,11 +57,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def paths_in(folder: Path) -> list[Path]:
-    """Every path in a folder and its subfolders, at any depth; links are not followed.
-
-    Raises:
-        OSError: if a folder cannot be read.
-    """
+    """Every path in a folder and its subfolders, at any depth; links are not followed."""
     paths, waiting = [], [folder]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -162,10 +158,6 @@ def record_files(folder: Path, stage: Path) -> list[str]:
 
     A folder without a manifest stays without one. A signature is removed, because it no longer
     holds for the content. The manifest moves with the files.
-
-    Args:
-        folder: where the files will be.
-        stage: where they are (``staged_folder``).
 
     Returns:
         The files that are about to move, without the manifest.
@@ -302,17 +294,7 @@ def tag_files(
     agent: str,
     others: Mapping[str, bytes],
 ) -> dict[str, bytes]:
-    """The tag files of a bag, by name.
-
-    Args:
-        digests: path from the bag's root -> digest, for every file below ``data/``.
-        payload_bytes: how large those files are together.
-        description: what the bag holds, in one line.
-        organization: who owns it.
-        day: when it was made.
-        agent: the program that made it.
-        others: further tag files, which the tag manifest lists too.
-    """
+    """The tag files of a bag by name; ``digests`` are those of every file below ``data/``."""
     info = {
         "Source-Organization": organization,
         "External-Description": description,

@@ -105,12 +105,7 @@ def read_cases(source: Path | CsvFile) -> pl.DataFrame:
 
 
 def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
-    """Read a Parquet file with any columns.
-
-    Args:
-        path: the file.
-        content: its bytes, if they are already in memory; the file is then not read.
-    """
+    """Read a Parquet file with any columns, or its content that is already in memory."""
     try:
         return pl.read_parquet(path if content is None else BytesIO(content), glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -125,9 +120,6 @@ def require_no_parquet(path: Path) -> None:
 
     polars reads Parquet in native code, where a damaged file of 2 kB ends the process. Call this
     before reading files from untrusted sources: participants, and algorithms under test.
-
-    Raises:
-        InputError: with every such file, by its name within the folder.
     """
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     raise_problems(

@@ -264,13 +264,7 @@ def _cluster_is_gone() -> InputError:
 
 @contextmanager
 def open_cluster(choice: ExecutorChoice, workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
-    """A cluster for as long as it is needed: one of this machine, or the one that is named.
-
-    Args:
-        choice: what was asked for.
-        workers: how many, of a cluster of this machine.
-        gpus: graphics cards that a task needs.
-    """
+    """A cluster for as long as it is needed: one of this machine, or the one that is named."""
     near = choice.name == "dask"
     if near and "forkserver" in multiprocessing.get_all_start_methods():
         # the server of the workers imports Dask while this process does
@@ -347,11 +341,7 @@ def _connected(address: Address) -> Iterator[DaskExecutor]:
 
 
 def require_same_versions(executor: DaskExecutor) -> None:
-    """Refuse a cluster whose workers might not do as we do.
-
-    Raises:
-        InputError: if they have another version of this package, or none.
-    """
+    """Refuse a cluster whose workers might not do as we do."""
     versions = _asked(executor.client.run, version, on_error="return")
     strange = {name: stated for name, stated in versions.items() if stated != version()}
     for name, stated in strange.items():

@@ -28,10 +28,6 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
 
     All sides speak with certificates that are made for this work and lie in the working folder,
     which the nodes see too, for as long as it takes.
-
-    Args:
-        workers: jobs.
-        gpus: graphics cards of a job, which the site's directives ask Slurm for.
     """
     with needs("slurm", "--executor slurm"):
         import dask

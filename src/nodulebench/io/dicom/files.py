@@ -61,11 +61,7 @@ def read_object(path: Path) -> "Dataset":
 
 
 def require_pydicom() -> None:
-    """Fail early, not at the first file, if DICOM cannot be read.
-
-    Raises:
-        InputError: if pydicom is not installed.
-    """
+    """Fail early, not at the first file, if DICOM cannot be read."""
     with needs("images", "DICOM"):
         import pydicom  # noqa: F401
 

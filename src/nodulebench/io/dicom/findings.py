@@ -113,13 +113,7 @@ class CaseMatcher:
 
 
 def match_cases(path: Path, cases: pl.DataFrame | None, series_uids: Iterable[str]) -> CaseMatcher:
-    """Find the images of series: in the folders of the cases, else next to the reports.
-
-    Args:
-        path: the file or folder of the reports.
-        cases: CASES, if the caller has them.
-        series_uids: the series of the reports.
-    """
+    """Find the images of series: in the folders of the cases, else next to the reports."""
     placed = images_of_cases(cases)
     images = {series.uid: series for series in placed.values()}
     names = {series.uid: case_id for case_id, series in placed.items()}
@@ -443,12 +437,7 @@ STEEPEST = 0.1
 def drawn_by_owner(
     slices: pl.DataFrame | None, key: str
 ) -> dict[tuple[str, str], list[DrawnOutline]]:
-    """The outlines of each mark, nodule or finding: (case, id) -> outlines.
-
-    Args:
-        slices: MARK_SLICES, NODULE_SLICES or FINDING_SLICES.
-        key: "mark_id", "nodule_id" or "finding_id".
-    """
+    """The outlines by (case, id) of each mark, nodule or finding, as ``key`` names it."""
     outlines: dict[tuple[str, str], list[DrawnOutline]] = {}
     for row in () if slices is None else slices.iter_rows(named=True):
         outlines.setdefault((row["case_id"], row[key]), []).append(_drawn(row, row[key]))

@@ -65,83 +65,78 @@ class SeriesHeader:
     comment: str = ""
 
 
+_FIELDS = {
+    "StudyInstanceUID": "study_uid",
+    "SeriesInstanceUID": "series_uid",
+    "FrameOfReferenceUID": "frame_of_reference_uid",
+    "PatientID": "patient_id",
+    "PatientSex": "patient_sex",
+    "PatientAge": "patient_age",
+    "PatientPosition": "patient_position",
+    "StudyDescription": "study_description",
+    "SeriesNumber": "series_number",
+    "SeriesDescription": "series_description",
+    "Manufacturer": "manufacturer",
+    "ManufacturerModelName": "model",
+    "StationName": "station",
+    "InstitutionName": "institution",
+    "SoftwareVersions": "software",
+    "ConvolutionKernel": "kernel",
+    "XRayTubeCurrent": "tube_current_ma",
+    "ExposureTime": "exposure_time_ms",
+    "Exposure": "exposure_mas",
+}
+"""Keyword of an element -> the field of the header that it holds."""
+_CONSTANTS = {
+    "SpecificCharacterSet": "ISO_IR 192",
+    "SOPClassUID": CT_IMAGE_STORAGE,
+    "PositionReferenceIndicator": "",
+    "PatientBirthDate": "",
+    "AccessionNumber": "",
+    "ReferringPhysicianName": "",
+    "StudyID": "1",
+    "AcquisitionNumber": 1,
+    "Modality": "CT",
+    "BodyPartExamined": "CHEST",
+    "GantryDetectorTilt": "0",
+    "RotationDirection": "CW",
+    "ScanOptions": "HELICAL MODE",
+    "FilterType": "BODY FILTER",
+    "ImageType": ("ORIGINAL", "PRIMARY", "AXIAL"),
+    "SamplesPerPixel": 1,
+    "PhotometricInterpretation": "MONOCHROME2",
+    "BitsAllocated": 16,
+    "RescaleSlope": "1",
+    "RescaleType": "HU",
+    "WindowCenter": ("40", "-600"),
+    "WindowWidth": ("400", "1500"),
+    "WindowCenterWidthExplanation": ("MEDIASTINUM", "LUNG"),
+}
+
+
 def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> "Dataset":
     """The elements that all slices of a series share, as a pydicom dataset."""
     with needs("images", "DICOM"):
         import pydicom
     data = pydicom.Dataset()
-    _put_patient_and_study(data, header)
-    _put_equipment_and_exposure(data, header)
-    _put_pixel_description(data, header, voxel_counts)
-    return data
-
-
-def _put_patient_and_study(data: "Dataset", header: SeriesHeader) -> None:
-    data.SpecificCharacterSet = "ISO_IR 192"
-    data.SOPClassUID = CT_IMAGE_STORAGE
-    data.StudyInstanceUID = header.study_uid
-    data.SeriesInstanceUID = header.series_uid
-    data.FrameOfReferenceUID = header.frame_of_reference_uid
-    data.PositionReferenceIndicator = ""
-    data.PatientID = header.patient_id
-    data.PatientName = header.patient_name or header.patient_id
-    data.PatientBirthDate = ""
-    data.PatientSex = header.patient_sex
-    data.PatientAge = header.patient_age
+    for keyword, value in _CONSTANTS.items():
+        setattr(data, keyword, list(value) if isinstance(value, tuple) else value)
+    for keyword, field in _FIELDS.items():
+        setattr(data, keyword, getattr(header, field))
     for part in ("Study", "Series", "Acquisition", "Content"):
         setattr(data, f"{part}Date", header.study_date)
         setattr(data, f"{part}Time", header.study_time)
-    data.AccessionNumber = ""
-    data.ReferringPhysicianName = ""
-    data.StudyID = "1"
-    data.StudyDescription = header.study_description
-    data.SeriesNumber = header.series_number
-    data.SeriesDescription = header.series_description
-    data.AcquisitionNumber = 1
-    data.Modality = "CT"
-    data.BodyPartExamined = "CHEST"
-    data.PatientPosition = header.patient_position
-    if header.comment:
-        data.ImageComments = header.comment
-
-
-def _put_equipment_and_exposure(data: "Dataset", header: SeriesHeader) -> None:
-    data.Manufacturer = header.manufacturer
-    data.ManufacturerModelName = header.model
-    data.StationName = header.station
-    data.InstitutionName = header.institution
-    data.SoftwareVersions = header.software
-    data.ConvolutionKernel = header.kernel
-    data.KVP = f"{header.kvp:g}"
-    data.XRayTubeCurrent = header.tube_current_ma
-    data.ExposureTime = header.exposure_time_ms
-    data.Exposure = header.exposure_mas
-    data.SliceThickness = f"{header.slice_thickness_mm:g}"
-    data.GantryDetectorTilt = "0"
-    data.RotationDirection = "CW"
-    data.ScanOptions = "HELICAL MODE"
-    data.FilterType = "BODY FILTER"
-    if header.contrast_agent:
-        data.ContrastBolusAgent = header.contrast_agent
-        data.ContrastBolusRoute = "IV"
-
-
-def _put_pixel_description(
-    data: "Dataset", header: SeriesHeader, voxel_counts: tuple[int, int]
-) -> None:
-    data.ImageType = ["ORIGINAL", "PRIMARY", "AXIAL"]
-    data.SamplesPerPixel = 1
-    data.PhotometricInterpretation = "MONOCHROME2"
+    data.PatientName = header.patient_name or header.patient_id
+    data.KVP, data.SliceThickness = f"{header.kvp:g}", f"{header.slice_thickness_mm:g}"
     data.Rows, data.Columns = voxel_counts
-    data.BitsAllocated = 16
     data.BitsStored = 16 if header.is_signed else 12
     data.HighBit = data.BitsStored - 1
     data.PixelRepresentation = int(header.is_signed)
     data.RescaleIntercept = str(header.rescale_intercept)
-    data.RescaleSlope = "1"
-    data.RescaleType = "HU"
     if header.padding_hu is not None:
         data.PixelPaddingValue = header.padding_hu - header.rescale_intercept
-    data.WindowCenter = ["40", "-600"]
-    data.WindowWidth = ["400", "1500"]
-    data.WindowCenterWidthExplanation = ["MEDIASTINUM", "LUNG"]
+    if header.comment:
+        data.ImageComments = header.comment
+    if header.contrast_agent:
+        data.ContrastBolusAgent, data.ContrastBolusRoute = header.contrast_agent, "IV"
+    return data

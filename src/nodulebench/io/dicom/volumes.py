@@ -28,13 +28,7 @@ from nodulebench.io.dicom.slices import SliceHeader
 
 
 def read_series(folder: Path, series_uid: str | None = None) -> Series:
-    """Find one CT series and read its headers.
-
-    Args:
-        folder: searched with its subfolders; other files and other modalities are
-            skipped.
-        series_uid: the series to read, if there are several.
-    """
+    """Find one CT series in a folder and its subfolders and read its headers."""
     held = ct_series(folder)
     if series_uid is None and len(held) > 1:
         some = sorted(held.values(), key=lambda series: -len(series.slices))[:5]
@@ -193,12 +187,7 @@ def case_row(series: Series) -> JsonObject:
 def images_of_cases(
     cases: pl.DataFrame | None, case_ids: Iterable[str] | None = None
 ) -> dict[str, Series]:
-    """Find the series of every case with known images, by case.
-
-    Args:
-        cases: CASES; the column ``images`` names the folder of each.
-        case_ids: only these.
-    """
+    """Find the series of every case with known images, by case."""
     if cases is None or IMAGES not in cases.columns:
         return {}
     wanted = None if case_ids is None else set(case_ids)

@@ -89,13 +89,7 @@ def write_volume(volume: Volume, path: Path, *, is_compressed: bool = True) -> N
 
 
 def volume_files(volume: Volume, name: str, *, is_compressed: bool = True) -> dict[str, bytes]:
-    """The content of the files of a volume, by name; the file with the header is last.
-
-    Args:
-        volume: the image.
-        name: the name of the header file: ``.mhd`` for two files, ``.mha`` for one.
-        is_compressed: whether the voxels are compressed.
-    """
+    """The content of the files of a volume, by name; the file with the header is last."""
     path = PurePath(name)
     is_local = path.suffix == ".mha"
     content = np.ascontiguousarray(volume.hu).tobytes()

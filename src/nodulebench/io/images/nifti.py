@@ -37,12 +37,7 @@ def read_volume(path: Path) -> Volume:
 
 
 def read_labels(path: Path, most: int = LARGEST_BYTES) -> Volume:
-    """Read a label map: whole numbers on a voxel grid.
-
-    Args:
-        path: the file.
-        most: the largest size of its unpacked voxels, bytes.
-    """
+    """Read a label map: whole numbers on a voxel grid, at most ``most`` bytes unpacked."""
     voxels, affine = _read(path, most)
     whole = np.rint(voxels).astype(np.int32)
     if not np.array_equal(whole, voxels):

@@ -45,12 +45,7 @@ class Nrrd:
 
 
 def read_nrrd(path: Path, most: int = LARGEST_BYTES) -> Nrrd:
-    """Read labels of three dimensions, or several layers of them.
-
-    Args:
-        path: the file.
-        most: the largest size of its unpacked voxels, bytes.
-    """
+    """Read labels of three dimensions, or several layers; at most ``most`` bytes unpacked."""
     try:
         content = path.read_bytes()
     except OSError as error:

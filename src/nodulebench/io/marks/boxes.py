@@ -79,14 +79,7 @@ def _middle(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
 def slices_of_boxes(
     boxes: pl.DataFrame, schema: TableSchema, geometries: dict[str, Geometry]
 ) -> pl.DataFrame:
-    """Cut 3-D boxes into their boxes on each slice.
-
-    Args:
-        boxes: a table with case_id, mark_id or nodule_id, x_mm, y_mm, z_mm, extent_x_mm,
-            extent_y_mm, extent_z_mm.
-        schema: MARK_SLICES or NODULE_SLICES.
-        geometries: the voxel grid of each case; it must have every case of ``boxes``.
-    """
+    """Cut 3-D boxes into their boxes on each slice."""
     key = schema.key[1]
     parts = [schema.empty()]
     for (case_id,), part in boxes.group_by("case_id", maintain_order=True):

@@ -117,14 +117,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 def read_named_columns(
     file: CsvFile, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
 ) -> Submission:
-    """As ``read_marks``, from a file with other column names.
-
-    Args:
-        file: the file.
-        cases: CASES of the test set.
-        columns: our name (``COLUMN_OPTIONS``) -> its name in the file; None: LUNA16's names.
-            Marks have no score if it is not named.
-    """
+    """As ``read_marks``, with our names (``COLUMN_OPTIONS``) -> those of the file."""
     given = (
         None
         if columns is None

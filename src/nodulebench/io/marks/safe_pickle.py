@@ -78,9 +78,6 @@ def _require_small(content: bytes) -> None:
 
     Lengths are compared with the length of the file. The memo grows to the largest number that
     is asked for, so no number may exceed the number of steps before it.
-
-    Raises:
-        ValueError: if it does.
     """
     for step, (code, value, _) in enumerate(pickletools.genops(content)):
         number = value if isinstance(value, int) else 0

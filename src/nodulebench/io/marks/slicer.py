@@ -53,14 +53,7 @@ class Point:
 def markups(
     kind: str, name: str, points: Sequence[Point], colour: tuple[float, float, float]
 ) -> JsonObject:
-    """One list or curve in Slicer's form; it is locked, and can be unlocked in Slicer.
-
-    Args:
-        kind: "Fiducial" or "ClosedCurve".
-        name: the name that Slicer shows.
-        points: in LPS millimetres.
-        colour: red, green and blue, 0 to 1.
-    """
+    """One list or curve in Slicer's form; it is locked, and can be unlocked in Slicer."""
     is_list = kind == "Fiducial"
     return {
         "type": kind,

@@ -88,12 +88,7 @@ def _read_mark_file(file: CsvFile, cases: pl.DataFrame | None) -> Submission:
 
 
 def read_declaration(file: Path, source: str) -> "AlgorithmManifest":
-    """Read and check an ``algorithm.toml``.
-
-    Args:
-        file: the manifest.
-        source: its name in messages.
-    """
+    """Read and check an ``algorithm.toml``."""
     from nodulebench.core.algorithm import parse_manifest
 
     try:
