@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 SIZE = {"width": 1180, "height": 860}
@@ -16,7 +17,7 @@ ADDRESS = re.compile(r"http://\S+")
 
 
 def draw(result: Path, scans: Path, picture: Path) -> None:
-    """Open the second case of the result at its first missed nodule."""
+    """Open the viewer at the first missed nodule."""
     command = [sys.executable, "-m", "nodulebench", "view", str(result), "--images", str(scans)]
     server = subprocess.Popen(  # noqa: S603 - our own command
         [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -32,12 +33,16 @@ def draw(result: Path, scans: Path, picture: Path) -> None:
             )
             page = browser.new_page(viewport=SIZE)
             page.goto(address.group())
-            page.locator("#scans button").nth(1).click()
             page.wait_for_timeout(8_000)
             page.keyboard.press("n")
             page.wait_for_timeout(3_000)
             page.screenshot(path=picture)
             browser.close()
+        with Image.open(picture) as shot:
+            few = shot.convert("RGB").quantize(
+                256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
+            )
+        few.save(picture, optimize=True)
     finally:
         server.terminate()
 
