@@ -20,7 +20,6 @@ from nodulebench.io.marks.boxes import require_listed
 from nodulebench.io.marks.luna16 import COLUMNS, null_unmeasured
 
 TABLES = "a polars or pandas frame, a structured array, or a dict of columns"
-"""The types that are accepted as a table."""
 
 
 def reference_of(given: Any, cases: Any = None) -> Reference:

@@ -38,7 +38,6 @@ class Checked:
     problems: tuple[Problem, ...] = ()
     """Why it cannot be scored."""
     notices: tuple[Notice, ...] = ()
-    """Warnings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,11 +46,8 @@ class ConvertOptions:
     """What is converted to what."""
 
     source: Path
-    """The file or folder to convert."""
     target: Path
-    """The file or folder to write."""
     to_format: str
-    """The name of the format to write."""
     from_format: str | None = None
     """The name of the format to read; None: it is recognised."""
     what: What | None = None
@@ -266,7 +263,6 @@ ABILITIES = {
     "read_readings": "reads readings",
     "write_readings": "writes readings",
 }
-"""What a format may be able to do."""
 
 
 def known_formats(names: Sequence[str] = ()) -> list[Format]:

@@ -58,7 +58,6 @@ class GuardedRows:
     """One row per replicate; a column for each point of a metric read at several."""
     best: FloatArray
     units: int
-    """The number of units that the metric depends on."""
     guard: Guard
 
     def at(self, columns: int | slice) -> "GuardedRows":

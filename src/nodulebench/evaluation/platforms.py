@@ -36,9 +36,7 @@ class Platform:
     answer: Path
     """The file of metrics that the platform reads."""
     packed: Path
-    """The reference in the packed folder."""
     packed_protocol: Path
-    """The protocol in the packed folder."""
     says_version: bool
     """Whether the answer may contain text in addition to numbers."""
     files: Callable[[str, Sequence[Column]], dict[str, str | bytes]]

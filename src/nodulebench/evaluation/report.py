@@ -62,7 +62,6 @@ class ReportChoice:
     spreads: tuple[Path, ...] = ()
     """CSV tables of ``nodulebench reference spread --out``."""
     font: Path | None = None
-    """The font of the PDF."""
     laboratory: str = ""
     """The issuer of the report; empty: the laboratory of the plan, if it names one."""
     number: str = ""

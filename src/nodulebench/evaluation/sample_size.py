@@ -98,9 +98,7 @@ class PilotPlanOptions:
     folder: Path
     """The folder that ``evaluate --out`` wrote for the pilot set."""
     algorithm: str
-    """The algorithm of interest."""
     baseline: str
-    """The algorithm with which it is compared."""
     metric: str = "cpm"
     """A metric that is better when higher."""
     rule: str | None = None
@@ -115,7 +113,6 @@ class PilotPlanOptions:
     simulations: int = 1000
     """Simulated test sets for each size."""
     power: float = 0.8
-    """Required probability of success."""
 
 
 def plan_from_pilot(options: PilotPlanOptions) -> Plan:

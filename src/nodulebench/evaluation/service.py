@@ -29,11 +29,9 @@ class EvaluateOptions:
     marks: tuple[Path, ...]
     """A file or folder for each algorithm."""
     reference: Path
-    """The test set."""
     protocol: str | None = None
     """Name or TOML file; None: the plan's protocol, else luna16."""
     plan: Path | None = None
-    """A frozen test plan."""
     series: Path | None = None
     """List of cases that restricts and orders those of the test set."""
     cases: Path | None = None
@@ -78,11 +76,7 @@ def evaluate_files(
         seed=options.seed,
         at_fp=options.at_fp,
     )
-    reference = read_test_set(
-        options.reference, cases=options.cases, nodules=options.nodules, series=options.series
-    )
-    columns = None if options.columns is None else parse_columns(options.columns)
-    read = [read_submission(path, reference.cases, columns=columns) for path in options.marks]
+    reference, read = read_files(options)
     submissions = with_names(read, options.marks, options.names)
     reference = replace(reference, cases=without_images(reference.cases))
     if options.candidates is not None:
@@ -93,6 +87,17 @@ def evaluate_files(
 
         evaluation = evaluated_under(frozen, evaluation)
     return evaluation, [] if options.out is None else write_evaluation(evaluation, options.out)
+
+
+def read_files(options: EvaluateOptions) -> tuple[Reference, list[Submission]]:
+    """The test set, and the submissions in the order of their files."""
+    reference = read_test_set(
+        options.reference, cases=options.cases, nodules=options.nodules, series=options.series
+    )
+    columns = None if options.columns is None else parse_columns(options.columns)
+    return reference, [
+        read_submission(path, reference.cases, columns=columns) for path in options.marks
+    ]
 
 
 def read_test_set(

@@ -139,7 +139,6 @@ class _Rate:
     of_case: CaseSums
     """Its numerator and denominator, case by case, within the stratum."""
     is_in: BoolArray | None = None
-    """The cases of the stratum, if whole cases are divided."""
 
 
 def estimate_strata(

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -25,12 +25,10 @@ from nodulebench.evaluation.result_folder import (
     PLAN,
     result_tables,
 )
-from nodulebench.evaluation.service import keep_to_candidates, read_test_set
+from nodulebench.evaluation.service import EvaluateOptions, keep_to_candidates, read_files
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, SIGNATURE, listed_files, manifest_problems
-from nodulebench.io.marks.luna16 import parse_columns
 from nodulebench.io.table_files import read_parquet, read_table
 from nodulebench.security.signatures import Signature, check_signature
 
@@ -179,9 +177,7 @@ class Recomputed:
     """How much was recomputed, and the differences."""
 
     values: int = 0
-    """Values of evaluation.json."""
     rows: int = 0
-    """Rows of its tables."""
     differences: tuple[Difference, ...] = ()
 
 
@@ -192,9 +188,7 @@ class Verification:
     files: int
     """Files that the manifest lists."""
     is_signed: bool
-    """Whether the folder has a signature."""
     signature: Signature | None
-    """The signature if it is valid."""
     problems: tuple[Problem, ...]
     """Files that differ from the manifest or cannot be read, and an invalid signature."""
     version: str = ""
@@ -370,14 +364,7 @@ def _stored_submissions(evaluated: Evaluated) -> list[Submission]:
 def _read_originals(
     originals: Originals, evaluated: Evaluated
 ) -> tuple[Reference, list[Submission]]:
-    reference = read_test_set(
-        originals.reference,
-        cases=originals.cases,
-        nodules=originals.nodules,
-        series=originals.series,
-    )
-    columns = None if originals.columns is None else parse_columns(originals.columns)
-    given = [read_submission(path, reference.cases, columns=columns) for path in originals.marks]
+    reference, given = read_files(EvaluateOptions(**asdict(originals)))
     if originals.candidates is not None:
         given = keep_to_candidates(given, originals.candidates, reference)
     return (

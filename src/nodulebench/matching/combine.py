@@ -28,7 +28,6 @@ BETWEEN_CASES_MM = 1e8
 
 Linkage = Literal["single", "greedy", "nearest"]
 LINKAGE: Linkage = "nearest"
-"""The default linkage."""
 MergedPosition = Literal["best", "mean"]
 Score = Literal["own", "agreed"]
 _POSITION = ["x_mm", "y_mm", "z_mm"]

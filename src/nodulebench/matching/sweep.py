@@ -87,28 +87,23 @@ def sweep_size_tolerance(
     nodules = int(np.count_nonzero(targets(reference, submission, protocol)))
     steps = _steps_mm(matched, reference, submission, limit)
     return SizeSweep(
-        table=_size_table(tolerances, labels, nodules),
+        table=pl.DataFrame(
+            {
+                "tolerance_mm": float(tolerance),
+                "hit": label.count(HIT),
+                "missed": nodules - label.count(HIT),
+                "fn_ue": len(label.underestimated),
+                "false_positive": label.count(FALSE_POSITIVE),
+                "fp_oe": len(label.overestimated),
+            }
+            for tolerance, label in zip(tolerances, labels, strict=True)
+        ),
         labels=labels,
         hits_settle_mm=_settles(steps, lambda tolerance: limited(tolerance).count(HIT)),
         false_positives_settle_mm=_settles(
             steps, lambda tolerance: limited(tolerance).count(FALSE_POSITIVE)
         ),
     )
-
-
-def _size_table(
-    tolerances: tuple[float, ...], labels: tuple[Labels, ...], nodules: int
-) -> pl.DataFrame:
-    counts = {
-        "hit": [label.count(HIT) for label in labels],
-        "missed": [nodules - label.count(HIT) for label in labels],
-        "fn_ue": [len(label.underestimated) for label in labels],
-        "false_positive": [label.count(FALSE_POSITIVE) for label in labels],
-        "fp_oe": [len(label.overestimated) for label in labels],
-    }
-    whole = dict.fromkeys(counts, pl.Int64)
-    sizes = {"tolerance_mm": np.array(tolerances, dtype=np.float64)}
-    return pl.DataFrame(sizes | counts, schema_overrides=whole)
 
 
 def _steps_mm(

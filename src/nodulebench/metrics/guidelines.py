@@ -30,7 +30,6 @@ from nodulebench.core.tables import DENSITIES
 from nodulebench.metrics.classes import NO_CLASS, ClassPairs, density_pairs
 
 LUNG_RADS = ("1", "2", "3", "4A", "4B", "4X")
-"""The categories of a nodule, from benign up."""
 
 SOLID_CUTS_MM = (6.0, 8.0, 15.0)
 SOLID_PART_CUTS_MM = (6.0, 8.0)

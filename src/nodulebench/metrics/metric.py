@@ -185,7 +185,6 @@ class Ratio:
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
     facts: MetricInfo | None = None
-    """Facts about a metric of another package."""
 
     def __call__(
         self, cohort: LabelledCohort, case_weight: WeightArray, **settings: Any

@@ -183,9 +183,7 @@ class _MeanSquares:
     subjects: int
     readers: int
     between: float
-    """Between subjects."""
     reader: float
-    """Between readers."""
     error: float
     """Subjects x readers."""
     within: float

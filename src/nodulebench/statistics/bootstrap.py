@@ -79,7 +79,6 @@ class UnitWeights:
 
     weight: FloatArray
     quantile: FloatArray
-    """For each replicate the quantile of the pseudo-patient's weight."""
 
     def pseudo(self, is_used: BoolArray, *, is_abnormal: bool) -> FloatArray:
         """The weight of a pseudo-unit among these: relative to their sum it is Exp(1).
@@ -139,7 +138,6 @@ class GuardedRatio:
     """A ratio of two sums over units, and what the two cases of the pseudo-patient add to each."""
 
     numerator: FloatArray
-    """Of each unit."""
     denominator: FloatArray
     worst: FloatArray
     """Rows numerator and denominator, columns abnormal and normal case."""
@@ -167,7 +165,6 @@ class RatioSums:
     above: FloatArray
     below: FloatArray
     abnormal: FloatArray
-    """The weight of the abnormal pseudo-case."""
     normal: FloatArray
 
     def column(self, number: int) -> "RatioSums":

@@ -186,7 +186,6 @@ class RuleEffect:
     friedman: Significance | None
     pairs: tuple[PairOfRules, ...]
     reasons: tuple[Notice, ...] = ()
-    """Why tests are undefined."""
 
 
 def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:

@@ -27,7 +27,6 @@ class ReaderMetrics:
     covariance: FloatArray
     """Treatments x readers x treatments x readers, from the sampling of cases."""
     method: str
-    """How the covariance was estimated."""
 
 
 def metrics_from_jackknife(value: FloatArray, left_out: FloatArray) -> ReaderMetrics:
@@ -90,9 +89,7 @@ class Components:
     covariance_3: float
     """Other reader, other treatment."""
     treatment_square: float
-    """Mean square of treatments."""
     treatment_reader_square: float
-    """Mean square of the interaction of treatments and readers."""
 
 
 @dataclass(frozen=True, slots=True)

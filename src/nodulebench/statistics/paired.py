@@ -39,7 +39,6 @@ class PairedRows:
     """The larger difference of each replicate."""
     method: Notice
     reason: Notice | None = None
-    """Why the interval is missing."""
     not_assessable: Callable[[float], Notice | None] = lambda _: None
     """Why not even two perfect algorithms could be shown equivalent within a margin."""
 

@@ -25,7 +25,6 @@ class Ranking:
     kendall_tau: Estimate
     """Mean of Kendall's tau-b between this order and the order in each replicate."""
     comparisons: tuple[Comparison, ...]
-    """Every pair, P values adjusted over all pairs."""
     tie_rule: Notice = TIE_RULE
 
     @property

@@ -254,7 +254,6 @@ class AlgorithmComparison:
     rankings: dict[tuple[str, Reading], Ranking]
     """By rule and reading."""
     effects: RuleEffectsSummary | None
-    """The effect of the rules on all algorithms, if there are enough of both."""
     notices: tuple[Notice, ...] = ()
     groups: tuple[UseGroup, ...] = ()
     """Algorithms by intended use, if there are several uses and only one was compared."""

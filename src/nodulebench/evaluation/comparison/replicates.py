@@ -222,9 +222,7 @@ class Reading:
     """A metric, and the point at which it is read if it is read at several."""
 
     metric: str
-    """The registered name."""
     shown: str
-    """The name in results."""
     point: str = ""
 
     def __str__(self) -> str:

@@ -169,7 +169,6 @@ class Gate:
     """The differences that decide, and whether the gate is met."""
 
     differences: tuple[MetricDifference, ...]
-    """Every difference to which the margin applies."""
 
     @property
     def is_met(self) -> bool:

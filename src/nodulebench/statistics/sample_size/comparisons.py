@@ -110,21 +110,15 @@ class PilotOptions:
     """How a test is planned from a pilot study."""
 
     sizes: tuple[int, ...]
-    """Numbers of patients to try, ascending."""
     simulations: int = 1000
-    """Test sets drawn for each size."""
     seed: int = 0
-    """Seed of the draws."""
     margin: float = 0.0
     """0 for superiority, positive for non-inferiority."""
     assumed_difference: float | None = None
     """Difference to plan for; None: that of the pilot."""
     level: float = 0.95
-    """Confidence level of the two-sided interval."""
     power: float = 0.8
-    """Probability of success wanted."""
     unit: str = "patients"
-    """Name of the units in the answer."""
 
 
 def size_from_pilot(
