@@ -48,13 +48,8 @@ def option(
 ) -> Callable[[Command], Command]:
     """An option with a default, which its help shows unless it is empty.
 
-    Args:
-        name: the option with its dashes; for a flag both forms.
-        kind: the type of its values, or the list of choices.
-        default: the default value.
-        words: the help text.
-        to: the parameter of the command; empty: the option's name.
-        more: further arguments of ``click.option``.
+    ``kind`` is the type of its values or the list of choices, ``to`` the parameter if it is not
+    named like the option.
     """
     shows = {"show_default": default != "", **more}
     of_kind = click.Choice(kind) if isinstance(kind, list) else kind
@@ -132,10 +127,7 @@ def executor_options(
 ) -> Callable[[Run], Run]:
     """Add the options of an executor; the command gets them as ``executor``.
 
-    Args:
-        usual: the default number of workers.
-        words: what a worker does.
-        before: an older name of ``--workers`` that is still accepted.
+    ``usual`` is the default number of workers, ``before`` an older name of ``--workers``.
     """
 
     def add(command: Run) -> Run:

@@ -255,12 +255,7 @@ BAR_WIDTH = 40
 
 
 def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
-    """Print a plan.
-
-    Args:
-        plan: the plan.
-        wanted: the required value of the curve; sizes that reach it are marked.
-    """
+    """Print a plan; sizes that reach the wanted value of the curve are marked."""
     word = translator().word
     click.echo(in_english(plan.question))
     if plan.answer is None:

@@ -82,7 +82,6 @@ class Notes:
     """The text of each note with its letter."""
 
     def letter(self, reason: Message) -> str:
-        """The letter of a reason."""
         number = len(self.letters)
         letter = ascii_lowercase[number % 26] * (number // 26 + 1)
         return self.letters.setdefault(self.translate.message(reason), letter)

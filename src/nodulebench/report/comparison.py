@@ -113,7 +113,6 @@ def rank_chart(
 
 
 def ranking_of(comparison: ComparisonDocument, rule: str, metric: str) -> RankingSummary | None:
-    """The ranking by a metric under a rule."""
     fitting = (ranking for ranking in comparison.rankings if ranking.rule == rule)
     return next((ranking for ranking in fitting if ranking.name == metric), None)
 
@@ -130,7 +129,6 @@ MARGIN_ANSWERS = (
 
 
 def comparison_blocks(document: Document, translate: Translator) -> list[Block | None]:
-    """Every comparison of the document, one after another."""
     blocks: list[Block | None] = []
     for comparison in document.comparisons:
         rule = leading_rule(document, comparison)
@@ -407,7 +405,6 @@ MEMBER = "■"
 
 
 def combination_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table | None]:
-    """A table for each list of combinations."""
     return [_combinations(table, translate) for table in tables]
 
 

@@ -90,7 +90,6 @@ def _lead(document: CoverageDocument, translate: Translator) -> str:
 
 
 def _input(document: CoverageDocument, translate: Translator) -> Table | None:
-    """The design as text."""
     texts = {key: document["design"].get(key) for key in ("purpose", "patients", "identification")}
     rows = [
         [head(translate(f"coverage.{key}")), words(text)] for key, text in texts.items() if text

@@ -36,7 +36,6 @@ Curves = dict[tuple[str, str, str], pl.DataFrame]
 
 
 def by_curve(curves: pl.DataFrame) -> Curves:
-    """The curves table taken apart by algorithm, rule and curve."""
     parts = curves.partition_by(["algorithm", "rule", "curve"], as_dict=True)
     return {(str(key[0]), str(key[1]), str(key[2])): part for key, part in parts.items()}
 
@@ -89,7 +88,6 @@ def other_charts(document: Document, curves: Curves, translate: Translator) -> l
 def tolerance_chart(
     document: Document, curves: Curves, algorithm: str, rule: str, translate: Translator
 ) -> list[Chart]:
-    """The FROC of one result under some tolerances for size error."""
     series = [
         _series(translate("curve.tolerance", mm="∞" if mm == "inf" else mm), table, Style(number))
         for number, mm in enumerate(TOLERANCES_SHOWN)

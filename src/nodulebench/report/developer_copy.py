@@ -168,13 +168,7 @@ def developers_curves(curves: pl.DataFrame, document: Document | None = None) ->
 
 
 def _thinned(curve: pl.DataFrame, name: str, result: RuleSummary) -> pl.DataFrame:
-    """Those points of a curve that a developer may see.
-
-    Args:
-        curve: all its points.
-        name: what it is called.
-        result: what the developer sees of the numbers.
-    """
+    """Those points of a curve that a developer may see who sees these numbers."""
     x, y = curve["x"].to_numpy(), curve["y"].to_numpy()
     readings = _readings(result)
     if name in BANDS:
@@ -204,7 +198,6 @@ def _thinned(curve: pl.DataFrame, name: str, result: RuleSummary) -> pl.DataFram
 
 
 def _readings(result: RuleSummary) -> list[tuple[float, float]]:
-    """The points at which a document reads a FROC."""
     readings = result.readings("sensitivity_at_fp_rate")
     return sorted(
         (float(rate), reading.value)
@@ -254,7 +247,6 @@ def _named(stratum: str) -> StratumName:
 
 
 def _without_undisclosed(result: RuleSummary, minimum: int) -> set[StratumName]:
-    """The strata of a result that are withheld."""
     few = {
         (division, name)
         for division, strata in result.strata.items()

@@ -36,14 +36,7 @@ def miss_blocks(
     whose: tuple[str, str],
     translate: Translator,
 ) -> list[Block]:
-    """What one algorithm missed under one rule: how many at each rate, which, and marked instead.
-
-    Args:
-        document: the content of evaluation.json.
-        attachments: MISSES and FALSE_POSITIVES.
-        whose: the algorithm and the rule.
-        translate: the translator of the language.
-    """
+    """What an algorithm missed under a rule (``whose``): how many at each rate, and which."""
     is_own = (pl.col("algorithm") == whose[0]) & (pl.col("rule") == whose[1])
     blocks: list[Block | None] = []
     if attachments.misses is not None:
@@ -146,7 +139,6 @@ def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
 
 
 def place_words(row: Mapping[str, Any]) -> str:
-    """The place of a row as x, y, z in mm."""
     return ", ".join(decimals(row[axis], 1) for axis in PLACE)
 
 
@@ -159,7 +151,6 @@ def detection_words(row: Mapping[str, Any], translate: Translator) -> str:
 
 
 def near_mark_words(row: Mapping[str, Any], translate: Translator) -> str:
-    """How far the nearest mark is, and its score."""
     if row["nearest_mark_mm"] is None:
         return translate("misses.no_mark")
     distance, score = decimals(row["nearest_mark_mm"], 1), row["nearest_mark_score"]
@@ -169,7 +160,6 @@ def near_mark_words(row: Mapping[str, Any], translate: Translator) -> str:
 
 
 def near_nodule_words(row: Mapping[str, Any], translate: Translator) -> str:
-    """How far the nearest finding is, and whether marks on it count."""
     if row["nearest_nodule_mm"] is None:
         return translate("misses.no_nodule")
     distance = translate("misses.distance", distance=decimals(row["nearest_nodule_mm"], 1))
@@ -219,13 +209,7 @@ def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]
 
 
 def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Block]:
-    """The causes that readers gave false positives, by algorithm: a chart and a table.
-
-    Args:
-        causes: columns algorithm and cause, one row for each tagged false positive.
-        document: the content of evaluation.json.
-        translate: the translator of the language.
-    """
+    """The causes that readers gave false positives, by algorithm: a chart and a table."""
     known = [algorithm.name for algorithm in document.algorithms]
     counted = Counter(
         (str(name), str(cause))
@@ -353,13 +337,7 @@ class Gallery(Block):
 def galleries(
     patches: Sequence[Patch], translate: Translator, counts: Mapping[str, int] | None = None
 ) -> list[Gallery]:
-    """The patches by algorithm and kind, missed nodules first.
-
-    Args:
-        patches: what is shown.
-        translate: the translator of the language.
-        counts: how many nodules are missed and marks false positives, of the only algorithm.
-    """
+    """The patches by algorithm and kind, missed nodules first; ``counts`` are all there are."""
     names = dict.fromkeys(patch.algorithm for patch in patches)
     groups = [
         (name, kind, [patch for patch in patches if patch.algorithm == name and patch.kind == kind])

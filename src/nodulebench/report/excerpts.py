@@ -38,17 +38,7 @@ def excerpt(
     name: str,
     rule: str,
 ) -> Excerpt:
-    """Curve and errors of the only algorithm of a document.
-
-    Args:
-        document: what evaluation.json holds.
-        curves: the table in curves.parquet.
-        attachments: what else is known of the evaluation.
-        audience: ``developer`` leaves out everything about single cases.
-        translate: the translator of the language.
-        name: what the algorithm is called here.
-        rule: the rule whose errors are shown.
-    """
+    """Curve and errors under a rule of the only algorithm of a document, under another name."""
     document = document.soundly
     (algorithm,) = document.algorithms
     document = replace(document, algorithms=(replace(algorithm, name=name),))
@@ -66,14 +56,7 @@ def feedback_page(
     name: LanguageName = "en",
     issued: Issued = NOT_ISSUED,
 ) -> str:
-    """The feedback on an evaluation as one page in a language.
-
-    Args:
-        feedback: the content of feedback.json.
-        version: of NoduleBench.
-        name: the language.
-        issued: the issuing laboratory, date and number.
-    """
+    """The content of feedback.json as one page; ``version`` is that of NoduleBench."""
     translate = translator(name)
     metrics = feedback.get("metrics", {})
     budget = feedback["budget"]

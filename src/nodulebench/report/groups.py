@@ -33,7 +33,6 @@ class Group:
 
     @property
     def mean(self) -> float:
-        """The mean over the algorithms."""
         return fmean(self.values)
 
     @property
@@ -131,7 +130,6 @@ PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 
 def group_metrics(document: Document) -> list[str]:
-    """The metrics that are shown for a group of algorithms."""
     return ["recall", "precision", f"f{document.protocol.beta:g}"]
 
 
@@ -169,13 +167,7 @@ def mean_chart(document: Document, translate: Translator) -> Chart | None:
 def box_charts(
     document: Document, effects: Mapping[str, Sequence[PairOfRules]], translate: Translator
 ) -> list[Chart]:
-    """Box plots of each metric by rule, with marks of significance (NIFDC 2022, figure 4).
-
-    Args:
-        document: the content of evaluation.json.
-        effects: by metric the pairs of rules with their tests.
-        translate: the translator of the language.
-    """
+    """Box plots of each metric by rule, with marks of significance (NIFDC 2022, figure 4)."""
     charts = []
     for metric in group_metrics(document):
         groups = {

@@ -40,7 +40,6 @@ def render_html(
 
 
 def page(content: Content) -> str:
-    """The content as a page."""
     translate = content.translate
     return framed_page(
         PageFrame(

@@ -57,7 +57,6 @@ def leading_rules(document: Document) -> Document:
 
 
 def key_table(document: Document, translate: Translator) -> Table | None:
-    """The leading metrics of every algorithm under every rule."""
     notes = Notes(translate)
     titles = {name: translate.metric(name) for name in key_names(document)}
     shown = {name: Cell(title.title, hint=title.meaning) for name, title in titles.items()}
@@ -125,7 +124,6 @@ def lead_cells(
 
 
 def counts_table(document: Document, translate: Translator) -> Table | None:
-    """The counts of nodules and marks by outcome."""
     notes = Notes(translate)
     results = [result for _, _, result in document.results if not result.undefined]
     shown = {

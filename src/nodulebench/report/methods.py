@@ -36,7 +36,6 @@ def method_blocks(document: Document, translate: Translator) -> list[Block | Non
 
 
 def rules_table(document: Document, translate: Translator) -> Table | None:
-    """The rules in words, with the parameters that differ from the published ones."""
     rows: list[Row] = []
     for rule in document.protocol.rules:
         changed = [f"{translate.word(name)} = {value}" for name, value in rule.parameters.items()]
@@ -60,7 +59,6 @@ def reference_rule(reference: ReferenceSummary, translate: Translator) -> str:
 
 
 def protocol_table(document: Document, translate: Translator) -> Table:
-    """The protocol's effective values."""
     protocol, reference, limit = (
         document.protocol,
         document.reference,
@@ -114,7 +112,6 @@ def protocol_table(document: Document, translate: Translator) -> Table:
 
 
 def identity_table(document: Document, translate: Translator) -> Table:
-    """Version and digests that tie the numbers to their inputs."""
     identities = {"NoduleBench": document.version}
     identities |= {translate.heading(name): digest for name, digest in document.digests.items()}
     rows = [[head(name), code(identity)] for name, identity in identities.items()]
@@ -140,7 +137,6 @@ def terms_table(document: Document, translate: Translator) -> Table | None:
 
 
 def facts_table(document: Document, translate: Translator) -> Table | None:
-    """The facts that are known about the algorithms."""
     rows = [
         [head(algorithm.name), words(translate.word(name)), words(_listed(fact, translate))]
         for algorithm in document.algorithms
@@ -150,7 +146,6 @@ def facts_table(document: Document, translate: Translator) -> Table | None:
 
 
 def interval_words(choice: IntervalChoice, translate: Translator) -> str:
-    """The method of the intervals as text."""
     method, unit = translate(f"interval.{choice.method}"), translate.word(choice.unit)
     sentence = translate("interval.over", level=percent(choice.level), method=method, unit=unit)
     if choice.method != "jackknife":

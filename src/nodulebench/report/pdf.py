@@ -79,7 +79,6 @@ def render_pdf(
 
 
 def write_print(path: Path, content: Content, font: Path | None = None) -> None:
-    """Write content as PDF."""
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
         own = () if font is None else (_family(font),)
@@ -196,7 +195,6 @@ class Printed:
         return {"title": title, "answer": answer, "headline": headline, "blocks": shown}
 
     def _block(self, block: Block | Markup) -> Iterator[JsonObject]:
-        """A block as one or more blocks of the template."""
         match block:
             case Table():
                 yield self._table(block)

@@ -64,14 +64,12 @@ def leading_result(
 
 
 def leading_rule(document: Document, comparison: "ComparisonDocument") -> str:
-    """The rule under which a comparison is summarised."""
     rules = [difference.rule for difference in comparison.differences]
     base = document.baseline_rule
     return base if base in rules or not rules else str(rules[0])
 
 
 def leading_metric(comparison: "ComparisonDocument", rule: str) -> str:
-    """The metric in which a comparison is summarised."""
     names = [
         difference.name
         for difference in comparison.differences
@@ -136,7 +134,6 @@ def _performance(document: Document, name: str, result: RuleSummary, translate: 
 def _difference(
     document: Document, comparison: "ComparisonDocument", translate: Translator
 ) -> Iterator[str]:
-    """The one algorithm against the other."""
     rule = leading_rule(document, comparison)
     metric = leading_metric(comparison, rule)
     kinds = ("more", "fewer") if metric in LEADING else ("higher", "lower")
@@ -198,7 +195,6 @@ METRICS_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 
 
 def title(document: Document, translate: Translator) -> str:
-    """The algorithms' names, or how many there are."""
     names = [algorithm.name for algorithm in document.algorithms]
     if len(names) <= MOST_NAMED:
         return translate.joined(names)
@@ -444,7 +440,6 @@ def _hardest(document: Document, division: str, translate: Translator) -> Iterat
 
 
 def about_intervals(document: Document, translate: Translator) -> str:
-    """The meaning of the intervals."""
     estimates = [
         metric
         for _, _, result in document.results

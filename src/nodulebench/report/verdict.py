@@ -149,7 +149,6 @@ def has_warnings(document: Document) -> bool:
 
 
 def remarks_table(document: Document, translate: Translator) -> Table | None:
-    """How the rules were applied."""
     remarks = [
         (_about(algorithm.name, rule, translate), translate.message(text))
         for algorithm, rule, result in document.results
@@ -213,7 +212,6 @@ def issued_by(document: Document, stated: Issued) -> Issued:
 
 
 def issued_facts(issued: Issued, translate: Translator) -> list[tuple[str, str]]:
-    """The facts for the top of the report."""
     stated = (
         ("laboratory", issued.laboratory),
         ("number", issued.number),

@@ -42,14 +42,7 @@ def column_chart(
     axis: Axis,
     description: str,
 ) -> Markup:
-    """Groups of columns side by side, one column of a group for each kind.
-
-    Args:
-        groups: the name below each group.
-        columns: for each group its columns, one for each kind; None leaves a gap.
-        axis: the upright axis, from 0.
-        description: what the chart shows, for those who cannot see it.
-    """
+    """Groups of columns side by side, one of each kind in a group; None leaves a gap."""
     bottom, right = TOP + HEIGHT, WIDTH - 6
     kinds = max(len(group) for group in columns)
     share = (right - LEFT) / len(groups)
@@ -141,15 +134,9 @@ def row_chart(
     has_bars: bool = False,
     limits: Sequence[tuple[float, str]] = (),
 ) -> Markup:
-    """Rows of bars or markers.
+    """Rows of bars or markers from the top down; bars and stems start at ``base``.
 
-    Args:
-        rows: from the top down.
-        axis: the level axis below them.
-        description: what the chart shows, for those who cannot see it.
-        base: where bars and stems start; None: markers without stems.
-        has_bars: bars instead of markers.
-        limits: further upright lines, dashed, each with its name above.
+    ``limits`` are further upright lines, dashed, each with its name above.
     """
     gutter = max(text_width(row.name) for row in rows) + 10
     is_above = gutter > MOST_GUTTER

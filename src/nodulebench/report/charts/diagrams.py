@@ -68,7 +68,6 @@ KAPPA = 0.5523
 
 
 def circle(x: float, y: float, radius: float) -> str:
-    """A circle as a path."""
     reach = KAPPA * radius
     return CIRCLE.format(
         x=x, y=y, left=x - radius, right=x + radius, top=y - radius, bottom=y + radius,

@@ -112,16 +112,9 @@ def heat_map(
     whole: int,
     flagged: Sequence[int] = (),
 ) -> Markup:
-    """Cells shaded by their share of a whole, each with its count.
+    """Cells shaded by their share of ``whole``, each with its count; None: not countable.
 
-    Args:
-        rows: names of the rows.
-        columns: names of the columns.
-        counts: for each row its counts; None: nothing could be counted there.
-        title: what the columns are.
-        description: what the chart shows, for those who cannot see it.
-        whole: the count of a fully shaded cell.
-        flagged: numbers of columns that carry a star.
+    ``flagged`` are the numbers of columns that carry a star.
     """
     gutter = min(MOST_GUTTER, max(text_width(name) for name in rows) + 12)
     width = gutter + CELL_WIDTH * len(columns) + 4

@@ -53,14 +53,9 @@ def history_chart(
     others: Sequence[tuple[float, str]] = (),
     is_lower_better: bool = False,
 ) -> Markup:
-    """Steps from left to right.
+    """Steps in the order of time, with the best so far.
 
-    Args:
-        steps: in the order of time.
-        axis: the upright axis.
-        description: what the chart shows, for those who cannot see it.
-        others: values to compare with, as dashed lines, each with its name.
-        is_lower_better: whether the best so far is the lowest.
+    ``others`` are values to compare with, as dashed lines, each with its name.
     """
     bottom, right = TOP + HEIGHT, WIDTH - 8.0
     share = (right - LEFT) / len(steps)
@@ -102,11 +97,7 @@ Curves = Mapping[int | None, Sequence[Point]]
 def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translator) -> str:
     """The loss of each training by step as an SVG file, with the area next to it if it is known.
 
-    Args:
-        name: of the network.
-        losses: of each training.
-        areas: under the ROC curve of candidates held back; the best of each is marked.
-        translate: the translator of the language.
+    The areas are under the ROC curve of candidates held back; the best of each is marked.
     """
     loss = _loss_plot(name, losses, translate)
     if not any(areas.values()):
@@ -189,14 +180,7 @@ class TradeOff:
 def trade_off_chart(
     points: Sequence[TradeOff], cost: str, worth: str, translate: Translator
 ) -> str:
-    """Algorithms by cost and worth as an SVG file.
-
-    Args:
-        points: one for each algorithm.
-        cost: what is on the one axis, of ``COSTS``.
-        worth: what is on the other, of ``WORTH``.
-        translate: the translator of the language.
-    """
+    """Algorithms by cost (of ``COSTS``) and worth (of ``WORTH``) as an SVG file."""
     titles = {
         "median_seconds": translate("axis.seconds"),
         "peak_memory_mb": translate("axis.memory"),

@@ -32,7 +32,6 @@ class Style:
 
     @property
     def colour(self) -> int:
-        """The number of its colour, from 1."""
         return self.number % COLOURS + 1
 
     @property
@@ -42,18 +41,15 @@ class Style:
 
     @property
     def shape(self) -> str:
-        """The outline of its markers."""
         return SHAPES[self.number % len(SHAPES)]
 
     @property
     def sample(self) -> Markup:
-        """A short piece of its line with its marker, for the legend."""
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
         line = f'<path class="curve c{self.colour}"{dash} d="M1 6H39"/>'
         return drawing("key", *KEY, [line, self.marker(20, 6)])
 
     def marker(self, x: float, y: float) -> str:
-        """Its marker at a place."""
         return (
             f'<g class="point c{self.colour}" transform="translate({x:.1f} {y:.1f})">'
             f'<path d="{self.shape}"/></g>'
@@ -66,7 +62,6 @@ class Dot(Style):
 
     @property
     def sample(self) -> Markup:
-        """Its marker, for the legend."""
         return drawing("key", *KEY, [self.marker(20, 6)])
 
 
@@ -78,18 +73,15 @@ class Fill:
 
     @property
     def colour(self) -> int:
-        """The number of its colour, from 1."""
         return self.number % COLOURS + 1
 
     @property
     def sample(self) -> Markup:
-        """A small filled box, for the legend."""
         return drawing("key", *KEY, [self.drawn(5, 1, 30, 10)])
 
     def drawn(
         self, left: float, top: float, width: float, height: float, *, may_be_solid: bool = True
     ) -> str:
-        """A box with this fill."""
         slope = HATCHES[self.number % len(HATCHES)]
         solid = " solid" if slope is None and may_be_solid else ""
         return (
@@ -116,16 +108,12 @@ def _hatching(
     else:
         for start in _every(top - width, bottom) if down > 0 else _every(top, bottom + width):
             # the line passes (left, start) and falls or rises by one per step to the right
-            ends = sorted((_meets(top, start, left, down), _meets(bottom, start, left, down)))
+            ends = sorted(left + (y - start) * down for y in (top, bottom))
             first, last = max(left, ends[0]), min(right, ends[1])
             if last > first:
                 y = start + down * (first - left)
                 parts.append(f"M{first:.1f} {y:.1f}L{last:.1f} {y + down * (last - first):.1f}")
     return f'<path class="hatch c{colour}" d="{"".join(parts)}"/>' if parts else ""
-
-
-def _meets(y: float, start: float, left: float, down: int) -> float:
-    return left + (y - start) * down
 
 
 def _every(low: float, high: float) -> list[float]:

@@ -158,26 +158,20 @@ def _curve(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
 
 
 def _points(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
+    """Marked points; a label at the sides of the plot is moved inwards."""
     parts = []
     for x, y, text in line.points:
         across, down = WIDTH * x_axis.place(x), HEIGHT * (1 - y_axis.place(y))
-        text_label = _point_label(text, across) if text else ""
+        side, kind = (6, "first") if across < EDGE else (-6, "last")
+        if EDGE <= across <= WIDTH - EDGE:
+            side, kind = 0, ""
         parts.append(
             f'<g class="point c{line.style.colour}" data-series="{number}"'
             f' data-at="{across:.2f} {down:.2f}"'
             f' transform="translate({LEFT + across:.1f} {TOP + down:.1f})">'
-            f'<path d="{line.style.shape}"/>{text_label}</g>'
+            f'<path d="{line.style.shape}"/>{text and label(side, 18, text, kind)}</g>'
         )
     return "".join(parts)
-
-
-def _point_label(text: str, across: float) -> str:
-    """A label below its point, moved inwards at the sides of the plot."""
-    if across < EDGE:
-        return label(6, 18, text, "first")
-    if across > WIDTH - EDGE:
-        return label(-6, 18, text, "last")
-    return label(0, 18, text)
 
 
 def clip(
@@ -251,32 +245,26 @@ def rate_bar(
     value: float, low: float | None = None, high: float | None = None, end: float = 1.0
 ) -> Markup:
     """A rate from 0 to ``end`` as a bar, with its interval as a whisker."""
-    whisker = ""
-    if low is not None and high is not None:
-        left, right = 100 * _within(low / end), 100 * _within(high / end)
-        whisker = f'<path d="M{left:.1f} 5H{right:.1f}M{left:.1f} 2v6M{right:.1f} 2v6"/>'
-    return _bar(
-        '<rect class="track" width="100" height="10"/>'
-        f'<rect class="share" width="{100 * _within(value / end):.1f}" height="10"/>{whisker}'
-    )
+    ends = [100 * min(1.0, max(0.0, (bound or 0.0) / end)) for bound in (value, low, high)]
+    width, left, right = ends
+    whisker = f'<path d="M{left:.1f} 5H{right:.1f}M{left:.1f} 2v6M{right:.1f} 2v6"/>'
+    parts = [
+        '<rect class="track" width="100" height="10"/>',
+        f'<rect class="share" width="{width:.1f}" height="10"/>',
+        "" if low is None or high is None else whisker,
+    ]
+    return drawing("bar", 100, 10, parts, attributes=' preserveAspectRatio="none"')
 
 
 def signed_bar(value: float, largest: float) -> Markup:
     """A difference as a bar to the left or right of a middle line."""
-    length = 50 * _within(abs(value) / largest if largest else 0.0)
+    length = 50 * min(1.0, abs(value) / largest if largest else 0.0)
     kind, start = ("less", 50 - length) if value < 0 else ("share", 50.0)
-    return _bar(
-        f'<rect class="{kind}" x="{start:.1f}" width="{length:.1f}" y="1" height="8"/>'
-        '<path d="M50 0v10"/>'
-    )
-
-
-def _bar(content: str) -> Markup:
-    return drawing("bar", 100, 10, [content], attributes=' preserveAspectRatio="none"')
-
-
-def _within(share: float) -> float:
-    return min(1.0, max(0.0, share))
+    parts = [
+        f'<rect class="{kind}" x="{start:.1f}" width="{length:.1f}" y="1" height="8"/>',
+        '<path d="M50 0v10"/>',
+    ]
+    return drawing("bar", 100, 10, parts, attributes=' preserveAspectRatio="none"')
 
 
 CANVAS_WIDTH = 460
@@ -288,18 +276,15 @@ LINE = 17
 
 
 def chart(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
-    """The parts as one chart."""
     style = "" if width == CANVAS_WIDTH else f' style="max-width:{width / 16:.2f}rem"'
     return drawing("picture", width, height, parts, description=description, attributes=style)
 
 
 def stroke(kind: str, path: str) -> str:
-    """A path without filling."""
     return f'<path class="{kind}" d="{path}"/>'
 
 
 def text_width(text: str) -> float:
-    """The estimated width of a label."""
     return sum(WIDE_LETTER if east_asian_width(character) in "WF" else LETTER for character in text)
 
 

@@ -68,7 +68,6 @@ _IMAGE = Markup('<img alt="{}" style="max-width: 720px" src="data:image/svg+xml;
 
 
 def html_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table with its title."""
     nothing = Markup("")
     body = nothing.join(_ROW.format(nothing.join(map(_CELL.format, row))) for row in rows)
     return _TABLE.format(title, nothing.join(map(_HEAD.format, heads)), body)

@@ -18,15 +18,10 @@ def drawing(
     description: str = "",
     attributes: str = "",
 ) -> Markup:
-    """Parts as one SVG element.
+    """Parts as one SVG element of a class of the style sheet: plot, picture, bar or key.
 
-    Args:
-        kind: its class in the style sheet: plot, picture, bar, key.
-        width: of the element, in its own units.
-        height: likewise.
-        parts: shapes, and texts made by ``label``.
-        description: what it shows, for those who cannot see it; empty: it is only decoration.
-        attributes: further attributes of the element, of numbers and fixed words.
+    Without a description of what it shows it is only decoration. ``attributes`` are further
+    attributes, of numbers and fixed words.
     """
     role = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
     return Markup(  # noqa: S704 - texts come through label, the rest are numbers

@@ -40,7 +40,6 @@ class Block:
 
 
 def page(template: str, **values: object) -> str:
-    """A whole page."""
     return printable(environment().get_template(template).render(values))
 
 
@@ -122,12 +121,7 @@ class PageFrame:
 
 
 def framed_page(frame: PageFrame, **values: object) -> str:
-    """A whole page; nothing outside the file is ever loaded.
-
-    Args:
-        frame: heading, contents and footer.
-        values: further values that ``frame.template`` needs.
-    """
+    """A whole page; nothing outside the file is ever loaded."""
     code = asset(frame.script)
     sheets = ("charts.css", "blocks.css", "page.css", *([frame.style] if frame.style else []))
     return page(
