@@ -61,7 +61,6 @@ class SubmitReading(BatchStep):
     step: Literal["read"] = "read"
     reading: Reading
     seed: Seed | None = None
-    """The reader's seed for the draw of the reviewer."""
 
 
 class ReviseReading(BatchStep):
@@ -222,9 +221,7 @@ class Event(LogEvent):
     batch_id: Name
     case_id: str | None = None
     change: str
-    """What changed, as text."""
     payload: JsonObject
-    """The complete action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,22 +326,16 @@ class WorkflowRules(ConfigModel):
 
     name: str = "nifdc-2022"
     readers: int = Field(default=3, ge=2)
-    """Readers in a team."""
     typings: int = Field(default=1, ge=0)
     """How many of the readers who drew a nodule give its type; 0: the step is left out."""
     has_review: bool = True
     """Whether the leader of another team reviews every case, with or without candidates."""
     arbitrator_may_have_read: bool = False
     requires_seniority: bool = True
-    """Whether titles and years of reading are checked."""
     least_years: float = Field(default=0, ge=0)
-    """Fewest years of reading for everyone who reads, reviews or arbitrates."""
     requires_training: bool = False
-    """Whether everyone who reads, reviews or arbitrates needs a training on record."""
     requires_exam: bool = False
-    """Whether everyone who reads, reviews or arbitrates must have passed the exam."""
     requires_approval: bool = False
-    """Whether a commission approves a batch before it is released."""
     revision: Literal["none", "case", "batch"] = "none"
     """Whether readers see what others drew, without names, and may revise: as soon as all
     have read the case, or the whole batch."""

@@ -15,7 +15,6 @@ State = Literal["reading", "revision", "checking", "typing", "review", "arbitrat
 """In the order in which a batch passes through them; it never returns to an earlier state."""
 
 Key = tuple[str, str]
-"""Case and candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,12 @@ class Batch:
     """The readers' seeds for the draw of the reviewer, in the order of submission."""
     checks: Mapping[str, CaseCheck] | None = None
     typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
-    """For each candidate the type that each reader gave."""
     reviews: Mapping[Key, actions.ReviewNodule] = field(default_factory=dict)
     added: Mapping[Key, actions.AddNodule] = field(default_factory=dict)
     """What the reviewer drew because no reader had."""
     corrections: Mapping[Key, tuple[Correction, ...]] = field(default_factory=dict)
     """Every correction of an outline, in order; the last one counts."""
     finished: frozenset[str] = frozenset()
-    """Cases whose review is finished."""
     rulings: Mapping[Key, actions.ArbitrateNodule] = field(default_factory=dict)
     approval: actions.ApproveBatch | None = None
     """The last answer of the commission."""

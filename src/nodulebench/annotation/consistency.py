@@ -33,7 +33,6 @@ class SliceCluster:
     """Boxes on one slice that count as the same finding."""
 
     box: Box
-    """The hull of the readers' boxes."""
     findings: tuple[tuple[str, str], ...]
     """Reader and finding id of each box."""
     is_consistent: bool
@@ -50,7 +49,6 @@ class Candidate:
 
     candidate_id: str
     findings: tuple[tuple[str, str], ...]
-    """Reader and finding id of each finding."""
     clusters: tuple[SliceCluster, ...]
     is_disputed: bool
 

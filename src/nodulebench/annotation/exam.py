@@ -49,7 +49,6 @@ class ExamRules(BaseModel):
     pass_mark: float = Field(default=0.8, ge=0, lt=1)
     """Precision, recall and Dice each have to exceed it."""
     rule: str = "center_hit"
-    """The mark rule."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,11 +39,9 @@ class Selection:
     """What the readers are given, and how many marks each step left."""
 
     suspects: pl.DataFrame
-    """SUSPECTS that are still to be read."""
     reused: pl.DataFrame
     """READER_CALLS taken from earlier readings."""
     reused_suspects: pl.DataFrame
-    """SUSPECTS of these calls."""
     flow: dict[str, int]
     """How many marks there were at each step."""
 
@@ -180,21 +178,17 @@ class SelectOptions:
     marks: Path
     """A submission, or the folder of an evaluation."""
     out: Path
-    """Folder of the study."""
     reference: Path | None = None
     """The test set; None: the one of the evaluation."""
     rate: float = 0.25
-    """False positives per case."""
     protocol: str | None = None
     """The protocol that labels the marks; None: that of the evaluation, else ``luna16``."""
     algorithm: str | None = None
-    """Whose marks, where the evaluation has several."""
     prescreen: Path | None = None
     """Table of marks that are obviously not nodules."""
     annotated: Path | None = None
     """Reference of all lesions in the source data."""
     earlier: Path | None = None
-    """Earlier calls of readers."""
 
 
 def select_files(options: SelectOptions) -> Selection:

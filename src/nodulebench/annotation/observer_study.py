@@ -31,9 +31,7 @@ Call = Literal["nodule", "small_nodule", "non_nodule"]
 """Nodule of at least 3 mm, nodule below 3 mm, false positive."""
 CALLS: tuple[Call, ...] = get_args(Call)
 SMALLEST_MM = 3.0
-"""The smallest nodule that counts."""
 Place = tuple[str, str]
-"""Case and mark."""
 
 
 class Study(ConfigModel):
@@ -44,7 +42,6 @@ class Study(ConfigModel):
     seed: int = 0
     """Seed of the order of places; every reader has a different order."""
     patch_mm: float = Field(default=80.0, ge=20, le=400)
-    """Width of the image that is shown around a place."""
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
@@ -61,7 +58,6 @@ class CallEvent(LogEvent):
     call: Call
     diameter_mm: FiniteFloat | None = None
     seconds: FiniteFloat
-    """The time it took."""
 
     @property
     def place(self) -> Place:
@@ -178,7 +174,6 @@ class OpenStudy:
     folder: Path
     study: Study
     suspects: pl.DataFrame
-    """SUSPECTS that each reader classifies."""
 
     def places(self, reader_id: str) -> list[Place]:
         """What a reader classifies, in their own order."""

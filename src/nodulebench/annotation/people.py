@@ -50,7 +50,6 @@ REQUIRED: dict[Role, tuple[Title, float]] = {
 """Lowest title, and the years of reading that must be exceeded (Wang et al. 2022)."""
 
 READING_ROLES: tuple[Role, ...] = ("junior", "leader", "arbitrator", "panel")
-"""Who can be a reader in a team."""
 IDLE_ROLES: frozenset[Role] = frozenset(("candidate", "scientist"))
 """Roles that take no step in a batch."""
 PROGRAM = "program"
@@ -64,7 +63,6 @@ class Training(ConfigModel):
     subject: str = Field(min_length=1)
     """What it was about: to annotate, to delineate, to measure the long axis."""
     by: str = ""
-    """The trainer."""
 
 
 class Person(ConfigModel):
@@ -75,7 +73,6 @@ class Person(ConfigModel):
     province: str = ""
     title: Title = "resident"
     years_reading: float = Field(default=0, ge=0)
-    """Years of reading images."""
     roles: tuple[Role, ...] = ("candidate",)
     trainings: tuple[Training, ...] = ()
     key: PublicLine = ""

@@ -111,7 +111,6 @@ STATES_OF_STEP: dict[str, tuple[State, ...]] = {
     "approve": ("arbitration",),
     "release": ("arbitration",),
 }
-"""Step -> the states in which it is allowed."""
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,7 @@ class ProjectHandle:
     workflow: Workflow
     log: IndexedLog[Event]
     repeats: Mapping[str, str]
-    """Cases that are shown a second time: the name under which each is shown -> the case."""
     passed: tuple[str, ...] | None = None
-    """Who passed the exam; None: none was required."""
 
     def act(self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]) -> Event:
         return act(self.workflow, self.log, actor_id, action)
@@ -160,11 +158,9 @@ class StartProjectOptions:
     """TOML with ``[[people]]`` and, unless teams are drawn, ``[[teams]]``; a table ``[rules]``
     changes single rules of the workflow."""
     cases: Path
-    """The table of cases, or a folder that holds one."""
     series: Path | None = None
     """List or table of cases, as ``sample`` writes it: restricts and orders them."""
     workflow: str = "nifdc-2022"
-    """The name of a published workflow."""
     seed: int | None = None
     """Draw teams at random from all juniors and leaders with this seed."""
     repeat_share: float = 0.0

@@ -84,7 +84,6 @@ class PairAgreement:
     first_only: int
     second_only: int
     agreement: float | None
-    """Positive agreement; None where neither drew anything."""
 
 
 def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
@@ -124,7 +123,6 @@ class GroupAgreement:
     unanimous: float
     """Share of the candidates that all readers of the case drew."""
     mean_agreement: float
-    """Mean positive agreement of all pairs."""
 
 
 def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
@@ -160,7 +158,6 @@ class ReaderSkill:
     found: int
     """How many of these the reader drew too."""
     lone: int
-    """Candidates that only this reader drew."""
 
     @property
     def sensitivity(self) -> float | None:

@@ -81,7 +81,6 @@ class StudyChoice:
     rule: str | None = None
     """None: the first of the protocol."""
     algorithm: str | None = None
-    """The reader that is an algorithm."""
     covariance: Covariance = "jackknife"
     level: float = 0.95
 

@@ -27,7 +27,6 @@ class ShownCandidate:
     type: str | None
     """The current type; for a reader, the type that they gave when they drew it."""
     is_asked: bool = False
-    """Whether it waits for an answer of the person."""
     readers: Mapping[str, tuple[DrawnSlice, ...]] = field(default_factory=dict)
     """Letter -> what that reader drew; empty where the person may not see this."""
     reader_count: int = 0
@@ -36,7 +35,6 @@ class ShownCandidate:
     types: tuple[str, ...] = ()
     """All types that readers gave, where they differ."""
     why: tuple[Notice, ...] = ()
-    """Why it is in dispute."""
     comment: str = ""
     """The reviewer's comment."""
     is_nodule: bool | None = None

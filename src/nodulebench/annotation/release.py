@@ -58,9 +58,7 @@ class AcceptedNodule:
     added_by: str | None = None
     """The reviewer who drew it because no reader had; None: a reader drew it."""
     corrected_by: str | None = None
-    """Who corrected its outline; None: no one."""
     corrected_slices: tuple[DrawnSlice, ...] = ()
-    """The corrected outline, which replaces what readers drew."""
 
 
 def accept_all(checks: Iterable[CaseCheck]) -> list[AcceptedNodule]:

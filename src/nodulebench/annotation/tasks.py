@@ -41,7 +41,6 @@ class BatchStatus:
     batch_id: str
     state: State
     done: int
-    """Cases in which the person has nothing more to do."""
     total: int
     may_release: bool
 

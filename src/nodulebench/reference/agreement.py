@@ -19,9 +19,7 @@ class MergedNodule:
 
     case: int
     members: IntArray
-    """Rows in FINDINGS."""
     diameter_mm: float
-    """Of the merged nodule."""
 
 
 def merged_nodules(
@@ -148,7 +146,6 @@ class SizeError:
     """How far diameters of one nodule differ between readers; lengths in mm."""
 
     nodules: int
-    """Drawn by two readers or more."""
     readings: int
     """Diameters of these nodules, one of each reader."""
     difference_mm: float

@@ -16,7 +16,6 @@ class ReferenceComparison:
     """The nodules of two references of the same cases."""
 
     cases: int
-    """How many cases both have."""
     pairs: pl.DataFrame
     """case_id, nodule_id of both, distance_mm, diameter_difference_mm (second minus first; null
     where one of them was not measured)."""

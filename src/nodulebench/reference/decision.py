@@ -220,7 +220,6 @@ _BOX = {
     "length_mm": _X.max() - _X.min(),
     "width_mm": _Y.max() - _Y.min(),
 }
-"""The box around corners x, y."""
 _SIDES = tuple(_BOX)
 
 

@@ -27,7 +27,6 @@ class Panel:
 
     readings: Readings
     places: list[Geometry | None]
-    """The geometry of each case."""
     outlines: FindingOutlines
     regions: FindingRegions
     size_definition: str

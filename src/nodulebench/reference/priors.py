@@ -43,7 +43,6 @@ PRIORS = TableSchema(
     ),
     key=("case_id", "nodule_id", "prior_date"),
 )
-"""What ``reference priors`` takes."""
 
 
 Sizes = Mapping[tuple[object, ...], float | None]

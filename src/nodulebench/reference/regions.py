@@ -22,11 +22,9 @@ class FindingRegions:
     """Voxels of every outlined finding, sorted by finding, slice, row and column."""
 
     finding: IntArray
-    """Row in FINDINGS of each voxel."""
     voxel: IntArray
     """Column i, row j and slice_index of each voxel: n x 3."""
     first: IntArray
-    """Where the voxels of each finding begin."""
     count: IntArray
     """How many each finding has; 0: not outlined."""
     center_mm: FloatArray
@@ -42,7 +40,6 @@ class FindingOutlines:
     """FINDING_SLICES as arrays, by case, and their points in image coordinates."""
 
     finding: IntArray
-    """Row in FINDINGS of each outline."""
     case: IntArray
     slice_index: IntArray
     z_mm: FloatArray
@@ -50,7 +47,6 @@ class FindingOutlines:
     is_rim: BoolArray
     """Whether the points are pixels outside the nodule, not corners of its boundary."""
     is_box: BoolArray
-    """Whether they are the corners of a box around it."""
     points: Outlines
     point_ij: FloatArray
     """Image column and row of each point: n x 2."""

@@ -55,13 +55,9 @@ class BuildReferenceOptions:
     size: str = "volume_equivalent"
     """The definition of a finding's diameter, one of SIZE_DEFINITIONS."""
     series: Path | None = None
-    """List of cases; restricts and orders them."""
     cases: Path | None = None
-    """Table of cases or LIDC scans with their geometry."""
     findings: Path | None = None
-    """Folder for the findings themselves, as tables."""
     skips_bad_files: bool = False
-    """Whether files that cannot be read are skipped with a notice."""
     applies_corrections: bool = False
     """Whether LIDC-IDRI's later corrections replace what they correct."""
 

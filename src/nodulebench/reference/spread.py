@@ -124,17 +124,12 @@ class SpreadOptions:
     """The marks that are scored, and the readings whose references they are scored under."""
 
     source: Path
-    """Anything that ``read_readings`` takes."""
     marks: Path
-    """The submission."""
     protocol: str = "luna16"
     metric: str = "cpm"
     series: Path | None = None
-    """List of cases; restricts and orders them."""
     cases: Path | None = None
-    """Table of cases or LIDC scans with their geometry."""
     skips_bad_files: bool = False
-    """Whether files that cannot be read are skipped with a notice."""
     out: Path | None = None
     """CSV for the table, with the algorithm's name and the metric."""
 

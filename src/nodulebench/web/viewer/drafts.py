@@ -32,15 +32,12 @@ class Edit(ConfigModel):
     """One change of a finding."""
 
     client: Name
-    """The browser tab that sends it."""
     number: int = Field(ge=1)
-    """Rises with every edit of the client."""
     finding_id: Name | None = None
     """None: the edit only reports time."""
     based_on: int = Field(default=0, ge=0)
     """The version of the finding that is changed; 0: the finding is new."""
     finding: Finding | None = None
-    """The new state; None: removed."""
     seconds: Seconds = 0.0
     """Working time on the scan since the client's last edit."""
 

@@ -185,14 +185,12 @@ def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterato
 
 
 _FURTHER = {"is_near_vessel": pl.Boolean, "is_near_cavity": pl.Boolean, "comment": pl.String}
-"""Optional columns of FINDINGS."""
 
 
 PACKED = ".nifti_labels.zip"
 """A label map, zipped with the table that explains its numbers."""
 LARGEST_PART = 64 << 20
 WRITABLE = ("slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml")
-"""Formats in which a reading can be saved."""
 READABLE = {
     ".mrk.json": "slicer_markups",
     ".seg.nrrd": "seg_nrrd",
@@ -202,7 +200,6 @@ READABLE = {
     ".xml": "lidc_xml",
     PACKED: "nifti_labels",
 }
-"""File endings and formats that can be read."""
 
 
 def write_file(

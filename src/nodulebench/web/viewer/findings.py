@@ -37,7 +37,6 @@ class OutlinedSlice(ConfigModel):
     """A closed outline on one slice."""
 
     slice_index: int = Field(ge=0)
-    """0-based from the feet."""
     outline: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_CORNERS)]
     """Corners x, y in mm; the last joins the first."""
 
@@ -82,7 +81,6 @@ class Finding(ConfigModel):
     answer: Literal["yes", "no"] | None = None
     """A reviewer agrees with a candidate, or an arbitrator decides that it is a nodule."""
     call: Call | None = None
-    """The call of a reader in an observer study."""
     discussed_with: Annotated[tuple[Colleague, ...], Field(max_length=20)] = ()
 
     @model_validator(mode="after")
@@ -166,7 +164,6 @@ def _mean_hu(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> float | None:
 
 
 DIGITS = 4
-"""Decimal places of positions in mm."""
 
 
 def propose_outlines(tiles: Tiles, position_mm: Position, level: int) -> tuple[OutlinedSlice, ...]:

@@ -84,7 +84,6 @@ router = APIRouter()
 VIEWER = Path(__file__).parent / "static"
 IMPORTED = re.compile(r"""from "\./([\w.]+)";""")
 KEYS = "workbench."
-"""The prefix of the viewer's translation keys."""
 
 
 @router.get("/", response_class=HTMLResponse)
@@ -140,7 +139,6 @@ def translations(translate: Translator) -> JsonObject:
 
 
 MOST_SLICES = 64
-"""The largest number of slices in one response."""
 SOON_S = 0.2
 
 

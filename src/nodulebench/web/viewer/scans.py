@@ -109,7 +109,6 @@ def scans_of(images: Path, wanted: Iterable[str]) -> dict[str, Scan]:
 
 VOXELS, GRID = "hu.i16", "grid.json"
 VERSION = 1
-"""Version of the cache; voxels of another version are read again."""
 
 
 @dataclass(frozen=True, eq=False)

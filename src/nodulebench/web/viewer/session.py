@@ -42,7 +42,6 @@ class ScanContext:
     """What is known of each candidate. A candidate that is not in here belongs to the reader, who
     may change it."""
     others: dict[str, list[Finding]] = field(default_factory=dict)
-    """Letter -> what another reader drew, read-only."""
 
 
 class Voxels:
@@ -90,7 +89,6 @@ class ReadingSession:
     """The scans of a folder and the findings of their reader."""
 
     script = "main.js"
-    """The script of its page."""
 
     def __init__(
         self,

@@ -19,7 +19,6 @@ from nodulebench.web.viewer.scans import Scan, Tiles, patch_of, scans_of, tiles_
 from nodulebench.web.viewer.session import ReadingSession, ScanContext, Voxels
 
 MARK = "mark"
-"""The name of the one finding of a location."""
 
 
 class StudySession(ReadingSession):
