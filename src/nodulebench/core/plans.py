@@ -1,7 +1,5 @@
 """TestPlan: what was fixed before a test was run, and what came of it."""
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -14,6 +12,7 @@ from pydantic import (
 
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.documents.records import PRIMARY, CriterionSummary, Verdict
+from nodulebench.core.json_types import json_digest
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 
@@ -115,8 +114,7 @@ class TestPlan(AcceptanceCriteria):
     def digest(self) -> str:
         """SHA-256 of everything that is fixed; the protocol is in it by its own digest."""
         values = self.model_dump(mode="json", exclude={"protocol"})
-        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
-        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        return json_digest(values)
 
 
 @dataclass(frozen=True, slots=True)

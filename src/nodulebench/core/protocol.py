@@ -1,7 +1,5 @@
 """TestProtocol: everything that can change a number, as people write it in TOML."""
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -13,6 +11,7 @@ from pydantic import (
 
 from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
+from nodulebench.core.json_types import json_digest
 
 
 def _from_word(value: object) -> object:
@@ -159,8 +158,7 @@ class TestProtocol(ConfigModel):
     def digest(self) -> str:
         """SHA-256 of the effective values (title and citation change no number)."""
         values = self.model_dump(mode="json", exclude={"title", "citation"})
-        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
-        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        return json_digest(values)
 
 
 def parse_protocol(text: str, source: str) -> TestProtocol:
