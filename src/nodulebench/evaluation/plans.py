@@ -52,7 +52,7 @@ from nodulebench.evaluation.guarded_rows import (
 from nodulebench.evaluation.service import read_test_set, with_options
 from nodulebench.evaluation.strata import stratum_rows
 from nodulebench.i18n.translator import in_english
-from nodulebench.io.json_files import read_json, write_json
+from nodulebench.io.json_files import read_json, with_schema, write_json
 from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_cohort
 from nodulebench.metrics import METRICS, guard_of, info_of
@@ -180,14 +180,9 @@ def write_plan(plan: TestPlan, path: Path) -> None:
 
 def read_plan(path: Path) -> TestPlan:
     """A frozen plan from its file."""
-    content = read_json(path)
-    schema = content.pop("schema", None) if isinstance(content, dict) else None
-    if not isinstance(content, dict) or schema != SCHEMA:
-        raise InputError.at(
-            str(path),
-            f"has the schema '{schema}', not '{SCHEMA}'.",
-            "Give a file that 'nodulebench test-plan freeze' wrote.",
-        )
+    remedy = "Give a file that 'nodulebench test-plan freeze' wrote."
+    content = with_schema(read_json(path), SCHEMA, path, remedy)
+    del content["schema"]
     digest = content.pop("digest", None)
     plan = checked(TestPlan, content, str(path))
     if plan.digest != digest:

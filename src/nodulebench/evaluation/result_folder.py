@@ -33,7 +33,7 @@ from nodulebench.core.tables import (
 from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
 from nodulebench.io.csv_files import csv_content
-from nodulebench.io.json_files import read_json
+from nodulebench.io.json_files import read_json, with_schema
 from nodulebench.io.manifests import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.io.table_files import read_parquet, read_table, write_parquet
 from nodulebench.report.content import ReportAttachments
@@ -254,8 +254,5 @@ def read_document(folder: Path) -> Document:
     remedy = "Give the folder that 'nodulebench evaluate --out' wrote."
     if not path.is_file():
         raise InputError.at(str(path), "does not exist.", remedy)
-    content = read_json(path)
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema != SCHEMA:
-        raise InputError.at(str(path), f"has the schema '{schema}', not '{SCHEMA}'.", remedy)
+    content = with_schema(read_json(path), SCHEMA, path, remedy)
     return read_evaluation(content, str(path))

@@ -12,7 +12,7 @@ from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
 from nodulebench.io.cases import joined_cases
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.json_files import parse_json, write_json
+from nodulebench.io.json_files import parse_json, with_schema, write_json
 from nodulebench.io.manifests import DECLARATION, PAYLOAD, bytes_digest, file_digest, is_bag
 from nodulebench.io.marks.boxes import require_listed
 from nodulebench.io.table_files import read_parquet, write_parquet
@@ -85,14 +85,8 @@ def _read_manifest(files: Mapping[str, bytes], folder: Path) -> JsonObject:
     file = folder / MANIFEST
     if MANIFEST not in files:
         raise InputError.at(file, "does not exist.")
-    manifest = parse_json(files[MANIFEST], file)
-    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        schema = manifest.get("schema") if isinstance(manifest, dict) else None
-        raise InputError.at(
-            file,
-            f"has the schema '{schema}', not '{SCHEMA}'.",
-            "Is it a bundle, and is this version of NoduleBench new enough for it?",
-        )
+    remedy = "Is it a bundle, and is this version of NoduleBench new enough for it?"
+    manifest = with_schema(parse_json(files[MANIFEST], file), SCHEMA, file, remedy)
     if not isinstance(manifest.get("files"), dict) or not isinstance(manifest.get("name"), str):
         raise InputError.at(file, "has no name and files.")
     return manifest

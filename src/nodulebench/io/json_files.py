@@ -58,6 +58,14 @@ def parse_json(content: bytes, path: Path) -> JsonValue:
         raise InputError.at(path, f"is not valid JSON: {error}.") from error
 
 
+def with_schema(content: object, schema: str, path: Path, remedy: str = "") -> JsonObject:
+    """The content of a document, which must be an object of this schema."""
+    found = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or found != schema:
+        raise InputError.at(path, f"has the schema '{found}', not '{schema}'.", remedy)
+    return content
+
+
 def write_json(value: object, path: Path) -> None:
     """Write a value as JSON text, whole or not at all."""
     with staged_file(path) as stage:

@@ -15,7 +15,7 @@ from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference
 from nodulebench.io.atomic import complete_move, is_unfinished, leave_out, staged_folder
-from nodulebench.io.json_files import read_json
+from nodulebench.io.json_files import read_json, with_schema
 
 _ROWS_AT_A_TIME = 100_000
 
@@ -181,10 +181,7 @@ def read_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST
     if not file.is_file():
         raise InputError.at(file, "does not exist, so changed files cannot be detected.")
-    content = read_json(file)
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or schema != SCHEMA:
-        raise InputError.at(file, f"has the schema '{schema}', not '{SCHEMA}'.")
+    content = with_schema(read_json(file), SCHEMA, file)
     manifest = _parse(content)
     if manifest is None or manifest.to_bytes() != file.read_bytes():
         raise InputError.at(file, f"{_CHANGED}: NoduleBench did not write it like this.")
