@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from nodulebench.core.json_types import JsonObject
 from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.reference.decision import (
-    Rule,
     Verdict,
     density_of_type,
     lidc_type,
@@ -44,7 +42,7 @@ def build_reference(
         InputError: if a parameter is unknown or not valid, or the readings cannot be used.
     """
     decide = RULES[rule]
-    chosen = rule_parameters(decide, rule, parameters or {})
+    chosen = checked_parameters(decide, parameters or {}, f"reference rule '{rule}'")
     panel = measure_findings(readings) if isinstance(readings, Readings) else readings
     verdicts = decide(panel, **chosen)
     names = _names(panel, verdicts)
@@ -61,10 +59,6 @@ def build_reference(
         notices=panel.readings.notices,
         rule=rule,
     )
-
-
-def rule_parameters(decide: Rule, rule: str, given: Mapping[str, object]) -> JsonObject:
-    return checked_parameters(decide, given, f"reference rule '{rule}'")
 
 
 def _names(panel: Panel, verdicts: Sequence[Verdict]) -> list[str]:

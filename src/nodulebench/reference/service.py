@@ -8,6 +8,7 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.json_types import JsonObject
+from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.readings import FINDING_KINDS
 from nodulebench.core.tables import Reference, without_images
 from nodulebench.io.bundle import PROVENANCE, write_reference
@@ -23,7 +24,7 @@ from nodulebench.reference.agreement import (
     silent_readers,
     size_error,
 )
-from nodulebench.reference.build import build_reference, rule_parameters
+from nodulebench.reference.build import build_reference
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.rules import RULES
 
@@ -65,7 +66,7 @@ class BuildReferenceOptions:
 def build_reference_files(options: BuildReferenceOptions) -> BuiltReference:
     """Read, merge and, with ``out``, write; nothing is written if anything is wrong."""
     rule, source = options.rule, options.source
-    chosen = rule_parameters(RULES[rule], rule, options.parameters)
+    chosen = checked_parameters(RULES[rule], options.parameters, f"reference rule '{rule}'")
     listed = None if options.series is None else read_case_list(options.series)
     readings = read_readings(
         source,

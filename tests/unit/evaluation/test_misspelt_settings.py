@@ -4,10 +4,10 @@ import pytest
 
 from builders.tables import case, cohort, nodule, protocol
 from nodulebench.core.errors import InputError
+from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.protocol import parse_protocol
 from nodulebench.evaluation.estimates import bind_parameters
 from nodulebench.metrics.metric import Ratio
-from nodulebench.reference.build import rule_parameters
 from nodulebench.reference.rules import RULES
 
 BASE = 'name = "p"\nmetrics = ["recall"]\nrules = [{ name = "luna16" }]\n'
@@ -54,4 +54,4 @@ def test_a_misspelt_parameter_of_a_mark_rule_is_an_error() -> None:
 
 def test_a_misspelt_parameter_of_a_reference_rule_is_an_error() -> None:
     with pytest.raises(InputError, match=r"Did you mean 'minimum_agreement'"):
-        rule_parameters(RULES["majority"], "majority", {"minimum_agreemnt": 2})
+        checked_parameters(RULES["majority"], {"minimum_agreemnt": 2}, "reference rule 'majority'")

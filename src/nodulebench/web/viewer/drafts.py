@@ -8,7 +8,7 @@ Submitted readings are frozen.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -161,11 +161,8 @@ class FolderDrafts:
             return draft.findings.get(edit.finding_id or "")
 
     def submit(self, case_id: str) -> None:
-        with self._lock:
-            draft = self._drafts.setdefault(case_id, Draft())
-            if not draft.is_submitted:
-                self._write({"case_id": case_id, "submitted": True})
-                draft.is_submitted = True
+        with suppress(ConflictError), self.submitting(case_id):
+            pass
 
     @contextmanager
     def submitting(self, case_id: str) -> Iterator[Draft]:
