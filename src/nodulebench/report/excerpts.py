@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName, Translator, translator
-from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
+from nodulebench.report.blocks import Paragraphs, Row, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.curves import by_curve, froc_charts
@@ -73,7 +73,7 @@ def feedback_page(
     sections = []
     if metrics:
         sections.append(
-            Section("metrics", translate("feedback.metrics"), [_metrics(metrics, translate)])
+            Section("metrics", translate("feedback.metrics"), _metrics(metrics, translate))
         )
     if "warning" in budget:
         warning = Paragraphs([translate.message(budget["warning"])])
@@ -106,25 +106,22 @@ def _lead(feedback: Mapping[str, Any], translate: Translator) -> str:
     return translate(f"feedback.{feedback['verdict']}", plan=feedback["plan"], reason=reason)
 
 
-def _metrics(metrics: Mapping[str, Any], translate: Translator) -> Table:
-    heads = [
-        words(translate("feedback.metric")),
-        words(translate("feedback.rule")),
-        Cell(translate("feedback.value")),
-        words(translate("feedback.bound")),
-    ]
-    rows = []
+def _metrics(metrics: Mapping[str, Any], translate: Translator) -> list[Block]:
+    rows: list[Row] = []
     for name, estimate in metrics.items():
         rule, _, metric = name.partition(".")
-        title = translate.metric(metric.replace("@", "/")).title
-        value = (
-            translate.message(estimate["reason"])
-            if estimate["value"] is None
-            else f"{estimate['value']:g}"
-        )
-        bound = "–"
+        value, bound = estimate["value"], "–"
         if "bound" in estimate:
             key = "feedback.at_most" if estimate.get("side") == "upper" else "feedback.at_least"
             bound = translate(key, bound=f"{estimate['bound']:g}")
-        rows.append([head(title), words(translate.word(rule)), Cell(value), words(bound)])
-    return Table(translate("feedback.rounded"), heads, rows)
+        shown = translate.message(estimate["reason"]) if value is None else f"{value:g}"
+        rows.append(
+            {
+                "feedback.metric": head(translate.metric(metric.replace("@", "/")).title),
+                "feedback.rule": words(translate.word(rule)),
+                "feedback.value": Cell(shown),
+                "feedback.bound": words(bound),
+            }
+        )
+    table = Table.of(translate("feedback.rounded"), rows, translate)
+    return [] if table is None else [table]

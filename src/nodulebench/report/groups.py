@@ -191,13 +191,14 @@ def box_charts(
         title = translate.metric(metric).title
         boxes = [(translate.word(rule), np.array(group.values)) for rule, group in groups.items()]
         described = translate("group.boxes", metric=title)
-        drawn = box_plot(boxes, sorted(brackets, key=_reach), axis, described)
+        drawn = box_plot(
+            boxes,
+            sorted(brackets, key=lambda bracket: abs(bracket.second - bracket.first)),
+            axis,
+            described,
+        )
         charts.append(Chart(title, drawn, is_narrow=True))
     return charts
-
-
-def _reach(bracket: Bracket) -> int:
-    return abs(bracket.second - bracket.first)
 
 
 def difference_chart(document: Document, translate: Translator) -> Chart | None:
@@ -228,7 +229,9 @@ def difference_chart(document: Document, translate: Translator) -> Chart | None:
     low, high = min(*ends, -0.02), max(*ends, 0.02)
     margin = (high - low) / 20
     title = translate("group.differences", base=translate.word(base))
-    axis = _percent_axis(translate("axis.relative"), low - margin, high + margin)
+    low, high = low - margin, high + margin
+    ticks = tuple((value / 100, text) for value, text in few_ticks(100 * low, 100 * high))
+    axis = Axis(translate("axis.relative"), low, high, ticks)
     return Chart(
         title,
         row_chart(rows, axis, title, base=0.0),
@@ -301,8 +304,3 @@ def hardest_chart(document: Document, translate: Translator) -> Chart | None:
 
 def _until(ticks: tuple[tuple[float, str], ...], end: float) -> tuple[tuple[float, str], ...]:
     return tuple(tick for tick in ticks if tick[0] <= end + 1e-9)
-
-
-def _percent_axis(title: str, low: float, high: float) -> Axis:
-    ticks = tuple((value / 100, text) for value, text in few_ticks(100 * low, 100 * high))
-    return Axis(title, low, high, ticks)
