@@ -41,7 +41,7 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
         click.echo(f"{title} listens on {host}:{at} for {who}; stop with Ctrl-C")
         stop.wait()
     click.echo(f"{sum(1 for _ in out.glob('*/*.dcm')):,} objects in {out}")
-    print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --vault-key …")
+    print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --key …")
 
 
 @command.command("fetch")
@@ -86,4 +86,4 @@ def fetch(
                 line.tell(series.series_uid[-20:], count, series.instances or count)
         click.echo(f"wrote {out / series.series_uid}: {count} objects")
     if wanted:
-        print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --vault-key …")
+        print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --key …")
