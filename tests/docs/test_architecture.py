@@ -46,7 +46,8 @@ def test_every_package_has_its_line() -> None:
 
 def test_every_path_named_exists() -> None:
     named = [path.strip("`") for path in re.findall(r"`[a-z_0-9]+(?:/[a-z_0-9.]+)+/?`", PAGE)]
-    for record in (ROOT / "docs" / "decisions").glob("*.md"):
+    records = (ROOT / "docs" / "decisions").glob("*.md")
+    for record in (*records, ROOT / "CONTRIBUTING.md"):
         text = record.read_text(encoding="utf-8")
         named += [path.strip("`") for path in re.findall(r"`[a-z_0-9]+/[a-z_0-9./-]+`", text)]
 
