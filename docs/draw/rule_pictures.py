@@ -73,7 +73,7 @@ SITUATIONS = (
         (Ellipse(0, 0, 13, 12),),
         (Box(-3.5, 1.5, 10, 10, 0.9), Box(1.5, -0.5, 11, 11, 0.6)),
     ),
-    Situation("beside a long nodule", (Ellipse(0, -1, 17, 6),), (Box(0, 3.2, 9, 8),), (0.0, 0.5)),
+    Situation("next to a long nodule", (Ellipse(0, -1, 17, 6),), (Box(0, 3.2, 9, 8),), (0.0, 0.5)),
     Situation("box too small", (Ellipse(0, 0, 15, 14),), (Box(1, 1, 6, 6),)),
     Situation("box too large", (Ellipse(-6, 0, 8, 8),), (Box(0.5, 0, 21, 17),)),
     Situation(
